@@ -1,0 +1,38 @@
+"""Facts extracted from sources: the only thing rules see."""
+
+from cutecheck.facts.core import (
+    Bindings,
+    Event,
+    Facts,
+    Guard,
+    Launch,
+    Lint,
+    Site,
+    SiteKind,
+    SiteStatus,
+    SmemBuffer,
+    SourceError,
+)
+from cutecheck.facts.hypothesis import Hypothesis
+from cutecheck.facts.span import Span, Unknown
+from cutecheck.facts.tensor import Provenance, Space, TensorFact
+
+__all__ = [
+    "Bindings",
+    "Event",
+    "Facts",
+    "Guard",
+    "Hypothesis",
+    "Launch",
+    "Lint",
+    "Provenance",
+    "Site",
+    "SiteKind",
+    "SiteStatus",
+    "SmemBuffer",
+    "SourceError",
+    "Space",
+    "Span",
+    "TensorFact",
+    "Unknown",
+]

@@ -1,0 +1,141 @@
+"""Facts: what was extracted from the sources. Frozen, with spans, free of syntax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cutecheck.facts.hypothesis import Hypothesis
+from cutecheck.facts.span import Span, Unknown
+from cutecheck.facts.tensor import TensorFact
+from cutecheck.model.ints import Int
+
+SiteKind = Literal["tiled_copy", "tiled_mma", "smem_layout", "layout", "copy_atom", "mma_atom"]
+SiteStatus = Literal["resolved", "symbolic", "unknown", "unbound", "dead"]
+Bindings = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A configuration site under one instantiation and architecture.
+
+    ``span`` is of the declared name, ``call_span`` of the expression that builds the value. ``value`` is a model
+    object (Layout, ComposedLayout, CopyAtom, MMAAtom, TiledCopy, TiledMMA) when the status is resolved or
+    symbolic; otherwise ``reason`` says why not.
+    """
+
+    site_id: str
+    kind: SiteKind
+    symbol: str
+    span: Span
+    call_span: Span
+    bindings: Bindings
+    arch: str
+    status: SiteStatus
+    value: object | None = None
+    reason: Unknown | None = None
+    hypotheses: tuple[Hypothesis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A run-time condition under which an event happens, as written."""
+
+    text: str
+    span: Span
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A ``copy``/``copy_if``/``gemm`` call in a function body, under one instantiation and architecture.
+
+    ``operands``: for a copy (source, destination); for a gemm (D, A, B, C) or (A, B, C) as written.
+    ``tiled`` is the TiledCopy/CopyAtom/TiledMMA given to the call, None for a plain ``copy(a, b)``.
+    ``threads`` is the number of threads that run it where known (launch bounds, launch shape or the tiled object).
+    """
+
+    event_id: str
+    kind: Literal["copy", "gemm"]
+    callee: str
+    span: Span
+    tiled: object | None
+    tiled_span: Span | None
+    operands: tuple[TensorFact, ...]
+    predicate: TensorFact | None
+    predicated: bool
+    enclosing: str
+    arch: str
+    loop_depth: int = 0
+    guards: tuple[Guard, ...] = ()
+    threads: Int | None = None
+    reason: Unknown | None = None
+    hypotheses: tuple[Hypothesis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SmemBuffer:
+    """One shared-memory allocation; aliasing members of a union are one buffer.
+
+    ``accesses`` are ids of events that touch it. ``accesses_complete`` is False when the buffer escapes into a
+    call, raw pointer or asm that was not followed (``escapes``): verdicts then speak of the known accesses only.
+    """
+
+    buffer_id: str
+    name: str
+    span: Span
+    arch: str
+    enclosing: str
+    size_bytes: Int | None
+    alignment_bytes: Int | None
+    element_bits: int | None
+    accesses: tuple[str, ...] = ()
+    accesses_complete: bool = True
+    escapes: tuple[Unknown, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel launch or ``__launch_bounds__``: block size in threads, dynamic shared memory in bytes."""
+
+    kernel: str
+    span: Span
+    arch: str
+    block_threads: Int | None
+    smem_bytes: Int | None = None
+    cluster: Int | None = None
+    origin: Literal["launch", "launch_bounds", "size_check"] = "launch"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceError:
+    """A file or construct that could not be read: one clear line, the other results stand."""
+
+    path: str
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lint:
+    """A purely syntactic observation of the front end (for instance a comma expression as coordinate)."""
+
+    kind: str
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything extracted from one run, in deterministic order."""
+
+    sites: tuple[Site, ...] = ()
+    events: tuple[Event, ...] = ()
+    buffers: tuple[SmemBuffer, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    lints: tuple[Lint, ...] = ()
+    errors: tuple[SourceError, ...] = ()
+    files: int = 0
+    files_with_cute: int = 0
+    cutlass_version: str = ""
+    notes: tuple[str, ...] = field(default=())

@@ -1,0 +1,36 @@
+"""Tensors as copies and gemms see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cutecheck.facts.span import Span, Unknown
+from cutecheck.model.dtype import DType
+from cutecheck.model.ints import Int
+from cutecheck.model.layout import AnyLayout, IntTuple
+
+Space = Literal["gmem", "smem", "rmem", "tmem", "coord", "unknown"]
+Provenance = Literal["partition", "fragment", "retile", "slice", "tile", "view", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFact:
+    """One operand: the layout CuTe would print, and the offset of its first element.
+
+    ``offset`` counts elements from the start of ``buffer`` **before** any swizzle of ``layout``; it is an
+    expression over run-time variables (``threadIdx.x``, loop indices, block indices), so that evaluating it at
+    each thread gives that thread's addresses. ``alignment_bytes`` is what is known of the buffer's base.
+    """
+
+    name: str
+    span: Span
+    space: Space
+    layout: AnyLayout | Unknown
+    dtype: DType | None
+    buffer: str | None = None
+    offset: IntTuple | Unknown = 0
+    alignment_bytes: Int | None = None
+    provenance: Provenance = "unknown"
+    source: object | None = None  # the TiledCopy or TiledMMA that partitioned or retiled it
+    root_layout: AnyLayout | None = None  # layout of the whole tensor before partitioning

@@ -1,0 +1,63 @@
+"""Findings: what a rule says about the facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cutecheck.facts import Span
+from cutecheck.model.prove.obligation import Outcome, Witness
+
+Severity = Literal["note", "warning", "error"]
+Confidence = Literal["proved", "model-based", "heuristic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A labelled secondary place: the atom here, the layout there."""
+
+    span: Span
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text of a span."""
+
+    span: Span
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    title: str
+    edits: tuple[Edit, ...]
+    safe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One report: ``message`` says what is wrong with numbers, ``label`` goes under the caret, ``help`` what to do."""
+
+    code: str
+    name: str
+    family: str
+    severity: Severity
+    confidence: Confidence
+    span: Span
+    message: str
+    label: str = ""
+    help: str = ""
+    witness: Witness | None = None
+    related: tuple[Related, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    enclosing: str = ""
+    arch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """All findings and all outcomes of one run."""
+
+    findings: tuple[Finding, ...]
+    outcomes: tuple[Outcome, ...]

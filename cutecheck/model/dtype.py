@@ -1,0 +1,41 @@
+"""Element types and their widths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """An element type under its CUTLASS name (``half_t``, ``float``, ``uint128_t``); ``bits`` its width.
+
+    ``bits`` is None for an element type whose width is not known.
+    """
+
+    name: str
+    bits: int | None
+
+
+_WIDTHS = {
+    "bool": 8, "char": 8, "signed char": 8, "unsigned char": 8, "int8_t": 8, "uint8_t": 8,
+    "short": 16, "int16_t": 16, "uint16_t": 16, "int": 32, "unsigned": 32, "unsigned int": 32,
+    "int32_t": 32, "uint32_t": 32, "long": 64, "unsigned long": 64, "long long": 64,
+    "unsigned long long": 64, "int64_t": 64, "uint64_t": 64, "size_t": 64, "ptrdiff_t": 64,
+    "uint128_t": 128, "uint256_t": 256, "uint1_t": 1, "uint1b_t": 1, "int2_t": 2, "uint2_t": 2,
+    "int4_t": 4, "uint4_t": 4, "int4b_t": 4, "uint4b_t": 4, "int2b_t": 2, "uint2b_t": 2,
+    "uint6_t": 6, "int6_t": 6,
+    "half_t": 16, "half": 16, "__half": 16, "bfloat16_t": 16, "nv_bfloat16": 16, "__nv_bfloat16": 16,
+    "tfloat32_t": 32, "float": 32, "double": 64, "half2": 32, "__half2": 32, "nv_bfloat162": 32,
+    "float2": 64, "float4": 128, "int2": 64, "int4": 128, "uint2": 64, "uint4": 128, "double2": 128,
+    "float_e4m3_t": 8, "float_e5m2_t": 8, "float_ue4m3_t": 8, "float_ue8m0_t": 8,
+    "float_e2m1_t": 4, "float_e2m3_t": 6, "float_e3m2_t": 6,
+    "complex<float>": 64, "complex<double>": 128, "complex<half_t>": 32,
+    "fp8_e4m3": 8, "fp8_e5m2": 8,
+}  # fmt: skip
+
+
+def dtype(name: str) -> DType | None:
+    """The element type of a name, namespaces stripped; None when the name is not an element type."""
+    short = name.replace("cutlass::", "").replace("cute::", "").replace("std::", "")
+    width = _WIDTHS.get(short)
+    return None if width is None else DType(short, width)
