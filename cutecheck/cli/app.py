@@ -1,0 +1,58 @@
+"""The parser of all commands, and what happens when a command fails."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from cutecheck import __version__
+from cutecheck.cli import rule
+from cutecheck.cli.output import wants_json
+
+COMMANDS = (rule,)
+USAGE_ERROR = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser that, where JSON was asked for, also says a usage error in JSON on stdout."""
+
+    def error(self, message: str) -> NoReturn:
+        if wants_json(sys.argv[1:]):
+            print(json.dumps({"schema_version": 1, "errors": [{"path": "", "message": message, "line": None}]}))
+        super().error(message)
+
+
+def build() -> Parser:
+    """The parser with every command."""
+    parser = Parser(
+        prog="cutecheck",
+        description="Static verifier and linter for CuTe (CUTLASS) layouts, copies and MMAs.",
+        epilog="exit codes: 0 clean, 1 findings, 2 usage or internal error, 3 no inputs, 4 engines disagree, "
+        "5 confirmation contradicted",
+        allow_abbrev=False,
+    )
+    parser.add_argument("-V", "--version", action="version", version=f"cutecheck {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
+    for command in COMMANDS:
+        command.register(commands)
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """Parse and run; every failure is one line on stderr and exit code 2."""
+    try:
+        arguments = build().parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        return int(arguments.run(arguments))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return USAGE_ERROR
+    except KeyboardInterrupt:
+        print("cutecheck: interrupted", file=sys.stderr)
+        return USAGE_ERROR

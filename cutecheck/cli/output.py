@@ -1,0 +1,28 @@
+"""Where a command's output goes, and JSON documents for it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+
+def wants_json(argv: Sequence[str]) -> bool:
+    """True when the arguments, parsed or not, ask for ``--output-format json``."""
+    pairs = zip(argv, [*argv[1:], ""], strict=True)
+    return any(a == "--output-format=json" or (a == "--output-format" and b == "json") for a, b in pairs)
+
+
+def dump(document: Any) -> str:
+    """A JSON document as text: readable, stable, ASCII only (no terminal escapes, no lone surrogates)."""
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def fail(message: str, as_json: bool = False) -> int:
+    """Say one error line on stderr (and in JSON on stdout where asked); the exit code for usage errors."""
+    text = " ".join(message.split())
+    if as_json:
+        sys.stdout.write(dump({"schema_version": 1, "errors": [{"path": "", "message": text, "line": None}]}))
+    print(f"cutecheck: error: {text}", file=sys.stderr)
+    return 2

@@ -1,0 +1,7 @@
+"""Settings: defaults, configuration files, and how the command line overrides them."""
+
+from cutecheck.config.errors import ConfigError
+from cutecheck.config.load import find_config, load_settings, read_config
+from cutecheck.config.settings import FailOn, Settings, UnknownPolicy
+
+__all__ = ["ConfigError", "FailOn", "Settings", "UnknownPolicy", "find_config", "load_settings", "read_config"]

@@ -1,0 +1,108 @@
+"""Configuration files: ``[tool.cutecheck]`` of pyproject.toml, or cutecheck.toml; the closest one wins."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from cutecheck.config.errors import ConfigError
+from cutecheck.config.settings import FailOn, Settings, UnknownPolicy
+
+_CHOICES: dict[str, tuple[str, ...]] = {"unknown": get_args(UnknownPolicy), "fail_on": get_args(FailOn)}
+_LISTS = ("select", "extend_select", "ignore", "arch", "include", "define", "instantiate", "assume", "exclude")
+_STRINGS = ("unknown", "fail_on", "cutlass_version")
+
+
+def find_config(start: Path) -> Path | None:
+    """The configuration file closest to ``start``, going up; cutecheck.toml before pyproject.toml.
+
+    A pyproject.toml without ``[tool.cutecheck]`` does not count.
+    """
+    start = start.absolute()
+    for folder in [start, *start.parents] if start.is_dir() else start.parents:
+        own = folder / "cutecheck.toml"
+        if own.is_file():
+            return own
+        project = folder / "pyproject.toml"
+        if project.is_file() and _table(project) is not None:
+            return project
+    return None
+
+
+def read_config(path: Path) -> Settings:
+    """Settings of one file. Raises :class:`ConfigError` on unknown keys, wrong types and unreadable TOML."""
+    table = _table(path)
+    if table is None:
+        raise ConfigError(f"{path}: no [tool.cutecheck] table")
+    return _settings(table, path)
+
+
+def load_settings(paths: Sequence[Path], explicit: Path | None = None, isolated: bool = False) -> Settings:
+    """Settings for a run over ``paths``: of ``explicit``, else of the file closest to their common folder."""
+    if isolated:
+        return Settings()
+    if explicit is not None:
+        return read_config(explicit)
+    places = [str(p.absolute() if p.is_dir() else p.absolute().parent) for p in paths] or [str(Path.cwd())]
+    try:
+        common = Path(os.path.commonpath(places))
+    except ValueError:  # different drives
+        common = Path(places[0])
+    found = find_config(common)
+    return Settings() if found is None else read_config(found)
+
+
+def _table(path: Path) -> Mapping[str, Any] | None:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    table: Any = document
+    if path.name == "pyproject.toml":
+        tool = document.get("tool", {})
+        table = tool.get("cutecheck") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise ConfigError(f"{path}: [tool.cutecheck] must be a table")
+    return table
+
+
+def _settings(table: Mapping[str, Any], path: Path) -> Settings:
+    known = {f.name.replace("_", "-"): f.name for f in fields(Settings) if f.name != "origin"}
+    values: dict[str, Any] = {"origin": str(path)}
+    for key, value in table.items():
+        name = known.get(key)
+        if name is None:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else f"; known keys: {', '.join(sorted(known))}"
+            raise ConfigError(f"{path}: unknown key '{key}'{hint}")
+        values[name] = _value(name, key, value, path)
+    settings = replace(Settings(), **values)
+    folder = path.absolute().parent
+    return replace(settings, include=tuple(str((folder / i).resolve()) for i in settings.include))
+
+
+def _value(name: str, key: str, value: object, path: Path) -> object:
+    if name in _LISTS:
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            raise ConfigError(f"{path}: '{key}' must be a list of strings")
+        return tuple(value)
+    assert name in _STRINGS, name
+    if not isinstance(value, str):
+        raise ConfigError(f"{path}: '{key}' must be a string")
+    choices = _CHOICES.get(name)
+    if choices and value not in choices:
+        raise ConfigError(f"{path}: '{key}' must be one of {', '.join(choices)}, not '{value}'")
+    return value

@@ -1,0 +1,33 @@
+"""The settings of one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+FailOn = Literal["note", "warning", "error"]
+UnknownPolicy = Literal["ignore", "warn", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a configuration file or the command line can set.
+
+    ``select`` empty means every rule; entries of ``select``, ``extend_select`` and ``ignore`` are code prefixes or
+    rule names. ``include`` are absolute directories. ``assume`` are contracts such as ``lda % 8 == 0``.
+    ``origin`` names the file the settings came from.
+    """
+
+    select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    arch: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    define: tuple[str, ...] = ()
+    instantiate: tuple[str, ...] = ()
+    assume: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    unknown: UnknownPolicy = "warn"
+    fail_on: FailOn = "warning"
+    cutlass_version: str = ""
+    origin: str = ""

@@ -1,0 +1,99 @@
+"""Facts to report: run the rules, order and deduplicate what they say, apply suppressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from cutecheck.engine.suppress import Suppressions
+from cutecheck.facts import Facts, SourceError, Span
+from cutecheck.findings import Finding
+from cutecheck.model.prove.obligation import Obligation, Outcome
+from cutecheck.report.data import Report, Suppressed
+from cutecheck.rules import Context, Rule
+
+Prover = Callable[[Obligation], Outcome]
+Lines = Callable[[str], "list[str] | None"]
+_RANK = {"error": 0, "warning": 1, "note": 2}
+
+
+def check_facts(facts: Facts, rules: Sequence[type[Rule]], prover: Prover, lines: Lines) -> Report:
+    """Run the rules over the facts. A rule that crashes on a subject costs that subject one line, nothing else."""
+    context = Context(facts, prover)
+    failures: list[SourceError] = []
+    found: list[Finding] = []
+    for rule in rules:
+        instance = rule()
+        for span, call in _hooks(instance, context):
+            try:
+                found += call()
+            except Exception as error:
+                text = f"internal error in {rule.code} {rule.name}: {type(error).__name__}: {_one_line(error)}"
+                failures.append(SourceError(span.path, text, span))
+    ordered = sorted(dict.fromkeys(found), key=_order)
+    kept, suppressed, extra = _apply_suppressions(ordered, rules, lines, {s.path for s in _places(facts)})
+    return Report(
+        facts=facts,
+        findings=tuple(sorted([*kept, *extra], key=_order)),
+        suppressed=tuple(suppressed),
+        outcomes=tuple(context.outcomes.values()),
+        errors=facts.errors,
+        failures=tuple(dict.fromkeys(failures)),
+        lines=lines,
+    )
+
+
+def _hooks(rule: Rule, context: Context) -> Iterator[tuple[Span, Callable[[], list[Finding]]]]:
+    facts = context.facts
+    kind = type(rule)
+    if kind.on_site is not Rule.on_site:
+        for site in facts.sites:
+            yield site.span, lambda s=site: list(rule.on_site(s, context))  # type: ignore[misc]
+    if kind.on_event is not Rule.on_event:
+        for event in facts.events:
+            yield event.span, lambda e=event: list(rule.on_event(e, context))  # type: ignore[misc]
+    if kind.on_buffer is not Rule.on_buffer:
+        for buffer in facts.buffers:
+            yield buffer.span, lambda b=buffer: list(rule.on_buffer(b, context))  # type: ignore[misc]
+    if kind.on_launch is not Rule.on_launch:
+        for launch in facts.launches:
+            yield launch.span, lambda x=launch: list(rule.on_launch(x, context))  # type: ignore[misc]
+    if kind.on_lint is not Rule.on_lint:
+        for lint in facts.lints:
+            yield lint.span, lambda x=lint: list(rule.on_lint(x, context))  # type: ignore[misc]
+
+
+def _places(facts: Facts) -> Iterator[Span]:
+    for group in (facts.sites, facts.events, facts.buffers, facts.launches, facts.lints):
+        for fact in group:
+            yield fact.span
+
+
+def _apply_suppressions(
+    findings: Iterable[Finding], rules: Sequence[type[Rule]], lines: Lines, paths: Iterable[str]
+) -> tuple[list[Finding], list[Suppressed], list[Finding]]:
+    kept: list[Finding] = []
+    silenced: list[Suppressed] = []
+    readers: dict[str, Suppressions] = {}
+
+    def reader(path: str) -> Suppressions:
+        if path not in readers:
+            readers[path] = Suppressions(path, lines(path) or [], rules)
+        return readers[path]
+
+    for path in sorted(set(paths)):
+        reader(path)
+    for finding in findings:
+        reason = reader(finding.span.path).silences(finding)
+        if reason is None:
+            kept.append(finding)
+        else:
+            silenced.append(Suppressed(finding, reason))
+    return kept, silenced, [f for r in readers.values() for f in r.complaints()]
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    return (finding.span, _RANK[finding.severity], finding.code, finding.enclosing, finding.arch, finding.message)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

@@ -1,0 +1,99 @@
+"""What the renderers get: one run, complete and in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from cutecheck.facts import Event, Facts, Site, SiteStatus, SourceError
+from cutecheck.findings import Finding
+from cutecheck.model.prove.obligation import Outcome, Verdict
+
+# A distinct site has the status of its worst instantiation.
+_WORST: tuple[SiteStatus, ...] = ("unknown", "unbound", "symbolic", "resolved", "dead")
+UNSETTLED = (Verdict.UNKNOWN, Verdict.VACUOUS)
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """A finding silenced in the source, and the reason given there."""
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One run of ``check``. ``failures`` are crashes inside cutecheck, ``errors`` what the user gave or wrote."""
+
+    facts: Facts
+    findings: tuple[Finding, ...] = ()
+    suppressed: tuple[Suppressed, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    errors: tuple[SourceError, ...] = ()
+    failures: tuple[SourceError, ...] = ()
+    lines: Callable[[str], list[str] | None] = field(default=lambda _path: None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The counts of the summary line. Sites and events are distinct places, whatever their instantiations."""
+
+    files: int
+    files_with_cute: int
+    sites: int
+    site_status: tuple[tuple[str, int], ...]
+    events: int
+    events_unknown: int
+    verdicts: tuple[tuple[str, int], ...]
+    findings: tuple[tuple[str, int], ...]
+    suppressed: int
+    errors: int
+
+    def status(self, name: str) -> int:
+        return dict(self.site_status).get(name, 0)
+
+    def verdict(self, verdict: Verdict) -> int:
+        return dict(self.verdicts).get(verdict.value, 0)
+
+    @property
+    def not_verified(self) -> int:
+        """Everything without an answer: sites, events and obligations."""
+        open_sites = self.status("unknown") + self.status("unbound")
+        return open_sites + self.events_unknown + sum(self.verdict(v) for v in UNSETTLED)
+
+
+def site_statuses(sites: Iterable[Site]) -> Counter[SiteStatus]:
+    """How many distinct sites have which status."""
+    worst: dict[tuple[object, ...], SiteStatus] = {}
+    for site in sites:
+        key = (site.span, site.kind)
+        known = worst.get(key)
+        if known is None or _WORST.index(site.status) < _WORST.index(known):
+            worst[key] = site.status
+    return Counter(worst.values())
+
+
+def unresolved(event: Event) -> bool:
+    """True when an event's operands or tiled object are not known."""
+    return event.reason is not None
+
+
+def summarise(report: Report) -> Summary:
+    facts = report.facts
+    statuses = site_statuses(facts.sites)
+    verdicts = Counter(o.verdict.value for o in report.outcomes)
+    severities = Counter(f.severity for f in report.findings)
+    return Summary(
+        files=facts.files,
+        files_with_cute=facts.files_with_cute,
+        sites=sum(statuses.values()),
+        site_status=tuple((s, statuses[s]) for s in reversed(_WORST)),
+        events=len({e.span for e in facts.events}),
+        events_unknown=len({e.span for e in facts.events if unresolved(e)}),
+        verdicts=tuple((v.value, verdicts[v.value]) for v in Verdict),
+        findings=tuple((s, severities[s]) for s in ("error", "warning", "note")),
+        suppressed=len(report.suppressed),
+        errors=len(report.errors) + len(report.failures),
+    )

@@ -1,0 +1,123 @@
+"""The machine report, in the shape of ``docs/schema/check.schema.json``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecheck.facts import Span
+from cutecheck.facts.json import SCHEMA_VERSION, error_json, span_json
+from cutecheck.findings import Finding, Fix, Related
+from cutecheck.model.prove.obligation import (
+    EngineRun,
+    FiniteSet,
+    Multiple,
+    Outcome,
+    ParamDomain,
+    Witness,
+)
+from cutecheck.report.data import Report, Suppressed, summarise
+
+
+def witness_json(witness: Witness | None) -> dict[str, Any] | None:
+    if witness is None:
+        return None
+    return {"summary": witness.summary, "values": dict(witness.values), "lines": list(witness.lines)}
+
+
+def _related(related: Related) -> dict[str, Any]:
+    return {**span_json(related.span), "label": related.label}
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    edits = [{**span_json(e.span), "replacement": e.replacement} for e in fix.edits]
+    return {"title": fix.title, "safe": fix.safe, "edits": edits}
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "family": finding.family,
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        **span_json(finding.span),
+        "message": finding.message,
+        "label": finding.label,
+        "help": finding.help,
+        "witness": witness_json(finding.witness),
+        "related": [_related(r) for r in finding.related],
+        "fixes": [_fix(f) for f in finding.fixes],
+        "enclosing": finding.enclosing,
+        "arch": finding.arch,
+    }
+
+
+def _domain(domain: ParamDomain) -> dict[str, Any]:
+    if isinstance(domain, FiniteSet):
+        return {"values": list(domain.values)}
+    if isinstance(domain, Multiple):
+        return {"multiple_of": domain.of, "lo": domain.lo, "hi": domain.hi}
+    return {"lo": domain.lo, "hi": domain.hi}
+
+
+def _run(run: EngineRun) -> dict[str, Any]:
+    return {
+        "engine": run.engine,
+        "answer": run.answer,
+        "milliseconds": round(run.milliseconds, 3),
+        "detail": run.detail,
+    }
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    obligation = outcome.obligation
+    span = obligation.span
+    return {
+        "id": obligation.id,
+        "property": obligation.property,
+        "verdict": outcome.verdict.value,
+        "subjects": list(obligation.subjects),
+        "span": span_json(span) if isinstance(span, Span) else None,
+        "arch": obligation.arch,
+        "params": {name: _domain(domain) for name, domain in obligation.params},
+        "hypotheses": [str(h) for h in obligation.hypotheses],
+        "assumptions": sorted({*obligation.assumptions, *outcome.assumptions}),
+        "scope": outcome.scope or obligation.scope,
+        "reason": outcome.reason,
+        "engines": [_run(r) for r in outcome.runs],
+        "reductions": list(outcome.reductions),
+        "measure": dict(outcome.measure),
+        "witness": witness_json(outcome.witness),
+    }
+
+
+def _suppressed(suppressed: Suppressed) -> dict[str, Any]:
+    return {**finding_json(suppressed.finding), "suppressed": True, "suppression_reason": suppressed.reason}
+
+
+def summary_json(report: Report) -> dict[str, Any]:
+    summary = summarise(report)
+    return {
+        "files": summary.files,
+        "files_with_cute": summary.files_with_cute,
+        "sites": {"found": summary.sites, **dict(summary.site_status)},
+        "events": {"found": summary.events, "unknown": summary.events_unknown},
+        "obligations": dict(summary.verdicts),
+        "findings": dict(summary.findings),
+        "suppressed": summary.suppressed,
+        "errors": summary.errors,
+        "not_verified": summary.not_verified,
+    }
+
+
+def check_json(report: Report) -> dict[str, Any]:
+    """The whole document."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "cutlass_version": report.facts.cutlass_version,
+        "findings": [finding_json(f) for f in report.findings],
+        "suppressed": [_suppressed(s) for s in report.suppressed],
+        "obligations": [outcome_json(o) for o in report.outcomes],
+        "errors": [error_json(e) for e in (*report.errors, *report.failures)],
+        "summary": summary_json(report),
+    }

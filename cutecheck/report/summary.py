@@ -1,0 +1,41 @@
+"""The summary line every human-readable report ends with."""
+
+from __future__ import annotations
+
+from cutecheck.model.prove.obligation import Verdict
+from cutecheck.report.data import Summary
+
+_OPTIONAL = (Verdict.ASSUMED, Verdict.VACUOUS, Verdict.NOT_APPLICABLE, Verdict.DISAGREE)
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def summary_lines(summary: Summary, unknown: str = "warn") -> list[str]:
+    """The counts; under ``warn`` and ``error`` also what was not verified."""
+    severities = [plural(n, s) for s, n in summary.findings if n]
+    sites = [
+        f"{plural(summary.sites, 'site')} found",
+        *(f"{summary.status(s)} {s}" for s in ("resolved", "symbolic", "unknown", "unbound")),
+    ]
+    if summary.status("dead"):
+        sites.append(f"{summary.status('dead')} dead")
+    verdicts = [f"{summary.verdict(v)} {v.value}" for v in (Verdict.PROVED, Verdict.REFUTED, Verdict.UNKNOWN)]
+    verdicts += [f"{summary.verdict(v)} {v.value.replace('_', ' ')}" for v in _OPTIONAL if summary.verdict(v)]
+    total = sum(n for _, n in summary.verdicts)
+    parts = [
+        ", ".join(severities) or "no findings",
+        f"{summary.files_with_cute} of {plural(summary.files, 'file')} with CuTe",
+        ", ".join(sites),
+        plural(summary.events, "event") + (f" ({summary.events_unknown} unknown)" if summary.events_unknown else ""),
+        f"{plural(total, 'obligation')}: {', '.join(verdicts)}",
+    ]
+    if summary.suppressed:
+        parts.append(f"{summary.suppressed} suppressed")
+    if summary.errors:
+        parts.append(plural(summary.errors, "error"))
+    lines = ["; ".join(parts)]
+    if unknown != "ignore" and summary.not_verified:
+        lines.append(f"not fully verified: {summary.not_verified} unknown")
+    return lines

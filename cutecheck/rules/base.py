@@ -1,0 +1,130 @@
+"""What every rule is: a code, a family, documentation with fixed sections, examples, and hooks over the facts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from cutecheck.facts import Event, Facts, Launch, Lint, Site, SmemBuffer, Span
+from cutecheck.findings import Confidence, Finding, Fix, Related, Severity
+from cutecheck.model.prove.obligation import Obligation, Outcome, Witness
+
+Family = Literal[
+    "vectorization", "alignment", "atom-count", "tile-divisibility", "coverage", "permutation",
+    "bank-conflict-read", "bank-conflict-write", "epilogue", "cp-async-segments", "coalescing",
+    "swizzle-params", "ldmatrix", "gmma-layout", "tma-limits", "retile", "size-mismatch", "dynamic-static",
+    "smem-capacity", "register-pressure", "launch", "predicate", "lint",
+]  # fmt: skip
+
+SECTIONS = ("What it checks", "Why", "Example", "Use instead", "Assumptions", "Fix", "References")
+
+
+@dataclass(slots=True)
+class Context:
+    """What a rule may use: all facts of the run, and the prover. Every outcome is kept for the report."""
+
+    facts: Facts
+    prover: Callable[[Obligation], Outcome]
+    outcomes: dict[Obligation, Outcome] = field(default_factory=dict)
+
+    def prove(self, obligation: Obligation) -> Outcome:
+        """The outcome of an obligation; the same obligation is proved once."""
+        known = self.outcomes.get(obligation)
+        if known is None:
+            known = self.outcomes[obligation] = self.prover(obligation)
+        return known
+
+    def event(self, event_id: str) -> Event | None:
+        return next((e for e in self.facts.events if e.event_id == event_id), None)
+
+
+class Rule:
+    """One check. Subclasses set the class attributes, document themselves and override the hooks they need."""
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    family: ClassVar[Family]
+    severity: ClassVar[Severity]
+    confidence: ClassVar[Confidence]
+    valid: ClassVar[tuple[str, ...]] = ()
+    invalid: ClassVar[tuple[str, ...]] = ()
+
+    def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
+        """Findings about one configuration site."""
+        return ()
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        """Findings about one copy or gemm."""
+        return ()
+
+    def on_buffer(self, buffer: SmemBuffer, context: Context) -> Iterable[Finding]:
+        """Findings about one shared-memory buffer."""
+        return ()
+
+    def on_launch(self, launch: Launch, context: Context) -> Iterable[Finding]:
+        """Findings about one kernel launch or launch bound."""
+        return ()
+
+    def on_lint(self, lint: Lint, context: Context) -> Iterable[Finding]:
+        """Findings about one syntactic observation."""
+        return ()
+
+    def finding(
+        self,
+        span: Span,
+        message: str,
+        *,
+        label: str = "",
+        help: str = "",
+        severity: Severity | None = None,
+        confidence: Confidence | None = None,
+        family: Family | None = None,
+        witness: Witness | None = None,
+        related: Iterable[Related] = (),
+        fixes: Iterable[Fix] = (),
+        enclosing: str = "",
+        arch: str = "",
+    ) -> Finding:
+        """A finding of this rule, with the rule's own severity, confidence and family unless given."""
+        return Finding(
+            self.code, self.name, family or self.family, severity or self.severity, confidence or self.confidence,
+            span, message, label, help, witness, tuple(related), tuple(fixes), enclosing, arch,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDoc:
+    """A rule's documentation: its first line, and its sections in order."""
+
+    summary: str
+    sections: tuple[tuple[str, str], ...]
+
+    def section(self, title: str) -> str:
+        return dict(self.sections).get(title, "")
+
+
+def documentation(rule: type[Rule]) -> RuleDoc:
+    """Read the class docstring. ValueError when a section is missing, empty, unknown or out of order."""
+    lines = inspect.cleandoc(rule.__doc__ or "").splitlines()
+    if not lines or not lines[0].strip():
+        raise ValueError(f"{rule.__name__}: no docstring")
+    texts: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for line in lines[1:]:
+        if line in SECTIONS:
+            if line in texts:
+                raise ValueError(f"{rule.__name__}: section '{line}' twice")
+            current = texts.setdefault(line, [])
+        elif current is not None:
+            current.append(line)
+        elif line.strip():
+            raise ValueError(f"{rule.__name__}: text before the first section: {line.strip()!r}")
+    if tuple(texts) != SECTIONS:
+        raise ValueError(f"{rule.__name__}: sections are {', '.join(texts)}; expected {', '.join(SECTIONS)}")
+    sections = tuple((title, inspect.cleandoc("\n".join(body)).strip()) for title, body in texts.items())
+    for title, body in sections:
+        if not body:
+            raise ValueError(f"{rule.__name__}: section '{title}' is empty")
+    return RuleDoc(lines[0].strip(), sections)

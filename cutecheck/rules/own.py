@@ -1,0 +1,73 @@
+"""CUT001 unknown-suppression and CUT002 unused-suppression: the tool's own comments kept honest.
+
+The engine raises them while it applies suppressions; they have no hook over the facts.
+"""
+
+from __future__ import annotations
+
+from cutecheck.rules.base import Rule
+
+
+class UnknownSuppression(Rule):
+    """A suppression names a code that no rule has.
+
+    What it checks
+        Every code inside ``// cutecheck: ignore[...]`` and ``// cutecheck: ignore-file[...]`` is the code, a prefix of
+        a code, or the name of a rule.
+
+    Why
+        A misspelt code silences nothing, and its author believes that it does.
+
+    Example
+        copy(tiled, tAgA, tAsA);  // cutecheck: ignore[CUT91]
+
+    Use instead
+        copy(tiled, tAgA, tAsA);  // cutecheck: ignore[CUT901]
+
+    Assumptions
+        None.
+
+    Fix
+        Correct the code; ``cutecheck rule --all`` lists them.
+
+    References
+        docs/rules
+    """
+
+    code = "CUT001"
+    name = "unknown-suppression"
+    family = "lint"
+    severity = "error"
+    confidence = "proved"
+
+
+class UnusedSuppression(Rule):
+    """A suppression silences nothing.
+
+    What it checks
+        Every ``// cutecheck: ignore[...]`` whose rules ran has silenced at least one finding.
+
+    Why
+        Code moves away from under its comments. A suppression that is no longer needed hides the next real finding.
+
+    Example
+        int x = 0;  // cutecheck: ignore[CUT901] nothing to see here
+
+    Use instead
+        int x = 0;
+
+    Assumptions
+        The rules named by the suppression were selected in this run.
+
+    Fix
+        Remove the comment.
+
+    References
+        docs/rules
+    """
+
+    code = "CUT002"
+    name = "unused-suppression"
+    family = "lint"
+    severity = "warning"
+    confidence = "proved"

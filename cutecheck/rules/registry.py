@@ -1,0 +1,53 @@
+"""The rules, one line each, in the order of their codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cutecheck.rules.base import Rule
+from cutecheck.rules.comma_coordinate import CommaCoordinate
+from cutecheck.rules.own import UnknownSuppression, UnusedSuppression
+
+RULES: tuple[type[Rule], ...] = (
+    UnknownSuppression,
+    UnusedSuppression,
+    CommaCoordinate,
+)  # fmt: skip
+
+
+class UnknownRuleError(Exception):
+    """A selector that matches no rule; the message is one line with a suggestion."""
+
+
+def matches(selector: str, rule: type[Rule]) -> bool:
+    """True when the selector is ``ALL``, a prefix of the rule's code, or its name."""
+    return selector in ("ALL", rule.name) or (selector != "" and rule.code.startswith(selector.upper()))
+
+
+def find(selector: str) -> tuple[type[Rule], ...]:
+    """The rules a selector names. Raises :class:`UnknownRuleError` when there is none."""
+    found = tuple(r for r in RULES if matches(selector, r))
+    if not found:
+        import difflib
+
+        names = [n for r in RULES for n in (r.code, r.name)]
+        near = difflib.get_close_matches(selector, names, n=1, cutoff=0.5)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise UnknownRuleError(f"no rule matches '{selector}'{hint}")
+    return found
+
+
+def selected(
+    select: Sequence[str] = (), ignore: Sequence[str] = (), extend_select: Sequence[str] = ()
+) -> tuple[type[Rule], ...]:
+    """The rules to run: longest matching selector decides, ``ignore`` wins a tie. Empty ``select`` is all rules."""
+    for selector in (*select, *ignore, *extend_select):
+        find(selector)
+    wanted = tuple(select) or ("ALL",)
+    return tuple(r for r in RULES if _weight((*wanted, *extend_select), r) > _weight(ignore, r))
+
+
+def _weight(selectors: Iterable[str], rule: type[Rule]) -> int:
+    """How exactly the best selector names the rule; -1 for none, 0 for ALL."""
+    weights = [0 if s == "ALL" else 100 if s == rule.name else len(s) for s in selectors if matches(s, rule)]
+    return max(weights, default=-1)

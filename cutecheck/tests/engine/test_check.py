@@ -1,0 +1,90 @@
+"""Facts to report: ordering, suppressions, crashes of a rule, exit codes."""
+
+from dataclasses import replace
+
+import pytest
+
+from cutecheck.engine import Exit, check_facts, exit_code
+from cutecheck.facts import Facts, Lint, Span
+from cutecheck.model.prove.obligation import Obligation, Outcome, Verdict
+from cutecheck.report.data import Report
+from cutecheck.rules import Rule, selected
+
+PATH = "k.cu"
+
+
+def no_prover(obligation: Obligation) -> Outcome:
+    raise AssertionError(f"no obligation expected: {obligation}")
+
+
+def comma(line: int, text: str = "(0, _)") -> Lint:
+    return Lint("comma-coordinate", Span(PATH, line, 5, line, 11), text)
+
+
+def run(source: str, lints: tuple[Lint, ...], rules: tuple[type[Rule], ...] | None = None) -> Report:
+    lines = source.splitlines()
+    return check_facts(Facts(lints=lints), rules or selected(), no_prover, lambda _: lines)
+
+
+def test_findings_are_ordered_and_deduplicated() -> None:
+    report = run("a\nb\nc\n", (comma(3), comma(1), comma(3)))
+    assert [f.span.line for f in report.findings] == [1, 3]
+    assert "only `_` reaches the call" in report.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("x = f((0, _));  // cutecheck: ignore[CUT901] on purpose\n", "on purpose"),
+        ("// cutecheck: ignore[comma-coordinate] -- by name\nf((0, _));\n", "by name"),
+        ("# cutecheck: ignore[CUT9]\n\n// more words\nf((0, _))\n", ""),
+        ("f();\nf((0, _)); /* cutecheck: ignore every rule */\n", "every rule"),
+        ("// cutecheck: ignore-file[CUT901] generated\n\n\nf((0, _));\n", "generated"),
+    ],
+)
+def test_suppressed_findings_are_kept_apart_with_their_reason(source: str, reason: str) -> None:
+    line = next(n for n, text in enumerate(source.splitlines(), 1) if "(0, _)" in text)
+    report = run(source, (comma(line),))
+    assert report.findings == ()
+    assert [s.reason for s in report.suppressed] == [reason]
+    assert exit_code(report, "warning", "warn") is Exit.CLEAN
+
+
+def test_a_suppression_reaches_one_line_and_names_its_rules() -> None:
+    report = run("// cutecheck: ignore[CUT901]\nf();\nf((0, _));\n", (comma(3),))
+    assert [f.code for f in report.findings] == ["CUT002", "CUT901"]
+    report = run("f((0, _));  // cutecheck: ignore[CUT001]\n", (comma(1),))
+    assert [f.code for f in report.findings] == ["CUT901", "CUT002"]
+
+
+def test_unknown_codes_are_errors_and_unselected_rules_are_not_unused() -> None:
+    report = run("f((0, _));  // cutecheck: ignore[CUT777]\n", (comma(1),))
+    assert {f.code: f.severity for f in report.findings} == {"CUT901": "warning", "CUT001": "error"}
+    report = run("f();  // cutecheck: ignore[CUT901]\n", (comma(2),), selected(ignore=["CUT901"]))
+    assert report.findings == ()
+
+
+def test_a_crashing_rule_is_one_line_and_the_others_still_run() -> None:
+    class Crash(Rule):
+        code, name, family, severity, confidence = "CUT999", "crash", "lint", "error", "proved"
+
+        def on_lint(self, lint: Lint, context: object) -> list[object]:  # type: ignore[override]
+            raise RuntimeError("two\nlines")
+
+    report = run("f((0, _));\n", (comma(1),), (Crash, *selected()))
+    assert [f.code for f in report.findings] == ["CUT901"]
+    assert [str(e.message) for e in report.failures] == ["internal error in CUT999 crash: RuntimeError: two lines"]
+    assert exit_code(report, "warning", "warn") is Exit.ERROR
+
+
+def test_exit_codes() -> None:
+    report = run("f((0, _));\n", (comma(1),))
+    assert exit_code(report, "warning", "warn") is Exit.FINDINGS
+    assert exit_code(report, "error", "warn") is Exit.CLEAN
+    assert exit_code(report, "warning", "warn", exit_zero=True) is Exit.CLEAN
+    obligation = Obligation("o1", "coverage", (), None)
+    unknown = replace(report, findings=(), outcomes=(Outcome(obligation, Verdict.UNKNOWN, reason="timeout"),))
+    assert exit_code(unknown, "warning", "warn") is Exit.CLEAN
+    assert exit_code(unknown, "warning", "error") is Exit.FINDINGS
+    disagree = replace(report, outcomes=(Outcome(obligation, Verdict.DISAGREE),))
+    assert exit_code(disagree, "warning", "warn", exit_zero=True) is Exit.DISAGREE
