@@ -46,22 +46,22 @@ class _Arithmetic:
         return _combine(ex.sub, 0, self)
 
     def __mul__(self, other: Int) -> Int:
-        return mul(self, other)
+        return mul(self, other)  # type: ignore[arg-type]
 
     def __rmul__(self, other: Int) -> Int:
-        return mul(other, self)
+        return mul(other, self)  # type: ignore[arg-type]
 
     def __floordiv__(self, other: Int) -> Int:
-        return div(self, other)
+        return div(self, other)  # type: ignore[arg-type]
 
     def __rfloordiv__(self, other: Int) -> Int:
-        return div(other, self)
+        return div(other, self)  # type: ignore[arg-type]
 
     def __mod__(self, other: Int) -> Int:
-        return mod(self, other)
+        return mod(self, other)  # type: ignore[arg-type]
 
     def __rmod__(self, other: Int) -> Int:
-        return mod(other, self)
+        return mod(other, self)  # type: ignore[arg-type]
 
     def __bool__(self) -> bool:
         raise TypeError("a run-time or symbolic integer has no truth value; use decide() or truth()")
