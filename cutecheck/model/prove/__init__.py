@@ -1,0 +1,38 @@
+"""Obligations over model objects: properties, engines, verdicts.
+
+``make_obligation(payload, ...)`` states a question, ``prove(obligation)`` answers it with an ``Outcome``. Modules:
+``properties`` (what can be asked), ``obligation`` (verdicts and evidence), ``scheduler`` (which engines, how their
+answers combine), ``engines/`` (one file each), ``replay`` (plain-integer confirmation of counterexamples),
+``suggest`` (swizzles, paddings and XOR layouts for a whole buffer).
+"""
+
+from cutecheck.model.prove.answer import Options
+from cutecheck.model.prove.make import make_obligation, question
+from cutecheck.model.prove.obligation import (
+    EngineRun,
+    FiniteSet,
+    Multiple,
+    Obligation,
+    Outcome,
+    ParamDomain,
+    Range,
+    Verdict,
+    Witness,
+)
+from cutecheck.model.prove.scheduler import prove
+
+__all__ = [
+    "EngineRun",
+    "FiniteSet",
+    "Multiple",
+    "Obligation",
+    "Options",
+    "Outcome",
+    "ParamDomain",
+    "Range",
+    "Verdict",
+    "Witness",
+    "make_obligation",
+    "prove",
+    "question",
+]

@@ -1,0 +1,121 @@
+"""The shared- and global-memory access model of a warp instruction, as measured.
+
+Shared memory (ld, st, ldmatrix, stmatrix, cp.async.ca), exact on an H200 (compute capability 9.0) instruction by
+instruction: a warp instruction runs in phases of 32 lanes (up to 4 bytes a lane), 16 (8 bytes) or 8 (16 bytes; one
+8x8 matrix of ldmatrix and stmatrix). A phase takes as many wavefronts as the most distinct 4-byte words that meet in
+one of 32 banks; cp.async.ca does not merge equal words. Addresses are bytes in shared memory.
+
+cp.async.cg follows :func:`cg_segments`, a model of measured cycles, not of a counter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+AccessKind = Literal["ld", "st", "ldmatrix", "stmatrix", "cp.async.ca"]
+
+WARP = 32
+BANKS = 32
+WORD_BYTES = 4
+LINE_BYTES = 128
+SECTOR_BYTES = 32
+MEASURED_ARCH = "sm_90"
+
+
+@dataclass(frozen=True, slots=True)
+class Wavefronts:
+    """Cost of one warp instruction: ``phases`` holds (first lane, wavefronts) of every phase with an active lane."""
+
+    wavefronts: int
+    ideal: int
+    phases: tuple[tuple[int, int], ...]
+
+    @property
+    def excess(self) -> int:
+        return self.wavefronts - self.ideal
+
+
+def phase_lanes(kind: AccessKind, lane_bytes: int) -> int:
+    """Lanes that are served together; ``lane_bytes`` is what one lane moves (a row of 16 for matrices)."""
+    if kind in ("ldmatrix", "stmatrix") or lane_bytes >= 16:
+        return 8
+    return 16 if lane_bytes == 8 else 32
+
+
+def active_lanes(kind: AccessKind, matrices: int) -> int:
+    """Lanes whose address is used: 8 a matrix, otherwise all of a warp."""
+    return 8 * matrices if kind in ("ldmatrix", "stmatrix") else WARP
+
+
+def wavefronts(kind: AccessKind, addresses: Sequence[int | None], lane_bytes: int, matrices: int = 0) -> Wavefronts:
+    """Wavefronts of one warp instruction; ``addresses[lane]`` is a byte address, None for an inactive lane.
+
+    ValueError for an address that is not a multiple of ``lane_bytes``: hardware faults on it.
+    """
+    size = phase_lanes(kind, lane_bytes)
+    used = addresses[: active_lanes(kind, matrices)]
+    phases = []
+    for first in range(0, len(used), size):
+        active = [a for a in used[first : first + size] if a is not None]
+        if not active:
+            continue
+        if any(a % lane_bytes for a in active):
+            raise ValueError(f"address not a multiple of {lane_bytes} bytes")
+        phases.append((first, _phase_degree(active, lane_bytes, merge=kind != "cp.async.ca")))
+    return Wavefronts(sum(w for _, w in phases), len(phases), tuple(phases))
+
+
+def _phase_degree(addresses: Sequence[int], lane_bytes: int, merge: bool) -> int:
+    words = [w for a in addresses for w in range(a // WORD_BYTES, (a + lane_bytes - 1) // WORD_BYTES + 1)]
+    per_bank = Counter(w % BANKS for w in (set(words) if merge else words))
+    return max(per_bank.values())
+
+
+def predicted_wavefronts(kind: AccessKind, addresses: Sequence[int | None], lane_bytes: int, matrices: int = 0) -> int:
+    """What the hardware counter shows. Differs from :func:`wavefronts` only for wide loads whose lane pairs agree.
+
+    A 64- or 128-bit load in which lanes 2i and 2i+1 share an address, for every i, was measured to take half. Few
+    patterns show it: use it to predict counters, never to discharge an obligation.
+    """
+    full = wavefronts(kind, addresses, lane_bytes, matrices)
+    paired = all(addresses[i] == addresses[i + 1] for i in range(0, len(addresses) - 1, 2))
+    if kind == "ld" and lane_bytes in (8, 16) and paired:
+        return (full.wavefronts + 1) // 2
+    return full.wavefronts
+
+
+def sectors(addresses: Sequence[int | None], lane_bytes: int) -> tuple[int, int]:
+    """32-byte sectors of global memory one warp instruction touches, and the least for as many distinct bytes."""
+    active = [a for a in addresses if a is not None]
+    touched = {s for a in active for s in range(a // SECTOR_BYTES, (a + lane_bytes - 1) // SECTOR_BYTES + 1)}
+    distinct = _union_length((a, a + lane_bytes) for a in active)
+    return len(touched), -(-distinct // SECTOR_BYTES)
+
+
+def _union_length(intervals: Iterable[tuple[int, int]]) -> int:
+    total = 0
+    reach: int | None = None
+    for start, end in sorted(intervals):
+        if reach is None or start > reach:
+            total, reach = total + end - start, end
+        elif end > reach:
+            total, reach = total + end - reach, end
+    return total
+
+
+def cg_segments(shared: Sequence[int | None], source: Sequence[int | None]) -> int:
+    """Segments one cp.async.cg warp instruction writes: the measured model of its cost.
+
+    Data arrives as 128-byte source lines and is written as one segment for each distinct pair (source line,
+    destination line). Segments whose destination lines differ modulo 4 are written together.
+    """
+    pairs = {
+        (g // LINE_BYTES, s // LINE_BYTES)
+        for s, g in zip(shared, source, strict=True)
+        if s is not None and g is not None
+    }
+    slices = Counter(line % 4 for _, line in pairs)
+    return max(slices.values(), default=0)

@@ -1,0 +1,166 @@
+"""The variables of an obligation: their domains, and concrete values to try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
+
+from cutecheck.model.expr import Domain, Expr, Op, Var
+from cutecheck.model.ints import Condition, Rel
+from cutecheck.model.prove.obligation import FiniteSet, Multiple, Obligation, ParamDomain
+
+
+def as_domain(param: ParamDomain) -> Domain:
+    if isinstance(param, FiniteSet):
+        return Domain(values=tuple(sorted(set(param.values))))
+    if isinstance(param, Multiple):
+        return Domain(lo=param.lo, hi=param.hi, step=param.of)
+    return Domain(lo=param.lo, hi=param.hi)
+
+
+def expressions(value: object) -> Iterator[Expr]:
+    """Every expression inside a payload, layout or condition."""
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from expressions(item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from expressions(getattr(value, field.name))
+
+
+def opaque_names(e: Expr) -> Iterator[str]:
+    """Names of the opaque operations of an expression: unknown functions of their arguments."""
+    for monomial, _ in e.terms:
+        for atom in monomial:
+            if isinstance(atom, Op):
+                if atom.kind == "opaque":
+                    yield str(atom)
+                for argument in atom.args:
+                    yield from opaque_names(argument)
+
+
+def variable_domains(obligation: Obligation) -> dict[str, Domain]:
+    """Domain of every named variable of the payload and hypotheses, sorted by name.
+
+    A parameter's domain replaces the variable's own. A hypothesis ``n divides v`` raises the step of ``v`` and
+    ``v <= n`` or ``v < n`` bounds it, where ``v`` is a plain variable.
+    """
+    found: dict[str, Domain] = {}
+    for e in expressions((obligation.objects, obligation.hypotheses)):
+        for v in e.variables():
+            found.setdefault(v.name, v.domain)
+    for name, param in obligation.params:
+        if name in found:
+            found[name] = as_domain(param)
+    for hypothesis in obligation.hypotheses:
+        _narrow(found, hypothesis)
+    return dict(sorted(found.items()))
+
+
+def _lone_variable(e: Expr) -> str | None:
+    if len(e.terms) == 1 and e.terms[0][1] == 1 and len(e.terms[0][0]) == 1:
+        atom = e.terms[0][0][0]
+        return atom.name if isinstance(atom, Var) else None
+    return None
+
+
+def _narrow(found: dict[str, Domain], c: Condition) -> None:
+    left, right = c.lhs.constant, c.rhs.constant
+    name = _lone_variable(c.rhs)
+    if name in found and left is not None:
+        d = found[name]
+        if c.rel is Rel.DIVIDES and left > 0:
+            found[name] = with_step(d, left)
+        elif c.rel in (Rel.LE, Rel.LT):
+            found[name] = clip(d, lo=left + (c.rel is Rel.LT))
+        elif c.rel is Rel.EQ:
+            found[name] = clip(d, lo=left, hi=left)
+    name = _lone_variable(c.lhs)
+    if name in found and right is not None:
+        d = found[name]
+        if c.rel in (Rel.LE, Rel.LT):
+            found[name] = clip(d, hi=right - (c.rel is Rel.LT))
+        elif c.rel is Rel.EQ:
+            found[name] = clip(d, lo=right, hi=right)
+
+
+def with_step(d: Domain, step: int) -> Domain:
+    if d.values is not None:
+        return Domain(values=tuple(v for v in d.values if v % step == 0))
+    common = d.step * step // _gcd(d.step, step)
+    return Domain(d.lo, d.hi, common)
+
+
+def _gcd(a: int, b: int) -> int:
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def clip(d: Domain, lo: int | None = None, hi: int | None = None) -> Domain:
+    if d.values is not None:
+        return Domain(values=tuple(v for v in d.values if (lo is None or v >= lo) and (hi is None or v <= hi)))
+    low = max((x for x in (d.lo, lo) if x is not None), default=None)
+    high = min((x for x in (d.hi, hi) if x is not None), default=None)
+    return Domain(low, high, d.step)
+
+
+def first_values(d: Domain, count: int) -> list[int]:
+    """The first ``count`` values of a domain, from its lower bound up (from 0 when unbounded below)."""
+    if d.values is not None:
+        return list(d.values[:count])
+    start = d.lo
+    if start is None:
+        start = 0 if d.hi is None or d.hi >= 0 else d.hi - (count - 1) * d.step
+    start += -start % d.step
+    values = range(start, start + count * d.step, d.step)
+    return [v for v in values if d.hi is None or v <= d.hi]
+
+
+def size_of(d: Domain) -> int | None:
+    """How many values a domain has, None when infinite."""
+    if d.values is not None:
+        return len(d.values)
+    if d.lo is None or d.hi is None:
+        return None
+    first = d.lo + -d.lo % d.step
+    return max(0, (d.hi - first) // d.step + 1)
+
+
+def meets(conditions: Iterable[Condition], values: dict[str, int]) -> bool:
+    """Plain evaluation of hypotheses; a condition over names without a value counts as met."""
+    for c in conditions:
+        try:
+            left, right = c.lhs.evaluate(values), c.rhs.evaluate(values)
+        except KeyError:
+            continue
+        except ZeroDivisionError:
+            return False
+        if not condition_value(c.rel, left, right):
+            return False
+    return True
+
+
+def condition_value(rel: Rel, left: int, right: int) -> bool:
+    if rel is Rel.DIVIDES:
+        return left != 0 and right % left == 0
+    return {
+        Rel.EQ: left == right,
+        Rel.NE: left != right,
+        Rel.LT: left < right,
+        Rel.LE: left <= right,
+    }[rel]
+
+
+def describe(name: str, d: Domain) -> str:
+    """A domain in words for scopes: ``kBlockM multiple of 64``, ``hd in {32, 64}``."""
+    if d.values is not None:
+        return f"{name} in {{{', '.join(map(str, d.values))}}}"
+    text = f"{name} multiple of {d.step}" if d.step > 1 else name
+    if d.lo is not None and d.hi is not None:
+        return f"{text} in {d.lo}..{d.hi}"
+    if d.lo is not None:
+        return f"{text} >= {d.lo}"
+    return f"{text} <= {d.hi}" if d.hi is not None else text

@@ -1,0 +1,26 @@
+"""Z3 solvers with fixed seeds and budgets, shared plumbing of the two Z3 engines (no translation lives here)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from cutecheck.model.prove.answer import Options
+
+
+def solver(logic: str | None, options: Options) -> Any:
+    """A solver for one query: fixed seed, reproducible ``rlimit`` budget, wall-clock backstop."""
+    import z3
+
+    s = z3.SolverFor(logic) if logic else z3.Solver()
+    s.set("random_seed", 0)
+    s.set("rlimit", options.rlimit)
+    s.set("timeout", options.timeout_ms)
+    return s
+
+
+def check(s: Any, name: str, options: Options) -> Literal["sat", "unsat", "unknown"]:
+    """Run a query, handing its SMT-LIB 2 text to ``options.dump`` first."""
+    if options.dump is not None:
+        options.dump(name, s.to_smt2())
+    result = str(s.check())
+    return "sat" if result == "sat" else "unsat" if result == "unsat" else "unknown"

@@ -1,0 +1,58 @@
+"""Are the hypotheses satisfiable, and does the goal follow from one of them alone?"""
+
+from __future__ import annotations
+
+import itertools
+
+from cutecheck.model import ints
+from cutecheck.model.ints import Condition, Undecided, decide
+from cutecheck.model.prove import properties as p
+from cutecheck.model.prove.answer import Options
+from cutecheck.model.prove.domains import first_values, meets, size_of, variable_domains
+from cutecheck.model.prove.obligation import Obligation
+
+_TRIES = 4096
+
+
+def satisfiable(obligation: Obligation, options: Options) -> bool | None:
+    """Some values of the parameters meet every hypothesis; None when not decided.
+
+    Small values are tried first; where they do not settle it, Z3 does.
+    """
+    domains = variable_domains(obligation)
+    if any(size_of(d) == 0 for d in domains.values()):
+        return False
+    if not obligation.hypotheses:
+        return True
+    names = sorted({v.name for h in obligation.hypotheses for e in (h.lhs, h.rhs) for v in e.variables()})
+    each = max(2, int(_TRIES ** (1 / max(1, len(names)))))
+    choices = [first_values(domains[name], each) for name in names]
+    for combination in itertools.islice(itertools.product(*choices), _TRIES):
+        if meets(obligation.hypotheses, dict(zip(names, combination, strict=True))):
+            return True
+    if all((size_of(domains[name]) or each + 1) <= each for name in names):
+        return False
+    from cutecheck.model.prove.engines.integers import hypotheses_satisfiable
+
+    return hypotheses_satisfiable(obligation, options)
+
+
+def goal_conditions(payload: object) -> tuple[Condition, ...]:
+    """The payload as plain conditions, where it is nothing more."""
+    if isinstance(payload, p.Holds):
+        return payload.conditions
+    if isinstance(payload, p.Divides):
+        return tuple(
+            Condition(ints.Rel.DIVIDES, ints.as_expr(m.divisor), ints.as_expr(m.dividend)) for m in payload.modes
+        )
+    if isinstance(payload, p.AtomCounts):
+        return tuple(Condition(ints.Rel.EQ, ints.as_expr(c.actual), ints.as_expr(c.required)) for c in payload.counts)
+    return ()
+
+
+def follows_from_one(obligation: Obligation) -> bool:
+    """A goal that is not decided by itself follows from a single hypothesis: then it is assumed, not proved."""
+    for goal in goal_conditions(obligation.objects):
+        if isinstance(decide(goal), Undecided) and any(decide(goal, (h,)) is True for h in obligation.hypotheses):
+            return True
+    return False

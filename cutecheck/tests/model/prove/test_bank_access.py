@@ -1,0 +1,63 @@
+"""Bank conflicts: verdicts of known kernels' accesses, and witnesses."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutecheck.model import expr as ex
+from cutecheck.model.expr import Expr
+from cutecheck.model.layout import Layout, Swizzle
+from cutecheck.model.prove import Verdict, make_obligation, prove
+from cutecheck.model.prove.properties import BankAccess
+
+THREAD = ex.var("threadIdx.x", ex.Domain(0, 127))
+
+
+def div(a: Expr, n: int) -> Expr:
+    return ex.op("div", a, ex.const(n))
+
+
+def mod(a: Expr, n: int) -> Expr:
+    return ex.op("mod", a, ex.const(n))
+
+
+def times(a: Expr, n: int) -> Expr:
+    return ex.mul(a, ex.const(n))
+
+
+def ldmatrix_a(row: int) -> Expr:
+    """Row addresses of LDSM.x4 for an fp16 A operand, 4 warps along M."""
+    lane = mod(THREAD, 32)
+    inside = ex.add(times(mod(lane, 16), row), times(div(lane, 16), 8))
+    return ex.add(inside, times(div(THREAD, 32), 16 * row))
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "row", "wavefronts"),
+    [
+        (None, 64, 32),
+        (None, 72, 4),
+        (Swizzle(3, 3, 3), 64, 4),
+        (Swizzle(2, 3, 3), 64, 8),
+    ],
+)
+def test_ldmatrix(swizzle: Swizzle | None, row: int, wavefronts: int) -> None:
+    access = BankAccess("ldmatrix", 16, 128, ldmatrix_a(row), 128, swizzle, Layout((2, 4), (64 * row, 16)), 4)
+    outcome = prove(make_obligation(access))
+    assert outcome.verdict is (Verdict.PROVED if wavefronts == 4 else Verdict.REFUTED)
+    assert outcome.number("wavefronts") == wavefronts
+    assert outcome.number("ideal") == 4
+    assert (outcome.witness is not None) == (wavefronts > 4)
+
+
+def test_split_vector_is_unknown() -> None:
+    access = BankAccess("ldmatrix", 16, 128, ldmatrix_a(64), 128, Swizzle(3, 2, 3), matrices=4)
+    outcome = prove(make_obligation(access))
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert "splits vectors" in outcome.reason
+
+
+def test_obligations_are_one_object() -> None:
+    access = BankAccess("ld", 16, 128, ldmatrix_a(64), 128)
+    assert make_obligation(access) is make_obligation(access)
+    assert make_obligation(access).id != make_obligation(access, ["other"]).id
