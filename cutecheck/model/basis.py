@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cutecheck.model.ints import Int
+from cutecheck.model.ints import CuteError, Dyn, Int, Sym
 
 
 class Underscore:
@@ -15,13 +15,33 @@ class Underscore:
     def __repr__(self) -> str:
         return "_"
 
+    def __reduce__(self) -> str:
+        return "X"
+
 
 X = Underscore()
 
 
 @dataclass(frozen=True, slots=True)
 class ScaledBasis:
-    """``value * E<path...>``, printed ``_1@0@1`` (innermost index first): a stride into a coordinate."""
+    """``value * E<path...>``, a stride into a coordinate (``cute/numeric/arithmetic_tuple.hpp``).
+
+    ``path`` is in template order, outermost mode first; CuTe prints it innermost first:
+    ``E<1,0>`` is ``_1@0@1``.
+    """
 
     value: Int
     path: tuple[int, ...]
+
+    def __mul__(self, other: Int) -> ScaledBasis:
+        if not isinstance(other, (int, Dyn, Sym)):
+            raise CuteError("no product of a basis element with this operand", self, other)
+        return ScaledBasis(self.value * other, self.path)
+
+    def __rmul__(self, other: Int) -> ScaledBasis:
+        return self.__mul__(other)
+
+    def __str__(self) -> str:
+        from cutecheck.model.layout import text
+
+        return text(self)

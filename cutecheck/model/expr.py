@@ -33,9 +33,7 @@ class Domain:
         if self.values is not None:
             return value in self.values
         return (
-            (self.lo is None or value >= self.lo)
-            and (self.hi is None or value <= self.hi)
-            and value % self.step == 0
+            (self.lo is None or value >= self.lo) and (self.hi is None or value <= self.hi) and value % self.step == 0
         )
 
     def bounds(self) -> tuple[int | None, int | None]:
@@ -122,9 +120,7 @@ class Expr:
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """The value under an assignment of every variable; KeyError when one is missing."""
-        return sum(
-            factor * math.prod(_evaluate_atom(a, values) for a in monomial) for monomial, factor in self.terms
-        )
+        return sum(factor * math.prod(_evaluate_atom(a, values) for a in monomial) for monomial, factor in self.terms)
 
     def substitute(self, values: Mapping[str, Expr]) -> Expr:
         """Replace variables by expressions and re-canonicalise."""
@@ -261,8 +257,10 @@ def _fold_division(kind: OpKind, a: Expr, n: int) -> Expr | None:
     if n == 1:
         return a if kind == "div" else const(0)
     if divisor(a) % n == 0:
-        return Expr(tuple((m, c // n) for m, c in a.terms)) if kind == "div" and _whole(a, n) else (
-            const(0) if kind == "mod" else None
+        return (
+            Expr(tuple((m, c // n) for m, c in a.terms))
+            if kind == "div" and _whole(a, n)
+            else (const(0) if kind == "mod" else None)
         )
     if not _at_least(a, 0):
         return None

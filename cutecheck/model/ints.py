@@ -6,10 +6,12 @@
 
 Arithmetic of the three follows ``cute/numeric/integral_constant.hpp``: static with static
 stays static, anything with run-time is run-time, except for the absorbing forms
-(``_0 * n`` is ``_0``, ``_0 / n`` is ``_0``, ``n % _1`` is ``_0``).
+(``_0 * n``, ``_0 / n``, ``_0 % n``, ``n % _1``, ``n % _-1`` and ``n & _0`` are ``_0``).
 
 Comparisons go through :func:`decide`; code that needs a branch uses :func:`truth`, which
-raises :class:`UndecidedError` where the answer depends on an open parameter.
+raises :class:`UndecidedError` where the answer depends on an open parameter. What CuTe does
+not compile (a static assertion, a missing overload, a static division by zero) is a
+:class:`CuteError`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias, Union
+from typing import TypeAlias, Union, cast
 
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import ANY, Domain, Expr
@@ -46,22 +48,22 @@ class _Arithmetic:
         return _combine(ex.sub, 0, self)
 
     def __mul__(self, other: Int) -> Int:
-        return mul(self, other)  # type: ignore[arg-type]
+        return mul(cast("Int", self), other)
 
     def __rmul__(self, other: Int) -> Int:
-        return mul(other, self)  # type: ignore[arg-type]
+        return mul(other, cast("Int", self))
 
     def __floordiv__(self, other: Int) -> Int:
-        return div(self, other)  # type: ignore[arg-type]
+        return div(cast("Int", self), other)
 
     def __rfloordiv__(self, other: Int) -> Int:
-        return div(other, self)  # type: ignore[arg-type]
+        return div(other, cast("Int", self))
 
     def __mod__(self, other: Int) -> Int:
-        return mod(self, other)  # type: ignore[arg-type]
+        return mod(cast("Int", self), other)
 
     def __rmod__(self, other: Int) -> Int:
-        return mod(other, self)  # type: ignore[arg-type]
+        return mod(other, cast("Int", self))
 
     def __bool__(self) -> bool:
         raise TypeError("a run-time or symbolic integer has no truth value; use decide() or truth()")
@@ -137,24 +139,61 @@ def apply_op(kind: ex.OpKind, *args: Int) -> Int:
     return wrap(ex.op(kind, *map(as_expr, args)), any(isinstance(a, Dyn) for a in args))
 
 
+class CuteError(Exception):
+    """CuTe does not compile this.
+
+    ``condition`` is the gist of its static assertion, ``operands`` the values at fault.
+    """
+
+    def __init__(self, condition: str, *operands: object) -> None:
+        shown = ", ".join(map(str, operands))
+        super().__init__(f"{condition}: {shown}" if operands else condition)
+        self.condition = condition
+        self.operands = operands
+
+
+def _absorbs(a: Int, b: Int) -> bool:
+    """CuTe's special case of a static zero against a run-time integer; ``a`` static, ``b`` run-time."""
+    return isinstance(b, Dyn) and not isinstance(a, Dyn) and is_constant(0, a)
+
+
 def mul(a: Int, b: Int) -> Int:
     if isinstance(a, int) and isinstance(b, int):
         return a * b
-    if (isinstance(a, int) and a == 0) or (isinstance(b, int) and b == 0):
+    if _absorbs(a, b) or _absorbs(b, a):
         return 0
     return _combine(ex.mul, a, b)
 
 
 def div(a: Int, b: Int) -> Int:
-    if isinstance(a, int) and (a == 0 or isinstance(b, int)):
-        return 0 if a == 0 else ex.trunc_div(a, b)  # type: ignore[arg-type]
+    """C++ ``a / b``; CuteError on a static division by zero."""
+    if isinstance(b, int):
+        if isinstance(a, int):
+            if a >= 0 < b:
+                return a // b
+            if b == 0:
+                raise CuteError("static division by zero", a)
+            return ex.trunc_div(a, b)
+    elif _absorbs(a, b):
+        return 0
     return apply_op("div", a, b)
 
 
 def mod(a: Int, b: Int) -> Int:
-    if isinstance(a, int) and isinstance(b, int):
-        return ex.trunc_mod(a, b)
-    if isinstance(b, int) and b in (1, -1):
+    """C++ ``a % b``; CuteError on a static division by zero."""
+    if isinstance(b, int):
+        if isinstance(a, int):
+            if a >= 0 < b:
+                return a % b
+            if b == 0:
+                raise CuteError("static division by zero", a)
+            return ex.trunc_mod(a, b)
+        if b in (1, -1):
+            return 0
+    elif isinstance(b, Sym) and isinstance(a, Dyn):
+        if is_constant(1, b) or is_constant(-1, b):
+            return 0
+    elif _absorbs(a, b):
         return 0
     return apply_op("mod", a, b)
 
@@ -168,11 +207,59 @@ def maximum(a: Int, b: Int) -> Int:
 
 
 def ceil_div(a: Int, b: Int) -> Int:
+    """CuTe's ``(a + b - 1) / b``, which rounds up for non-negative operands only."""
+    if isinstance(a, int) and isinstance(b, int) and a >= 0 < b:
+        return -(-a // b)
     return div(a + b - 1, b)
 
 
 def absolute(a: Int) -> Int:
     return abs(a) if isinstance(a, int) else apply_op("abs", a)
+
+
+def signum(a: Int) -> Int:
+    """-1, 0 or 1; static exactly when ``a`` is."""
+    if isinstance(a, int):
+        return (a > 0) - (a < 0)
+    return apply_op("max", apply_op("min", a, 1), -1)
+
+
+def gcd(a: Int, b: Int) -> Int:
+    """CuTe's Euclid with truncating remainders: the sign of a negative operand can survive."""
+    x, y = known_value(a), known_value(b)
+    if x is None or y is None:
+        return wrap(ex.op("opaque", as_expr(a), as_expr(b), label="gcd"), isinstance(a, Dyn) or isinstance(b, Dyn))
+    while True:
+        if x == 0:
+            result = y
+            break
+        y = ex.trunc_mod(y, x)
+        if y == 0:
+            result = x
+            break
+        x = ex.trunc_mod(x, y)
+    return Dyn.of(result) if isinstance(a, Dyn) or isinstance(b, Dyn) else result
+
+
+def bit_and(a: Int, b: Int) -> Int:
+    if isinstance(a, int) and isinstance(b, int):
+        return a & b
+    return 0 if _absorbs(a, b) or _absorbs(b, a) else apply_op("and", a, b)
+
+
+def bit_or(a: Int, b: Int) -> Int:
+    return a | b if isinstance(a, int) and isinstance(b, int) else apply_op("or", a, b)
+
+
+def bit_xor(a: Int, b: Int) -> Int:
+    return a ^ b if isinstance(a, int) and isinstance(b, int) else apply_op("xor", a, b)
+
+
+def shift_right(a: Int, count: int) -> Int:
+    """``a >> count``; a negative count shifts left, as CuTe's ``shiftr`` does."""
+    if isinstance(a, int):
+        return a >> count if count >= 0 else a << -count
+    return apply_op("shr", a, count) if count >= 0 else apply_op("shl", a, -count)
 
 
 class Rel(Enum):
