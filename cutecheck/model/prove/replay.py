@@ -16,6 +16,7 @@ from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer
 from cutecheck.model.prove.domains import meets, variable_domains
 from cutecheck.model.prove.obligation import Obligation, Witness
+from cutecheck.model.prove.replay_layouts import LAYOUT_REPLAYS
 
 Values = dict[str, int]
 
@@ -157,5 +158,6 @@ def _words(address: int | None, lane_bytes: int) -> range:
 
 
 _REPLAYS: dict[type[object], Callable[[Any, Values], Witness | None]] = {
+    **LAYOUT_REPLAYS,
     p.BankAccess: _bank_access,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import import_module
 from typing import cast
@@ -11,18 +11,38 @@ from typing import cast
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options
 from cutecheck.model.prove.domains import describe, variable_domains
+from cutecheck.model.prove.engines import brute
 from cutecheck.model.prove.hypotheses import follows_from_one, satisfiable
+from cutecheck.model.prove.instances import at, finite_parameters, instances
 from cutecheck.model.prove.make import question
 from cutecheck.model.prove.obligation import EngineRun, Obligation, Outcome, Verdict, Witness
 from cutecheck.model.prove.replay import replayed
 
 Engine = Callable[[Obligation, Options], Answer]
 
-# Engines of each property, cheap first, as "name": (module under engines/, function). Names that share code share
-# the part before the colon: two engines of one verdict never do.
+_NORMAL = ("normal-form", "normal", "run")
+_BRUTE = ("brute-force", "brute", "run")
+_INTEGERS = ("z3-int", "integers", "run")
+_BITVECTORS = ("z3-bv", "bitvec", "run")
+_RESIDUES = ("residues", "residues", "run")
+
+# Engines of each property, cheap first: (name, module under engines/, function). Their code is disjoint.
 _ENGINES: dict[type[object], tuple[tuple[str, str, str], ...]] = {
-    p.BankAccess: (("residues", "residues", "bank_access"), ("z3-bv", "bitvec", "bank_access")),
+    p.BankAccess: (_RESIDUES, _BITVECTORS, _BRUTE),
+    p.Coverage: (_NORMAL, _BRUTE, _INTEGERS),
+    p.Bijective: (_NORMAL, _BRUTE, _INTEGERS),
+    p.Injective: (_NORMAL, _BRUTE, _INTEGERS),
+    p.CosizeFits: (_NORMAL, _BRUTE, _INTEGERS, _BITVECTORS),
+    p.LayoutEqual: (_NORMAL, _BRUTE, _INTEGERS, _BITVECTORS),
+    p.Contiguous: (_NORMAL, _BRUTE),
+    p.AtomCounts: (_NORMAL, _BRUTE, _INTEGERS),
+    p.Divides: (_NORMAL, _RESIDUES, _BRUTE, _INTEGERS),
+    p.Holds: (_NORMAL, _BRUTE, _INTEGERS),
+    p.InBounds: (_NORMAL, _BRUTE, _INTEGERS),
+    p.Alignment: (_NORMAL, _RESIDUES, _BRUTE, _INTEGERS, _BITVECTORS),
 }
+
+_INSTANCES = 64  # finite parameter combinations that are answered one by one
 
 
 def engine_names() -> tuple[str, ...]:
@@ -34,7 +54,7 @@ def prove(obligation: Obligation, options: Options = Options()) -> Outcome:  # n
     key = question(obligation) if options.cache is not None else ""
     if options.cache is not None and key in options.cache:
         return replace(options.cache[key], obligation=obligation)
-    outcome = _prove(obligation, options)
+    outcome = _by_instances(obligation, options, _prove(obligation, options))
     if options.cache is not None:
         options.cache[key] = outcome
     return outcome
@@ -54,9 +74,17 @@ def _prove(obligation: Obligation, options: Options) -> Outcome:
         answer = engine(obligation, options)
         runs.append(EngineRun(name, answer.answer, (time.perf_counter() - started) * 1e3, answer.detail))
         answers.append(answer)
-        if sum(a.answer != "unknown" for a in answers) == 2:
+        if _settled(obligation, answers):
             break
     return _combine(obligation, options, runs, answers)
+
+
+def _settled(obligation: Obligation, answers: list[Answer]) -> bool:
+    """Two engines agree that it holds, or one shows a counterexample and a second has spoken, or they differ."""
+    holds = sum(a.answer == "holds" for a in answers)
+    shown = sum(a.answer == "fails" and bool(a.values) for a in answers)
+    fails = sum(a.answer == "fails" for a in answers)
+    return holds >= 2 or (shown > 0 and fails + holds >= 2) or (fails > 0 and holds > 0)
 
 
 def _combine(obligation: Obligation, options: Options, runs: list[EngineRun], answers: list[Answer]) -> Outcome:
@@ -103,16 +131,58 @@ def _scope(obligation: Obligation, answers: list[Answer]) -> str:
 
 
 def _refutation(base: Outcome, obligation: Obligation, fails: list[Answer]) -> Outcome:
-    for answer in fails:
+    """A counterexample that replays refutes. One that names parameters only is completed by search at those."""
+    shown = [a for a in fails if a.values]
+    for answer in shown:
         witness = replayed(obligation, answer)
         if witness is not None:
             return replace(base, verdict=Verdict.REFUTED, witness=witness)
+    for answer in shown:
+        bound = at(obligation, dict(answer.values))
+        completed = brute.run(bound, Options())
+        if completed.answer == "fails":
+            values = tuple(sorted({**dict(answer.values), **dict(completed.values)}.items()))
+            witness = replayed(obligation, replace(completed, values=values))
+            if witness is not None:
+                return replace(base, verdict=Verdict.REFUTED, witness=witness, measure=completed.measure)
+        elif completed.answer == "unknown":
+            return replace(base, reason=f"fails for {_text(answer.values)}, no counterexample found there")
+    if not shown:
+        return replace(base, reason="an engine says it fails, none found a counterexample")
     return replace(
         base,
         verdict=Verdict.DISAGREE,
         reason="a counterexample did not replay: internal error",
-        witness=Witness("not replayed", values=fails[0].values),
+        witness=Witness("not replayed", values=shown[0].values),
     )
+
+
+def _text(values: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values)
+
+
+def _by_instances(obligation: Obligation, options: Options, outcome: Outcome) -> Outcome:
+    """Where finite parameters matter, the exact set of values for which the property fails, or holds."""
+    if outcome.verdict not in (Verdict.REFUTED, Verdict.UNKNOWN):
+        return outcome
+    names = finite_parameters(obligation, _INSTANCES)
+    if not names:
+        return outcome
+    by_verdict: dict[Verdict, list[str]] = {}
+    first: dict[Verdict, Outcome] = {}
+    for numbers, instance in instances(obligation, names):
+        answer = _prove(instance, options)
+        by_verdict.setdefault(answer.verdict, []).append(_text(numbers.items()))
+        first.setdefault(answer.verdict, answer)
+    proved = by_verdict.get(Verdict.PROVED, [])
+    words = {Verdict.PROVED: "proved", Verdict.REFUTED: "refuted"}
+    parts = [
+        f"{words.get(v, v.value)} for {'; '.join(texts)}"
+        for v, texts in sorted(by_verdict.items(), key=lambda item: item[0] is Verdict.PROVED)
+    ]
+    if len(by_verdict) == 1 and proved:
+        return replace(first[Verdict.PROVED], obligation=obligation, scope=outcome.scope, reductions=(*first[Verdict.PROVED].reductions, f"{len(proved)} instances, one by one"))
+    return replace(outcome, reason=", ".join(parts), scope=f"proved for {'; '.join(proved)}" if proved else outcome.scope)
 
 
 def _disagreement(base: Outcome, answers: list[Answer]) -> Outcome:

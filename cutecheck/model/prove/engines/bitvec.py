@@ -6,18 +6,20 @@ Digits, threads and parameters are bit-vector variables; unsatisfiable means tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain, Expr, Op, Var
-from cutecheck.model.ints import Condition, Rel, as_expr
-from cutecheck.model.layout import IntTuple, Swizzle, SwizzleUnit
+from cutecheck.model.ints import Condition, Dyn, Rel, Sym, as_expr
+from cutecheck.model.layout import AnyLayout, IntTuple, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import variable_domains
 from cutecheck.model.prove.engines.solver import check, solver
 from cutecheck.model.prove.obligation import Obligation
-from cutecheck.model.prove.properties import BankAccess
+from cutecheck.model.prove.properties import ZERO, Alignment, BankAccess, CosizeFits, LayoutEqual
 
 # Wide enough that lane distances inside shared memory (under 2^18 bytes) never meet modulo 2^WIDTH.
 WIDTH = 28
@@ -166,11 +168,9 @@ class Translation:
         return walk(shape, stride)
 
 
-def bank_access(obligation: Obligation, options: Options) -> Answer:
-    access = obligation.objects
-    assert isinstance(access, BankAccess)
+def run(obligation: Obligation, options: Options) -> Answer:
     try:
-        return _bank_access(obligation, access, options)
+        return _QUERIES[type(obligation.objects)](obligation, obligation.objects, options)
     except UnsupportedError as error:
         return unknown(str(error))
 
@@ -219,7 +219,13 @@ def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Ans
     s.add(*t.constraints)
     s.add((words[0] ^ words[1]) & t.value(31) == 0)
     s.add(z3.ULT(threads[0], threads[1]) if a.kind == "cp.async.ca" else z3.ULT(words[0], words[1]))
-    result = check(s, f"{obligation.id}-banks", options)
+    extra = {"smem base": base, "thread_a": threads[0], "thread_b": threads[1]}
+    return _ask(t, s, f"{obligation.id}-banks", options, extra, a.thread)
+
+
+def _ask(t: Translation, s: Any, name: str, options: Options, extra: dict[str, Any], drop: str = "") -> Answer:
+    """Run the query; a model becomes an assignment of the environment and of ``extra``."""
+    result = check(s, name, options)
     assumptions = tuple(f"{n} < {_OPEN}" for n in sorted(t.bounded))
     if result == "unsat":
         return Answer("holds", assumptions=assumptions)
@@ -230,12 +236,125 @@ def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Ans
     def read(v: Any) -> int:
         return int(model.eval(v, model_completion=True).as_long())
 
-    values = {name: read(v) for name, v in t.environment.items() if name != a.thread}
-    for name, d in t.domains.items():
-        if name in values and d.lo is not None and d.lo < 0 and values[name] >= 1 << (t.width - 1):
-            values[name] -= 1 << t.width
-    values |= {"smem base": read(base), "thread_a": read(threads[0]), "thread_b": read(threads[1])}
+    values = {n: read(v) for n, v in t.environment.items() if n != drop}
+    for n, d in t.domains.items():
+        if n in values and values[n] >= 1 << (t.width - 1) and (d.lo is None or d.lo < 0):
+            values[n] -= 1 << t.width
+    values |= {n: read(v) for n, v in extra.items()}
     return Answer("fails", values=tuple(sorted(values.items())), assumptions=assumptions)
+
+
+def _alignment(obligation: Obligation, a: Alignment, options: Options) -> Answer:
+    """Some vector's address has a low bit set; wrapping is harmless, only the low bits count."""
+    if a.element_bits & (a.element_bits - 1) or a.vector_bytes & (a.vector_bytes - 1):
+        raise UnsupportedError("widths that are not powers of two")
+    t = Translation(variable_domains(obligation))
+    base = t.z3.BitVec("base", t.width)
+    t.constraints += [base & t.value(_low_bits(a.base_alignment)) == 0, t.z3.ULT(base, t.value(_OPEN))]
+    element = t.expression(a.offset) + t.layout_offset(a.rest.shape, a.rest.stride, "rest")
+    byte = _byte(t, a, element, base)
+    violated = byte & t.value(a.vector_bytes - 1) != 0
+    if a.element_bits < 8:
+        moved = element if a.swizzle is None or a.swizzle.unit is SwizzleUnit.BYTE else t.swizzle(a.swizzle, element)
+        violated = t.z3.Or(violated, moved & t.value(8 // a.element_bits - 1) != 0)
+    s = solver("QF_BV", options)
+    s.add(*(t.condition(h) for h in obligation.hypotheses), *t.constraints, violated)
+    answer = _ask(t, s, f"{obligation.id}-alignment", options, {"base": base, "byte": byte})
+    if answer.answer != "fails":
+        return answer
+    kept = {n: v for n, v in answer.values if not n.startswith("rest[")}
+    kept["index"] = _linear_index(a.rest.shape, dict(answer.values))
+    return replace(answer, values=tuple(sorted(kept.items())))
+
+
+def _linear_index(shape: IntTuple, values: dict[str, int]) -> int:
+    pending, index, scale, place = [shape], 0, 1, 0
+    while pending:
+        s = pending.pop(0)
+        if isinstance(s, tuple):
+            pending = [*s, *pending]
+        elif not isinstance(s, ScaledBasis):
+            index += values.get(f"rest[{place}]", 0) * scale
+            scale *= as_expr(s).evaluate(values)
+            place += 1
+    return index
+
+
+def _composed(t: Translation, layout: AnyLayout, prefix: str) -> tuple[Any, IntTuple]:
+    """Offset of a free coordinate of a layout, and the shape of its coordinates."""
+    if isinstance(layout, Layout):
+        return t.layout_offset(layout.shape, layout.stride, prefix), layout.shape
+    inner, shape = _composed(t, layout.b, prefix)
+    if not isinstance(layout.a, Swizzle) or isinstance(layout.offset, (tuple, ScaledBasis, SmemPtrFlag)):
+        raise UnsupportedError("composition of more than a swizzle")
+    return t.swizzle(layout.a, t.expression(as_expr(layout.offset)) + inner), shape
+
+
+def _index(t: Translation, shape: IntTuple, prefix: str) -> tuple[Any, int]:
+    """Linear index of the digits named by ``prefix``; static extents only."""
+    leaves: list[int] = []
+    pending = [shape]
+    while pending:
+        s = pending.pop(0)
+        if isinstance(s, tuple):
+            pending = [*s, *pending]
+        elif isinstance(s, int):
+            leaves.append(s)
+        else:
+            raise UnsupportedError("extents that are not static")
+    total, scale = t.value(0), 1
+    for i, s in enumerate(leaves):
+        total = total + t.environment[f"{prefix}[{i}]"] * t.value(scale)
+        scale *= s
+    return total, scale
+
+
+def _layout_equal(obligation: Obligation, e: LayoutEqual, options: Options) -> Answer:
+    t = Translation(variable_domains(obligation))
+    left, left_shape = _composed(t, e.left, "x")
+    right, right_shape = _composed(t, e.right, "y")
+    (i, size), (j, other) = _index(t, left_shape, "x"), _index(t, right_shape, "y")
+    if size != other:
+        return Answer("fails", values=(("index", min(size, other)),))
+    s = solver("QF_BV", options)
+    s.add(*(t.condition(h) for h in obligation.hypotheses), *t.constraints, i == j, left != right)
+    answer = _ask(t, s, f"{obligation.id}-equal", options, {"index": i})
+    kept = tuple((n, v) for n, v in answer.values if not n.startswith(("x[", "y[")))
+    return replace(answer, values=kept)
+
+
+def _cosize_fits(obligation: Obligation, c: CosizeFits, options: Options) -> Answer:
+    t = Translation(variable_domains(obligation), width=32)
+    layout = c.layout
+    if isinstance(layout, Layout):
+        sw, at, plain = None, ZERO, layout
+    elif isinstance(layout.a, Swizzle) and isinstance(layout.b, Layout) and isinstance(layout.offset, (int, Dyn, Sym)):
+        sw, at, plain = layout.a, as_expr(layout.offset), layout.b
+    else:
+        raise UnsupportedError("composition of more than a swizzle")
+    start = ex.add(c.offset, at)
+    t._require_range(start)
+    _require_no_wrap(t, plain)
+    place = t.swizzle(sw, t.expression(start) + t.layout_offset(plain.shape, plain.stride, "x"))
+    allocation = as_expr(c.allocation)
+    t._require_range(allocation)
+    index, _ = _index(t, plain.shape, "x")
+    s = solver("QF_BV", options)
+    s.add(*(t.condition(h) for h in obligation.hypotheses), *t.constraints)
+    s.add(t.z3.UGE(place, t.expression(allocation)))
+    answer = _ask(t, s, f"{obligation.id}-cosize", options, {"index_a": index, "offset": place})
+    return replace(answer, values=tuple((n, v) for n, v in answer.values if not n.startswith("x[")))
+
+
+def _require_no_wrap(t: Translation, layout: Layout) -> None:
+    """Static, non-negative strides: then an offset in range does not wrap around."""
+    pending: list[IntTuple] = [layout.stride, layout.shape]
+    while pending:
+        d = pending.pop()
+        if isinstance(d, tuple):
+            pending.extend(d)
+        elif not isinstance(d, int) or not 0 <= d < 1 << 24:
+            raise UnsupportedError("strides or extents that are not small static naturals")
 
 
 def _low_bits(alignment: int) -> int:
@@ -243,7 +362,7 @@ def _low_bits(alignment: int) -> int:
     return (alignment & -alignment) - 1
 
 
-def _byte(t: Translation, a: BankAccess, element: Any, base: Any) -> Any:
+def _byte(t: Translation, a: BankAccess | Alignment, element: Any, base: Any) -> Any:
     def scaled(x: Any) -> Any:
         bits = t.value(a.element_bits // 8) if a.element_bits >= 8 else None
         return x * bits if bits is not None else t.z3.LShR(x, (8 // a.element_bits).bit_length() - 1)
@@ -251,3 +370,11 @@ def _byte(t: Translation, a: BankAccess, element: Any, base: Any) -> Any:
     if a.swizzle is not None and a.swizzle.unit is SwizzleUnit.BYTE:
         return t.swizzle(a.swizzle, base + scaled(element))
     return base + scaled(t.swizzle(a.swizzle, element))
+
+
+_QUERIES: dict[type[object], Callable[[Obligation, Any, Options], Answer]] = {
+    BankAccess: _bank_access,
+    Alignment: _alignment,
+    LayoutEqual: _layout_equal,
+    CosizeFits: _cosize_fits,
+}

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cutecheck.model import expr as ex
+from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain, Expr, Op, Var
-from cutecheck.model.ints import Condition, Rel
-from cutecheck.model.prove.answer import Options
+from cutecheck.model.ints import Condition, Rel, as_expr
+from cutecheck.model.layout import AnyLayout, IntTuple, Layout
+from cutecheck.model.prove import properties as p
+from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import variable_domains
 from cutecheck.model.prove.engines.solver import check, solver
 from cutecheck.model.prove.obligation import Obligation
@@ -93,6 +97,32 @@ class Integers:
             Rel.LE: lambda: left <= right,
         }[c.rel]()
 
+    def coordinate(self, shape: IntTuple, stride: IntTuple, name: str) -> tuple[Any, Any, list[Any], Any]:
+        """A free coordinate: (offset, linear index, digits, number of coordinates). One variable a digit."""
+        z3 = self.z3
+        digits: list[Any] = []
+        size: Any = z3.IntVal(1)
+        index: Any = z3.IntVal(0)
+        offset: Any = z3.IntVal(0)
+        pending: list[tuple[IntTuple, IntTuple]] = [(shape, stride)]
+        while pending:
+            s, d = pending.pop(0)
+            if isinstance(s, tuple):
+                if not isinstance(d, tuple) or len(s) != len(d):
+                    raise UnsupportedError("stride does not follow the shape")
+                pending = [*zip(s, d, strict=True), *pending]
+                continue
+            if isinstance(s, ScaledBasis) or isinstance(d, (tuple, ScaledBasis)):
+                raise UnsupportedError("a coordinate layout has no offsets")
+            extent = self.expression(as_expr(s))
+            digit = z3.Int(f"{name}[{len(digits)}]")
+            digits.append(digit)
+            self.constraints += [digit >= 0, digit < extent]
+            offset = offset + digit * self.expression(as_expr(d))
+            index = index + digit * size
+            size = size * extent
+        return offset, index, digits, size
+
     def model_values(self, model: Any) -> dict[str, int]:
         return {n: int(model.eval(v, model_completion=True).as_long()) for n, v in self.environment.items()}
 
@@ -109,3 +139,156 @@ def hypotheses_satisfiable(obligation: Obligation, options: Options) -> bool | N
     s.add(*t.constraints)
     result = check(s, f"{obligation.id}-hypotheses", options)
     return None if result == "unknown" else result == "sat"
+
+
+def run(obligation: Obligation, options: Options) -> Answer:
+    """Search for parameters and coordinates that break the property; unsatisfiable means that it holds.
+
+    A failing answer carries the parameters; the coordinates are found again at those parameters.
+    """
+    t = Integers(variable_domains(obligation))
+    try:
+        goals = _GOALS[type(obligation.objects)](obligation.objects, t)
+        given = [t.condition(h) for h in obligation.hypotheses]
+    except UnsupportedError as error:
+        return unknown(str(error))
+    for i, violated in enumerate(goals):
+        s = solver(None, options)
+        s.add(*given, *t.constraints, violated)
+        result = check(s, f"{obligation.id}-integers-{i}", options)
+        if result == "sat":
+            return Answer("fails", values=tuple(sorted(t.model_values(s.model()).items())))
+        if result == "unknown":
+            return unknown(f"Z3: {s.reason_unknown()}")
+    return Answer("holds")
+
+
+def _different(t: Integers, left: list[Any], right: list[Any]) -> Any:
+    return t.z3.Or([a != b for a, b in zip(left, right, strict=True)]) if left else t.z3.BoolVal(False)
+
+
+def _once(t: Integers, shape: IntTuple, stride: IntTuple, size: Any) -> list[Any]:
+    """Violations of: the layout maps its coordinates one to one onto [0, size)."""
+    offset, _, digits, count = t.coordinate(shape, stride, "x")
+    other, _, digits2, _ = t.coordinate(shape, stride, "y")
+    return [
+        count != size,
+        t.z3.Or(offset < 0, offset >= size),
+        t.z3.And(offset == other, _different(t, digits, digits2)),
+    ]
+
+
+def _size(t: Integers, shape: IntTuple) -> Any:
+    if isinstance(shape, tuple):
+        result: Any = t.z3.IntVal(1)
+        for s in shape:
+            result = result * _size(t, s)
+        return result
+    if isinstance(shape, ScaledBasis):
+        raise UnsupportedError("a basis element is no extent")
+    return t.expression(as_expr(shape))
+
+
+def _coverage(c: p.Coverage, t: Integers) -> list[Any]:
+    shape, stride = c.layout.shape, c.layout.stride
+    if not isinstance(shape, tuple) or not isinstance(stride, tuple) or len(shape) != 2:
+        raise UnsupportedError("a thread-value layout has two modes")
+    threads_shape, threads_stride = shape[0], stride[0]
+    if c.replicated:
+        threads_shape, threads_stride = _distinct(threads_shape, threads_stride)
+    return _once(t, (threads_shape, shape[1]), (threads_stride, stride[1]), _size(t, c.tile))
+
+
+def _distinct(shape: IntTuple, stride: IntTuple) -> tuple[IntTuple, IntTuple]:
+    """Without the modes of stride 0, whose threads hold copies."""
+    if isinstance(shape, tuple) and isinstance(stride, tuple):
+        kept = [_distinct(s, d) for s, d in zip(shape, stride, strict=True)]
+        return tuple(s for s, _ in kept), tuple(d for _, d in kept)
+    return (1, 0) if stride == 0 else (shape, stride)
+
+
+def _bijective(b: p.Bijective, t: Integers) -> list[Any]:
+    return _once(t, b.layout.shape, b.layout.stride, t.expression(as_expr(b.size)))
+
+
+def _flat_layout(layout: AnyLayout) -> Layout:
+    if not isinstance(layout, Layout):
+        raise UnsupportedError("no integer form for a swizzle")
+    return layout
+
+
+def _injective(i: p.Injective, t: Integers) -> list[Any]:
+    layout = _flat_layout(i.layout)
+    offset, _, digits, _ = t.coordinate(layout.shape, layout.stride, "x")
+    other, _, digits2, _ = t.coordinate(layout.shape, layout.stride, "y")
+    return [t.z3.And(offset == other, _different(t, digits, digits2))]
+
+
+def _cosize_fits(c: p.CosizeFits, t: Integers) -> list[Any]:
+    layout = _flat_layout(c.layout)
+    offset, *_ = t.coordinate(layout.shape, layout.stride, "x")
+    place = t.expression(c.offset) + offset
+    return [t.z3.Or(place < 0, place >= t.expression(as_expr(c.allocation)))]
+
+
+def _layout_equal(e: p.LayoutEqual, t: Integers) -> list[Any]:
+    left, right = _flat_layout(e.left), _flat_layout(e.right)
+    offset, index, _, size = t.coordinate(left.shape, left.stride, "x")
+    other, index2, _, size2 = t.coordinate(right.shape, right.stride, "y")
+    return [size != size2, t.z3.And(index == index2, offset != other)]
+
+
+def _counts(a: p.AtomCounts, t: Integers) -> list[Any]:
+    return [t.z3.Or([t.expression(as_expr(c.actual)) != t.expression(as_expr(c.required)) for c in a.counts])]
+
+
+def _not_divided(t: Integers, dividend: Any, divisor: Any) -> Any:
+    """dividend = q * divisor + r with 0 < r < |divisor|, or a divisor of 0."""
+    q, r = t.z3.FreshInt("q"), t.z3.FreshInt("r")
+    inside = t.z3.And(r > 0, t.z3.Or(r < divisor, r < -divisor))
+    return t.z3.Or(divisor == 0, t.z3.And(dividend == q * divisor + r, inside))
+
+
+def _divides(d: p.Divides, t: Integers) -> list[Any]:
+    return [_not_divided(t, t.expression(as_expr(m.dividend)), t.expression(as_expr(m.divisor))) for m in d.modes]
+
+
+def _holds(h: p.Holds, t: Integers) -> list[Any]:
+    return [
+        _not_divided(t, t.expression(c.rhs), t.expression(c.lhs))
+        if c.rel is Rel.DIVIDES
+        else t.z3.Not(t.condition(c))
+        for c in h.conditions
+    ]
+
+
+def _in_bounds(b: p.InBounds, t: Integers) -> list[Any]:
+    goals = []
+    for c, e in zip(b.coordinates, b.extents, strict=True):
+        x = t.expression(c)
+        goals.append(t.z3.Or(x < 0, x >= t.expression(as_expr(e))))
+    return goals
+
+
+def _alignment(a: p.Alignment, t: Integers) -> list[Any]:
+    if a.swizzle is not None and a.swizzle.bits:
+        raise UnsupportedError("no integer form for a swizzle")
+    offset, *_ = t.coordinate(a.rest.shape, a.rest.stride, "rest")
+    base = t.z3.Int("base")
+    t.constraints.append(base >= 0)
+    bits = 8 * a.base_alignment * base + a.element_bits * (t.expression(a.offset) + offset)
+    return [_not_divided(t, bits, t.z3.IntVal(8 * a.vector_bytes))]
+
+
+_GOALS: dict[type[object], Callable[[Any, Integers], list[Any]]] = {
+    p.Coverage: _coverage,
+    p.Bijective: _bijective,
+    p.Injective: _injective,
+    p.CosizeFits: _cosize_fits,
+    p.LayoutEqual: _layout_equal,
+    p.AtomCounts: _counts,
+    p.Divides: _divides,
+    p.Holds: _holds,
+    p.InBounds: _in_bounds,
+    p.Alignment: _alignment,
+}

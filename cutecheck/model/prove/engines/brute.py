@@ -1,0 +1,376 @@
+"""Bounded brute force: every coordinate, thread and parameter value, evaluated on the model objects themselves.
+
+A finite parameter space is exhausted. Of an infinite one the first values are tried, which can refute, never prove.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cutecheck.model.access import wavefronts
+from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Int, Rel, as_expr
+from cutecheck.model.layout import AnyLayout, IntTuple, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.prove import properties as p
+from cutecheck.model.prove.answer import Answer, Options, unknown
+from cutecheck.model.prove.domains import condition_value, first_values, meets, size_of, variable_domains
+from cutecheck.model.prove.obligation import Obligation
+
+LIMIT = 1 << 18  # evaluated offsets an obligation
+_SAMPLES = 256
+
+Values = dict[str, int]
+Violation = dict[str, int]
+
+
+class TooLargeError(Exception):
+    """More than :data:`LIMIT` evaluations."""
+
+
+def run(obligation: Obligation, options: Options) -> Answer:
+    """Check every parameter value; fails with the first violation, smallest values first."""
+    domains = variable_domains(obligation)
+    payload = obligation.objects
+    if isinstance(payload, (p.BankAccess, p.GmemSectors)):
+        domains[payload.thread] = Domain(0, 0)  # bound by the check itself
+    sizes = [size_of(d) for d in domains.values()]
+    finite = all(s is not None for s in sizes) and math.prod(s or 0 for s in sizes) <= LIMIT
+    each = LIMIT if finite else max(2, int(_SAMPLES ** (1 / max(1, len(domains)))))
+    choices = [first_values(d, each) for d in domains.values()]
+    check = _CHECKS[type(payload)]
+    measure: tuple[tuple[str, int], ...] = ()
+    spent = 0
+    try:
+        for combination in itertools.product(*choices):
+            values = dict(zip(domains, combination, strict=True))
+            if not meets(obligation.hypotheses, values):
+                continue
+            violation, numbers, cost = check(payload, values)
+            spent += cost
+            measure = max(measure, numbers) if isinstance(payload, p.BankAccess) else measure or numbers
+            if violation is not None:
+                named = tuple(sorted({**values, **violation}.items()))
+                return Answer("fails", values=named, measure=numbers)
+            if spent > LIMIT:
+                return unknown("too large for brute force")
+    except TooLargeError:
+        return unknown("too large for brute force")
+    except (KeyError, TypeError, ValueError) as error:
+        return unknown(f"brute force: {error}")
+    if not finite:
+        return unknown("infinite parameters: brute force cannot prove")
+    return Answer("holds", measure=measure)
+
+
+def _number(value: Int, values: Values) -> int:
+    return as_expr(value).evaluate(values)
+
+
+def _swizzle(sw: Swizzle, x: int) -> int:
+    bits = (1 << sw.bits) - 1
+    source = bits << (sw.base + max(0, sw.shift))
+    moved = (x & source) >> sw.shift if sw.shift >= 0 else (x & source) << -sw.shift
+    return x ^ moved
+
+
+def offsets(layout: AnyLayout, values: Values) -> list[int]:
+    """Offsets of all coordinates, first mode fastest (the order of CuTe's linear index)."""
+    if isinstance(layout, Layout):
+        return _plain_offsets(layout.shape, layout.stride, values)
+    if isinstance(layout.offset, SmemPtrFlag):
+        raise TypeError("a pointer swizzle acts on addresses, not offsets")
+    if isinstance(layout.offset, (tuple, ScaledBasis)):
+        raise TypeError("coordinate offset in a composed layout")
+    start = _number(layout.offset, values)
+    inner = [start + x for x in offsets(layout.b, values)]
+    if isinstance(layout.a, Swizzle):
+        sw = layout.a
+        return [_swizzle(sw, x) for x in inner]
+    outer = offsets(layout.a, values)
+    return [outer[x] for x in inner]
+
+
+def _plain_offsets(shape: IntTuple, stride: IntTuple, values: Values) -> list[int]:
+    result = [0]
+    for s, d in _pairs(shape, stride):
+        extent, step = _number(s, values), _number(d, values)
+        if len(result) * extent > LIMIT:
+            raise TooLargeError
+        result = [x + i * step for i in range(extent) for x in result]
+    return result
+
+
+def _pairs(shape: IntTuple, stride: IntTuple) -> Iterator[tuple[Int, Int]]:
+    if isinstance(shape, tuple):
+        strides = stride if isinstance(stride, tuple) else (stride,) * len(shape)
+        for s, d in zip(shape, strides, strict=True):
+            yield from _pairs(s, d)
+    elif isinstance(shape, ScaledBasis) or isinstance(stride, (tuple, ScaledBasis)):
+        raise TypeError("a coordinate layout has no offsets")
+    else:
+        yield shape, stride
+
+
+def _product(shape: IntTuple, values: Values) -> int:
+    if isinstance(shape, tuple):
+        return math.prod(_product(s, values) for s in shape)
+    if isinstance(shape, ScaledBasis):
+        raise TypeError("a basis element is no extent")
+    return _number(shape, values)
+
+
+Checked = tuple[Violation | None, tuple[tuple[str, int], ...], int]
+
+
+def _bank_access(a: p.BankAccess, values: Values) -> Checked:
+    lane_bytes = a.vector_bits // 8
+    worst: tuple[int, int, int] = (0, 0, 0)
+    violation: Violation | None = None
+    by_byte = a.swizzle is not None and a.swizzle.unit is SwizzleUnit.BYTE
+    if a.swizzle is not None and a.swizzle.bits:
+        unit = 8 if by_byte else a.element_bits
+        if unit << a.swizzle.base < a.vector_bits:
+            raise ValueError("the swizzle splits vectors: check contiguity first")
+    reach = 128 if a.swizzle is None or not by_byte else 1 << (a.swizzle.bits + a.swizzle.base + abs(a.swizzle.shift))
+    shifts = range(0, max(reach, 128), a.base_alignment)
+    shape = [_number(s, values) for s, _ in _pairs(a.rest.shape, a.rest.stride)]
+    steps = [_number(d, values) for _, d in _pairs(a.rest.shape, a.rest.stride)]
+    cost = len(shifts) * math.prod(shape) * a.threads
+    if cost > LIMIT:
+        raise TooLargeError
+    elements = [a.offset.evaluate({**values, a.thread: t}) for t in range(a.threads)]
+    seen_aligned = False
+    for coordinate in itertools.product(*map(range, reversed(shape))):
+        digits = coordinate[::-1]
+        shift = sum(i * d for i, d in zip(digits, steps, strict=True))
+        for start, base in itertools.product(range(0, a.threads, 32), shifts):
+            addresses: list[int | None] = []
+            for element in elements[start : start + 32]:
+                x = element + shift
+                if a.swizzle is not None and not by_byte:
+                    x = _swizzle(a.swizzle, x)
+                byte = base + x * a.element_bits // 8
+                if a.swizzle is not None and by_byte:
+                    byte = _swizzle(a.swizzle, byte)
+                addresses.append(None if byte % lane_bytes else byte)
+            w = wavefronts(a.kind, addresses, lane_bytes, a.matrices)
+            seen_aligned = seen_aligned or w.ideal > 0
+            if violation is None and w.excess > 0 or w.excess > worst[0]:
+                worst = (w.excess, w.wavefronts, w.ideal)
+                violation = {f"rest[{i}]": x for i, x in enumerate(digits)}
+                violation |= {"smem base": base, "thread_a": start, "thread_b": start}
+            elif w.excess == 0 and violation is None:
+                worst = max(worst, (0, w.wavefronts, w.ideal))
+    if not seen_aligned:
+        raise ValueError(f"no vector is aligned to {lane_bytes} bytes")
+    return violation, (("wavefronts", worst[1]), ("ideal", worst[2]), ("excess", worst[0])), cost
+
+
+def _coverage(c: p.Coverage, values: Values) -> Checked:
+    layout = c.layout
+    if not isinstance(layout.shape, tuple) or len(layout.shape) != 2 or not isinstance(layout.stride, tuple):
+        raise ValueError("a thread-value layout has two modes")
+    threads = _plain_offsets(layout.shape[0], layout.stride[0], values)
+    owned = _plain_offsets(layout.shape[1], layout.stride[1], values)
+    size = _product(c.tile, values)
+    if len(threads) * len(owned) > LIMIT:
+        raise TooLargeError
+    hits: dict[int, tuple[int, int]] = {}
+    doubled = outside = 0
+    violation: Violation | None = None
+    copies: set[tuple[int, ...]] = set()
+    counted = _without_copies(layout.shape[0], layout.stride[0], values) if c.replicated else range(len(threads))
+    for t in counted:
+        for v, step in enumerate(owned):
+            index = threads[t] + step
+            if not 0 <= index < size:
+                outside += 1
+                violation = violation or {"thread_a": t, "value_a": v, "index": index}
+            elif index in hits:
+                doubled += 1
+                other = hits[index]
+                violation = violation or {
+                    "thread_a": other[0], "value_a": other[1], "thread_b": t, "value_b": v, "index": index,
+                }  # fmt: skip
+            else:
+                hits[index] = (t, v)
+    del copies
+    missed = size - len(hits)
+    if missed and violation is None:
+        violation = {"index": next(i for i in range(size) if i not in hits)}
+    numbers = (("covered", len(hits)), ("doubled", doubled), ("missed", missed), ("outside", outside), ("size", size))
+    return violation, numbers, len(threads) * len(owned)
+
+
+def _without_copies(shape: IntTuple, stride: IntTuple, values: Values) -> list[int]:
+    """Thread indices whose digit is 0 in every stride-0 mode."""
+    kept = [0]
+    scale = 1
+    for s, d in _pairs(shape, stride):
+        extent = _number(s, values)
+        if _number(d, values) != 0:
+            kept = [t + i * scale for i in range(extent) for t in kept]
+        scale *= extent
+    return sorted(kept)
+
+
+def _bijective(b: p.Bijective, values: Values) -> Checked:
+    image = offsets(b.layout, values)
+    size = _number(b.size, values)
+    counts = Counter(image)
+    violation: Violation | None = None
+    for index, x in enumerate(image):
+        if not 0 <= x < size:
+            violation = {"index_a": index, "offset": x}
+            break
+        if counts[x] > 1:
+            violation = {"index_a": index, "index_b": image.index(x, index + 1), "offset": x}
+            break
+    if violation is None and len(image) != size:
+        violation = {"offset": next(x for x in range(size) if x not in counts)}
+    numbers = (
+        ("doubled", len(image) - len(counts)),
+        ("missed", sum(x not in counts for x in range(size))),
+        ("outside", sum(not 0 <= x < size for x in counts)),
+        ("size", size),
+    )
+    return violation, numbers, len(image)
+
+
+def _injective(i: p.Injective, values: Values) -> Checked:
+    seen: dict[int, int] = {}
+    image = offsets(i.layout, values)
+    for index, x in enumerate(image):
+        if x in seen:
+            return {"index_a": seen[x], "index_b": index, "offset": x}, (("size", len(image)),), len(image)
+        seen[x] = index
+    return None, (("size", len(image)),), len(image)
+
+
+def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
+    layout, start = c.layout, c.offset.evaluate(values)
+    if isinstance(layout, Layout):
+        image = [start + x for x in offsets(layout, values)]
+    elif isinstance(layout.a, Swizzle) and isinstance(layout.offset, int):
+        sw, at = layout.a, start + layout.offset
+        image = [_swizzle(sw, at + x) for x in offsets(layout.b, values)]
+    else:
+        raise TypeError("composed layout without a plain swizzle")
+    allocation = _number(c.allocation, values)
+    top = max(image, default=-1)
+    numbers = (("cosize", top + 1), ("allocation", allocation))
+    for index, x in enumerate(image):
+        if x < 0 or (x == top and x >= allocation):
+            return {"index_a": index, "offset": x}, numbers, len(image)
+    return None, numbers, len(image)
+
+
+def _layout_equal(e: p.LayoutEqual, values: Values) -> Checked:
+    left, right = offsets(e.left, values), offsets(e.right, values)
+    numbers = (("left_size", len(left)), ("right_size", len(right)))
+    for index, (x, y) in enumerate(zip(left, right, strict=False)):
+        if x != y:
+            return {"index": index, "left": x, "right": y}, numbers, len(left)
+    if len(left) != len(right):
+        return {"index": min(len(left), len(right))}, numbers, len(left)
+    return None, numbers, len(left)
+
+
+def _contiguous(c: p.Contiguous, values: Values) -> Checked:
+    image = offsets(c.layout, values)
+    run = next((i for i in range(1, len(image)) if image[i] != image[0] + i), len(image))
+    numbers = (("run", min(run, c.count)), ("count", c.count))
+    if run < c.count:
+        return {"index": run}, numbers, len(image)
+    if c.static and not _static_run(c.layout, c.count):
+        return {"index": 0}, numbers, len(image)
+    return None, numbers, len(image)
+
+
+def _static_run(layout: AnyLayout, count: int) -> bool:
+    """Shapes and strides of the first ``count`` elements are compile-time integers."""
+    while not isinstance(layout, Layout):
+        layout = layout.b
+    reached = 1
+    for s, d in _pairs(layout.shape, layout.stride):
+        if reached >= count:
+            return True
+        if not isinstance(s, int) or (s > 1 and not isinstance(d, int)):
+            return False
+        reached *= s
+    return reached >= count
+
+
+def _counts(a: p.AtomCounts, values: Values) -> Checked:
+    for i, c in enumerate(a.counts):
+        actual, required = _number(c.actual, values), _number(c.required, values)
+        if actual != required:
+            return {"item": i}, (("actual", actual), ("required", required)), 1
+    return None, (), 1
+
+
+def _divides(d: p.Divides, values: Values) -> Checked:
+    for i, m in enumerate(d.modes):
+        dividend, divisor = _number(m.dividend, values), _number(m.divisor, values)
+        if divisor == 0 or dividend % divisor:
+            rest = dividend % divisor if divisor else dividend
+            return {"item": i}, (("dividend", dividend), ("divisor", divisor), ("remainder", rest)), 1
+    return None, (), 1
+
+
+def _holds(h: p.Holds, values: Values) -> Checked:
+    for i, c in enumerate(h.conditions):
+        left, right = c.lhs.evaluate(values), c.rhs.evaluate(values)
+        if not condition_value(c.rel, left, right):
+            return {"item": i}, (("left", left), ("right", right)), 1
+    return None, (), 1
+
+
+def _alignment(a: p.Alignment, values: Values) -> Checked:
+    start = a.offset.evaluate(values)
+    image = [start + x for x in _plain_offsets(a.rest.shape, a.rest.stride, values)]
+    sw = a.swizzle
+    by_byte = sw is not None and sw.unit is SwizzleUnit.BYTE
+    reach = a.vector_bytes if not by_byte or sw is None else 1 << (sw.bits + sw.base + abs(sw.shift))
+    bases = range(0, max(a.vector_bytes, reach), a.base_alignment)
+    for base, (index, x) in itertools.product(bases, enumerate(image)):
+        if sw is not None and not by_byte:
+            x = _swizzle(sw, x)
+        bits = x * a.element_bits
+        byte = base + bits // 8
+        if sw is not None and by_byte:
+            byte = _swizzle(sw, byte)
+        if bits % 8 or byte % a.vector_bytes:
+            return {"index": index, "base": base, "byte": byte}, (("vector_bytes", a.vector_bytes),), len(image)
+    return None, (("vector_bytes", a.vector_bytes),), len(image) * len(bases)
+
+
+def _in_bounds(b: p.InBounds, values: Values) -> Checked:
+    for i, (c, e) in enumerate(zip(b.coordinates, b.extents, strict=True)):
+        x, extent = c.evaluate(values), _number(e, values)
+        if not 0 <= x < extent:
+            return {"item": i}, (("coordinate", x), ("extent", extent)), 1
+    return None, (), 1
+
+
+_CHECKS: dict[type[object], Callable[[Any, Values], Checked]] = {
+    p.BankAccess: _bank_access,
+    p.Coverage: _coverage,
+    p.Bijective: _bijective,
+    p.Injective: _injective,
+    p.CosizeFits: _cosize_fits,
+    p.LayoutEqual: _layout_equal,
+    p.Contiguous: _contiguous,
+    p.AtomCounts: _counts,
+    p.Divides: _divides,
+    p.Holds: _holds,
+    p.Alignment: _alignment,
+    p.InBounds: _in_bounds,
+}
+
+__all__ = ["LIMIT", "Rel", "offsets", "run"]
