@@ -13,7 +13,7 @@ from cutecheck.model.access import AccessKind
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr, add
 from cutecheck.model.ints import Dyn, Int, as_expr
-from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, SmemPtrFlag, Swizzle
+from cutecheck.model.layout import AnyLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle
 from cutecheck.model.prove.properties import THREAD, ZERO, BankAccess, GmemSectors
 
 
@@ -22,15 +22,17 @@ class NoAccessError(Exception):
 
 
 def swizzle_and_layout(layout: AnyLayout) -> tuple[Swizzle | None, Expr, Layout]:
-    """Split ``Sw o offset o L`` into the swizzle, the offset in elements and L; NoAccessError for other compositions."""
+    """Split ``Sw o offset o L`` into swizzle, offset in elements and L; NoAccessError for other compositions."""
     if isinstance(layout, Layout):
         return None, ZERO, layout
     inner, offset = layout.b, layout.offset
-    if not isinstance(layout.a, Swizzle) or isinstance(inner, ComposedLayout):
+    if not isinstance(layout.a, Swizzle) or not isinstance(inner, Layout):
         raise NoAccessError("composition of more than one swizzle")
     swizzle = layout.a if layout.a.bits else None
     if isinstance(offset, SmemPtrFlag):
         return swizzle, ZERO, inner
+    if isinstance(offset, MixedBits):
+        return swizzle, offset.value.expr, inner
     if isinstance(offset, (tuple, ScaledBasis)):
         raise NoAccessError("coordinate offset inside a composed layout")
     return swizzle, as_expr(offset), inner

@@ -54,7 +54,7 @@ def swizzle(sw: Swizzle, x: int) -> int:
 def offset(layout: AnyLayout, index: int, values: Values, start: int = 0) -> int:
     if isinstance(layout, Layout):
         return start + place(layout.shape, layout.stride, index, values)
-    if isinstance(layout.offset, SmemPtrFlag):
+    if isinstance(layout.offset, SmemPtrFlag) or isinstance(layout.b, Swizzle):
         raise ValueError("a pointer swizzle acts on addresses")
     inner = start + number(layout.offset, values) + offset(layout.b, index, values)
     return swizzle(layout.a, inner) if isinstance(layout.a, Swizzle) else offset(layout.a, inner, values)
@@ -62,6 +62,8 @@ def offset(layout: AnyLayout, index: int, values: Values, start: int = 0) -> int
 
 def size(layout: AnyLayout, values: Values) -> int:
     while isinstance(layout, ComposedLayout):
+        if isinstance(layout.b, Swizzle):
+            raise ValueError("a swizzle has no size")
         layout = layout.b
     return extent(layout.shape, values)
 
@@ -115,7 +117,7 @@ def coverage(c: p.Coverage, values: Values) -> Witness | None:
     index = values["index"]
     where = coordinate(c.tile, index, values) if 0 <= index < total else str(index)
     own = tuple((n, values[n]) for n in _COVERAGE if n in values)
-    named = (*parameters, *own, ("coordinate", where))
+    named: tuple[tuple[str, str | int], ...] = (*parameters, *own, ("coordinate", where))
     if "thread_a" not in values:
         if any(image(t, v) == index for t in range(threads) for v in range(owned)) or not 0 <= index < total:
             return None
@@ -168,10 +170,10 @@ def injective(i: p.Injective, values: Values) -> Witness | None:
 def cosize_fits(c: p.CosizeFits, values: Values) -> Witness | None:
     parameters, given = _given(values, _INDEXES)
     index = values["index_a"]
-    start = number(c.offset, values) if not isinstance(c.offset, int) else c.offset
+    start = c.offset.evaluate(values)
     if isinstance(c.layout, Layout):
         x = start + offset(c.layout, index, values)
-    elif isinstance(c.layout.a, Swizzle) and not isinstance(c.layout.offset, SmemPtrFlag):
+    elif isinstance(c.layout.a, Swizzle) and isinstance(c.layout.b, Layout):
         x = swizzle(c.layout.a, start + number(c.layout.offset, values) + offset(c.layout.b, index, values))
     else:
         return None
@@ -189,7 +191,9 @@ def layout_equal(e: p.LayoutEqual, values: Values) -> Witness | None:
     index = values["index"]
     sizes = size(e.left, values), size(e.right, values)
     if sizes[0] != sizes[1]:
-        return Witness(f"sizes {sizes[0]} and {sizes[1]} differ{given}", (*parameters, ("left", sizes[0]), ("right", sizes[1])))
+        return Witness(
+            f"sizes {sizes[0]} and {sizes[1]} differ{given}", (*parameters, ("left", sizes[0]), ("right", sizes[1]))
+        )
     x, y = offset(e.left, index, values), offset(e.right, index, values)
     if x == y or not 0 <= index < sizes[0]:
         return None
@@ -247,9 +251,7 @@ def holds(h: p.Holds, values: Values) -> Witness | None:
     left, right = c.lhs.evaluate(values), c.rhs.evaluate(values)
     if condition_value(c.rel, left, right):
         return None
-    return Witness(
-        f"{c} does not hold: {left} against {right}{given}", (*parameters, ("left", left), ("right", right))
-    )
+    return Witness(f"{c} does not hold: {left} against {right}{given}", (*parameters, ("left", left), ("right", right)))
 
 
 def in_bounds(b: p.InBounds, values: Values) -> Witness | None:

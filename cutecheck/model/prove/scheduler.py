@@ -181,8 +181,11 @@ def _by_instances(obligation: Obligation, options: Options, outcome: Outcome) ->
         for v, texts in sorted(by_verdict.items(), key=lambda item: item[0] is Verdict.PROVED)
     ]
     if len(by_verdict) == 1 and proved:
-        return replace(first[Verdict.PROVED], obligation=obligation, scope=outcome.scope, reductions=(*first[Verdict.PROVED].reductions, f"{len(proved)} instances, one by one"))
-    return replace(outcome, reason=", ".join(parts), scope=f"proved for {'; '.join(proved)}" if proved else outcome.scope)
+        best = first[Verdict.PROVED]
+        reductions = (*best.reductions, f"{len(proved)} instances, one by one")
+        return replace(best, obligation=obligation, scope=outcome.scope, reductions=reductions)
+    scope = f"proved for {'; '.join(proved)}" if proved else outcome.scope
+    return replace(outcome, reason=", ".join(parts), scope=scope)
 
 
 def _disagreement(base: Outcome, answers: list[Answer]) -> Outcome:

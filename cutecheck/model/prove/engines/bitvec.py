@@ -14,7 +14,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym, as_expr
-from cutecheck.model.layout import AnyLayout, IntTuple, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import variable_domains
 from cutecheck.model.prove.engines.solver import check, solver
@@ -220,10 +220,10 @@ def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Ans
     s.add((words[0] ^ words[1]) & t.value(31) == 0)
     s.add(z3.ULT(threads[0], threads[1]) if a.kind == "cp.async.ca" else z3.ULT(words[0], words[1]))
     extra = {"smem base": base, "thread_a": threads[0], "thread_b": threads[1]}
-    return _ask(t, s, f"{obligation.id}-banks", options, extra, a.thread)
+    return _ask(t, s, f"{obligation.id}-banks", options, extra)
 
 
-def _ask(t: Translation, s: Any, name: str, options: Options, extra: dict[str, Any], drop: str = "") -> Answer:
+def _ask(t: Translation, s: Any, name: str, options: Options, extra: dict[str, Any]) -> Answer:
     """Run the query; a model becomes an assignment of the environment and of ``extra``."""
     result = check(s, name, options)
     assumptions = tuple(f"{n} < {_OPEN}" for n in sorted(t.bounded))
@@ -236,7 +236,7 @@ def _ask(t: Translation, s: Any, name: str, options: Options, extra: dict[str, A
     def read(v: Any) -> int:
         return int(model.eval(v, model_completion=True).as_long())
 
-    values = {n: read(v) for n, v in t.environment.items() if n != drop}
+    values = {n: read(v) for n, v in t.environment.items()}
     for n, d in t.domains.items():
         if n in values and values[n] >= 1 << (t.width - 1) and (d.lo is None or d.lo < 0):
             values[n] -= 1 << t.width
@@ -284,9 +284,13 @@ def _composed(t: Translation, layout: AnyLayout, prefix: str) -> tuple[Any, IntT
     """Offset of a free coordinate of a layout, and the shape of its coordinates."""
     if isinstance(layout, Layout):
         return t.layout_offset(layout.shape, layout.stride, prefix), layout.shape
-    inner, shape = _composed(t, layout.b, prefix)
-    if not isinstance(layout.a, Swizzle) or isinstance(layout.offset, (tuple, ScaledBasis, SmemPtrFlag)):
+    if (
+        not isinstance(layout.a, Swizzle)
+        or isinstance(layout.b, Swizzle)
+        or not isinstance(layout.offset, (int, Dyn, Sym))
+    ):
         raise UnsupportedError("composition of more than a swizzle")
+    inner, shape = _composed(t, layout.b, prefix)
     return t.swizzle(layout.a, t.expression(as_expr(layout.offset)) + inner), shape
 
 

@@ -14,8 +14,8 @@ from typing import Any
 from cutecheck.model.access import wavefronts
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Int, Rel, as_expr
-from cutecheck.model.layout import AnyLayout, IntTuple, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.ints import Int, as_expr
+from cutecheck.model.layout import AnyLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import condition_value, first_values, meets, size_of, variable_domains
@@ -86,6 +86,8 @@ def offsets(layout: AnyLayout, values: Values) -> list[int]:
         raise TypeError("a pointer swizzle acts on addresses, not offsets")
     if isinstance(layout.offset, (tuple, ScaledBasis)):
         raise TypeError("coordinate offset in a composed layout")
+    if isinstance(layout.offset, MixedBits) or isinstance(layout.b, Swizzle):
+        raise TypeError("composition of more than a swizzle")
     start = _number(layout.offset, values)
     inner = [start + x for x in offsets(layout.b, values)]
     if isinstance(layout.a, Swizzle):
@@ -160,7 +162,7 @@ def _bank_access(a: p.BankAccess, values: Values) -> Checked:
                 addresses.append(None if byte % lane_bytes else byte)
             w = wavefronts(a.kind, addresses, lane_bytes, a.matrices)
             seen_aligned = seen_aligned or w.ideal > 0
-            if violation is None and w.excess > 0 or w.excess > worst[0]:
+            if (violation is None and w.excess > 0) or w.excess > worst[0]:
                 worst = (w.excess, w.wavefronts, w.ideal)
                 violation = {f"rest[{i}]": x for i, x in enumerate(digits)}
                 violation |= {"smem base": base, "thread_a": start, "thread_b": start}
@@ -183,7 +185,6 @@ def _coverage(c: p.Coverage, values: Values) -> Checked:
     hits: dict[int, tuple[int, int]] = {}
     doubled = outside = 0
     violation: Violation | None = None
-    copies: set[tuple[int, ...]] = set()
     counted = _without_copies(layout.shape[0], layout.stride[0], values) if c.replicated else range(len(threads))
     for t in counted:
         for v, step in enumerate(owned):
@@ -199,7 +200,6 @@ def _coverage(c: p.Coverage, values: Values) -> Checked:
                 }  # fmt: skip
             else:
                 hits[index] = (t, v)
-    del copies
     missed = size - len(hits)
     if missed and violation is None:
         violation = {"index": next(i for i in range(size) if i not in hits)}
@@ -256,7 +256,7 @@ def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
     layout, start = c.layout, c.offset.evaluate(values)
     if isinstance(layout, Layout):
         image = [start + x for x in offsets(layout, values)]
-    elif isinstance(layout.a, Swizzle) and isinstance(layout.offset, int):
+    elif isinstance(layout.a, Swizzle) and isinstance(layout.offset, int) and isinstance(layout.b, Layout):
         sw, at = layout.a, start + layout.offset
         image = [_swizzle(sw, at + x) for x in offsets(layout.b, values)]
     else:
@@ -295,6 +295,8 @@ def _contiguous(c: p.Contiguous, values: Values) -> Checked:
 def _static_run(layout: AnyLayout, count: int) -> bool:
     """Shapes and strides of the first ``count`` elements are compile-time integers."""
     while not isinstance(layout, Layout):
+        if isinstance(layout.b, Swizzle):
+            raise TypeError("composition of more than a swizzle")
         layout = layout.b
     reached = 1
     for s, d in _pairs(layout.shape, layout.stride):
@@ -372,5 +374,3 @@ _CHECKS: dict[type[object], Callable[[Any, Values], Checked]] = {
     p.Alignment: _alignment,
     p.InBounds: _in_bounds,
 }
-
-__all__ = ["LIMIT", "Rel", "offsets", "run"]

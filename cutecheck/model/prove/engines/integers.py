@@ -255,9 +255,7 @@ def _divides(d: p.Divides, t: Integers) -> list[Any]:
 
 def _holds(h: p.Holds, t: Integers) -> list[Any]:
     return [
-        _not_divided(t, t.expression(c.rhs), t.expression(c.lhs))
-        if c.rel is Rel.DIVIDES
-        else t.z3.Not(t.condition(c))
+        _not_divided(t, t.expression(c.rhs), t.expression(c.lhs)) if c.rel is Rel.DIVIDES else t.z3.Not(t.condition(c))
         for c in h.conditions
     ]
 

@@ -14,7 +14,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain, Expr
 from cutecheck.model.ints import Condition, Int, Rel, Undecided, as_expr, decide
-from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.layout import AnyLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import variable_domains
@@ -119,9 +119,9 @@ def _plain(layout: AnyLayout) -> tuple[Swizzle | None, Int, Layout]:
     """Swizzle, inner offset and layout of ``Sw o offset o L``."""
     if isinstance(layout, Layout):
         return None, 0, layout
-    if not isinstance(layout.a, Swizzle) or isinstance(layout.b, ComposedLayout):
+    if not isinstance(layout.a, Swizzle) or not isinstance(layout.b, Layout):
         raise NoFormError("composition of more than a swizzle")
-    if isinstance(layout.offset, (tuple, ScaledBasis)):
+    if isinstance(layout.offset, (tuple, ScaledBasis, MixedBits)):
         raise NoFormError("coordinate offset in a composed layout")
     offset = 0 if isinstance(layout.offset, SmemPtrFlag) else layout.offset
     return (layout.a if layout.a.bits else None), offset, layout.b
@@ -235,9 +235,7 @@ def _all(answers: Iterator[bool | None]) -> bool:
 
 
 def _counts(a: p.AtomCounts, context: _Context) -> bool:
-    return _all(
-        context.decide(Rel.EQ, context.expression(c.actual), context.expression(c.required)) for c in a.counts
-    )
+    return _all(context.decide(Rel.EQ, context.expression(c.actual), context.expression(c.required)) for c in a.counts)
 
 
 def _divides(d: p.Divides, context: _Context) -> bool:
@@ -247,9 +245,7 @@ def _divides(d: p.Divides, context: _Context) -> bool:
 
 
 def _holds(h: p.Holds, context: _Context) -> bool:
-    return _all(
-        context.decide(c.rel, context.expression(c.lhs), context.expression(c.rhs)) for c in h.conditions
-    )
+    return _all(context.decide(c.rel, context.expression(c.lhs), context.expression(c.rhs)) for c in h.conditions)
 
 
 def _in_bounds(b: p.InBounds, context: _Context) -> bool:

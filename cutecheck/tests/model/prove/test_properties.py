@@ -1,0 +1,153 @@
+"""One good and one bad case of every property; every bad case is a seeded fault of the good one."""
+
+from __future__ import annotations
+
+import pytest
+
+from cutecheck.model import expr as ex
+from cutecheck.model.ints import Condition, Dyn, Rel, Sym
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
+from cutecheck.model.prove import FiniteSet, Multiple, Outcome, ParamDomain, Range, Verdict, make_obligation, prove
+from cutecheck.model.prove import properties as p
+from cutecheck.model.prove.properties import Payload
+
+
+def ask(
+    payload: Payload, params: dict[str, ParamDomain] | None = None, hypotheses: tuple[Condition, ...] = ()
+) -> Outcome:
+    return prove(make_obligation(payload, params=params, hypotheses=hypotheses))
+
+
+M, N = Sym.named("M", ex.Domain(1)), Sym.named("N", ex.Domain(1))
+LDA = Dyn.named("lda", ex.Domain(0))
+
+# 16x8 threads of 1x8 values on a 16x64 tile: thread (r, c) starts at row r, column 8c.
+TV = Layout(((8, 16), 8), ((16 * 8, 1), 16))
+SW = ComposedLayout(Swizzle(3, 3, 3), 0, Layout((8, 64), (64, 1)))
+
+STATIC = [
+    (p.Coverage(TV, (16, 64)), p.Coverage(TV, (16, 128))),
+    (p.Coverage(TV, (16, 64)), p.Coverage(Layout(((8, 16), 8), ((16 * 4, 1), 16)), (16, 64))),
+    (p.Coverage(TV, (16, 64)), p.Coverage(TV, (8, 64))),
+    (p.Coverage(Layout(((4, 2), 4), ((0, 1), 2)), 8, replicated=True), p.Coverage(Layout(((4, 2), 4), ((0, 1), 2)), 8)),
+    (p.Bijective(Layout((2, 8, 2), (1, 4, 2)), 32), p.Bijective(Layout((2, 8, 2), (1, 4, 2)), 64)),
+    (p.Bijective(Layout((2, 8, 2), (1, 4, 2)), 32), p.Bijective(Layout((2, 8, 2), (1, 2, 2)), 32)),
+    (p.Bijective(Layout((2, 8), (8, 1)), 16), p.Bijective(Layout((2, 8), (16, 1)), 16)),
+    (p.Injective(Layout((8, 8), (1, 9))), p.Injective(Layout((8, 8), (1, 7)))),
+    (p.Injective(SW), p.Injective(ComposedLayout(Swizzle(3, 3, 3), 0, Layout((8, 64), (32, 1))))),
+    (p.CosizeFits(SW, 512), p.CosizeFits(SW, 511)),
+    (p.CosizeFits(Layout((8, 64), (72, 1)), 8 * 72 - 8), p.CosizeFits(Layout((8, 64), (72, 1)), 8 * 64)),
+    (
+        p.CosizeFits(Layout(8, 1), 64, ex.const(56)),
+        p.CosizeFits(Layout(8, 1), 64, ex.const(57)),
+    ),
+    (p.LayoutEqual(Layout((4, 2), (1, 4)), Layout(8, 1)), p.LayoutEqual(Layout((4, 2), (1, 8)), Layout(8, 1))),
+    (p.LayoutEqual(SW, SW), p.LayoutEqual(SW, SW.b)),
+    (p.LayoutEqual(SW, SW), p.LayoutEqual(SW, ComposedLayout(Swizzle(2, 3, 3), 0, SW.b))),
+    (p.Contiguous(Layout((8, 4), (1, 64)), 8), p.Contiguous(Layout((8, 4), (1, 64)), 16)),
+    (p.Contiguous(Layout((2, 4), (1, 2)), 8), p.Contiguous(Layout((2, 4), (1, Dyn.of(2))), 8)),
+    (p.AtomCounts((p.Count("threads", 32, 32),)), p.AtomCounts((p.Count("threads", 64, 32),))),
+    (p.Divides((p.Division("M", 128, 64),)), p.Divides((p.Division("M", 96, 64),))),
+    (p.Alignment(16, 16, ex.const(64), 16, Layout((4,), (72,))), p.Alignment(16, 16, ex.const(64), 16, Layout((4,), (68,)))),
+    (p.Alignment(16, 16, ex.const(0), 16), p.Alignment(16, 16, ex.const(0), 8)),
+    (
+        p.Alignment(16, 16, ex.const(0), 16, Layout((8, 8), (8, 64)), Swizzle(3, 3, 3)),
+        p.Alignment(16, 16, ex.const(0), 16, Layout((8, 8), (8, 64)), Swizzle(3, 2, 3)),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("good", "bad"), STATIC)
+def test_static(good: Payload, bad: Payload) -> None:
+    assert ask(good).verdict is Verdict.PROVED
+    outcome = ask(bad)
+    assert outcome.verdict is Verdict.REFUTED, (outcome.reason, outcome.runs)
+    assert outcome.witness is not None
+
+
+def test_words_of_the_witness() -> None:
+    missed = ask(p.Coverage(TV, (16, 128)))
+    assert missed.witness is not None
+    assert missed.witness.summary == "element (0,64) of the tile belongs to no thread"
+    assert missed.number("missed") == 1024
+    divides = ask(p.Divides((p.Division("kBlockM", 96, 64),)))
+    assert divides.witness is not None
+    assert divides.witness.summary == "kBlockM: 96 by 64 leaves 32"
+
+
+def test_pointer_swizzle_offsets_are_unknown() -> None:
+    layout = ComposedLayout(Swizzle(3, 4, 3), SmemPtrFlag(16), Layout((8, 64), (64, 1)))
+    assert ask(p.CosizeFits(layout, 512)).verdict is Verdict.UNKNOWN
+
+
+class TestParametric:
+    def test_coverage_of_any_tile_of_whole_tilers(self) -> None:
+        m, n = Sym.named("mM", ex.Domain(1)), Sym.named("mN", ex.Domain(1))
+        rows, columns = 16 * m, 64 * n
+        layout = Layout(((8, 16), (8, m, n)), ((8 * rows, 1), (rows, 16, 64 * rows)))
+        outcome = ask(p.Coverage(layout, (rows, columns)))
+        assert outcome.verdict is Verdict.PROVED, outcome
+        assert "mM >= 1" in outcome.scope
+
+    def test_permuted_symbolic_layout_is_bijective(self) -> None:
+        assert ask(p.Bijective(Layout((M, N), (N, 1)), M * N)).verdict is Verdict.PROVED
+        assert ask(p.Bijective(Layout((M, N), (M, 1)), M * N)).verdict is Verdict.REFUTED
+
+    def test_equal_functions(self) -> None:
+        d = Sym.named("d", ex.Domain(1))
+        left = Layout((M, N), (d, M * d))
+        assert ask(p.LayoutEqual(left, Layout(M * N, d))).verdict is Verdict.PROVED
+        assert ask(p.LayoutEqual(left, Layout(M * N, 1))).verdict is Verdict.REFUTED
+
+    def test_divisibility_by_substitution(self) -> None:
+        goal = p.Divides((p.Division("kBlockM", Sym.named("bM"), 32),))
+        proved = ask(goal, {"bM": Multiple(64, 0)})
+        assert proved.verdict is Verdict.PROVED
+        assert proved.scope == "all bM multiple of 64 >= 0"
+        refuted = ask(goal, {"bM": Multiple(16, 0)})
+        assert refuted.verdict is Verdict.REFUTED
+        assert refuted.witness is not None and dict(refuted.witness.values)["bM"] == 16
+
+    def test_exact_failing_set(self) -> None:
+        goal = p.Divides((p.Division("kHeadDim", Sym.named("hd"), 64),))
+        outcome = ask(goal, {"hd": FiniteSet((64, 96, 128, 192, 256))})
+        assert outcome.verdict is Verdict.REFUTED
+        assert outcome.reason == "refuted for hd = 96, proved for hd = 64; hd = 128; hd = 192; hd = 256"
+
+    def test_stride_contract(self) -> None:
+        row = ex.var("row", ex.Domain(0))
+        goal = p.Alignment(16, 16, ex.mul(row, LDA.expr), 16)
+        given = (Condition(Rel.DIVIDES, ex.const(8), LDA.expr),)
+        assert ask(goal, hypotheses=given).verdict is Verdict.PROVED
+        outcome = ask(goal)
+        assert outcome.verdict is Verdict.REFUTED
+        assert outcome.witness is not None and dict(outcome.witness.values)["lda"] == 1
+
+    def test_bounds_of_residue_tiles(self) -> None:
+        x, m = ex.var("x", ex.Domain(0)), ex.var("m", ex.Domain(1))
+        goal = p.InBounds((x,), (Dyn(m),))
+        guard = (Condition(Rel.LT, x, m),)
+        assert ask(goal, hypotheses=guard).verdict in (Verdict.PROVED, Verdict.ASSUMED)
+        assert ask(goal).verdict is Verdict.REFUTED
+
+    def test_goal_from_one_hypothesis_is_assumed(self) -> None:
+        v = ex.var("bM", ex.Domain(1, 4096))
+        goal = p.Holds((Condition(Rel.DIVIDES, ex.const(64), v),))
+        assert ask(goal, hypotheses=(Condition(Rel.DIVIDES, ex.const(128), v),)).verdict is Verdict.ASSUMED
+
+    def test_contradictory_hypotheses_are_vacuous(self) -> None:
+        v = ex.var("bM", ex.Domain(0))
+        given = (Condition(Rel.LT, v, ex.const(64)), Condition(Rel.LT, ex.const(64), v))
+        assert ask(p.Divides((p.Division("bM", Dyn(v), 64),)), hypotheses=given).verdict is Verdict.VACUOUS
+        w = ex.var("bN", ex.Domain(0))
+        both = (Condition(Rel.EQ, v, ex.add(w, ex.const(1))), Condition(Rel.EQ, v, w))
+        assert ask(p.Divides((p.Division("bM", Dyn(ex.mul(v, ex.const(64))), 64),)), hypotheses=both).verdict is (
+            Verdict.VACUOUS
+        )
+
+    def test_range_parameters(self) -> None:
+        s = Sym.named("stages")
+        goal = p.Holds((Condition(Rel.LE, ex.mul(s.expr, ex.const(32768)), ex.const(227 * 1024)),))
+        assert ask(goal, {"stages": Range(1, 7)}).verdict is Verdict.PROVED
+        outcome = ask(goal, {"stages": Range(1, 8)})
+        assert outcome.verdict is Verdict.REFUTED
