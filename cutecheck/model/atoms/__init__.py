@@ -1,0 +1,30 @@
+"""CuTe's MMA and copy atoms, generated from its headers (``scripts/generate_atoms``)."""
+
+from cutecheck.model.atoms.atom import CopyAtom, MMAAtom
+from cutecheck.model.atoms.lookup import (
+    AtomRecord,
+    UnknownAtomError,
+    atom_names,
+    atom_record,
+    copy_op,
+    element_type,
+    is_copy_op,
+    is_mma_op,
+    mma_op,
+)
+from cutecheck.model.atoms.table import cutlass_version
+
+__all__ = [
+    "AtomRecord",
+    "CopyAtom",
+    "MMAAtom",
+    "UnknownAtomError",
+    "atom_names",
+    "atom_record",
+    "copy_op",
+    "cutlass_version",
+    "element_type",
+    "is_copy_op",
+    "is_mma_op",
+    "mma_op",
+]

@@ -1,0 +1,219 @@
+"""From an operation's name and template arguments to its atom."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from cutecheck.model.atoms import table
+from cutecheck.model.atoms.atom import CopyAtom, MMAAtom
+from cutecheck.model.dtype import DType, dtype
+from cutecheck.model.layout import Layout
+
+Argument = object  # DType, int, or the text of an enumerator or type
+_BIT = DType("uint1b_t", 1)
+
+
+class UnknownAtomError(LookupError):
+    """No MMA or copy operation of that name, or none of its specialisations fits the arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtomRecord:
+    """What the traits say, under their own field names; layouts of copies are in bits. ``arch`` is the lowest target."""
+
+    name: str
+    kind: str
+    cutlass_version: str
+    arch: str
+    targets: tuple[str, ...]
+    ptx: tuple[str, ...]
+    fields: tuple[tuple[str, str], ...]
+
+
+def atom_names(kind: str | None = None) -> list[str]:
+    """Canonical names below ``cute::``; ``kind`` restricts to ``mma`` or ``copy``."""
+    return table.names(kind)
+
+
+def is_mma_op(name: str) -> bool:
+    """Whether ``MMA_Traits<name...>`` is in the table."""
+    return _kind(name) == "mma"
+
+
+def is_copy_op(name: str) -> bool:
+    """Whether ``Copy_Traits<name...>`` is in the table."""
+    return _kind(name) == "copy"
+
+
+def _kind(name: str) -> str | None:
+    found = table.rows(_split(table.canonical_name(name))[0])
+    return found[0].kind if found else None
+
+
+def _split(text: str) -> tuple[str, list[str]]:
+    """``Op<8, float>`` into its name and argument texts."""
+    if "<" not in text:
+        return text, []
+    head, inner = text.split("<", 1)
+    inner, _, tail = inner.rpartition(">")
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(inner):
+        depth += (c == "<") - (c == ">")
+        if c == "," and depth == 0:
+            parts.append(inner[start:i])
+            start = i + 1
+    return head + tail, [*parts, inner[start:]]
+
+
+def _record(name: str, args: tuple[Argument, ...], kind: str | None = None) -> table.Record:
+    given, written = _split(name)
+    canonical, fixed = _split(table.canonical_name(given))
+    texts = [table.argument_text(a) for a in (*fixed, *written, *args)]
+    bits: dict[str, int] = {}
+    for text, a in zip(texts, (*fixed, *written, *args), strict=True):
+        known = a if isinstance(a, DType) else element_type(text)
+        if known is not None and known.bits is not None:
+            bits[text] = known.bits
+    record = table.resolve(canonical, texts, bits)
+    if record is None or (kind is not None and record.kind != kind):
+        shown = f"{name}<{', '.join(texts)}>" if texts else name
+        if not table.rows(canonical):
+            raise UnknownAtomError(f"{shown} is no MMA or copy operation of CuTe {table.cutlass_version()}")
+        raise UnknownAtomError(f"no specialisation of CuTe {table.cutlass_version()} fits {shown}")
+    return record
+
+
+def atom_record(name: str, args: tuple[Argument, ...] = ()) -> AtomRecord:
+    """The traits of an operation as printed by CuTe; UnknownAtomError when there is none.
+
+    ``args`` may also be part of the name, as in ``UniversalCopy<uint128_t>``.
+    """
+    record = _record(name, args)
+    return AtomRecord(
+        record.name,
+        _mma_kind(record) if record.kind == "mma" else _copy_kind(record),
+        table.cutlass_version(),
+        _arch(record),
+        record.targets,
+        record.ptx,
+        tuple(record.fields.items()),
+    )
+
+
+@lru_cache(maxsize=512)
+def mma_op(name: str, args: tuple[Argument, ...] = ()) -> MMAAtom:
+    """``MMA_Atom<name<args...>>``. UnknownAtomError when the operation or this instantiation of it is not known."""
+    from cutecheck.model.notation import parse
+
+    record = _record(name, args, "mma")
+    f = record.fields
+    basic = {"ThrID", "Shape_MNK", "ALayout", "BLayout", "CLayout"}
+    return MMAAtom(
+        op=record.name,
+        args=args,
+        thr_id=_layout(f["ThrID"]),
+        shape_mnk=parse(f["Shape_MNK"]),
+        a_tv=_layout(f["ALayout"]),
+        b_tv=_layout(f["BLayout"]),
+        c_tv=_layout(f["CLayout"]),
+        val_types=(_type(f["ValTypeA"]), _type(f["ValTypeB"]), _type(f["ValTypeC"]), _type(f["ValTypeD"])),
+        arch=_arch(record),
+        ptx=record.ptx,
+        kind=_mma_kind(record),
+        frg_types=(f.get("FrgTypeA", ""), f.get("FrgTypeB", ""), f.get("FrgTypeC", "")),
+        targets=record.targets,
+        extra=tuple((k, v) for k, v in f.items() if k not in basic and not re.fullmatch(r"(Val|Frg)Type[A-D]", k)),
+    )
+
+
+@lru_cache(maxsize=512)
+def copy_op(name: str, args: tuple[Argument, ...] = (), value_type: DType | None = None) -> CopyAtom:
+    """``Copy_Atom<name<args...>, value_type>``; without a value type the layouts stay in bits.
+
+    UnknownAtomError when the operation is not known; CuteError where CuTe asserts (an element wider than a value).
+    """
+    record = _record(name, args, "copy")
+    f = record.fields
+    return CopyAtom(
+        op=record.name,
+        args=args,
+        thr_id=_layout(f["ThrID"]),
+        src_bits=_layout(f["SrcLayout"]),
+        dst_bits=_layout(f["DstLayout"]),
+        ref_bits=_layout(f["RefLayout"]),
+        value_type=value_type or _BIT,
+        arch=_arch(record),
+        ptx=record.ptx,
+        kind=_copy_kind(record),
+        targets=record.targets,
+        extra=tuple((k, v) for k, v in f.items() if k == "ValID"),
+    )
+
+
+def _layout(text: str) -> Layout:
+    from cutecheck.model.notation import parse
+
+    value = parse(text)
+    assert isinstance(value, Layout)
+    return value
+
+
+def element_type(text: str) -> DType | None:
+    """An element type by name, ``sparse_elem<2,half_t>`` and ``complex<...>`` included; None when it is none.
+
+    A sparse element has the width of its type divided by the sparsity; ``bits`` is None where that is no integer.
+    """
+    if m := re.fullmatch(r"sparse_elem<(\d+),(.+)>", text):
+        inner = element_type(m[2])
+        if inner is None or inner.bits is None:
+            return None
+        return DType(text, inner.bits // int(m[1]) if inner.bits % int(m[1]) == 0 else None)
+    if m := re.fullmatch(r"complex<(.+)>", text):
+        inner = element_type(m[1])
+        return None if inner is None or inner.bits is None else DType(text, 2 * inner.bits)
+    if m := re.fullmatch(r"detail::float_e(\d)m(\d)_unpacksmem_t", text):
+        return DType(text, 8)
+    if m := re.fullmatch(r"(?:detail::)?type_erased_dynamic_float(\d+)(_unpacksmem)?_t", text):
+        return DType(text, 8 if m[2] else int(m[1]))
+    return dtype(text)
+
+
+def _type(text: str) -> DType:
+    return element_type(text) or DType(text, None)
+
+
+def _arch(record: table.Record) -> str:
+    return record.targets[0] if record.targets else ""
+
+
+def _mma_kind(record: table.Record) -> str:
+    """fma (one thread), mma (a warp or quad pair), wgmma (a warp group), umma (tcgen05)."""
+    first = record.ptx[0] if record.ptx else ""
+    for prefix, kind in (("wgmma", "wgmma"), ("tcgen05", "umma"), ("mma", "mma")):
+        if first.startswith(prefix):
+            return kind
+    return "fma" if record.fields["ThrID"].startswith("_1:") else "mma"
+
+
+def _copy_kind(record: table.Record) -> str:
+    """universal, auto, cp_async, ldmatrix, stmatrix, movmatrix, shuffle, bulk, tma, tmem_load, tmem_store, utccp ..."""
+    first = record.ptx[0] if record.ptx else ""
+    for pattern, kind in (
+        (r"cp\.(reduce\.)?async\.bulk.*\.tensor", "tma"),
+        (r"cp\.(reduce\.)?async\.bulk", "bulk"),
+        (r"cp\.async", "cp_async"),
+        (r"(ld|st|mov)matrix", "matrix"),
+        (r"tcgen05\.ld", "tmem_load"),
+        (r"tcgen05\.st", "tmem_store"),
+        (r"tcgen05\.cp", "utccp"),
+    ):
+        if re.match(pattern, first):
+            return first.split(".")[0] if kind == "matrix" else kind
+    if record.name.startswith("AutoVectorizing"):
+        return "auto"
+    for part, kind in (("Shuffle", "shuffle"), ("BULK", "bulk"), ("256bit", "vector")):
+        if part in record.name:
+            return kind
+    return "universal"
