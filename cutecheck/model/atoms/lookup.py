@@ -174,9 +174,11 @@ def element_type(text: str) -> DType | None:
         inner = element_type(m[1])
         return None if inner is None or inner.bits is None else DType(text, 2 * inner.bits)
     if m := re.fullmatch(r"detail::float_e(\d)m(\d)_unpacksmem_t", text):
+        return DType(text, 1 + int(m[1]) + int(m[2]))
+    if re.fullmatch(r"detail::float_e\dm\d_unpack8bits_t", text):
         return DType(text, 8)
-    if m := re.fullmatch(r"(?:detail::)?type_erased_dynamic_float(\d+)(_unpacksmem)?_t", text):
-        return DType(text, 8 if m[2] else int(m[1]))
+    if m := re.fullmatch(r"(?:detail::)?type_erased_dynamic_float(\d+)(?:_unpacksmem)?_t", text):
+        return DType(text, int(m[1]))
     return dtype(text)
 
 
