@@ -28,7 +28,9 @@ def cutlass_version(include: Path) -> str:
     return ".".join(m[1] if m else "0" for m in numbers)
 
 
-def write(folder: Path, version: str, table: list[Row], names: dict[str, str], guards: dict[str, tuple[str, ...]]) -> None:
+def write(
+    folder: Path, version: str, table: list[Row], names: dict[str, str], guards: dict[str, tuple[str, ...]]
+) -> None:
     """``strings.txt`` (one value a line) and ``atoms.tsv`` (name, then indices of strings), sorted by name."""
     strings: dict[str, int] = {"": 0}
 

@@ -93,9 +93,7 @@ def compile_and_run(source: str, compiler: str, includes: Sequence[Path]) -> str
 
 
 def program(instances: Sequence[Instance]) -> str:
-    calls = [
-        f"  {'mma' if x.kind == 'mma' else 'copy_op'}<{x.traits}>({i});" for i, x in enumerate(instances)
-    ]
+    calls = [f"  {'mma' if x.kind == 'mma' else 'copy_op'}<{x.traits}>({i});" for i, x in enumerate(instances)]
     return PRELUDE + "int main() {\n" + "\n".join(calls) + "\n}\n"
 
 

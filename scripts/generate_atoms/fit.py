@@ -153,7 +153,7 @@ def fit(samples: Sequence[Sample], bits: Mapping[str, int], depth: int = 2) -> l
         return [({}, whole)]
     if depth == 0:
         raise ValueError(f"no formula fits {samples[0][1]}")
-    keys = list(features(samples[0][0], bits)) + [n for n in samples[0][0]]
+    keys = list(features(samples[0][0], bits)) + list(samples[0][0])
     best: list[tuple[dict[str, str], Record]] | None = None
     for key in dict.fromkeys(keys):
         groups: dict[str, list[Sample]] = {}

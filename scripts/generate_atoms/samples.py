@@ -33,7 +33,8 @@ _NARROW = ("float_e4m3_t", "float_e2m3_t", "float_e2m1_t", "float_e5m2_t", "floa
 _TYPES: list[tuple[str, dict[str, tuple[str, ...]]]] = [
     ("CF32", {}),
     ("TF32", {"a_type": ("tfloat32_t", "float"), "b_type": ("tfloat32_t", "float"), "c_type": ("float",)}),
-    ("F16BF16", {"a_type": ("half_t", "bfloat16_t"), "b_type": ("bfloat16_t", "half_t"), "c_type": ("float", "half_t")}),
+    ("F16BF16", {"a_type": ("half_t", "bfloat16_t"), "b_type": ("bfloat16_t", "half_t"),
+                 "c_type": ("float", "half_t")}),
     ("_S8_", {"a_type": ("int8_t", "uint8_t"), "b_type": ("uint8_t", "int8_t"), "c_type": ("int32_t",)}),
     ("MXF8F6F4", {"a_type": _NARROW, "b_type": _NARROW, "c_type": ("float",), "sf_type": ("float_ue8m0_t",)}),
     ("F8F6F4", {"a_type": _NARROW, "b_type": _NARROW, "c_type": ("float", "half_t")}),
@@ -44,9 +45,9 @@ _TYPES: list[tuple[str, dict[str, tuple[str, ...]]]] = [
     ("SM120_SPARSE_16x8x128", {"a_type": ("float_e2m1_t",), "b_type": ("float_e2m1_t",), "c_type": ("float",),
                                "sf_type": ("float_ue8m0_t", "float_ue4m3_t")}),
     ("SM120", {"a_type": _NARROW, "b_type": _NARROW, "c_type": ("float",), "sf_type": ("float_ue8m0_t",)}),
-    ("UniversalFMA", {k: ("float", "double", "half_t", "int32_t") for k in "DABC"}),
-    ("UniversalCopy", {k: ("float", "double", "half_t", "uint128_t", "uint8_t") for k in "SD"}),
-    ("CP_ASYNC", {k: ("float", "double", "uint128_t") for k in "SD"}),
+    ("UniversalFMA", dict.fromkeys("DABC", ("float", "double", "half_t", "int32_t"))),
+    ("UniversalCopy", dict.fromkeys("SD", ("float", "double", "half_t", "uint128_t", "uint8_t"))),
+    ("CP_ASYNC", dict.fromkeys("SD", ("float", "double", "uint128_t"))),
     ("", {"ab_vtype": ("half_t", "bfloat16_t")}),
 ]  # fmt: skip
 

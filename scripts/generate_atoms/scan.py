@@ -77,7 +77,7 @@ def split_list(text: str) -> list[str]:
 
 
 def _param(text: str) -> tuple[str, str]:
-    text = text.split("=")[0].strip()
+    text = text.split("=", maxsplit=1)[0].strip()
     if "..." in text:
         return "pack", text.split("...")[1].strip()
     kind, _, name = text.rpartition(" ")
@@ -138,10 +138,11 @@ def _walk(text: str, scan: Scan) -> None:
         elif stack:
             kind, name, start, body = stack.pop()
             if kind == "struct" and all(s[0] != "block" for s in stack):
-                _register(text, scan, [s[1] for s in stack if s[1]], name, start, body, m.start())
+                _register(text, scan, [s[1] for s in stack if s[1]], name, (start, body, m.start()))
 
 
-def _register(text: str, scan: Scan, scopes: list[str], name: str, start: int, body: int, end: int) -> None:
+def _register(text: str, scan: Scan, scopes: list[str], name: str, span: tuple[int, int, int]) -> None:
+    start, body, end = span  # of the header, the body and its end
     scopes = [s for scope in scopes for s in scope.split("::") if s != "cute"]
     before = text[max(0, start - 600) : start].rstrip()
     params = ""

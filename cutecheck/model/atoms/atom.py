@@ -9,14 +9,15 @@ from cutecheck.model.algebra import recast_layout, size
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Int, equal
 from cutecheck.model.layout import IntTuple, Layout
+from cutecheck.model.notation import show
 
 
 @dataclass(frozen=True)
 class MMAAtom:
     """An ``MMA_Atom``. ``a_tv`` maps (thread, value) to (m, k), ``b_tv`` to (n, k), ``c_tv`` to (m, n), linearised.
 
-    ``args`` are the template arguments as given, defaults not filled in. ``frg_types`` are the traits' fragment types of
-    A, B and C as text (``SM90::GMMA::smem_desc<GMMA::Major::K>``), empty where the value type is used. ``targets``
+    ``args`` are the template arguments as given, defaults not filled in. ``frg_types`` are the traits' fragment types
+    of A, B and C as text (``SM90::GMMA::smem_desc<GMMA::Major::K>``), empty where the value type is used. ``targets``
     lists the architectures the operation compiles for; ``extra`` further traits members as printed (``ELayout`` ...).
     """
 
@@ -38,7 +39,7 @@ class MMAAtom:
 
     def __str__(self) -> str:
         return (
-            f"MMA_Atom\n  ThrID:      {self.thr_id}\n  Shape_MNK:  {_shape(self.shape_mnk)}\n"
+            f"MMA_Atom\n  ThrID:      {self.thr_id}\n  Shape_MNK:  {show(self.shape_mnk)}\n"
             f"  LayoutA_TV: {self.a_tv}\n  LayoutB_TV: {self.b_tv}\n  LayoutC_TV: {self.c_tv}"
         )
 
@@ -109,9 +110,3 @@ class CopyAtom:
             f"  ValLayoutDst: {self.val_layout_dst}\n  ValLayoutRef: {self.val_layout_ref}\n"
             f"  ValueType:    {self.value_type.bits}b"
         )
-
-
-def _shape(shape: IntTuple) -> str:
-    from cutecheck.model.notation import show
-
-    return show(shape)

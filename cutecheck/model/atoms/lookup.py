@@ -10,6 +10,7 @@ from cutecheck.model.atoms import table
 from cutecheck.model.atoms.atom import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.layout import Layout
+from cutecheck.model.notation import parse
 
 Argument = object  # DType, int, or the text of an enumerator or type
 _BIT = DType("uint1b_t", 1)
@@ -21,7 +22,7 @@ class UnknownAtomError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class AtomRecord:
-    """What the traits say, under their own field names; layouts of copies are in bits. ``arch`` is the lowest target."""
+    """What the traits say, under their own field names; layouts of copies are in bits. ``arch``: lowest target."""
 
     name: str
     kind: str
@@ -67,6 +68,14 @@ def _split(text: str) -> tuple[str, list[str]]:
     return head + tail, [*parts, inner[start:]]
 
 
+def _fixed(name: str) -> tuple[Argument, ...]:
+    """Arguments that the name itself carries: of an alias (``DefaultCopy``), or written in it."""
+    given, written = _split(name)
+    _, fixed = _split(table.canonical_name(given))
+    texts = [table.argument_text(a) for a in (*fixed, *written)]
+    return tuple(int(t) if t.isdigit() else element_type(t) or t for t in texts)
+
+
 def _record(name: str, args: tuple[Argument, ...], kind: str | None = None) -> table.Record:
     given, written = _split(name)
     canonical, fixed = _split(table.canonical_name(given))
@@ -103,18 +112,20 @@ def atom_record(name: str, args: tuple[Argument, ...] = ()) -> AtomRecord:
 
 
 @lru_cache(maxsize=512)
-def mma_op(name: str, args: tuple[Argument, ...] = ()) -> MMAAtom:
-    """``MMA_Atom<name<args...>>``. UnknownAtomError when the operation or this instantiation of it is not known."""
-    from cutecheck.model.notation import parse
+def mma_op(name: str, args: tuple[Argument, ...] = (), *, via_traits: bool = False) -> MMAAtom:
+    """``MMA_Atom<name<args...>>``, or ``MMA_Atom<MMA_Traits<name<args...>>>`` with ``via_traits``.
 
+    UnknownAtomError when the operation or this instantiation of it is not known.
+    """
     record = _record(name, args, "mma")
     f = record.fields
     basic = {"ThrID", "Shape_MNK", "ALayout", "BLayout", "CLayout"}
     return MMAAtom(
         op=record.name,
-        args=args,
+        args=(*_fixed(name), *args),
+        via_traits=via_traits,
         thr_id=_layout(f["ThrID"]),
-        shape_mnk=parse(f["Shape_MNK"]),
+        shape_mnk=parse(f["Shape_MNK"]),  # type: ignore[arg-type]
         a_tv=_layout(f["ALayout"]),
         b_tv=_layout(f["BLayout"]),
         c_tv=_layout(f["CLayout"]),
@@ -129,16 +140,20 @@ def mma_op(name: str, args: tuple[Argument, ...] = ()) -> MMAAtom:
 
 
 @lru_cache(maxsize=512)
-def copy_op(name: str, args: tuple[Argument, ...] = (), value_type: DType | None = None) -> CopyAtom:
+def copy_op(
+    name: str, args: tuple[Argument, ...] = (), value_type: DType | None = None, *, via_traits: bool = False
+) -> CopyAtom:
     """``Copy_Atom<name<args...>, value_type>``; without a value type the layouts stay in bits.
 
+    ``via_traits``: the first argument was written ``Copy_Traits<name<args...>>``.
     UnknownAtomError when the operation is not known; CuteError where CuTe asserts (an element wider than a value).
     """
     record = _record(name, args, "copy")
     f = record.fields
     return CopyAtom(
         op=record.name,
-        args=args,
+        args=(*_fixed(name), *args),
+        via_traits=via_traits,
         thr_id=_layout(f["ThrID"]),
         src_bits=_layout(f["SrcLayout"]),
         dst_bits=_layout(f["DstLayout"]),
@@ -153,8 +168,6 @@ def copy_op(name: str, args: tuple[Argument, ...] = (), value_type: DType | None
 
 
 def _layout(text: str) -> Layout:
-    from cutecheck.model.notation import parse
-
     value = parse(text)
     assert isinstance(value, Layout)
     return value

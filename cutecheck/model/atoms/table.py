@@ -104,7 +104,8 @@ def rows(name: str) -> list[Row]:
         if cells[0].startswith("="):
             continue
         values = [strings[int(c)] for c in cells]
-        out.append(Row(*values[:_FIXED], tuple(values[_FIXED:])))  # type: ignore[arg-type]
+        kind, guards, ptx, declared, pattern, when = values[:_FIXED]
+        out.append(Row(kind, guards, ptx, declared, pattern, when, tuple(values[_FIXED:])))
     return out
 
 
@@ -235,7 +236,5 @@ def resolve(name: str, arguments: list[str], bits: dict[str, int]) -> Record | N
         else:
             targets = [t for guard in row.guards.split(",") for t in _guards().get(guard, ())]
             ptx = _fill(row.ptx, bound, bits) or ""
-            return Record(
-                name, row.kind, tuple(filter(None, ptx.split(","))), tuple(dict.fromkeys(targets)), fields
-            )
+            return Record(name, row.kind, tuple(filter(None, ptx.split(","))), tuple(dict.fromkeys(targets)), fields)
     return None

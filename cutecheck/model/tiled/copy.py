@@ -15,7 +15,7 @@ from cutecheck.model.algebra import (
     composition,
     filter,
     get,
-    layout as mode_of,
+    layout,
     left_inverse,
     logical_product,
     make_layout,
@@ -35,8 +35,8 @@ from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import X
 from cutecheck.model.ints import CuteError, Int, equal, less_equal
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Tile
+from cutecheck.model.notation import show
 from cutecheck.model.tiled.mma import TiledMMA
-from cutecheck.model.tiled.text import show_tile
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,12 @@ class TiledCopy:
         """``TiledNumVal``: the values of each thread in a tile."""
         return size(self.layout_tv, 1)
 
+    @property
+    def tiler_shape(self) -> IntTuple:
+        """``shape(Tiler_MN{})``: layouts of a by-mode tiler contribute their shapes."""
+        result: IntTuple = _tiler_shape(self.tiler_mn)
+        return result
+
     def _ref2trg(self, side: str) -> AnyLayout:
         target = self.atom.val_layout_src if side == "S" else self.atom.val_layout_dst
         result: AnyLayout = composition(right_inverse(self.atom.val_layout_ref), target)
@@ -95,7 +101,7 @@ class TiledCopy:
     def _tidfrg(self, side: str, layout: AnyLayout) -> AnyLayout:
         tiler_rank = len(self.tiler_mn) if isinstance(self.tiler_mn, tuple) else 1
         if rank(layout) < tiler_rank:
-            raise CuteError("Rank of tensor to be partitioned too small.", layout, show_tile(self.tiler_mn))
+            raise CuteError("Rank of tensor to be partitioned too small.", layout, show(self.tiler_mn))
         return self.tile2thrfrg(zipped_divide(layout, self.tiler_mn), self._ref2trg(side))
 
     def tidfrg_S(self, layout: AnyLayout) -> AnyLayout:  # noqa: N802 - CuTe's name
@@ -109,8 +115,8 @@ class TiledCopy:
     def retile(self, layout: AnyLayout) -> AnyLayout:
         """A fragment's layout (V,RestM,RestN,...) seen as ((atom values, rest),RestM,...) of this copy."""
         values = size(layout, 0)
-        inverse = with_shape(right_inverse(self.layout_tv), shape(self.tiler_mn))
-        frg_mn = upcast(inverse, self.num_thr * values)
+        inverse = with_shape(right_inverse(self.layout_tv), self.tiler_shape)
+        frg_mn = upcast(inverse, self.num_thr * values)  # type: ignore[arg-type]
         frg_v = zipped_divide(
             logical_product(make_layout(values), right_inverse(frg_mn)), make_layout(self.atom_num_val)
         )
@@ -120,7 +126,7 @@ class TiledCopy:
         return result
 
     def _layout_tv(self, side: str) -> AnyLayout:
-        reference = make_layout((shape(self.tiler_mn), 1))
+        reference = make_layout((self.tiler_shape, 1))
         result: AnyLayout = slice((X, X, 0), self.tile2thrfrg(reference, self._ref2trg(side)))
         return result
 
@@ -133,7 +139,7 @@ class TiledCopy:
         return self._layout_tv("D")
 
     def _layout_mn(self, side: str) -> tuple[AnyLayout, AnyLayout]:
-        inverse = with_shape(right_inverse(self._layout_tv(side)), shape(self.tiler_mn))
+        inverse = with_shape(right_inverse(self._layout_tv(side)), self.tiler_shape)
         return inverse, make_layout(self.num_thr)
 
     def get_layoutS_MN(self) -> tuple[AnyLayout, AnyLayout]:  # noqa: N802
@@ -157,12 +163,14 @@ class TiledCopy:
 
     def tile_size(self, *modes: int) -> Int:
         """``tile_size<I...>(tiled_copy)``: the extent of the tiler's mode."""
-        return size(get(self.tiler_mn, *modes))
+        return size(get(self.tiler_shape, *modes))
 
     def __str__(self) -> str:
-        return (
-            f"TiledCopy\n  Tiler_MN:       {show_tile(self.tiler_mn)}\n  TiledLayout_TV: {self.layout_tv}\n{self.atom}"
-        )
+        return f"TiledCopy\n  Tiler_MN:       {show(self.tiler_mn)}\n  TiledLayout_TV: {self.layout_tv}\n{self.atom}"
+
+
+def _tiler_shape(tiler: Any) -> Any:
+    return tuple(map(_tiler_shape, tiler)) if isinstance(tiler, tuple) else shape(tiler)
 
 
 def _thread(layout: AnyLayout, thr_idx: Int, modes: int) -> tuple[AnyLayout, IntTuple]:
@@ -189,8 +197,6 @@ class ThrCopy:
         return self.tiled_copy.retile(layout)
 
     def __str__(self) -> str:
-        from cutecheck.model.notation import show
-
         return f"ThrCopy\n  ThrIdx: {show(self.thr_idx)}\n{self.tiled_copy}"
 
 
@@ -200,7 +206,7 @@ def make_tiled_copy_impl(atom: CopyAtom, layout_tv: AnyLayout, tiler: Any) -> Ti
 
 
 def make_tiled_copy(atom: CopyAtom, thr_layout: Layout | None = None, val_layout: Layout | None = None) -> TiledCopy:
-    """``thr_layout`` maps (m,n) to thread index, ``val_layout`` (m,n) to value index; the tile is their raked product."""
+    """``thr_layout`` maps (m,n) to thread index, ``val_layout`` (m,n) to value index; the tile: their raked product."""
     thr = make_layout(1) if thr_layout is None else thr_layout
     val = make_layout(1) if val_layout is None else val_layout
     layout_mn = raked_product(thr, val)
@@ -256,14 +262,16 @@ def make_tiled_copy_C_atom(atom: CopyAtom, mma: TiledMMA) -> TiledCopy:  # noqa:
 
 
 def make_cotiled_copy(atom: CopyAtom, atom_tv_layout: Layout, data_layout: AnyLayout) -> TiledCopy:
-    """A copy from (thread, value) to data *address* and the data's own layout; CuteError when addresses fall outside."""
+    """A copy from (thread, value) to data *address* and the data's layout; CuteError when addresses fall outside."""
     if not it.is_static((atom_tv_layout.shape, atom_tv_layout.stride)) or not _static(data_layout):
         raise CuteError("make_cotiled_copy: is_static", atom_tv_layout, data_layout)
     outside = make_layout(1, 0)
     tv_data = composition(make_layout(left_inverse(data_layout), outside), atom_tv_layout)
-    reached = coalesce(composition(make_layout(data_layout, outside), mode_of(tv_data, 1)))
-    if reached != coalesce(mode_of(atom_tv_layout, 1)):
-        raise CuteError("The memory pointed to by AtomTVLayout does not exist in the DataLayout.", atom_tv_layout, data_layout)
+    reached = coalesce(composition(make_layout(data_layout, outside), layout(tv_data, 1)))
+    if reached != coalesce(layout(atom_tv_layout, 1)):
+        raise CuteError(
+            "The memory pointed to by AtomTVLayout does not exist in the DataLayout.", atom_tv_layout, data_layout
+        )
     tiler, over_tile = _active(it.product_each(shape(data_layout)), tv_data)
     return TiledCopy(atom, over_tile, tiler)
 

@@ -33,8 +33,8 @@ from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.basis import Underscore, X
 from cutecheck.model.ints import CuteError, Int
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Tile
+from cutecheck.model.notation import show
 from cutecheck.model.tiled import fragments
-from cutecheck.model.tiled.text import show_tile
 
 _MODES = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}
 
@@ -53,9 +53,9 @@ class TiledMMA:
         if not isinstance(self.permutation_mnk, tuple):
             raise CuteError("TiledMMA requires independent permutations of MNK.", self.permutation_mnk)
         if len(self.permutation_mnk) != 3:
-            raise CuteError("TiledMMA requires rank-3 PermutationMNK", show_tile(self.permutation_mnk))
+            raise CuteError("TiledMMA requires rank-3 PermutationMNK", show(self.permutation_mnk))
         if not it.is_static(self.permutation_mnk):
-            raise CuteError("TiledMMA requires static permutations of MNK.", show_tile(self.permutation_mnk))
+            raise CuteError("TiledMMA requires static permutations of MNK.", show(self.permutation_mnk))
 
     @cached_property
     def thr_layout_vmnk(self) -> Layout:
@@ -175,7 +175,7 @@ class TiledMMA:
     def __str__(self) -> str:
         return (
             f"TiledMMA\n  ThrLayoutVMNK:  {self.thr_layout_vmnk}\n"
-            f"  PermutationMNK: {show_tile(self.permutation_mnk)}\n{self.atom}"
+            f"  PermutationMNK: {show(self.permutation_mnk)}\n{self.atom}"
         )
 
 
@@ -216,8 +216,6 @@ class ThrMMA:
         return fragments.make_fragment(self.tiled_mma.atom, operand, part, element_bits)
 
     def __str__(self) -> str:
-        from cutecheck.model.notation import show
-
         return f"ThrMMA\n  Thr VMNK: {show(self.thr_vmnk)}\n{self.tiled_mma}"
 
 
