@@ -9,7 +9,7 @@ Every node carries the :class:`Span` of the text it came from. What a front end 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, Union
 
@@ -120,7 +120,10 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """``op`` as written: arithmetic, comparison, ``&& || and or in is`` (``not in``, ``is not``), ``,`` and ``//`` ``**``."""
+    """``op`` as written: arithmetic, comparison, ``&& || and or in is`` (``not in``, ``is not``), ``,``, ``//`` ``**``.
+
+    An assignment inside a C++ expression is a Binary too (``=``, ``+=`` ...); as a statement it is an Assign.
+    """
 
     op: str
     left: Expr
@@ -459,7 +462,8 @@ class Function:
 
     ``flags``: static, constexpr, kernel (``__global__`` or ``@cute.kernel``), jit, device, host, const, explicit,
     virtual, classmethod, staticmethod, property, defaulted, deleted. ``body`` None: only declared.
-    ``owner``: for an out-of-class definition ``X<T>::f`` the expression ``X<T>``.
+    ``owner``: for an out-of-class definition ``X<T>::f`` the expression ``X<T>``; ``owner_tparams`` are then the
+    parameters of the class's own ``template <...>`` head(s), ``tparams`` those of the member.
     """
 
     name: str
@@ -472,6 +476,7 @@ class Function:
     span: Span
     full_span: Span
     owner: Expr | None = None
+    owner_tparams: tuple[TParam, ...] = ()
     launch_bounds: tuple[Expr, ...] = ()
     inits: tuple[tuple[str, tuple[Arg, ...]], ...] = ()  # constructor initialisers
     decorators: tuple[Expr, ...] = ()
@@ -479,18 +484,23 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A class template, specialisation (``spec_args`` not None) or plain class; ``kind`` names the keyword."""
+    """A class template, specialisation (``spec_args`` not None) or plain class; ``kind`` names the keyword.
+
+    ``members`` may be lowered on first use. An anonymous union or struct has the name ``""``: its members are
+    those of the class around it.
+    """
 
     name: str
     kind: Literal["struct", "class", "union"]
     tparams: tuple[TParam, ...] | None
     spec_args: tuple[Expr, ...] | None
     bases: tuple[Expr, ...]
-    members: tuple[Decl, ...]
+    members: Sequence[Decl]
     alignas_: Expr | None
     span: Span
     full_span: Span
     owner: Expr | None = None
+    owner_tparams: tuple[TParam, ...] = ()
     decorators: tuple[Expr, ...] = ()
     forward: bool = False
 

@@ -1,0 +1,154 @@
+"""Values of ``#if`` conditions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from cutecheck.source.cpp.defines import Macro
+
+_TOKEN = re.compile(
+    r"[^\W\d]\w*|0[xX][0-9a-fA-F']+[uUlL]*|\d[\d']*[uUlL]*|'(?:[^'\\]|\\.)'|&&|\|\||==|!=|<=|>=|<<|>>|\S"
+)
+_HAS = frozenset(["__has_include", "__has_include_next", "__has_cpp_attribute", "__has_attribute", "__has_builtin",
+                  "__has_feature", "__has_extension", "__building_module"])  # fmt: skip
+_LEVELS: dict[str, int] = {
+    "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8, ">>": 8,
+    "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
+}  # fmt: skip
+_LIMIT = 64
+Lookup = Callable[[str], Macro | None]
+
+
+def evaluate(text: str, lookup: Lookup) -> bool:
+    """Whether the condition holds; names that nobody defines are 0, malformed conditions are false."""
+    try:
+        tokens = _expand(_TOKEN.findall(text), lookup, frozenset(), 0)
+        value, at = _binary(tokens, 0, 1)
+        return value != 0 and at <= len(tokens)
+    except (ValueError, IndexError, RecursionError, OverflowError):
+        return False
+
+
+def _expand(tokens: list[str], lookup: Lookup, hidden: frozenset[str], depth: int) -> list[str]:
+    """Macros replaced, ``defined`` answered."""
+    out: list[str] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        at += 1
+        if not (token[0].isalpha() or token[0] == "_"):
+            out.append(token)
+        elif token == "defined":
+            parenthesised = at < len(tokens) and tokens[at] == "("
+            name = tokens[at + 1] if parenthesised else tokens[at]
+            at += 3 if parenthesised else 1
+            out.append("1" if name in _HAS or lookup(name) is not None else "0")
+        elif token in _HAS:
+            at = _skip_group(tokens, at)
+            out.append("0")
+        elif token in ("true", "false"):
+            out.append("1" if token == "true" else "0")
+        elif token in ("and", "or", "not"):
+            out.append({"and": "&&", "or": "||", "not": "!"}[token])
+        else:
+            macro = None if token in hidden or depth > _LIMIT else lookup(token)
+            if macro is None:
+                if at < len(tokens) and tokens[at] == "(":  # an unknown function-like macro
+                    at = _skip_group(tokens, at)
+                out.append("0")
+                continue
+            body = _TOKEN.findall(macro.body)
+            if macro.params is not None:
+                after = _skip_group(tokens, at)
+                body = _substitute(macro, body, tokens[at + 1 : after - 1])
+                at = after
+            # `#define X` alone in a condition is an error in C; 0 keeps the rest of the file readable
+            out.extend(_expand(body, lookup, hidden | {token}, depth + 1) or ["0"])
+    return out
+
+
+def _substitute(macro: Macro, body: list[str], inner: list[str]) -> list[str]:
+    args: list[list[str]] = [[]]
+    depth = 0
+    for token in inner:
+        depth += {"(": 1, ")": -1}.get(token, 0)
+        if token == "," and depth == 0:
+            args.append([])
+        else:
+            args[-1].append(token)
+    values = dict(zip(macro.params or (), args, strict=False))
+    return [part for token in body for part in values.get(token, [token])]
+
+
+def _skip_group(tokens: list[str], at: int) -> int:
+    if at >= len(tokens) or tokens[at] != "(":
+        return at
+    depth = 0
+    for index in range(at, len(tokens)):
+        depth += {"(": 1, ")": -1}.get(tokens[index], 0)
+        if depth == 0:
+            return index + 1
+    return len(tokens)
+
+
+def _binary(tokens: list[str], at: int, least: int) -> tuple[int, int]:
+    left, at = _unary(tokens, at)
+    while at < len(tokens):
+        op = tokens[at]
+        if op == "?" and least <= 1:
+            then, at = _binary(tokens, at + 1, 1)
+            other, at = _binary(tokens, at + 1, 1)
+            left = then if left else other
+            continue
+        level = _LEVELS.get(op, 0)
+        if level < least:
+            break
+        right, at = _binary(tokens, at + 1, level + 1)
+        left = _apply(op, left, right)
+    return left, at
+
+
+def _apply(op: str, left: int, right: int) -> int:
+    if op in ("/", "%"):
+        quotient = abs(left) // abs(right) if right else 0
+        quotient = quotient if (left < 0) == (right < 0) else -quotient
+        return quotient if op == "/" else left - quotient * right
+    if op in ("<<", ">>"):
+        shift = max(0, min(right, 63))
+        return left << shift if op == "<<" else left >> shift
+    table: dict[str, Callable[[int, int], int]] = {
+        "||": lambda a, b: int(bool(a) or bool(b)),
+        "&&": lambda a, b: int(bool(a) and bool(b)),
+        "|": lambda a, b: a | b,
+        "^": lambda a, b: a ^ b,
+        "&": lambda a, b: a & b,
+        "==": lambda a, b: int(a == b),
+        "!=": lambda a, b: int(a != b),
+        "<": lambda a, b: int(a < b),
+        ">": lambda a, b: int(a > b),
+        "<=": lambda a, b: int(a <= b),
+        ">=": lambda a, b: int(a >= b),
+        "+": lambda a, b: a + b,
+        "-": lambda a, b: a - b,
+        "*": lambda a, b: a * b,
+    }
+    return table[op](left, right)
+
+
+def _unary(tokens: list[str], at: int) -> tuple[int, int]:
+    token = tokens[at]
+    if token == "!":
+        value, at = _unary(tokens, at + 1)
+        return int(not value), at
+    if token in ("-", "+", "~"):
+        value, at = _unary(tokens, at + 1)
+        return {"-": -value, "+": value, "~": ~value}[token], at
+    if token == "(":
+        value, at = _binary(tokens, at + 1, 1)
+        return value, at + 1
+    if token[0] == "'":
+        return ord(token[1]), at + 1
+    digits = token.replace("'", "").rstrip("uUlL")
+    value = int(digits, 0) if digits[:2].lower() == "0x" else int(digits, 8 if digits[0] == "0" else 10)
+    return value, at + 1

@@ -1,0 +1,173 @@
+"""What a compiler would predefine for one target, and the macros of CUTLASS that follow from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """``#define name(params) body``; ``params`` None for object-like macros. ``variadic`` names the pack."""
+
+    name: str
+    params: tuple[str, ...] | None
+    body: str
+    variadic: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Defines:
+    """One target: ``arch`` as ``sm_80``/``sm_90a`` (empty: the host pass), ``-D`` definitions of the user, and
+    ``macros`` found elsewhere in the tree (included files)."""
+
+    arch: str = ""
+    user: tuple[tuple[str, str], ...] = ()
+    macros: Mapping[str, Macro] = field(default_factory=dict, compare=False)
+
+    @property
+    def number(self) -> int:
+        """80 for ``sm_80``, 90 for ``sm_90a``, 0 for the host pass."""
+        match = re.search(r"\d+", self.arch)
+        return int(match.group()) if match else 0
+
+    def lookup(self, name: str) -> Macro | None:
+        """The macro that ``name`` is before the file itself defines anything."""
+        for key, value in self.user:
+            if key == name:
+                return Macro(name, None, value)
+        found = self.macros.get(name)
+        if found is not None:
+            return found
+        return predefined(name, self.arch)
+
+
+ARCH_NAME = re.compile(r"__CUDA_ARCH\w*|(?:CUTE|CUTLASS)_ARCH_\w+|CUTE_UNROLL|CUTE_GRID_CONSTANT_ENABLED")
+_DERIVED = re.compile(r"(?:CUTE|CUTLASS)_ARCH_(\w+?)_(?:ENABLED|SUPPORTED|ACTIVATED)\Z")
+_SM = re.compile(r"SM(\d+)([AF]?)(?:_|\Z)")
+
+
+@lru_cache(maxsize=4096)
+def predefined(name: str, arch: str) -> Macro | None:
+    """nvcc's own macros, CUTLASS's architecture switches, and the well-known macros of CUTLASS and CuTe."""
+    match = re.match(r"sm_(\d+)([af]?)\Z", arch)
+    number, letter = (int(match.group(1)), match.group(2)) if match else (0, "")
+    if name.startswith("__CUDA_ARCH"):
+        if not number:
+            return None
+        if name == "__CUDA_ARCH__":
+            return Macro(name, None, str(number * 10))
+        if name == "__CUDA_ARCH_LIST__":
+            return Macro(name, None, str(number * 10))
+        if letter and name in (f"__CUDA_ARCH_FEAT_SM{number}_ALL", "__CUDA_ARCH_SPECIFIC__"):
+            return Macro(name, None, str(number * 10))
+        if letter and name == "__CUDA_ARCH_FAMILY_SPECIFIC__":
+            return Macro(name, None, str(number * 10))
+        return None
+    if name in _FIXED:
+        return _FIXED[name]
+    found = _DERIVED.match(name)
+    if found is not None and (name.endswith("_SUPPORTED") or _enabled(found.group(1), number, letter)):
+        return Macro(name, None, "1")
+    return None
+
+
+def _enabled(what: str, number: int, letter: str) -> bool:
+    """``cutlass/arch/config.h`` and ``cute/arch/config.hpp``: which feature switches an architecture turns on."""
+    if what.startswith("TCGEN"):
+        return number in (100, 101, 103, 110) and bool(letter)
+    match = _SM.search(what)
+    if match is None:
+        if what in ("F8F6F4_MMA", "MXF8F6F4_MMA", "MXF4NVF4_2X_UE8M0_MMA", "MXF4NVF4_4X_UE4M3_MMA"):
+            return number in (120, 121)
+        return what in ("FLOAT2_MATH", "WARP_SHUFFLE") and number >= (100 if what == "FLOAT2_MATH" else 30)
+    least, variant = int(match.group(1)), match.group(2)
+    if variant:
+        family = (100, 101, 103, 110) if least == 100 and not what.startswith("MMA") else (least,)
+        return number in family and bool(letter)
+    if least == 90 and what == "MMA_SM90":
+        return number == 90
+    if least >= 100 and what.startswith(("MMA", "TMA", "FFMA2")):
+        return number == least or (least == 120 and number == 121)
+    if "MODIFIABLE_TMA" in what:
+        return number >= 90 and bool(letter)
+    return number >= least
+
+
+def _parse(line: str) -> Macro:
+    head, _, body = line.partition(" ")
+    if "(" not in head:
+        return Macro(head, None, body)
+    name, _, rest = head.partition("(")
+    params = [p for p in rest.rstrip(")").split(",") if p]
+    variadic = "__VA_ARGS__" if params and params[-1] == "..." else ""
+    return Macro(name, tuple(params[:-1] if variadic else params), body, variadic)
+
+
+# Known without their headers: CUTLASS's own words, and what device compilation with nvcc 12.9 predefines.
+_FIXED = {
+    macro.name: macro
+    for macro in map(
+        _parse,
+        """__CUDACC__ 1
+__NVCC__ 1
+__CUDACC_VER_MAJOR__ 12
+__CUDACC_VER_MINOR__ 9
+__CUDACC_VER_BUILD__ 41
+__CUDACC_EXTENDED_LAMBDA__ 1
+__CUDACC_RELAXED_CONSTEXPR__ 1
+CUDA_VERSION 12090
+CUDART_VERSION 12090
+__cplusplus 201703L
+__GNUC__ 11
+__GNUC_MINOR__ 4
+__STDC__ 1
+__linux__ 1
+__unix__ 1
+__x86_64__ 1
+__LP64__ 1
+__SIZEOF_INT128__ 16
+__CHAR_BIT__ 8
+INT_MAX 2147483647
+UINT_MAX 4294967295u
+CUTE_HOST_DEVICE __host__ __device__
+CUTE_DEVICE __device__
+CUTE_HOST __host__
+CUTE_HOST_RTC __host__
+CUTE_UNROLL
+CUTE_NO_UNROLL
+CUTE_INLINE_CONSTANT static constexpr
+CUTE_GRID_CONSTANT __grid_constant__
+CUTE_STL_NAMESPACE std
+CUTE_ALIGNAS(n) alignas(n)
+CUTE_GCC_UNREACHABLE __builtin_unreachable()
+CUTE_INVALID_CONTROL_PATH(x) assert(0&&x)
+CUTLASS_HOST_DEVICE __host__ __device__
+CUTLASS_DEVICE __device__
+CUTLASS_HOST __host__
+CUTLASS_GLOBAL __global__ static
+CUTLASS_GRID_CONSTANT __grid_constant__
+CUTLASS_PRAGMA_UNROLL
+CUTLASS_PRAGMA_NO_UNROLL
+CUTLASS_GEMM_LOOP
+CUTLASS_GEMM_LOOP_HEADER
+CUTLASS_CONSTEXPR_IF_CXX17 constexpr
+CUTLASS_CONSTEXPR constexpr
+CUTLASS_LAMBDA_FUNC_INLINE
+CUTLASS_FORCEINLINE_HOST_DEVICE __host__ __device__
+CUTLASS_NVRTC_HAS_FP16 1
+CUTLASS_ALIGN(n) alignas(n)
+CUTLASS_UNUSED(x) (void)(x)
+CUTLASS_TRACE_HOST(...)
+CUTLASS_TRACE_DEVICE(...)
+CUTLASS_TRACE_HOST_DEVICE(...)
+CUTLASS_NOT_IMPLEMENTED() assert(0)
+C10_HOST_DEVICE __host__ __device__
+C10_DEVICE __device__
+C10_HOST __host__
+_Pragma(x)
+__pragma(x)""".splitlines(),
+    )
+}

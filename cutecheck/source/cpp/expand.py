@@ -1,0 +1,327 @@
+"""Macro expansion before parsing, with the way back from every character to the scanned file.
+
+Arguments keep their own places; a macro's body stands at the place of its use. Macros that state conditions
+(``CUTE_STATIC_ASSERT_V``, ``TORCH_CHECK``, ``assert``) stay: the parser understands them by name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cutecheck.source.cpp.defines import Macro
+from cutecheck.source.cpp.directives import MacroScope
+from cutecheck.source.cpp.lexer import lex
+from cutecheck.source.cpp.statements import ASSERTS, CONTRACTS, STATIC_ASSERTS
+from cutecheck.source.cpp.text import Origin, Piece, Source
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_KEPT = STATIC_ASSERTS | ASSERTS | CONTRACTS
+_SKIP = r"(?:u8|[uUL])?R\"([^()\\\s]{0,16})\((?:.|\n)*?\)\1\"|\"(?:[^\"\\\n]|\\.)*\"|(?<!\w)'(?:[^'\\\n]|\\.)+'"
+_GROUP = re.compile(_SKIP + r"|[()]")
+MAX_TOKENS = 400_000  # an expansion beyond this is left as written
+_EMPTY: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Token:
+    """A token on its way through expansion; ``begin .. end`` is its place in the file."""
+
+    text: str
+    begin: int
+    end: int
+    copied: bool
+    space: bool
+    hidden: frozenset[str] = _EMPTY
+
+
+class TooLarge(Exception):
+    """The expansion exceeds :data:`MAX_TOKENS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    source: Source
+    too_large: tuple[tuple[str, int, int], ...] = ()
+
+
+def expand(origin: Origin, text: str, scope: MacroScope) -> Expanded:
+    """``text`` (as long as the file) with its macros replaced."""
+    used = [name for name in set(_WORD.findall(text)) if _may_expand(name, scope)]
+    if not used:
+        return Expanded(Source(origin, text))
+    pattern = re.compile(_SKIP + r"|\b(" + "|".join(map(re.escape, sorted(used))) + r")\b")
+    writer = _Writer()
+    failed: list[tuple[str, int, int]] = []
+    budget = [MAX_TOKENS]
+    last = 0
+    match = pattern.search(text, 0)
+    while match is not None:
+        begin, end = match.span()
+        name = match.group(2)
+        stop = end
+        if name is not None:
+            macro = scope.at(name, begin)
+            if macro is not None:
+                stop = _use_end(macro, scope, text, begin, end)
+                if stop >= 0:
+                    try:
+                        tokens = _Use(scope, (begin, stop), budget).expand(_tokens(text, begin, stop))
+                    except TooLarge:
+                        failed.append((name, begin, stop))
+                    else:
+                        writer.copy(text, last, begin)
+                        writer.tokens(tokens, text)
+                        last = stop
+                else:
+                    stop = end
+        match = pattern.search(text, stop)
+    if not last:
+        return Expanded(Source(origin, text), tuple(failed))
+    writer.copy(text, last, len(text))
+    return Expanded(writer.source(origin), tuple(failed))
+
+
+def _may_expand(name: str, scope: MacroScope) -> bool:
+    if name in _KEPT:
+        return False
+    events = scope.events.get(name)
+    if events is not None and any(macro is not None for _, macro in events):
+        return True
+    return scope.defines.lookup(name) is not None
+
+
+def _use_end(macro: Macro, scope: MacroScope, text: str, begin: int, end: int) -> int:
+    """Where the use that begins with the name at ``begin .. end`` ends; -1 when it is not a use."""
+    seen = {macro.name}
+    while macro.params is None and _WORD.fullmatch(macro.body) and macro.body not in seen:
+        seen.add(macro.body)
+        target = scope.at(macro.body, begin)
+        if target is None or macro.body in _KEPT:
+            return end
+        macro = target
+    if macro.params is None:
+        return end
+    at = end
+    while at < len(text) and text[at].isspace():
+        at += 1
+    if at >= len(text) or text[at] != "(":
+        return -1 if len(seen) == 1 else end
+    depth = 0
+    for match in _GROUP.finditer(text, at):
+        depth += {"(": 1, ")": -1}.get(match.group(), 0)
+        if depth == 0:
+            return match.end()
+    return -1
+
+
+def _tokens(text: str, begin: int, end: int) -> list[Token]:
+    lexed = lex(text, begin, end)
+    found: list[Token] = []
+    before = begin
+    for piece, at in zip(lexed.texts[:-1], lexed.starts, strict=False):
+        found.append(Token(piece, at, at + len(piece), True, at > before))
+        before = at + len(piece)
+    return found
+
+
+def _body_tokens(body: str, place: tuple[int, int], space: bool) -> list[Token]:
+    lexed = lex(body)
+    found: list[Token] = []
+    before = 0
+    for piece, at in zip(lexed.texts[:-1], lexed.starts, strict=False):
+        found.append(Token(piece, place[0], place[1], False, at > before or (not found and space)))
+        before = at + len(piece)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """One use of a macro in the file: ``place`` is where, ``budget`` the tokens left for the whole file."""
+
+    scope: MacroScope
+    place: tuple[int, int]
+    budget: list[int]
+
+    def spend(self, count: int) -> None:
+        self.budget[0] -= count
+        if self.budget[0] < 0:
+            raise TooLarge
+
+    def expand(self, tokens: list[Token]) -> list[Token]:
+        """Full expansion of a token list (Prosser's algorithm with hide sets)."""
+        work = tokens[::-1]
+        out: list[Token] = []
+        while work:
+            token = work.pop()
+            text = token.text
+            self.spend(1)
+            if not (text[0].isalpha() or text[0] == "_") or text in token.hidden or text in _KEPT:
+                out.append(token)
+                continue
+            macro = self.scope.at(text, self.place[0])
+            if macro is None:
+                out.append(token)
+                continue
+            hidden = token.hidden | {text}
+            if macro.params is None:
+                body = _paste(_body_tokens(macro.body, self.place, token.space))
+            else:
+                args = _arguments(work) if work and work[-1].text == "(" else None
+                if args is None:
+                    out.append(token)
+                    continue
+                body = self.substitute(macro, args)
+                if body:
+                    body[0] = _spaced(body[0], token.space)
+            for part in reversed(body):
+                work.append(Token(part.text, part.begin, part.end, part.copied, part.space, part.hidden | hidden))
+        return out
+
+    def substitute(self, macro: Macro, args: list[list[Token]]) -> list[Token]:
+        """The body of a function-like macro with ``args`` in place of its parameters."""
+        values = self.bind(macro, args)
+        expanded: dict[str, list[Token]] = {}
+        body = _body_tokens(macro.body, self.place, False)
+        out: list[Token] = []
+        at = 0
+        while at < len(body):
+            token = body[at]
+            following = body[at + 1].text if at + 1 < len(body) else ""
+            if token.text == "#" and following in values:
+                words = " ".join(part.text for part in values[following]).replace("\\", "\\\\").replace('"', '\\"')
+                out.append(Token(f'"{words}"', self.place[0], self.place[1], False, token.space))
+                at += 2
+                continue
+            if token.text == "__VA_OPT__" and following == "(":
+                close = _close(body, at + 1)
+                body[at : close + 1] = body[at + 2 : close] if values.get(macro.variadic) else []
+                continue
+            if token.text not in values:
+                out.append(token)
+            elif following == "##" or (at and body[at - 1].text == "##"):
+                empty = [Token("", self.place[0], self.place[1], False, False)]
+                out.extend(values[token.text] or empty)
+            else:
+                if token.text not in expanded:
+                    expanded[token.text] = self.expand(list(values[token.text]))
+                value = expanded[token.text]
+                self.spend(len(value))
+                out.extend(_spaced(part, token.space) if not index else part for index, part in enumerate(value))
+            at += 1
+        return [token for token in _paste(out) if token.text]
+
+    def bind(self, macro: Macro, args: list[list[Token]]) -> dict[str, list[Token]]:
+        params = macro.params or ()
+        values = {name: args[at] if at < len(args) else [] for at, name in enumerate(params)}
+        if macro.variadic:
+            rest: list[Token] = []
+            for at, arg in enumerate(args[len(params) :]):
+                if at:
+                    rest.append(Token(",", self.place[0], self.place[1], False, False))
+                rest.extend(arg)
+            values[macro.variadic] = rest
+        return values
+
+
+def _spaced(token: Token, space: bool) -> Token:
+    return Token(token.text, token.begin, token.end, token.copied, space, token.hidden)
+
+
+def _arguments(work: list[Token]) -> list[list[Token]] | None:
+    """The arguments of the call whose ``(`` is on top of ``work``; both are taken off."""
+    depth = 0
+    args: list[list[Token]] = [[]]
+    for index in range(len(work) - 1, -1, -1):
+        token = work[index]
+        if token.text in ("(", "[", "{"):
+            # only parentheses group for the preprocessor
+            depth += token.text == "("
+            if depth == 1 and token.text == "(" and index == len(work) - 1:
+                continue
+        elif token.text == ")":
+            depth -= 1
+            if depth == 0:
+                del work[index:]
+                return args
+        elif token.text == "," and depth == 1:
+            args.append([])
+            continue
+        args[-1].append(token)
+    return None
+
+
+def _close(body: list[Token], open_at: int) -> int:
+    depth = 0
+    for at in range(open_at, len(body)):
+        depth += {"(": 1, ")": -1}.get(body[at].text, 0)
+        if depth == 0:
+            return at
+    return len(body) - 1
+
+
+def _paste(tokens: list[Token]) -> list[Token]:
+    """``a ## b`` joined; GNU's ``, ## __VA_ARGS__`` drops the comma before an empty pack."""
+    if not any(token.text == "##" for token in tokens):
+        return tokens
+    out: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.text == "##" and out and at + 1 < len(tokens):
+            right = tokens[at + 1]
+            left = out.pop()
+            if left.text == ",":
+                out.extend([left, right] if right.text else [])
+            else:
+                out.append(Token(left.text + right.text, left.begin, left.end, False, left.space))
+            at += 2
+            continue
+        out.append(token)
+        at += 1
+    return out
+
+
+class _Writer:
+    """Collects the expanded text and its pieces."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.pieces: list[Piece] = []
+        self.length = 0
+
+    def copy(self, text: str, begin: int, end: int) -> None:
+        if begin < end:
+            self.pieces.append(Piece(self.length, begin, end, True))
+            self.parts.append(text[begin:end])
+            self.length += end - begin
+
+    def tokens(self, tokens: list[Token], text: str) -> None:
+        before = self.parts[-1][-1:] if self.parts else ""
+        for token in tokens:
+            word = token.text
+            glue = token.space or (before and _joins(before, word[0]))
+            part = " " + word if glue else word
+            last = self.pieces[-1] if self.pieces else None
+            if token.copied:
+                start = self.length + (1 if glue else 0)
+                if glue:
+                    self._use(token.begin, token.begin)
+                self.pieces.append(Piece(start, token.begin, token.end, True))
+            elif last is None or last.copied or (last.origin, last.origin_end) != (token.begin, token.end):
+                self._use(token.begin, token.end)
+            self.parts.append(part)
+            self.length += len(part)
+            before = word[-1]
+
+    def _use(self, begin: int, end: int) -> None:
+        self.pieces.append(Piece(self.length, begin, end, False))
+
+    def source(self, origin: Origin) -> Source:
+        return Source(origin, "".join(self.parts), tuple(self.pieces), tuple(p.start for p in self.pieces))
+
+
+def _joins(left: str, right: str) -> bool:
+    """Whether two characters side by side would make another token."""
+    wordy = (left.isalnum() or left == "_") and (right.isalnum() or right == "_")
+    return wordy or (left in "<&|+-:=!*/^%.#" and right in "<&|+-:=>")

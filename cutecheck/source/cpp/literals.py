@@ -1,0 +1,76 @@
+"""C++ literals."""
+
+from __future__ import annotations
+
+import re
+
+from cutecheck.facts.span import Span
+from cutecheck.source.eval import ir
+
+_INT = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)([A-Za-z_]\w*)?\Z")
+_FLOAT = re.compile(r"(0[xX][0-9a-fA-F'.]+[pP][+-]?\d+|[0-9'.]+(?:[eE][+-]?\d+)?)([A-Za-z_]\w*)?\Z")
+_ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8, "f": 12, "v": 11}
+
+
+def number(text: str, span: Span) -> ir.Expr:
+    """An integer or floating literal; CuTe's ``8_c`` becomes ``Int<8>{}``."""
+    match = _INT.match(text)
+    if match is not None and not (text[:2].lower() != "0x" and _looks_float(text)):
+        digits, suffix = match.group(1).replace("'", ""), (match.group(2) or "").lower()
+        hexadecimal = digits[:2].lower() in ("0x", "0b")
+        if hexadecimal:
+            value = int(digits, 0)
+        elif len(digits) > 1 and digits[0] == "0" and not set(digits) & set("89"):
+            value = int(digits, 8)
+        else:
+            value = int(digits)
+        if suffix == "_c":
+            lit = ir.Lit(value, "int", span)
+            return ir.Construct(ir.Name("Int", (lit,), span), (), span)
+        if suffix and suffix.strip("ulz"):
+            return ir.Opaque(f"user-defined literal {text}", span)
+        return ir.Lit(value, _int_type(value, suffix, hexadecimal), span)
+    match = _FLOAT.match(text)
+    if match is None:
+        return ir.Opaque(f"number {text} not understood", span)
+    digits, suffix = match.group(1).replace("'", ""), (match.group(2) or "").lower()
+    try:
+        real = float.fromhex(digits) if digits[:2].lower() == "0x" else float(digits)
+    except (ValueError, OverflowError):
+        return ir.Opaque(f"number {text} not understood", span)
+    return ir.Lit(real, "float" if suffix == "f" else "double", span)
+
+
+def _looks_float(text: str) -> bool:
+    return "." in text or re.match(r"[0-9']+[eE][+-]?\d", text) is not None or bool(re.match(r"\d+[fF]\Z", text))
+
+
+def _int_type(value: int, suffix: str, hexadecimal: bool) -> str:
+    """The first type of C++'s list that holds the value ([lex.icon])."""
+    unsigned = "u" in suffix
+    longs = suffix.count("l") or (1 if "z" in suffix else 0)
+    if longs == 0 and value < (1 << 32 if unsigned else 1 << 31):
+        return "unsigned" if unsigned else "int"
+    if longs == 0 and hexadecimal and value < 1 << 32:
+        return "unsigned"
+    if not unsigned and (value < 1 << 63 or not hexadecimal):
+        return "long long" if longs == 2 else "long"
+    return "unsigned long long" if longs == 2 else "unsigned long"
+
+
+def character(text: str, span: Span) -> ir.Lit:
+    body = text[text.index("'") + 1 : -1]
+    if body.startswith("\\"):
+        code = body[1:]
+        if code[:1] == "x":
+            value = int(code[1:] or "0", 16)
+        else:
+            value = _ESCAPES.get(code[:1], ord(code[:1] or "\0"))
+    else:
+        value = ord(body[0]) if body else 0
+    return ir.Lit(value, "char", span)
+
+
+def string(texts: list[str], span: Span) -> ir.Lit:
+    """Adjacent string literals; escapes are kept as written."""
+    return ir.Lit("".join(text[text.index('"') + 1 : -1] for text in texts), "string", span)

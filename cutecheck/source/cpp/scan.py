@@ -1,0 +1,46 @@
+"""The name scan: where configuration functions and types of CuTe are spelled, whatever a parser makes of it."""
+
+from __future__ import annotations
+
+import re
+
+from cutecheck.source.cpp.directives import _LINE
+from cutecheck.source.cpp.strip import blank, strip_strings
+
+# A file without one of these has nothing for cutecheck.
+CUTE_BYTES = re.compile(
+    rb"cute::|cute/|using namespace cute|make_tiled_|TiledMMA|TiledMma|TiledCopy|Copy_Atom|MMA_Atom|make_layout|"
+    rb"make_tma_copy|tile_to_shape|cutecheck:"
+)
+CALL_NAMES = re.compile(
+    r"\b(make_tiled_copy(?:_[ABCSD])?(?:_C_atom|_C_Atom)?|make_tiled_mma|make_tma_copy\w*|make_tma_atom\w*|make_cotiled_copy|"
+    r"make_im2col_tma_copy\w*|tile_to_shape|tile_to_mma_shape|ss_smem_selector|rs_smem_selector|"
+    r"sm1\d\d_smem_selector)\s*(?:<[^;{}()]*>\s*)?\(|"
+    r"\b(TiledMMA|TiledCopy|Copy_Atom|MMA_Atom)\s*<|"
+    r"\b(Layout_(?:MN|K)_(?:INTER|SW32|SW64|SW96|SW128)(?:_32B)?_Atom(?:_Bits)?)\b"
+)
+_DECLARES = re.compile(r"\b(?:struct|class|friend)\s+\Z")
+
+
+def has_cute_names(data: bytes) -> bool:
+    """A quick look: whether the file can contain anything for cutecheck."""
+    return CUTE_BYTES.search(data) is not None
+
+
+def configuration_calls(text: str) -> list[tuple[int, int, str]]:
+    """(begin, end, name) of every configuration call site of comment-free ``text``.
+
+    Directives (macro definitions) and string literals are left out; inactive ``#if`` branches are not, so that the
+    number does not depend on the target.
+    """
+    if CALL_NAMES.search(text) is None:
+        return []
+    text = strip_strings(_LINE.sub(lambda m: blank(m.group()), text))
+    found: list[tuple[int, int, str]] = []
+    for match in CALL_NAMES.finditer(text):
+        group = match.lastindex or 1
+        begin, end = match.span(group)
+        line_start = text.rfind("\n", 0, begin) + 1
+        if _DECLARES.search(text, line_start, begin) is None:
+            found.append((begin, end, match.group(group)))
+    return found

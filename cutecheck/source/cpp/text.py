@@ -1,0 +1,71 @@
+"""Text that the parser reads, and the way back from it to the places of the scanned file."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from cutecheck.facts.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of parsed text: ``start`` in the parsed text, ``origin`` in the file.
+
+    ``copied`` pieces map character by character; the others (macro bodies) stand for the use at
+    ``origin .. origin_end``.
+    """
+
+    start: int
+    origin: int
+    origin_end: int
+    copied: bool
+
+
+class Origin:
+    """A scanned file: its display path and where its lines begin (characters, not bytes)."""
+
+    __slots__ = ("path", "starts", "text")
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        starts = [0]
+        find = text.find
+        at = find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = find("\n", at + 1)
+        self.starts = starts
+
+    def span(self, begin: int, end: int) -> Span:
+        """The span of characters ``begin .. end`` of the file."""
+        starts = self.starts
+        line = bisect_right(starts, begin)
+        if end <= (starts[line] if line < len(starts) else len(self.text) + 1):
+            last = line
+        else:
+            last = bisect_right(starts, end)
+        return Span(self.path, line, begin - starts[line - 1] + 1, last, end - starts[last - 1] + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Parsed text with its origin; ``pieces`` empty means that both are the same, character by character."""
+
+    origin: Origin
+    text: str
+    pieces: tuple[Piece, ...] = ()
+    starts: tuple[int, ...] = field(default=())
+
+    def span(self, begin: int, end: int) -> Span:
+        """The span, in the scanned file, of characters ``begin .. end`` of the parsed text."""
+        if not self.pieces:
+            return self.origin.span(begin, end)
+        first = self.pieces[bisect_right(self.starts, begin) - 1]
+        last = self.pieces[bisect_right(self.starts, max(begin, end - 1)) - 1]
+        low = first.origin + (begin - first.start) if first.copied else first.origin
+        high = last.origin + (end - last.start) if last.copied else last.origin_end
+        if high < low:  # an argument that the macro moved in front of an earlier one
+            low, high = first.origin, max(first.origin, first.origin_end)
+        return self.origin.span(low, high)

@@ -1,0 +1,117 @@
+"""From a file's bytes to its lowered program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cutecheck.source.cpp.cursor import Fail
+from cutecheck.source.cpp.declarations import DeclarationParser
+from cutecheck.source.cpp.defines import Defines
+from cutecheck.source.cpp.directives import MacroScope, preprocess
+from cutecheck.source.cpp.expand import expand
+from cutecheck.source.cpp.lexer import lex
+from cutecheck.source.cpp.scan import configuration_calls
+from cutecheck.source.cpp.strip import Comment, strip_comments
+from cutecheck.source.cpp.text import Origin, Source
+from cutecheck.source.cpp.words import BUILTIN_TYPES
+from cutecheck.source.eval import ir
+
+ASSUME = "__cutecheck_assume"
+
+
+def decode(data: bytes) -> tuple[str, bool]:
+    """Text of a source file, and whether it was valid UTF-8 (otherwise Latin-1, so that columns still count)."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = b"   " + data[3:]
+    try:
+        return data.decode("utf-8"), True
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), False
+
+
+def load(path: str, text: bytes | str, defines: Defines | None = None) -> ir.Unit:
+    """Preprocess, parse and lower one file for one target.
+
+    ``path`` is the display path of all spans. Function bodies and class members are lowered on first use. Never
+    raises on any input: what is not understood becomes a Note (``error``) or an Opaque node.
+    """
+    defines = defines or Defines()
+    raw = decode(text)[0] if isinstance(text, bytes) else text
+    if "\r" in raw:
+        raw = raw.replace("\r\n", " \n").replace("\r", " ")
+    if "\0" in raw:
+        raw = raw.replace("\0", " ")
+    origin = Origin(path, raw)
+    stripped, comments = strip_comments(raw)
+    calls = tuple((origin.span(begin, end), name) for begin, end, name in configuration_calls(stripped))
+    done = preprocess(stripped, defines)
+    body = _with_assumptions(done.text, comments)
+    expanded = expand(origin, body, done.macros)
+    source = expanded.source
+    parser = DeclarationParser(source, lex(source.text))
+    parser.share_tokens = False
+    decls = parser.declarations(parser.end, "namespace")
+    notes = list(parser.notes)
+    notes += [ir.Note("preprocessor", message, origin.span(begin, end)) for message, begin, end in done.problems]
+    notes += [
+        ir.Note("expansion", f"{name} expands to too much text", origin.span(begin, end))
+        for name, begin, end in expanded.too_large
+    ]
+    for comment in comments:
+        span = origin.span(comment.begin, comment.end)
+        if comment.word == "instantiate":
+            target = lower_expression(comment.text, path, origin, comment.text_at)
+            decls.append(ir.Instantiate(target, span))
+        elif comment.word != "assume":
+            notes.append(ir.Note(comment.word, comment.text, span))
+    includes = tuple((inc.text, inc.is_system, origin.span(inc.begin, inc.end)) for inc in done.includes)
+    return ir.Unit(path, "cpp", tuple(decls), includes, calls, tuple(notes))
+
+
+def _with_assumptions(text: str, comments: tuple[Comment, ...]) -> str:
+    """``// cutecheck: assume E`` becomes a statement in place of the comment (same length)."""
+    for comment in comments:
+        if comment.word == "assume" and "\n" not in comment.text and "\\" not in comment.text:
+            room = comment.end - comment.begin
+            statement = f"ASSUME({comment.text});"
+            if len(statement) <= room:
+                # the condition stays where it was written, so that its span is true
+                lead = comment.text_at - comment.begin
+                filled = "ASSUME(".ljust(lead) + comment.text + ");"
+                if len(filled) > room:
+                    filled = statement.ljust(room)
+                text = text[: comment.begin] + filled.ljust(room)[:room] + text[comment.end :]
+    return text
+
+
+def lower_expression(text: str, path: str = "<expr>", origin: Origin | None = None, offset: int = 0) -> ir.Expr:
+    """A CuTe C++ expression or type, as in ``cutecheck eval`` and ``instantiate``.
+
+    Text that is neither becomes an Opaque with the reason. With ``origin`` and ``offset`` the text is part of a file.
+    """
+    if origin is None:
+        origin, body = Origin(path, text), text
+    else:
+        body = " " * offset + text
+    body, _ = strip_comments(body)
+    scope = MacroScope(Defines())
+    source: Source = expand(origin, body, scope).source
+    parser = DeclarationParser(source, lex(source.text, offset))
+    whole = parser.end
+    reason = "empty"
+    rules: list[Callable[[], ir.Expr]] = [parser.comma_expression, lambda: parser.type_id(abstract=True)]
+    if parser.tok in BUILTIN_TYPES or parser.tok == "const":
+        rules.reverse()
+    for rule in rules:
+        parser.at, parser.depth = 0, 0
+        try:
+            found = rule()
+            parser.accept(";")
+            if parser.at == whole:
+                return found
+            reason = f"unexpected '{parser.tok}'"
+        except Fail as error:
+            reason = reason if reason != "empty" else str(error)
+        except RecursionError:
+            reason = "nested too deeply"
+    return ir.Opaque(reason, origin.span(offset, offset + len(text)))
