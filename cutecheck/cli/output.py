@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
 
 
 def wants_json(argv: Sequence[str]) -> bool:
@@ -26,3 +28,20 @@ def fail(message: str, as_json: bool = False) -> int:
         sys.stdout.write(dump({"schema_version": 1, "errors": [{"path": "", "message": text, "line": None}]}))
     print(f"cutecheck: error: {text}", file=sys.stderr)
     return 2
+
+
+class Out:
+    """The stream of a command: stdout, or the file of ``--output-file``. OSError when it cannot be opened."""
+
+    def __init__(self, file: str | None) -> None:
+        self._stream: TextIO = sys.stdout if file is None else Path(file).open("w", encoding="utf-8")  # noqa: SIM115
+        self._own = file is not None
+
+    def __enter__(self) -> TextIO:
+        return self._stream
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._own:
+            self._stream.close()

@@ -4,15 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from cutecheck.rules.atom_threads import AtomThreadCount
+from cutecheck.rules.atom_values import AtomValueCount
+from cutecheck.rules.bank_conflict_read import BankConflictRead
+from cutecheck.rules.bank_conflict_write import BankConflictWrite
 from cutecheck.rules.base import Rule
+from cutecheck.rules.block_threads import BlockTooSmall
+from cutecheck.rules.bulk_copy_size import BulkCopySize
 from cutecheck.rules.comma_coordinate import CommaCoordinate
+from cutecheck.rules.copy_sizes import CopySizeMismatch
+from cutecheck.rules.epilogue_bank_conflict import EpilogueBankConflict
+from cutecheck.rules.gmma_layout import GmmaLayout
+from cutecheck.rules.ldmatrix_major import LdmatrixMajor
 from cutecheck.rules.own import UnknownSuppression, UnusedSuppression
+from cutecheck.rules.permutation_no_effect import PermutationNoEffect
+from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
+from cutecheck.rules.smem_capacity import SmemCapacity
+from cutecheck.rules.swizzle_params import SwizzleParams
+from cutecheck.rules.tile_does_not_divide import TileDoesNotDivide
+from cutecheck.rules.tv_coverage import TileNotCovered
+from cutecheck.rules.vector_alignment import VectorMisaligned
+from cutecheck.rules.vectorization import VectorNotContiguous
 
 RULES: tuple[type[Rule], ...] = (
     UnknownSuppression,
     UnusedSuppression,
+    BankConflictRead,
+    BankConflictWrite,
+    EpilogueBankConflict,
+    TileNotCovered,
+    PermutationNotBijective,
+    PermutationNoEffect,
+    TileDoesNotDivide,
+    AtomValueCount,
+    AtomThreadCount,
+    VectorNotContiguous,
+    VectorMisaligned,
+    SwizzleParams,
+    LdmatrixMajor,
+    GmmaLayout,
+    CopySizeMismatch,
+    BlockTooSmall,
+    SmemCapacity,
+    BulkCopySize,
     CommaCoordinate,
-)  # fmt: skip
+)
 
 
 class UnknownRuleError(Exception):

@@ -1,0 +1,71 @@
+"""Options shared by the commands that read sources."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cutecheck.config import Settings
+
+
+def add_source_options(parser: argparse.ArgumentParser) -> None:
+    """PATH and everything that decides how sources are read."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files or folders to read")
+    reading = parser.add_argument_group("reading")
+    reading.add_argument(
+        "--arch", action="append", default=[], metavar="SM", help="target architecture (sm_80); repeatable"
+    )
+    reading.add_argument("-I", "--include", action="append", default=[], metavar="DIR", help="include path; repeatable")
+    reading.add_argument(
+        "-D", "--define", action="append", default=[], metavar="NAME[=VALUE]", help="macro; repeatable"
+    )
+    reading.add_argument(
+        "--instantiate", action="append", default=[], metavar="TEMPLATE<...>", help="bind a template; repeatable"
+    )
+    reading.add_argument("--cutlass-version", default="", metavar="X.Y", help="CuTe version to model")
+    reading.add_argument(
+        "--exclude", action="append", default=[], metavar="GLOB", help="skip matching paths; repeatable"
+    )
+    reading.add_argument("-j", "--jobs", type=_positive, default=1, metavar="N", help="processes")
+    configuration = parser.add_argument_group("configuration")
+    configuration.add_argument("--config", metavar="FILE", help="configuration file instead of the closest one")
+    configuration.add_argument("--isolated", action="store_true", help="read no configuration file")
+
+
+def add_output_options(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
+    """``--output-format`` and ``--output-file``."""
+    output = parser.add_argument_group("output")
+    output.add_argument("--output-format", choices=formats, default=formats[0])
+    output.add_argument("--output-file", metavar="FILE", help="write there instead of stdout")
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """Configuration file plus command line; lists given on the command line replace or extend as documented.
+
+    ``--arch`` replaces; include, define, instantiate and exclude add. Raises ConfigError.
+    """
+    from cutecheck.config import load_settings
+
+    paths = [Path(p) for p in arguments.paths]
+    base = load_settings(
+        [p for p in paths if p.exists()], Path(arguments.config) if arguments.config else None, arguments.isolated
+    )
+    return replace(
+        base,
+        arch=tuple(arguments.arch) or base.arch,
+        include=(*base.include, *arguments.include),
+        define=(*base.define, *arguments.define),
+        instantiate=(*base.instantiate, *arguments.instantiate),
+        exclude=(*base.exclude, *arguments.exclude),
+        cutlass_version=arguments.cutlass_version or base.cutlass_version,
+    )

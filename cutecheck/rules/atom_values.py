@@ -1,0 +1,41 @@
+"""CUT301 atom-value-count."""
+
+from __future__ import annotations
+
+import re
+
+from cutecheck.rules.rejected import Rejected
+
+
+class AtomValueCount(Rejected):
+    """A tiled copy gives its atom fewer values than one instruction moves.
+
+    What it checks
+        The values of each thread of a TiledCopy are a whole number of what the atom moves at once: its bits divided by
+        the element's bits, or the values of a matrix instruction.
+
+    Why
+        A value layout kept from a float version gives a 128-bit atom four halves instead of eight. An ldmatrix.x4 for
+        operand B of one m16n8k16 atom needs eight halves a thread where the tile has four.
+
+    Example
+        make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, half_t>{}, thr, Layout<Shape<_4, _1>>{})
+
+    Use instead
+        make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, half_t>{}, thr, Layout<Shape<_8, _1>>{})
+
+    Assumptions
+        None.
+
+    Fix
+        Enlarge the value layout (for an MMA operand: the tile of its TiledMMA), or use a narrower atom.
+
+    References
+        cute/atom/copy_atom.hpp (TiledCopy); https://github.com/NVIDIA/cutlass/issues/1905
+    """
+
+    code = "CUT301"
+    name = "atom-value-count"
+    family = "atom-count"
+    pattern = re.compile(r"too few vals|CopyOperation is not valid for|partitioning does not match the instruction")
+    advice = "give each thread as many values as one instruction moves, or use a narrower atom"

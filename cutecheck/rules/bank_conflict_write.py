@@ -1,0 +1,62 @@
+"""CUT102 bank-conflict-write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Event
+from cutecheck.findings import Finding
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive import bank
+
+
+class BankConflictWrite(Rule):
+    """Shared-memory writes of a copy take more wavefronts than they need.
+
+    What it checks
+        Every warp instruction with which a copy writes shared memory (stores of 4, 8 and 16 bytes a lane, stmatrix,
+        cp.async.ca) takes one wavefront a phase. Same model and same addresses as bank-conflict-read. Stores of
+        accumulators are reported by epilogue-bank-conflict.
+
+    Why
+        A staging copy whose consecutive threads walk the mode that is far apart in shared memory hits one bank again
+        and again: a 128x8 float tile stored along K takes eight wavefronts instead of one.
+
+    Example
+        using SmemA = Layout<Shape<_128, _8>, Stride<_1, Int<128>>>;
+        make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<Shape<_32, _8>, Stride<_8, _1>>{}, ...)
+
+    Use instead
+        using SmemA = Layout<Shape<_128, _8>, Stride<_1, Int<132>>>;
+
+    Assumptions
+        As for bank-conflict-read. cp.async.ca does not merge equal addresses; cp.async.cg follows another model and is
+        not reported here.
+
+    Fix
+        Pad the slow mode's stride, swizzle the layout, or let consecutive threads walk the contiguous mode.
+
+    References
+        CUDA C++ Programming Guide, shared memory; PTX ISA, stmatrix and cp.async
+    """
+
+    code = "CUT102"
+    name = "bank-conflict-write"
+    family = "bank-conflict-write"
+    severity = "warning"
+    confidence = "proved"
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        for conflict in bank.conflicts(event, context):
+            if conflict.cause == "write":
+                yield self.finding(
+                    event.span,
+                    bank.message(conflict),
+                    label=f"{conflict.wavefronts} wavefronts, {conflict.ideal} would do",
+                    help=f"{bank.cost(conflict)}; pad or swizzle the layout of `{conflict.access.tensor.name}`",
+                    severity=bank.severity(conflict, context),
+                    witness=conflict.outcome.witness,
+                    related=bank.related(conflict),
+                    enclosing=event.enclosing,
+                    arch=event.arch,
+                )

@@ -1,0 +1,93 @@
+"""CUT701 block-too-small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Event, Launch
+from cutecheck.findings import Finding, Related
+from cutecheck.model.algebra import cosize
+from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import Holds
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.rules.base import Context, Rule
+
+
+class BlockTooSmall(Rule):
+    """A tiled copy or MMA is made for more threads than its block has.
+
+    What it checks
+        The threads of every TiledCopy and TiledMMA that a kernel uses fit its block: the block of its launch where the
+        source shows one, the most that its ``__launch_bounds__`` allows otherwise.
+
+    Why
+        Each thread takes the slice of its own index. Slices of threads that do not exist are never copied or
+        multiplied; nothing in CuTe knows the size of the block.
+
+    Example
+        copy(make_tiled_copy(atom, Layout<Shape<_16, _8>>{}, ...), ...);  // in kernel<<<grid, 64>>>
+
+    Use instead
+        kernel<<<grid, size(tiled_copy)>>>
+
+    Assumptions
+        None.
+
+    Fix
+        Launch as many threads as the tiled object has, or build it for fewer.
+
+    References
+        cute/atom/copy_atom.hpp (get_slice)
+    """
+
+    code = "CUT701"
+    name = "block-too-small"
+    family = "launch"
+    severity = "error"
+    confidence = "proved"
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        needed = threads_of(event.tiled)
+        launch = launch_of(event, context)
+        if needed is None or launch is None or launch.block_threads is None:
+            return
+        payload = Holds((Condition(Rel.LE, as_expr(needed), as_expr(launch.block_threads)),), "threads of the block")
+        outcome = context.prove(
+            make_obligation(payload, (event.event_id,), arch=event.arch, span=event.span,
+                            hypotheses=[h.condition for h in event.hypotheses])
+        )  # fmt: skip
+        have, want = known_value(launch.block_threads), known_value(needed)
+        if outcome.verdict is Verdict.REFUTED and have is not None and want is not None:
+            kind = "launched with" if launch.origin == "launch" else "bounded to"
+            yield self.finding(
+                event.span,
+                f"{type(event.tiled).__name__} of {want} threads in a block {kind} {have}: "
+                f"the parts of {want - have} threads are left out",
+                label=f"needs {want} threads",
+                help=f"launch {want} threads or build it for {have}",
+                related=[Related(launch.span, f"block of {have} threads")],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
+
+
+def threads_of(tiled: object | None) -> Int | None:
+    """One more than the highest thread index of a tiled object; None for what has no threads of its own."""
+    if isinstance(tiled, TiledCopy):
+        return tiled.num_thr
+    if isinstance(tiled, TiledMMA):
+        threads = cosize(tiled.thr_layout_vmnk)
+        return threads if isinstance(threads, int) else None
+    return None
+
+
+def launch_of(event: Event, context: Context) -> Launch | None:
+    """The launch of the kernel an event is in; the smallest where there are several, launches before bounds."""
+    found = [
+        x for x in context.facts.launches
+        if x.kernel and x.kernel == event.enclosing and x.arch in ("", event.arch) and x.block_threads is not None
+    ]  # fmt: skip
+    known = [x for x in found if known_value(x.block_threads) is not None]  # type: ignore[arg-type]
+    launches = [x for x in known if x.origin == "launch"] or known
+    return min(launches, key=lambda x: known_value(x.block_threads) or 0, default=None)  # type: ignore[arg-type]

@@ -1,0 +1,61 @@
+"""Contiguity and alignment of the vectors of an access: they come before bank conflicts."""
+
+from __future__ import annotations
+
+from cutecheck.model.layout import SwizzleUnit
+from cutecheck.model.prove import Outcome, Verdict, make_obligation
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.accesses import Access
+from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
+from cutecheck.rules.derive.vectors import contiguous_elements
+
+
+def splits(access: Access) -> str:
+    """Why the elements of one instruction are not one vector in memory; empty when they are."""
+    if access.instruction.automatic:
+        return ""
+    if swizzle_splits(access):
+        return "the swizzle moves parts of a vector"
+    run = contiguous_elements(access.vector)
+    if run < access.count:
+        dynamic = next((s for e, s in access.vector if e != 1 and not isinstance(s, int)), None)
+        if run == 1 and dynamic is not None:
+            return f"the stride of its contiguous mode is the run-time `{dynamic}`, not a static 1"
+        return f"{run} contiguous, the instruction needs {access.count}"
+    return ""
+
+
+def swizzle_splits(access: Access) -> bool:
+    """The tensor's swizzle moves pieces smaller than a vector."""
+    swizzle = access.root_swizzle
+    if swizzle is None:
+        return False
+    unit = access.element_bits if swizzle.unit is SwizzleUnit.ELEMENT else 8
+    return (unit << swizzle.base) < access.bits
+
+
+def alignment_outcome(access: Access, context: Context) -> Outcome | None:
+    """The outcome for ``every vector is aligned``; None where a vector is one byte or is split."""
+    if access.bits <= 8 or splits(access):
+        return None
+    event = access.event
+    assumptions = () if access.base_known else (f"`{access.tensor.name}` starts at a multiple of {access.base} bytes",)
+    obligation = make_obligation(
+        access.alignment(),
+        (event.event_id,),
+        hypotheses=[h.condition for h in event.hypotheses],
+        assumptions=assumptions,
+        arch=event.arch,
+        span=event.span,
+    )
+    payload = access.alignment()
+    variables = open_variables(payload.offset, payload.rest.stride)
+    return prove_or_contract(obligation, variables, access.count, context)
+
+
+def vector_faults(access: Access, context: Context) -> bool:
+    """True when the access has no meaning as whole aligned vectors."""
+    if splits(access):
+        return True
+    outcome = alignment_outcome(access, context)
+    return outcome is not None and outcome.verdict is Verdict.REFUTED

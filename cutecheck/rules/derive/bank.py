@@ -1,0 +1,113 @@
+"""Bank conflicts of the accesses of a copy, shared by the rules that report them under different names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from cutecheck.facts import Event
+from cutecheck.findings import Related, Severity
+from cutecheck.model.layout import SwizzleUnit
+from cutecheck.model.prove import Outcome, Verdict, make_obligation
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.accesses import Access, accesses
+from cutecheck.rules.derive.alignment import vector_faults
+
+Cause = Literal["read", "write", "epilogue", "swizzle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A refuted obligation: one warp instruction takes ``wavefronts`` where ``ideal`` would do."""
+
+    access: Access
+    outcome: Outcome
+    wavefronts: int
+    ideal: int
+    cause: Cause
+
+    @property
+    def excess(self) -> int:
+        return self.wavefronts - self.ideal
+
+
+def conflicts(event: Event, context: Context) -> Iterator[Conflict]:
+    """The conflicts of a copy. Accesses whose vectors are split or misaligned are left to the rules for those."""
+    for access in accesses(event):
+        payload = access.bank()
+        if payload is None or vector_faults(access, context):
+            continue
+        obligation = make_obligation(
+            payload,
+            (event.event_id,),
+            hypotheses=[h.condition for h in event.hypotheses],
+            arch=event.arch,
+            span=event.span,
+        )
+        outcome = context.prove(obligation)
+        waves, ideal = outcome.number("wavefronts"), outcome.number("ideal")
+        if outcome.verdict is Verdict.REFUTED and waves and ideal:
+            yield Conflict(access, outcome, waves, ideal, cause(access))
+
+
+def cause(access: Access) -> Cause:
+    """Which rule an access belongs to."""
+    if mismatched_swizzle(access):
+        return "swizzle"
+    if access.side == "src":
+        return "read"
+    source = access.event.operands[0]
+    return "epilogue" if source.space == "rmem" and source.provenance in ("retile", "fragment") else "write"
+
+
+def mismatched_swizzle(access: Access) -> bool:
+    """An element swizzle whose granule is neither 16 bytes nor the access's width: parameters of another type."""
+    swizzle = access.root_swizzle
+    if swizzle is None or swizzle.unit is not SwizzleUnit.ELEMENT:
+        return False
+    granule = access.element_bits << swizzle.base
+    return granule not in (128, access.bits)
+
+
+def severity(conflict: Conflict, context: Context) -> Severity:
+    """A conflict outside the main loop of a kernel that has one is a note unless it quadruples the cost."""
+    event = conflict.access.event
+    if event.loop_depth > 0 or conflict.wavefronts >= 4 * conflict.ideal:
+        return "warning"
+    looped = any(e.loop_depth > 0 and e.enclosing == event.enclosing for e in context.facts.events)
+    return "note" if looped else "warning"
+
+
+def message(conflict: Conflict) -> str:
+    """What happens, in numbers."""
+    access = conflict.access
+    verb = {"ld": "load", "st": "store"}.get(access.instruction.kind, access.instruction.kind)
+    width = f"{access.bits // 8}-byte {verb}" if verb in ("load", "store") else verb
+    preposition = "of" if access.side == "src" else "to"
+    return (
+        f"a {width} {preposition} `{access.tensor.name}` takes {conflict.wavefronts} wavefronts a warp instruction "
+        f"where {conflict.ideal} would do ({conflict.excess} in excess)"
+    )
+
+
+def cost(conflict: Conflict) -> str:
+    """How much of it there is."""
+    event, count = conflict.access.event, conflict.access.instructions
+    where = "inside a loop" if event.loop_depth else "outside any loop"
+    if count is None:
+        return f"{where}, an open number of instructions"
+    warps = -(-conflict.access.threads // 32)
+    extra = conflict.excess * count * warps * 128
+    return (
+        f"{where}; up to {extra} bytes of extra shared-memory bandwidth each time ({count} instructions, {warps} warps)"
+    )
+
+
+def related(conflict: Conflict) -> list[Related]:
+    """The operand and the copy it goes through."""
+    access = conflict.access
+    found = [Related(access.tensor.span, f"layout {access.tensor.layout}")]
+    if access.event.tiled_span:
+        found.append(Related(access.event.tiled_span, f"{access.instruction.name}"))
+    return found

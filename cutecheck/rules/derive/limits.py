@@ -1,0 +1,17 @@
+"""Limits of the architectures (CUDA C++ Programming Guide, technical specifications per compute capability)."""
+
+from __future__ import annotations
+
+import re
+
+_KIB = 1024
+_SMEM = {
+    70: 96, 72: 96, 75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227,
+    100: 227, 101: 227, 103: 227, 110: 227, 120: 99, 121: 99,
+}  # fmt: skip
+
+
+def smem_limit(arch: str) -> int | None:
+    """Most bytes of shared memory one block can have; None for an architecture that is not listed."""
+    match = re.fullmatch(r"sm_(\d+)[af]?", arch)
+    return _SMEM[int(match[1])] * _KIB if match and int(match[1]) in _SMEM else None

@@ -1,0 +1,110 @@
+"""Splitting a layout into the vector one instruction moves and the rest it is repeated over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.expr import Expr
+from cutecheck.model.ints import Dyn, Int, as_expr, known_value
+from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle
+
+Mode = tuple[Int, Int]  # (extent, stride)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A layout taken apart: ``swizzle(offset + modes)``; strides and offset in elements."""
+
+    modes: tuple[Mode, ...]
+    swizzle: Swizzle | None
+    offset: Expr
+
+
+def leaves(shape: IntTuple, stride: IntTuple) -> list[Mode] | None:
+    """(extent, stride) of every leaf, colexicographic; None for coordinate layouts."""
+    if isinstance(shape, tuple):
+        strides = stride if isinstance(stride, tuple) else (stride,) * len(shape)
+        out: list[Mode] = []
+        for s, d in zip(shape, strides, strict=True):
+            inner = leaves(s, d)
+            if inner is None:
+                return None
+            out += inner
+        return out
+    if isinstance(stride, (tuple, ScaledBasis)) or isinstance(shape, ScaledBasis):
+        return None
+    return [(shape, stride)]
+
+
+def plain(layout: AnyLayout) -> Plain | None:
+    """The layout taken apart; None for what is not ``swizzle o offset o layout``."""
+    if isinstance(layout, Layout):
+        modes = leaves(layout.shape, layout.stride)
+        return None if modes is None else Plain(tuple(modes), None, Expr(()))
+    assert isinstance(layout, ComposedLayout)
+    if not isinstance(layout.a, Swizzle) or not isinstance(layout.b, Layout):
+        return None
+    modes = leaves(layout.b.shape, layout.b.stride)
+    offset = Expr(()) if not isinstance(layout.offset, (int, Dyn)) else as_expr(layout.offset)
+    return None if modes is None else Plain(tuple(modes), layout.a if layout.a.bits else None, offset)
+
+
+def peel(modes: tuple[Mode, ...], count: int) -> tuple[tuple[Mode, ...], tuple[Mode, ...]] | None:
+    """The first ``count`` elements and the rest; None where an extent is open or does not divide."""
+    first: list[Mode] = []
+    left = count
+    for i, (extent, stride) in enumerate(modes):
+        size = known_value(extent)
+        if left == 1:
+            return tuple(first), modes[i:]
+        if size is None:
+            return None
+        if left % size == 0:
+            first.append((extent, stride))
+            left //= size
+        elif size % left == 0:
+            first.append((left, stride))
+            rest = (size // left, stride * left)
+            return tuple(first), (rest, *modes[i + 1 :])
+        else:
+            return None
+    return (tuple(first), ()) if left == 1 else None
+
+
+def as_layout(modes: tuple[Mode, ...]) -> Layout:
+    """The flat layout of the modes."""
+    return Layout(tuple(e for e, _ in modes), tuple(s for _, s in modes))
+
+
+def size_of(layout: AnyLayout) -> Int:
+    """Number of elements."""
+    return _product(layout.shape)
+
+
+def _product(shape: IntTuple) -> Int:
+    if isinstance(shape, tuple):
+        total: Int = 1
+        for item in shape:
+            total = total * _product(item)
+        return total
+    assert not isinstance(shape, ScaledBasis)
+    return shape
+
+
+def contiguous_elements(modes: tuple[Mode, ...]) -> int:
+    """How many leading elements are at consecutive static offsets."""
+    total = 1
+    for extent, stride in modes:
+        if extent == 1:
+            continue
+        if not isinstance(stride, int) or stride != total or not isinstance(extent, int):
+            break
+        total *= extent
+    return total
+
+
+def mode_sizes(layout: AnyLayout) -> list[Int]:
+    """Number of elements of each top-level mode."""
+    shape = layout.shape
+    return [_product(s) for s in shape] if isinstance(shape, tuple) else [_product(shape)]

@@ -1,0 +1,62 @@
+"""CUT103 epilogue-bank-conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Event
+from cutecheck.findings import Finding
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive import bank
+
+
+class EpilogueBankConflict(Rule):
+    """Accumulators are stored to shared memory with bank conflicts.
+
+    What it checks
+        The stores of a copy whose source is an accumulator fragment (retiled or partitioned by an MMA) and whose
+        destination is shared memory take one wavefront a phase.
+
+    Why
+        The threads of an m16n8 fragment own eight rows. Rows that are a multiple of 128 bytes apart share their banks,
+        so each store of a plain row-major tile takes eight wavefronts.
+
+    Example
+        using SmemC = Layout<Shape<_64, _64>, Stride<_64, _1>>;
+        auto store = make_tiled_copy_C(Copy_Atom<UniversalCopy<uint32_t>, half_t>{}, mma);
+        copy(store, thr.retile_S(acc), thr.partition_D(sC));
+
+    Use instead
+        using SmemC = decltype(tile_to_shape(
+            composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}), Shape<_64, _64>{}));
+
+    Assumptions
+        As for bank-conflict-read.
+
+    Fix
+        Swizzle the epilogue's layout; the copy that reads it back must use the same one.
+
+    References
+        PTX ISA, matrix fragments of mma.m16n8k16; cute/swizzle.hpp
+    """
+
+    code = "CUT103"
+    name = "epilogue-bank-conflict"
+    family = "epilogue"
+    severity = "warning"
+    confidence = "proved"
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        for conflict in bank.conflicts(event, context):
+            if conflict.cause == "epilogue":
+                yield self.finding(
+                    event.span,
+                    bank.message(conflict),
+                    label=f"{conflict.wavefronts} wavefronts, {conflict.ideal} would do",
+                    help=f"{bank.cost(conflict)}; swizzle the layout of `{conflict.access.tensor.name}`",
+                    severity=bank.severity(conflict, context),
+                    witness=conflict.outcome.witness,
+                    related=bank.related(conflict),
+                    enclosing=event.enclosing,
+                    arch=event.arch,
+                )

@@ -1,0 +1,92 @@
+"""CUT203 permutation-not-bijective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Site
+from cutecheck.findings import Finding
+from cutecheck.model.algebra import get, size
+from cutecheck.model.ints import known_value
+from cutecheck.model.layout import Layout
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import Bijective, Divides, Division
+from cutecheck.model.tiled import TiledMMA
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.tiles import usable
+
+_NAMES = "MNK"
+
+
+class PermutationNotBijective(Rule):
+    """A permutation of a TiledMMA skips, repeats or cuts its mode.
+
+    What it checks
+        Every layout given as a permutation of M, N or K maps ``0 .. size-1`` onto itself, and every permutation, also
+        a plain size, is a whole number of the atoms that lie along that mode.
+
+    Why
+        CuTe applies the permutation by composition. One with a gap or an overlap compiles: some rows or columns are
+        multiplied twice and others never. One that is smaller than its atoms makes the partition larger than the tile.
+        A third ``Layout`` argument of ``make_tiled_mma`` was a value layout before CuTe 3.4 and is a permutation now.
+
+    Example
+        Tile<_32, Layout<Shape<_2, _4, _2>, Stride<_1, _2, _4>>, _16>
+
+    Use instead
+        Tile<_32, Layout<Shape<_2, _4, _2>, Stride<_1, _4, _2>>, _16>
+
+    Assumptions
+        None.
+
+    Fix
+        Choose strides that make the layout a permutation of its size.
+
+    References
+        cute/atom/mma_atom.hpp (TiledMMA, PermutationMNK); https://github.com/NVIDIA/cutlass/discussions/1345
+    """
+
+    code = "CUT203"
+    name = "permutation-not-bijective"
+    family = "permutation"
+    severity = "error"
+    confidence = "proved"
+
+    def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
+        mma = site.value
+        if not usable(site) or not isinstance(mma, TiledMMA):
+            return
+        enclosing = ", ".join(f"{k}={v}" for k, v in site.bindings)
+        for mode, entry in enumerate(mma.permutation_mnk):
+            name = _NAMES[mode]
+            if isinstance(entry, Layout):
+                payload = Bijective(entry, size(entry), what=f"permutation of {name}")
+                outcome = context.prove(make_obligation(payload, (site.site_id,), arch=site.arch, span=site.span))
+                if outcome.verdict is Verdict.REFUTED:
+                    yield self.finding(
+                        site.span,
+                        f"the permutation {entry} of {name} in `{site.symbol}` is no permutation of "
+                        f"{known_value(size(entry))}",
+                        label="skips some and repeats others",
+                        help=f"every {name} coordinate must be reached exactly once",
+                        witness=outcome.witness,
+                        enclosing=enclosing,
+                        arch=site.arch,
+                    )
+                    continue
+            atoms = size(get(mma.atom.shape_mnk, mode)) * size(mma.thr_layout_vmnk, mode + 1)
+            division = Division(f"tile {name}", mma.tile_size(mode), atoms)
+            outcome = context.prove(
+                make_obligation(Divides((division,), site.symbol), (site.site_id,), arch=site.arch, span=site.span)
+            )
+            if outcome.verdict is Verdict.REFUTED:
+                yield self.finding(
+                    site.span,
+                    f"the permutation of {name} in `{site.symbol}` covers {known_value(mma.tile_size(mode))}, "
+                    f"its atoms cover {known_value(atoms)}",
+                    label=f"not a multiple of {known_value(atoms)}",
+                    help="since CuTe 3.4 the third argument is a permutation (Tile), not a value layout",
+                    witness=outcome.witness,
+                    enclosing=enclosing,
+                    arch=site.arch,
+                )

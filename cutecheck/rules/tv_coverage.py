@@ -1,0 +1,73 @@
+"""CUT201 tile-not-covered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Site
+from cutecheck.findings import Finding, Related
+from cutecheck.model.layout import Layout
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import Coverage
+from cutecheck.model.tiled import TiledCopy
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.tiles import extent, usable
+
+
+class TileNotCovered(Rule):
+    """A tiled copy misses elements of its tile, moves some twice, or leaves the tile.
+
+    What it checks
+        The thread-value layout of a TiledCopy maps its threads and values onto the tile: each element once. Threads
+        whose stride is 0 hold copies of the same elements (operands of an MMA) and count once.
+
+    Why
+        A thread-value layout written by hand is not checked by CuTe. One wrong stride compiles, leaves elements of
+        shared memory unwritten, and reads what was there before.
+
+    Example
+        TiledCopy<Atom, Layout<Shape<_8, _4>, Stride<_1, _4>>, Shape<_8, _4>>
+
+    Use instead
+        TiledCopy<Atom, Layout<Shape<_8, _4>, Stride<_1, _8>>, Shape<_8, _4>>
+
+    Assumptions
+        None.
+
+    Fix
+        Let ``make_tiled_copy`` build the layout from a thread and a value layout, or correct the strides.
+
+    References
+        cute/atom/copy_atom.hpp (TiledCopy)
+    """
+
+    code = "CUT201"
+    name = "tile-not-covered"
+    family = "coverage"
+    severity = "error"
+    confidence = "proved"
+
+    def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
+        copy = site.value
+        if not usable(site) or not isinstance(copy, TiledCopy) or not isinstance(copy.layout_tv, Layout):
+            return
+        tile = copy.tiler_shape
+        payload = Coverage(copy.layout_tv, tile, replicated=True, what=site.symbol)
+        outcome = context.prove(
+            make_obligation(payload, (site.site_id,), arch=site.arch, span=site.span,
+                            hypotheses=[h.condition for h in site.hypotheses])
+        )  # fmt: skip
+        if outcome.verdict is not Verdict.REFUTED:
+            return
+        counts = [f"{outcome.number(n)} {n}" for n in ("missed", "doubled", "outside") if outcome.number(n)]
+        yield self.finding(
+            site.span,
+            f"the thread-value layout of `{site.symbol}` does not cover its {extent(tile)} tile once"
+            + (f": {', '.join(counts)}" if counts else ""),
+            label=f"{copy.layout_tv}",
+            help="give make_tiled_copy a thread and a value layout, or correct the strides",
+            witness=outcome.witness,
+            related=[Related(site.call_span, "built here")] if site.call_span.line != site.span.line else [],
+            enclosing=", ".join(f"{k}={v}" for k, v in site.bindings),
+            arch=site.arch,
+        )

@@ -1,0 +1,66 @@
+"""CUT402 vector-misaligned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Event
+from cutecheck.findings import Finding, Related
+from cutecheck.model.prove import Verdict
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.accesses import accesses
+from cutecheck.rules.derive.alignment import alignment_outcome
+
+
+class VectorMisaligned(Rule):
+    """A vector access starts at an address that is not a multiple of its width.
+
+    What it checks
+        Every address at which a copy moves 2, 4, 8 or 16 bytes at once is a multiple of that width: for every thread,
+        value and iteration, with the layout's padding, its swizzle, and its run-time strides.
+
+    Why
+        The hardware faults ("misaligned address"). It compiles without a word: ``AutoVectorizingCopy`` and the vector
+        atoms assume 16-byte alignment, also of rows that are 129 floats apart.
+
+    Example
+        using SmemA = Layout<Shape<_128, _8>, Stride<_1, Int<129>>>;  // float, read 16 bytes at a time
+
+    Use instead
+        using SmemA = Layout<Shape<_128, _8>, Stride<_1, Int<132>>>;
+
+    Assumptions
+        Where the source does not say how a pointer is aligned, it is taken to be what the allocators give: 256 bytes
+        in global memory, 16 in shared memory. The verdict lists it.
+
+    Fix
+        Pad by a multiple of the vector width, use a narrower atom, or state the contract of a run-time stride:
+        ``// cutecheck: assume lda % 8 == 0``.
+
+    References
+        CUDA C++ Programming Guide, device memory accesses; https://github.com/NVIDIA/cutlass/issues/1272
+    """
+
+    code = "CUT402"
+    name = "vector-misaligned"
+    family = "alignment"
+    severity = "error"
+    confidence = "proved"
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        for access in accesses(event):
+            outcome = alignment_outcome(access, context)
+            if outcome is None or outcome.verdict is not Verdict.REFUTED:
+                continue
+            tensor, width = access.tensor, access.bits // 8
+            yield self.finding(
+                event.span,
+                f"{access.side} {tensor.space} `{tensor.name}`: {access.instruction.name} moves {width} bytes at once, "
+                f"but not every address is a multiple of {width}",
+                label=f"{width}-byte accesses",
+                help=f"pad by a multiple of {width} bytes, or use an atom of fewer bits",
+                witness=outcome.witness,
+                related=[Related(tensor.span, f"layout {tensor.layout}")],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )

@@ -1,0 +1,85 @@
+"""Rules over configuration sites and rejections."""
+
+import pytest
+
+from cutecheck.facts import Facts, Lint, SmemBuffer, Unknown
+from cutecheck.findings import Finding
+from cutecheck.model.tiled import TiledCopy
+from cutecheck.tests.rules.build import FLOAT, SPAN, atom, codes, findings, hmma, layout, site
+
+
+def copy_of(tv: str, tile: str) -> TiledCopy:
+    return TiledCopy(atom("UniversalCopy", FLOAT, FLOAT), layout(tv), layout(tile))
+
+
+@pytest.mark.parametrize(
+    ("tv", "expected"),
+    [
+        ("(_8,_4):(_1,_8)", []),
+        ("(_8,_4):(_1,_4)", ["CUT201"]),
+        ("(_8,_4):(_2,_8)", ["CUT201"]),
+        ("((_4,_2),_8):((_1,_0),_4)", []),  # threads that share elements
+    ],
+)
+def test_coverage_of_hand_written_layouts(tv: str, expected: list[str]) -> None:
+    assert codes(Facts(sites=(site("tiled_copy", copy_of(tv, "(_8,_4)")),))) == expected
+
+
+@pytest.mark.parametrize(
+    ("permutation", "expected"),
+    [
+        ((32, 32, 16), []),
+        ((32, layout("(_2,_4,_2):(_1,_4,_2)"), 16), []),
+        ((32, layout("(_2,_4,_2):(_1,_2,_4)"), 16), ["CUT203"]),
+        ((32, layout("(_2,_8):(_1,_2)"), 16), ["CUT204"]),
+        ((32, layout("(_8,_2):(_1,_16)"), 16), ["CUT203"]),
+        (layout("(_1,_2,_1):(_0,_1,_0)"), ["CUT203"]),
+    ],
+)
+def test_permutations(permutation: object, expected: list[str]) -> None:
+    mma = hmma("(_2,_1,_1):(_1,_0,_0)", permutation)
+    assert codes(Facts(sites=(site("tiled_mma", mma),))) == expected
+
+
+def rejected(text: str) -> list[Finding]:
+    by_lint = findings(Facts(lints=(Lint("cute-error", SPAN, text),)))
+    unknown = site("layout", None, status="unknown", reason=Unknown(f"CuTe rejects: {text}", SPAN))
+    by_site = findings(Facts(sites=(unknown,)))
+    both = findings(Facts(sites=(unknown,), lints=(Lint("cute-error", SPAN, text),)))
+    assert [f.code for f in by_lint] == [f.code for f in by_site] == [f.code for f in both]
+    return by_lint
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("TiledCopy uses too few vals for selected CopyAtom: 4, 8", "CUT301"),
+        ("TiledCopy uses too few thrs for selected CopyAtom: 16, 32", "CUT302"),
+        ("tile_to_shape: block shape does not divide the target shape: (8,64), (128,96)", "CUT205"),
+        ("shape_div: Divisibility Condition: 136, 64", "CUT205"),
+        ("composition: Stride Divisibility Condition: 3, 2", "CUT205"),
+        ("Not a canonical GMMA_K Layout: Expected stride failure.", "CUT503"),
+        ("Unsupported layout swizzle: Sw<3,4,4>", "CUT503"),
+        ("Bulk Copy requires copy vector size align to 16B.: 320", "CUT801"),
+    ],
+)
+def test_rejections_quote_the_assertion(text: str, code: str) -> None:
+    found = rejected(text)
+    assert [f.code for f in found] == [code]
+    assert text in found[0].message and found[0].severity == "error"
+
+
+def test_what_the_evaluator_merely_does_not_know_is_no_finding() -> None:
+    assert rejected("slice: Mismatched Ranks") == []
+    open_site = site("layout", None, status="unknown", reason=Unknown("too few vals seen", SPAN))
+    assert codes(Facts(sites=(open_site,))) == []
+
+
+def test_shared_memory_of_a_kernel_together() -> None:
+    def buffer(name: str, size: int, arch: str = "sm_80") -> SmemBuffer:
+        return SmemBuffer(name, name, SPAN, arch, "kernel", size, 16, 16)
+
+    assert codes(Facts(buffers=(buffer("a", 100 * 1024), buffer("b", 64 * 1024)))) == ["CUT702"]
+    assert codes(Facts(buffers=(buffer("a", 100 * 1024), buffer("b", 63 * 1024)))) == []
+    assert codes(Facts(buffers=(buffer("a", 200 * 1024, "sm_90a"),))) == []
+    assert codes(Facts(buffers=(buffer("a", 200 * 1024, "sm_89"),))) == ["CUT702"]
