@@ -106,6 +106,8 @@ def _combine(obligation: Obligation, options: Options, runs: list[EngineRun], an
     if satisfiable(obligation, options) is False:
         return replace(base, verdict=Verdict.VACUOUS, reason="no parameters meet the hypotheses")
     reasons = _merged(*((a.detail,) for a in answers if a.answer == "unknown" and a.detail))
+    if base.number("excess"):
+        return replace(base, verdict=Verdict.DISAGREE, reason="an access that holds has excess wavefronts")
     if len(holds) >= 2:
         narrowed = _merged(*((a.narrowed,) for a in holds if a.narrowed))
         if narrowed:
@@ -135,8 +137,10 @@ def _refutation(base: Outcome, obligation: Obligation, fails: list[Answer]) -> O
     shown = [a for a in fails if a.values]
     for answer in shown:
         witness = replayed(obligation, answer)
-        if witness is not None:
+        if witness is not None and _confirms(witness, base):
             return replace(base, verdict=Verdict.REFUTED, witness=witness)
+        if witness is not None:
+            return replace(base, verdict=Verdict.DISAGREE, witness=witness, reason="replay measures other numbers")
     for answer in shown:
         bound = at(obligation, dict(answer.values))
         completed = brute.run(bound, Options())
@@ -155,6 +159,12 @@ def _refutation(base: Outcome, obligation: Obligation, fails: list[Answer]) -> O
         reason="a counterexample did not replay: internal error",
         witness=Witness("not replayed", values=shown[0].values),
     )
+
+
+def _confirms(witness: Witness, outcome: Outcome) -> bool:
+    """The numbers that the replay measured are the engine's, as far as both have them."""
+    measured = dict(witness.values)
+    return all(measured.get(n, v) == v for n, v in outcome.measure if n in ("wavefronts", "ideal", "excess"))
 
 
 def _text(values: Iterable[tuple[str, int]]) -> str:

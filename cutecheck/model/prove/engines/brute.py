@@ -33,7 +33,7 @@ class TooLargeError(Exception):
 
 
 def run(obligation: Obligation, options: Options) -> Answer:
-    """Check every parameter value; fails with the first violation, smallest values first."""
+    """Check every parameter value; fails with the first violation, smallest values first (banks: the costliest)."""
     domains = variable_domains(obligation)
     payload = obligation.objects
     if isinstance(payload, (p.BankAccess, p.GmemSectors)):
@@ -43,6 +43,7 @@ def run(obligation: Obligation, options: Options) -> Answer:
     each = LIMIT if finite else max(2, int(_SAMPLES ** (1 / max(1, len(domains)))))
     choices = [first_values(d, each) for d in domains.values()]
     check = _CHECKS[type(payload)]
+    worst: Answer | None = None
     measure: tuple[tuple[str, int], ...] = ()
     spent = 0
     try:
@@ -52,16 +53,21 @@ def run(obligation: Obligation, options: Options) -> Answer:
                 continue
             violation, numbers, cost = check(payload, values)
             spent += cost
-            measure = max(measure, numbers) if isinstance(payload, p.BankAccess) else measure or numbers
+            measure = measure or numbers
             if violation is not None:
-                named = tuple(sorted({**values, **violation}.items()))
-                return Answer("fails", values=named, measure=numbers)
+                answer = Answer("fails", values=tuple(sorted({**values, **violation}.items())), measure=numbers)
+                if not isinstance(payload, p.BankAccess) or not finite:
+                    return answer
+                if worst is None or numbers[-1][1] > worst.measure[-1][1]:
+                    worst = answer
             if spent > LIMIT:
-                return unknown("too large for brute force")
+                return worst or unknown("too large for brute force")
     except TooLargeError:
         return unknown("too large for brute force")
     except (KeyError, TypeError, ValueError) as error:
         return unknown(f"brute force: {error}")
+    if worst is not None:
+        return worst
     if not finite:
         return unknown("infinite parameters: brute force cannot prove")
     return Answer("holds", measure=measure)

@@ -48,7 +48,10 @@ STATIC = [
     (p.Contiguous(Layout((2, 4), (1, 2)), 8), p.Contiguous(Layout((2, 4), (1, Dyn.of(2))), 8)),
     (p.AtomCounts((p.Count("threads", 32, 32),)), p.AtomCounts((p.Count("threads", 64, 32),))),
     (p.Divides((p.Division("M", 128, 64),)), p.Divides((p.Division("M", 96, 64),))),
-    (p.Alignment(16, 16, ex.const(64), 16, Layout((4,), (72,))), p.Alignment(16, 16, ex.const(64), 16, Layout((4,), (68,)))),
+    (
+        p.Alignment(16, 16, ex.const(64), 16, Layout((4,), (72,))),
+        p.Alignment(16, 16, ex.const(64), 16, Layout((4,), (68,))),
+    ),
     (p.Alignment(16, 16, ex.const(0), 16), p.Alignment(16, 16, ex.const(0), 8)),
     (
         p.Alignment(16, 16, ex.const(0), 16, Layout((8, 8), (8, 64)), Swizzle(3, 3, 3)),

@@ -1,0 +1,137 @@
+"""GF(2) linear algebra: the wavefronts of a phase as a difference of ranks.
+
+Where lane addresses are the exclusive or of one vector a lane bit, none meeting the bits of the base, the words of a
+phase form an affine space: ``2**(rank(words) - rank(banks))`` of them meet in each bank that is hit. Other accesses
+(odd strides, carries) are unknown here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from cutecheck.model.layout import IntTuple, SwizzleUnit
+from cutecheck.model.prove.answer import Answer, Options, unknown
+from cutecheck.model.prove.domains import first_values, meets, size_of, variable_domains
+from cutecheck.model.prove.obligation import Obligation
+from cutecheck.model.prove.properties import BankAccess
+
+_LIMIT = 1 << 12  # phases
+
+
+class NotLinearError(Exception):
+    """The access is not an affine map over GF(2)."""
+
+
+def rank(vectors: list[int]) -> int:
+    """Dimension of the space that bit vectors span."""
+    pivots: dict[int, int] = {}
+    for v in vectors:
+        while v:
+            top = v.bit_length()
+            if top not in pivots:
+                pivots[top] = v
+                break
+            v ^= pivots[top]
+    return len(pivots)
+
+
+def run(obligation: Obligation, options: Options) -> Answer:
+    access = obligation.objects
+    if not isinstance(access, BankAccess):
+        return unknown("no linear form")
+    try:
+        return _bank_access(obligation, access)
+    except NotLinearError as error:
+        return unknown(str(error))
+
+
+def _digits(shape: IntTuple, stride: IntTuple) -> Iterator[tuple[int, int]]:
+    if isinstance(shape, tuple) and isinstance(stride, tuple):
+        for s, d in zip(shape, stride, strict=True):
+            yield from _digits(s, d)
+    elif isinstance(shape, int) and isinstance(stride, int):
+        yield shape, stride
+    else:
+        raise NotLinearError("extents or strides that are not static")
+
+
+def _bank_access(obligation: Obligation, a: BankAccess) -> Answer:
+    lane_bytes = a.vector_bits // 8
+    matrix = a.kind in ("ldmatrix", "stmatrix")
+    lane_bits = 3 if matrix or lane_bytes >= 16 else 4 if lane_bytes == 8 else 5
+    if a.swizzle is not None and a.swizzle.unit is SwizzleUnit.BYTE:
+        raise NotLinearError("a pointer swizzle mixes in the allocation's address")
+    if a.swizzle is not None and a.swizzle.bits and a.element_bits << a.swizzle.base < a.vector_bits:
+        raise NotLinearError("the swizzle splits vectors")
+    if a.element_bits & (a.element_bits - 1) or a.base_alignment % max(4, lane_bytes) or a.threads % 32:
+        raise NotLinearError("widths, base or thread count that are not powers of two")
+    domains = variable_domains(obligation)
+    domains.pop(a.thread, None)
+    if any((size_of(d) or _LIMIT + 1) > _LIMIT for d in domains.values()):
+        raise NotLinearError("open parameters")
+    rest = [0]
+    for extent, stride in _digits(a.rest.shape, a.rest.stride):
+        rest = [x + i * stride for i in range(extent) for x in rest]
+    fails: tuple[tuple[str, int], ...] | None = None
+    worst = 1
+    count = 0
+    for combination in itertools.product(*(first_values(d, _LIMIT) for d in domains.values())):
+        values = dict(zip(domains, combination, strict=True))
+        if not meets(obligation.hypotheses, values):
+            continue
+        for first, shift in itertools.product(range(0, a.threads, 1 << lane_bits), rest):
+            if matrix and first % 32 >= 8 * a.matrices:
+                continue
+            count += 1
+            if count > _LIMIT:
+                raise NotLinearError("too many phases")
+            degree = _phase_degree(a, [a.offset.evaluate({**values, a.thread: first + i}) + shift
+                                       for i in range(1 << lane_bits)])  # fmt: skip
+            if degree > worst:
+                worst, fails = degree, tuple(values.items())
+    if worst > 1:
+        return Answer("fails", detail=f"a phase of {worst} wavefronts", values=fails or ())
+    return Answer("holds", reductions=("R5: ranks over GF(2)",))
+
+
+def _phase_degree(a: BankAccess, lanes: list[int]) -> int:
+    """Wavefronts of one phase from the ranks of its word and bank vectors."""
+    base = lanes[0]
+    vectors = [lanes[1 << k] - base for k in range(len(lanes).bit_length() - 1)]
+    joined = 0
+    for v in vectors:
+        if v < 0 or v & joined or v & base:
+            raise NotLinearError("lane bits carry")
+        joined |= v
+    for i, x in enumerate(lanes):
+        if x != base ^ _xor(v for k, v in enumerate(vectors) if i >> k & 1):
+            raise NotLinearError("lanes are not linear")
+    vector_elements = a.vector_bits // a.element_bits
+    if (base | joined) & (vector_elements - 1):
+        raise NotLinearError("vectors are not aligned")
+    within = [1 << k for k in range(vector_elements.bit_length() - 1)]
+    moved = [_swizzled(a, v) for v in (*vectors, *within)]
+    words = [v * a.element_bits // 32 for v in moved]
+    banks = [w & 31 for w in words]
+    if a.kind == "cp.async.ca":
+        words_in_lane = max(0, (a.vector_bits // 32).bit_length() - 1)
+        return 1 << (len(vectors) + words_in_lane - rank(banks))
+    return 1 << (rank(words) - rank(banks))
+
+
+def _xor(vectors: Iterator[int]) -> int:
+    result = 0
+    for v in vectors:
+        result ^= v
+    return result
+
+
+def _swizzled(a: BankAccess, v: int) -> int:
+    if a.swizzle is None:
+        return v
+    sw = a.swizzle
+    low = (1 << sw.bits) - 1
+    if sw.shift >= 0:
+        return v ^ ((v >> (sw.base + sw.shift) & low) << sw.base)
+    return v ^ ((v >> sw.base & low) << (sw.base - sw.shift))
