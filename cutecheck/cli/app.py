@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from cutecheck import __version__
-from cutecheck.cli import rule
+from cutecheck.cli import atom, rule
 from cutecheck.cli.output import wants_json
 
-COMMANDS = (rule,)
+COMMANDS = (atom, rule)
 USAGE_ERROR = 2
 
 
