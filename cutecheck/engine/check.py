@@ -57,13 +57,16 @@ def _hooks(rule: Rule, context: Context) -> Iterator[tuple[Span, Callable[[], li
     if kind.on_launch is not Rule.on_launch:
         for launch in facts.launches:
             yield launch.span, lambda x=launch: list(rule.on_launch(x, context))  # type: ignore[misc]
+    if kind.on_call is not Rule.on_call:
+        for call in facts.calls:
+            yield call.span, lambda x=call: list(rule.on_call(x, context))  # type: ignore[misc]
     if kind.on_lint is not Rule.on_lint:
         for lint in facts.lints:
             yield lint.span, lambda x=lint: list(rule.on_lint(x, context))  # type: ignore[misc]
 
 
 def _places(facts: Facts) -> Iterator[Span]:
-    for group in (facts.sites, facts.events, facts.buffers, facts.launches, facts.lints):
+    for group in (facts.sites, facts.events, facts.buffers, facts.launches, facts.calls, facts.lints):
         for fact in group:
             yield fact.span
 

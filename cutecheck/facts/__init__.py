@@ -2,6 +2,7 @@
 
 from cutecheck.facts.core import (
     Bindings,
+    Call,
     Event,
     Facts,
     Guard,
@@ -19,6 +20,7 @@ from cutecheck.facts.tensor import Provenance, Space, TensorFact
 
 __all__ = [
     "Bindings",
+    "Call",
     "Event",
     "Facts",
     "Guard",

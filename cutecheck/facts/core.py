@@ -74,6 +74,25 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """A call of one of CuTe's own functions, with what it was given and what came out.
+
+    ``function`` is the name without namespaces (``make_tiled_copy``, ``zipped_divide``, ``make_tma_copy`` ...).
+    ``arguments`` and ``result`` are model values, a :class:`TensorFact` for a tensor, Unknown for anything else; a
+    result that CuTe refuses is an Unknown with ``rejected``.
+    """
+
+    function: str
+    span: Span
+    arguments: tuple[object, ...]
+    result: object
+    enclosing: str
+    arch: str
+    bindings: Bindings = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SmemBuffer:
     """One shared-memory allocation; aliasing members of a union are one buffer.
 
@@ -133,6 +152,7 @@ class Facts:
     events: tuple[Event, ...] = ()
     buffers: tuple[SmemBuffer, ...] = ()
     launches: tuple[Launch, ...] = ()
+    calls: tuple[Call, ...] = ()
     lints: tuple[Lint, ...] = ()
     errors: tuple[SourceError, ...] = ()
     files: int = 0

@@ -21,10 +21,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value cutecheck does not know, why, and where that was decided. Never a guess."""
+    """A value cutecheck does not know, why, and where that was decided. Never a guess.
+
+    ``rejected``: CuTe itself refuses the expression; ``reason`` gives the gist of its static assertion.
+    """
 
     reason: str
     span: Span | None = None
+    rejected: bool = False
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.span})" if self.span else self.reason

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from cutecheck.facts import Event, Facts, Launch, Lint, Site, SmemBuffer, Span
+from cutecheck.facts import Call, Event, Facts, Launch, Lint, Site, SmemBuffer, Span
 from cutecheck.findings import Confidence, Finding, Fix, Related, Severity
 from cutecheck.model.prove.obligation import Obligation, Outcome, Witness
 
@@ -70,6 +70,10 @@ class Rule:
 
     def on_launch(self, launch: Launch, context: Context) -> Iterable[Finding]:
         """Findings about one kernel launch or launch bound."""
+        return ()
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        """Findings about one call of a CuTe function."""
         return ()
 
     def on_lint(self, lint: Lint, context: Context) -> Iterable[Finding]:

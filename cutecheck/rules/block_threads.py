@@ -49,24 +49,22 @@ class BlockTooSmall(Rule):
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         needed = threads_of(event.tiled)
-        launch = launch_of(event, context)
-        if needed is None or launch is None or launch.block_threads is None:
+        if needed is None or event.threads is None:
             return
-        payload = Holds((Condition(Rel.LE, as_expr(needed), as_expr(launch.block_threads)),), "threads of the block")
+        payload = Holds((Condition(Rel.LE, as_expr(needed), as_expr(event.threads)),), "threads of the block")
         outcome = context.prove(
             make_obligation(payload, (event.event_id,), arch=event.arch, span=event.span,
                             hypotheses=[h.condition for h in event.hypotheses])
         )  # fmt: skip
-        have, want = known_value(launch.block_threads), known_value(needed)
+        have, want = known_value(event.threads), known_value(needed)
         if outcome.verdict is Verdict.REFUTED and have is not None and want is not None:
-            kind = "launched with" if launch.origin == "launch" else "bounded to"
             yield self.finding(
                 event.span,
-                f"{type(event.tiled).__name__} of {want} threads in a block {kind} {have}: "
+                f"{type(event.tiled).__name__} of {want} threads in a block of {have}: "
                 f"the parts of {want - have} threads are left out",
                 label=f"needs {want} threads",
                 help=f"launch {want} threads or build it for {have}",
-                related=[Related(launch.span, f"block of {have} threads")],
+                related=[Related(x.span, f"block of {have} threads") for x in _launches(event, have, context)],
                 enclosing=event.enclosing,
                 arch=event.arch,
             )
@@ -82,12 +80,7 @@ def threads_of(tiled: object | None) -> Int | None:
     return None
 
 
-def launch_of(event: Event, context: Context) -> Launch | None:
-    """The launch of the kernel an event is in; the smallest where there are several, launches before bounds."""
-    found = [
-        x for x in context.facts.launches
-        if x.kernel and x.kernel == event.enclosing and x.arch in ("", event.arch) and x.block_threads is not None
-    ]  # fmt: skip
-    known = [x for x in found if known_value(x.block_threads) is not None]  # type: ignore[arg-type]
-    launches = [x for x in known if x.origin == "launch"] or known
-    return min(launches, key=lambda x: known_value(x.block_threads) or 0, default=None)  # type: ignore[arg-type]
+def _launches(event: Event, threads: int, context: Context) -> list[Launch]:
+    """The launch or launch bounds of the kernel an event is in, where it is the kernel itself."""
+    found = [x for x in context.facts.launches if x.kernel == event.enclosing and x.arch in ("", event.arch)]
+    return [x for x in found if x.block_threads is not None and known_value(x.block_threads) == threads][:1]

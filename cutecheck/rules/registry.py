@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from cutecheck.rules.accumulator_registers import AccumulatorRegisters
 from cutecheck.rules.atom_threads import AtomThreadCount
 from cutecheck.rules.atom_values import AtomValueCount
 from cutecheck.rules.bank_conflict_read import BankConflictRead
@@ -13,7 +14,9 @@ from cutecheck.rules.block_threads import BlockTooSmall
 from cutecheck.rules.bulk_copy_size import BulkCopySize
 from cutecheck.rules.comma_coordinate import CommaCoordinate
 from cutecheck.rules.copy_sizes import CopySizeMismatch
+from cutecheck.rules.divide_loses import DivideLosesElements
 from cutecheck.rules.epilogue_bank_conflict import EpilogueBankConflict
+from cutecheck.rules.fragment_provenance import FragmentNotRetiled
 from cutecheck.rules.gmma_layout import GmmaLayout
 from cutecheck.rules.ldmatrix_major import LdmatrixMajor
 from cutecheck.rules.own import UnknownSuppression, UnusedSuppression
@@ -21,7 +24,9 @@ from cutecheck.rules.permutation_no_effect import PermutationNoEffect
 from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
 from cutecheck.rules.smem_capacity import SmemCapacity
 from cutecheck.rules.swizzle_params import SwizzleParams
+from cutecheck.rules.thread_layout import ThreadLayoutNotCompact
 from cutecheck.rules.tile_does_not_divide import TileDoesNotDivide
+from cutecheck.rules.tma_strides import TmaGlobalStride
 from cutecheck.rules.tv_coverage import TileNotCovered
 from cutecheck.rules.vector_alignment import VectorMisaligned
 from cutecheck.rules.vectorization import VectorNotContiguous
@@ -33,9 +38,11 @@ RULES: tuple[type[Rule], ...] = (
     BankConflictWrite,
     EpilogueBankConflict,
     TileNotCovered,
+    ThreadLayoutNotCompact,
     PermutationNotBijective,
     PermutationNoEffect,
     TileDoesNotDivide,
+    DivideLosesElements,
     AtomValueCount,
     AtomThreadCount,
     VectorNotContiguous,
@@ -44,9 +51,12 @@ RULES: tuple[type[Rule], ...] = (
     LdmatrixMajor,
     GmmaLayout,
     CopySizeMismatch,
+    FragmentNotRetiled,
     BlockTooSmall,
     SmemCapacity,
+    AccumulatorRegisters,
     BulkCopySize,
+    TmaGlobalStride,
     CommaCoordinate,
 )
 

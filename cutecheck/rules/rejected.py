@@ -1,6 +1,6 @@
 """What CuTe itself would stop compiling: the gist of its assertion, as a finding of the right family.
 
-The front end reports such a place as a ``cute-error`` observation, or as the reason of an unknown site.
+The front end reports it as the result of a call, or as the reason of an unknown site.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ import re
 from collections.abc import Iterable
 from typing import ClassVar
 
-from cutecheck.facts import Lint, Site, Span
+from cutecheck.facts import Call, Site, Span, Unknown
 from cutecheck.findings import Finding
 from cutecheck.rules.base import Context, Rule
-
-PREFIX = "CuTe rejects: "
 
 
 class Rejected(Rule):
@@ -24,20 +22,19 @@ class Rejected(Rule):
     pattern: ClassVar[re.Pattern[str]]
     advice: ClassVar[str]
 
-    def on_lint(self, lint: Lint, context: Context) -> Iterable[Finding]:
-        if lint.kind == "cute-error" and self.pattern.search(lint.text):
-            yield self._rejected(lint.span, lint.text)
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        result = call.result
+        if isinstance(result, Unknown) and result.rejected and self.pattern.search(result.reason):
+            yield self._rejected(call.span, result.reason, call.enclosing, call.arch)
 
     def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
         reason = site.reason
-        if site.status != "unknown" or reason is None or not reason.reason.startswith(PREFIX):
+        if site.status != "unknown" or reason is None or not reason.rejected or not self.pattern.search(reason.reason):
             return
-        text = reason.reason.removeprefix(PREFIX)
         place = reason.span or site.call_span
-        if self.pattern.search(text) and not any(
-            lint.kind == "cute-error" and lint.span == place for lint in context.facts.lints
-        ):
-            yield self._rejected(place, text, ", ".join(f"{k}={v}" for k, v in site.bindings), site.arch)
+        called = any(c.span == place and isinstance(c.result, Unknown) for c in context.facts.calls)
+        if not called:
+            yield self._rejected(place, reason.reason, ", ".join(f"{k}={v}" for k, v in site.bindings), site.arch)
 
     def _rejected(self, span: Span, text: str, enclosing: str = "", arch: str = "") -> Finding:
         return self.finding(

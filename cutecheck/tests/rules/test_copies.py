@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cutecheck.facts import Facts, Launch
 from cutecheck.model.dtype import dtype
-from cutecheck.model.tiled import make_tiled_copy_A
+from cutecheck.model.tiled import make_tiled_copy_A, make_tiled_copy_C
 from cutecheck.tests.rules.build import (
     FLOAT,
     HALF,
@@ -55,15 +55,29 @@ def test_matrix_instructions_count_values_of_each_side() -> None:
 
 
 def test_blocks() -> None:
-    event = copy_event(TILED, FLOAT, ("gmem", TILE), ("smem", TILE))
-
-    def launch(threads: int, origin: str = "launch", kernel: str = "kernel") -> Launch:
-        return Launch(kernel, SPAN, "sm_90", threads, origin=origin)  # type: ignore[arg-type]
-
-    found = findings(Facts(events=(event,), launches=(launch(64),)))
+    event = replace(copy_event(TILED, FLOAT, ("gmem", TILE), ("smem", TILE)), threads=64)
+    launch = Launch("kernel", SPAN, "sm_90", 64)
+    found = findings(Facts(events=(event,), launches=(launch, replace(launch, kernel="other"))))
     assert [f.code for f in found] == ["CUT701"]
-    assert "TiledCopy of 128 threads in a block launched with 64" in found[0].message
-    assert codes(Facts(events=(event,), launches=(launch(128),))) == []
-    assert codes(Facts(events=(event,), launches=(launch(64, kernel="other"),))) == []
-    assert codes(Facts(events=(event,), launches=(launch(64, "launch_bounds"), launch(128)))) == []
-    assert codes(Facts(events=(event,), launches=(launch(64, "launch_bounds"),))) == ["CUT701"]
+    assert "TiledCopy of 128 threads in a block of 64" in found[0].message and len(found[0].related) == 1
+    assert codes(Facts(events=(replace(event, threads=128),))) == []
+    assert codes(Facts(events=(replace(event, threads=256),))) == []
+    assert codes(Facts(events=(replace(event, threads=None),))) == []
+
+
+def test_fragments_of_an_mma_need_a_retile() -> None:
+    mma = hmma()
+    gmem = ("gmem", "(_128,_64):(_64,_1)")
+    own = universal(32, FLOAT, "(_16,_8):(_1,_16)", "(_1,_1):(_1,_1)")
+    event = copy_event(own, FLOAT, None, gmem)
+    accumulators = tensor(
+        "acc", "rmem", mma.partition_fragment_C((128, 64)), FLOAT, 0, provenance="fragment", source=mma
+    )
+    bad = replace(event, operands=(accumulators, event.operands[1]))
+    assert "CUT602" in codes(Facts(events=(bad,)))
+    matching = make_tiled_copy_C(atom("UniversalCopy", FLOAT, FLOAT), mma)
+    event = copy_event(matching, FLOAT, None, gmem)
+    good = replace(event, operands=(accumulators, event.operands[1]))
+    assert "CUT602" not in codes(Facts(events=(good,)))
+    retiled = replace(accumulators, provenance="retile", layout=matching.retile(accumulators.layout), source=matching)
+    assert codes(Facts(events=(replace(event, operands=(retiled, event.operands[1])),))) == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cutecheck.facts import Facts, Lint, SmemBuffer, Unknown
+from cutecheck.facts import Call, Facts, SmemBuffer, Unknown
 from cutecheck.findings import Finding
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.tests.rules.build import FLOAT, SPAN, atom, codes, findings, hmma, layout, site
@@ -42,12 +42,13 @@ def test_permutations(permutation: object, expected: list[str]) -> None:
 
 
 def rejected(text: str) -> list[Finding]:
-    by_lint = findings(Facts(lints=(Lint("cute-error", SPAN, text),)))
-    unknown = site("layout", None, status="unknown", reason=Unknown(f"CuTe rejects: {text}", SPAN))
-    by_site = findings(Facts(sites=(unknown,)))
-    both = findings(Facts(sites=(unknown,), lints=(Lint("cute-error", SPAN, text),)))
-    assert [f.code for f in by_lint] == [f.code for f in by_site] == [f.code for f in both]
-    return by_lint
+    reason = Unknown(text, SPAN, rejected=True)
+    call = Call("make_tiled_copy", SPAN, (), reason, "", "sm_90")
+    unknown = site("layout", None, status="unknown", reason=reason)
+    by_call, by_site = findings(Facts(calls=(call,))), findings(Facts(sites=(unknown,)))
+    both = findings(Facts(sites=(unknown,), calls=(call,)))
+    assert [f.code for f in by_call] == [f.code for f in by_site] == [f.code for f in both]
+    return by_call
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,99 @@
+"""CUT802 tma-global-stride."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Call, TensorFact, Unknown
+from cutecheck.findings import Finding, Related
+from cutecheck.model import expr as ex
+from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
+from cutecheck.model.layout import Layout
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import Holds
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
+from cutecheck.rules.derive.vectors import leaves
+
+_STRIDE_BYTES = 16
+
+
+class TmaGlobalStride(Rule):
+    """A TMA descriptor over a global tensor whose strides are not multiples of 16 bytes.
+
+    What it checks
+        Every stride of the global tensor given to ``make_tma_copy`` and ``make_tma_atom``, but that of its contiguous
+        mode, is a multiple of 16 bytes and below 2^40 bytes.
+
+    Why
+        ``cuTensorMapEncodeTiled`` refuses the descriptor at run time; CuTe and the compiler say nothing. A row of 500
+        bfloat16 is 1000 bytes.
+
+    Example
+        make_tma_copy(SM90_TMA_LOAD{}, make_tensor(p, make_shape(m, Int<500>{}), make_stride(Int<500>{}, _1{})), s)
+
+    Use instead
+        make_tma_copy(SM90_TMA_LOAD{}, make_tensor(p, make_shape(m, Int<500>{}), make_stride(Int<504>{}, _1{})), s)
+
+    Assumptions
+        A run-time stride that the source says nothing of is taken to be right, and the obligation names the contract.
+
+    Fix
+        Pad the leading dimension to a multiple of 16 bytes.
+
+    References
+        CUDA driver API, cuTensorMapEncodeTiled; https://github.com/deepseek-ai/DeepGEMM/issues/96
+    """
+
+    code = "CUT802"
+    name = "tma-global-stride"
+    family = "tma-limits"
+    severity = "error"
+    confidence = "proved"
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        if not call.function.startswith(("make_tma_copy", "make_tma_atom")):
+            return
+        tensor = next((a for a in call.arguments if isinstance(a, TensorFact)), None)
+        strides = _strides_bytes(tensor)
+        if tensor is None or not strides:
+            return
+        limit = ex.const(1 << 40)
+        conditions = [Condition(Rel.DIVIDES, ex.const(_STRIDE_BYTES), as_expr(s)) for s in strides]
+        bounded = [Condition(Rel.LT, as_expr(s), limit) for s in strides if known_value(s) is not None]
+        obligation = make_obligation(
+            Holds((*conditions, *bounded), "TMA strides"),
+            hypotheses=[h.condition for h in call.hypotheses],
+            arch=call.arch,
+            span=call.span,
+        )
+        bits = tensor.dtype.bits if tensor.dtype is not None else None
+        divisor = _STRIDE_BYTES * 8 // bits if bits else 1
+        outcome = prove_or_contract(obligation, open_variables(*strides), divisor, context)
+        if outcome.verdict is Verdict.REFUTED:
+            known = [v for s in strides if (v := known_value(s)) is not None]
+            bad = [v for v in known if v % _STRIDE_BYTES or v >= 1 << 40]
+            if not bad:
+                return
+            yield self.finding(
+                call.span,
+                f"global tensor `{tensor.name}`: a stride of {bad[0]} bytes is not a multiple of 16, "
+                "cuTensorMapEncodeTiled refuses it at run time",
+                label=f"{bad[0]} % 16 = {bad[0] % _STRIDE_BYTES}",
+                help="pad the leading dimension to a multiple of 16 bytes",
+                witness=outcome.witness,
+                related=[Related(tensor.span, f"layout {tensor.layout}")],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
+
+
+def _strides_bytes(tensor: TensorFact | None) -> list[Int]:
+    """Strides in bytes of all modes but the one of stride 1; empty when not known."""
+    if tensor is None or isinstance(tensor.layout, Unknown) or not isinstance(tensor.layout, Layout):
+        return []
+    if tensor.dtype is None or not tensor.dtype.bits or tensor.dtype.bits % 8:
+        return []
+    modes = leaves(tensor.layout.shape, tensor.layout.stride)
+    size = tensor.dtype.bits // 8
+    return [s * size for e, s in modes or () if known_value(s) not in (0, 1) and known_value(e) != 1]
