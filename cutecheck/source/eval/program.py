@@ -1,0 +1,61 @@
+"""The declarations of a tree, merged by namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.scope import Entry, Env, Scope, declared_names
+
+
+class Program:
+    """All units of one run under one architecture. Names of CuTe's own headers are left out: they are intrinsics."""
+
+    def __init__(self) -> None:
+        self.root = Scope("", None)
+        self.units: dict[str, ir.Unit] = {}
+        self.instantiate: list[tuple[ir.Expr, Scope, ir.Unit]] = []
+
+    def add(self, unit: ir.Unit, module: str | None = None) -> None:
+        """Add a unit; ``module`` is the dotted name of a Python module, which gets a scope of its own."""
+        if unit.path in self.units:
+            return
+        self.units[unit.path] = unit
+        scope = self.root if module is None else self.root.child(module)
+        own_cute = _is_cute_header(unit.path)
+        self._declare(unit.decls, scope, unit, own_cute)
+
+    def _declare(self, decls: Iterable[ir.Decl], scope: Scope, unit: ir.Unit, own_cute: bool) -> None:
+        for decl in decls:
+            if isinstance(decl, ir.Namespace):
+                target = scope
+                for part in [p for p in decl.name.split("::") if p]:
+                    target = target.child(part)
+                self._declare(decl.members, target, unit, own_cute)
+            elif isinstance(decl, ir.Using):
+                scope.usings.append((decl.kind, decl.target, decl.name))
+            elif isinstance(decl, ir.Instantiate):
+                self.instantiate.append((decl.target, scope, unit))
+            elif not (own_cute and scope.path.startswith("cute")):
+                for name, item in declared_names(decl):
+                    scope.add(name, Entry(item, scope.env, unit))
+
+    def functions(self, scope: Scope | None = None) -> Iterator[Entry]:
+        """Every namespace-scope function entry, depth first in declaration order."""
+        for entry in self.entries(scope):
+            if isinstance(entry.decl, ir.Function):
+                yield entry
+
+    def entries(self, scope: Scope | None = None) -> Iterator[Entry]:
+        scope = scope or self.root
+        for entries in scope.decls.values():
+            yield from entries
+        for child in scope.children.values():
+            yield from self.entries(child)
+
+
+def _is_cute_header(path: str) -> bool:
+    return "include/cute/" in path
+
+
+__all__ = ["Env", "Program"]

@@ -1,0 +1,153 @@
+"""Scopes, environments and class instances: where names live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.values import Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """A declaration, the environment it stands in, and the file it came from."""
+
+    decl: Any  # an ir.Decl, or an enumerator as (ir.Enum, index)
+    env: Env
+    unit: ir.Unit
+
+
+class Scope:
+    """A namespace (or Python module): names to declarations, with the namespaces it uses."""
+
+    __slots__ = ("children", "decls", "env", "memo", "name", "parent", "usings")
+
+    def __init__(self, name: str, parent: Scope | None) -> None:
+        self.name = name
+        self.parent = parent
+        self.decls: dict[str, list[Entry]] = {}
+        self.children: dict[str, Scope] = {}
+        self.usings: list[tuple[str, ir.Expr, str]] = []  # (kind, target, alias)
+        self.memo: dict[Any, Value] = {}
+        self.env = Env(parent.env if parent is not None else None, "namespace", scope=self)
+
+    @property
+    def path(self) -> str:
+        if self.parent is None:
+            return ""
+        up = self.parent.path
+        own = self.name
+        return f"{up}::{own}" if up and own else up or own
+
+    def child(self, name: str) -> Scope:
+        if name not in self.children:
+            self.children[name] = Scope(name, self)
+        return self.children[name]
+
+    def add(self, name: str, entry: Entry) -> None:
+        self.decls.setdefault(name, []).append(entry)
+
+
+class ClassInst:
+    """A class of the tree under concrete template arguments; also its type value.
+
+    ``args`` holds every template argument, ``shown`` those that were written (for display).
+    """
+
+    __slots__ = ("args", "bases", "context", "decl", "entry", "env", "ident", "index", "memo", "outer", "shown")
+
+    def __init__(
+        self,
+        entry: Entry,
+        decl: ir.Class,
+        env: Env,
+        args: tuple[Value, ...],
+        shown: tuple[Value, ...] | None,
+        outer: ClassInst | None,
+    ) -> None:
+        self.entry = entry
+        self.decl = decl
+        self.env = env
+        self.args = args
+        self.shown = shown
+        self.outer = outer
+        self.bases: list[ClassInst] | None = None
+        self.memo: dict[Any, Value] = {}
+        self.index: dict[str, list[Any]] = {}
+        self.ident = 0
+        for member in decl.members:
+            for name, item in declared_names(member):
+                self.index.setdefault(name, []).append(item)
+
+    @property
+    def name(self) -> str:
+        return self.decl.name
+
+
+def declared_names(decl: ir.Decl) -> Iterator[tuple[str, Any]]:
+    """The names a declaration introduces in its scope, with what to look up for each."""
+    if isinstance(decl, ir.Enum):
+        if decl.name:
+            yield decl.name, decl
+        if not decl.scoped:
+            for position, (name, _, _) in enumerate(decl.enumerators):
+                yield name, (decl, position)
+    elif isinstance(decl, (ir.Alias, ir.Variable, ir.Function, ir.Class)):
+        yield decl.name, decl
+
+
+class Env:
+    """A chain of frames. ``vars`` of one frame; ``cls`` and ``scope`` mark class and namespace frames."""
+
+    __slots__ = ("cls", "frame", "kind", "parent", "scope", "self_", "vars")
+
+    def __init__(
+        self,
+        parent: Env | None,
+        kind: Literal["block", "function", "template", "class", "namespace"],
+        *,
+        scope: Scope | None = None,
+        cls: ClassInst | None = None,
+        self_: Any = None,
+    ) -> None:
+        self.parent = parent
+        self.kind = kind
+        self.vars: dict[str, Value] = {}
+        self.scope = scope
+        self.cls = cls
+        self.self_ = self_
+        self.frame: Frame | None = parent.frame if parent is not None else None
+
+    def namespace(self) -> Scope | None:
+        env: Env | None = self
+        while env is not None:
+            if env.scope is not None:
+                return env.scope
+            env = env.parent
+        return None
+
+    def find_var(self, name: str) -> Env | None:
+        """The innermost frame of this function (or its templates and closures) that binds a variable."""
+        env: Env | None = self
+        while env is not None:
+            if name in env.vars:
+                return env
+            env = env.parent
+        return None
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """One activation of a function: what the recorder needs to name what happens in it."""
+
+    symbol: str
+    function: ir.Function | None
+    unit: ir.Unit | None
+    caller: Frame | None
+    bindings: tuple[tuple[str, str], ...] = ()
+    depth: int = 0
+    constexpr: bool = False
+    kernel: str = ""
+    returns: list[Value] | None = None

@@ -1,0 +1,257 @@
+"""Values the evaluator computes with.
+
+Static integers, tuples, layouts, atoms and tiled objects are the model's own values. The classes here are what a
+program needs besides: scalars of the scanned language, types, pointers, tensors, objects and callables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cutecheck.facts import Provenance, Space, Span, Unknown
+from cutecheck.model.dtype import DType
+from cutecheck.model.ints import Dyn, Int
+from cutecheck.model.layout import AnyLayout
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval import ir
+    from cutecheck.source.eval.scope import ClassInst, Entry, Env
+
+# Any of: model values, the classes below, ClassInst, Unknown, and for the DSL plain Python scalars and containers.
+Value: TypeAlias = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar of the scanned language: a number whose C++ type is ``ctype``.
+
+    ``value``: an ``int`` or ``Sym`` is a constant expression, a ``Dyn`` is known at run time only, None a float
+    (or another scalar) that is not tracked. ``bool`` is 0 or 1.
+    """
+
+    value: Int | float | None
+    ctype: str = "int"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarType:
+    """An arithmetic or element type."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """The type of a CuTe value: ``decltype(v)``. Static parts of the value are parts of the type."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class PtrType:
+    inner: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """``T[n]``, ``cute::array<T, n>``, ``array_aligned<T, n, align>``: ``align`` in bytes, None the element's own."""
+
+    inner: Value
+    extent: Int | Unknown
+    align: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VoidType:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ExternType:
+    """A class that is not in the tree and that the evaluator does not model."""
+
+    name: str
+    args: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TraitType:
+    """A type trait: members ``type`` and ``value``."""
+
+    type: Value = None
+    value: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class CuteOp:
+    """An operation tag of CuTe (``SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>``), or its traits when ``traits``."""
+
+    name: str
+    args: tuple[Value, ...] = ()
+    traits: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """An empty tag value of a library (``LayoutRight``, ``cute::false_type`` has none); printed by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateRef:
+    """The name of a class or alias template, not applied: entries of the tree, or an intrinsic's name."""
+
+    name: str
+    entries: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EnumVal:
+    enum: str
+    name: str
+    value: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Str:
+    """A string of the scanned program that is not data of interest."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A pointer or iterator: ``offset`` in elements of ``dtype`` from the start of ``buffer`` (a buffer id).
+
+    ``align`` is the alignment in bytes that is known of the address ``buffer + offset == 0``; ``type`` the pointee.
+    ``swizzled``: a byte swizzle carried by the pointer type.
+    """
+
+    buffer: str
+    space: Space
+    type: Value
+    offset: Int | Unknown = 0
+    align: int | None = None
+    swizzle: object | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorVal:
+    """A CuTe tensor. ``pointer`` is None for coordinate tensors, whose ``offset`` is a coordinate."""
+
+    layout: AnyLayout | Unknown
+    pointer: Pointer | None
+    space: Space
+    dtype: DType | None
+    offset: Any = 0
+    provenance: Provenance = "view"
+    source: Value = None
+    root: AnyLayout | None = None
+    name: str = ""
+
+    def derive(self, layout: AnyLayout | Unknown, offset: Any, provenance: Provenance, source: Value = None) -> TensorVal:
+        return replace(
+            self,
+            layout=layout,
+            offset=offset,
+            provenance=provenance,
+            source=source if source is not None else self.source,
+            root=self.root if self.root is not None else (None if isinstance(self.layout, Unknown) else self.layout),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """``tiled.get_slice(index)``: a ThrCopy or ThrMMA."""
+
+    tiled: Value
+    index: Value
+
+
+@dataclass(eq=False, slots=True)
+class Object:
+    """An instance of a class of the tree. Fields are set through the journal only."""
+
+    cls: ClassInst
+    fields: dict[str, Value] = field(default_factory=dict)
+    pointer: Pointer | None = None  # a view of memory, for shared-storage structs
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FuncSet:
+    """Overloads of a function of the tree, perhaps bound to an object and explicit template arguments."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    self_: Object | None = None
+    cls: ClassInst | None = None
+    targs: tuple[Value, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsic:
+    """A function of CuTe (or the standard library) that the evaluator knows; ``self_`` for a method."""
+
+    name: str
+    targs: tuple[Value, ...] | None = None
+    self_: Value = None
+
+
+@dataclass(eq=False, slots=True)
+class Closure:
+    node: ir.Lambda
+    env: Env
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Alternatives of a value after a join: one a guard."""
+
+    alternatives: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extern:
+    """A value of a type outside the tree, with the expression it came from."""
+
+    what: str
+    span: Span | None = None
+    type: Value = None
+
+
+class SubstitutionFailure(Exception):
+    """A template argument that removes an overload (``enable_if``)."""
+
+
+class BudgetExceeded(Exception):
+    """The evaluation of one root used its budget; the message names the limit."""
+
+
+def is_unknown(v: Value) -> bool:
+    return isinstance(v, Unknown)
+
+
+def constant(v: Value) -> int | None:
+    """The number behind a constant expression or static integer, else None."""
+    if isinstance(v, bool):
+        return int(v)
+    if isinstance(v, int):
+        return v
+    if isinstance(v, Scalar):
+        if isinstance(v.value, int):
+            return v.value
+        if isinstance(v.value, Dyn):
+            return v.value.value
+    if isinstance(v, EnumVal):
+        return v.value
+    if isinstance(v, Dyn):
+        return v.value
+    return None
