@@ -1,0 +1,261 @@
+"""C++ scalars: integer types with their widths, promotions, truncating division and wrap-around."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import ints
+from cutecheck.model.basis import ScaledBasis, Underscore
+from cutecheck.model.dtype import dtype
+from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Undecided
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.values import EnumVal, Scalar, ScalarType, Str, TraitType, Value, ValueType
+
+# (bits, signed), by the spelling used in values
+INTEGERS: dict[str, tuple[int, bool]] = {
+    "bool": (8, False), "char": (8, True), "signed char": (8, True), "unsigned char": (8, False),
+    "int8_t": (8, True), "uint8_t": (8, False), "short": (16, True), "int16_t": (16, True),
+    "unsigned short": (16, False), "uint16_t": (16, False), "int": (32, True), "int32_t": (32, True),
+    "unsigned": (32, False), "unsigned int": (32, False), "uint32_t": (32, False),
+    "long": (64, True), "long long": (64, True), "int64_t": (64, True), "ptrdiff_t": (64, True),
+    "unsigned long": (64, False), "unsigned long long": (64, False), "uint64_t": (64, False), "size_t": (64, False),
+}  # fmt: skip
+
+_COMPARE: dict[str, Rel] = {"==": Rel.EQ, "!=": Rel.NE, "<": Rel.LT, "<=": Rel.LE}
+_FLOATS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_BITS: dict[str, Any] = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
+
+
+def rank_type(left: str, right: str) -> str:
+    """The type of ``left op right`` after the usual arithmetic conversions."""
+    if left == right and INTEGERS.get(left, (32, True))[0] >= 32:
+        return left
+    for name in ("double", "float"):
+        if name in (left, right):
+            return name
+    if left not in INTEGERS or right not in INTEGERS:
+        return left if left not in INTEGERS else right
+    (lb, ls), (rb, rs) = INTEGERS[left], INTEGERS[right]
+    if max(lb, rb) < 32:
+        return "int"
+    if lb != rb:
+        return left if lb > rb else right
+    return left if not ls else right
+
+
+def wrap(value: int, ctype: str) -> int:
+    """The value as its type represents it."""
+    if ctype == "bool":
+        return int(value != 0)
+    bits, signed = INTEGERS.get(ctype, (64, True))
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if signed and value >> (bits - 1) else value
+
+
+class CppDialect:
+    """Scalars are :class:`Scalar`; CuTe's static integers are plain ``int`` and ``Sym``."""
+
+    name = "cpp"
+
+    def literal(self, node: ir.Lit) -> Value:
+        if node.value is None:
+            return Scalar(0, "nullptr_t")
+        if isinstance(node.value, str):
+            return Str(node.value)
+        if isinstance(node.value, bool):
+            return Scalar(int(node.value), "bool")
+        return Scalar(node.value, node.ctype)
+
+    def to_model(self, value: Value) -> Value:
+        if isinstance(value, Scalar):
+            if value.value is None or isinstance(value.value, float):
+                return value
+            return Dyn(ints.as_expr(value.value))
+        if isinstance(value, EnumVal) and value.value is not None:
+            return Dyn.of(value.value)
+        if isinstance(value, bool):
+            return int(value)
+        if isinstance(value, tuple):
+            return tuple(self.to_model(v) for v in value)
+        return value
+
+    def from_model(self, value: Value) -> Value:
+        if isinstance(value, Dyn):
+            number = value.value
+            return Scalar(value if number is None else number, "int")
+        if isinstance(value, bool):
+            return int(value)
+        return value
+
+    def truth(self, value: Value) -> bool | None:
+        if isinstance(value, TraitType):
+            value = value.value
+        if isinstance(value, ValueType):
+            value = value.value
+        if isinstance(value, Scalar):
+            value = value.value
+        if isinstance(value, EnumVal):
+            value = value.value
+        if isinstance(value, (int, float)):
+            return bool(value)
+        if isinstance(value, (Dyn, Sym)):
+            answer = ints.decide(Condition(Rel.NE, value.expr, ints.as_expr(0)))
+            return None if isinstance(answer, Undecided) else answer
+        return None
+
+    def unary(self, op: str, value: Value, span: Span) -> Value:
+        if isinstance(value, TraitType):
+            value = value.value
+        static = isinstance(value, (int, Sym))
+        if isinstance(value, EnumVal):
+            value = Scalar(value.value, "int")
+        ctype = value.ctype if isinstance(value, Scalar) else "int"
+        number: Any = value.value if isinstance(value, Scalar) else value
+        if op == "!":
+            known = self.truth(value)
+            if known is not None:
+                return int(not known) if static else Scalar(int(not known), "bool")
+            if isinstance(number, (Dyn, Sym)):
+                return Scalar(_condition_value(Rel.EQ, number, 0), "bool")
+            return Scalar(None, "bool")
+        if isinstance(value, ScaledBasis):
+            return ScaledBasis(-value.value, value.path) if op == "-" else value
+        if number is None:
+            return value
+        if not isinstance(number, (int, float, Dyn, Sym)):
+            return Unknown(f"operator {op} on {type(value).__name__}", span)
+        if op == "+":
+            return value
+        if op == "-":
+            result: Any = -number
+        elif op == "~" and not isinstance(number, float):
+            result = ~number if isinstance(number, int) else 0 - number - 1
+        else:
+            return Unknown(f"operator {op}", span)
+        if static:
+            return result
+        out = rank_type(ctype, "int") if op != "+" else ctype
+        return Scalar(wrap(result, out) if isinstance(result, int) else result, out)
+
+    def binary(self, op: str, left: Value, right: Value, span: Span) -> Value:
+        left, right = _plain(left), _plain(right)
+        if not (isinstance(left, EnumVal) and isinstance(right, EnumVal) and op in ("==", "!=")):
+            left, right = _number(left), _number(right)
+        if isinstance(left, Scalar) and left.ctype == "bool" and op in ("&", "|") and left.value is None:
+            return Scalar(None, "bool")
+        static = isinstance(left, (int, Sym)) and isinstance(right, (int, Sym))
+        a: Any = left.value if isinstance(left, Scalar) else left
+        b: Any = right.value if isinstance(right, Scalar) else right
+        at = left.ctype if isinstance(left, Scalar) else "int"
+        bt = right.ctype if isinstance(right, Scalar) else "int"
+        if op in ("<=>",):
+            return Unknown("operator <=>", span)
+        comparison = op in ("==", "!=", "<", "<=", ">", ">=")
+        ctype = "bool" if comparison else (rank_type(at, bt) if op not in ("<<", ">>") else rank_type(at, "int"))
+        if a is None or b is None:
+            return Scalar(None, ctype)
+        if isinstance(a, float) or isinstance(b, float):
+            if isinstance(a, (int, float)) and isinstance(b, (int, float)) and op in _FLOATS:
+                if op == "/" and b == 0:
+                    return Scalar(None, ctype)
+                result = _FLOATS[op](a, b)
+                return Scalar(int(result) if comparison else float(result), ctype)
+            return Scalar(None, ctype)
+        if not isinstance(a, (int, Dyn, Sym)) or not isinstance(b, (int, Dyn, Sym)):
+            if comparison and op in ("==", "!="):
+                return self._compare_structures(op, left, right, span)
+            return Unknown(f"operator {op} on {type(left).__name__} and {type(right).__name__}", span)
+        if comparison:
+            return self._compare(op, a, b, static)
+        result_int = self._arithmetic(op, a, b, span)
+        if isinstance(result_int, Unknown):
+            return result_int
+        if static or (isinstance(result_int, int) and not isinstance(left, Scalar) and not isinstance(right, Scalar)):
+            return result_int
+        if isinstance(result_int, int):
+            result_int = wrap(result_int, ctype)
+        return Scalar(result_int, ctype)
+
+    def _arithmetic(self, op: str, a: Int, b: Int, span: Span) -> Int | Unknown:
+        if op == "+":
+            return a + b
+        if op == "-":
+            return a - b
+        if op == "*":
+            return ints.mul(a, b)
+        if op in ("/", "%"):
+            if isinstance(b, int) and b == 0:
+                return Unknown("division by zero", span)
+            return ints.div(a, b) if op == "/" else ints.mod(a, b)
+        if op in _BITS:
+            if op in ("<<", ">>") and isinstance(b, int) and not 0 <= b < 4096:
+                return Unknown(f"shift by {b}", span)
+            return ints.apply_op(_BITS[op], a, b)
+        return Unknown(f"operator {op}", span)
+
+    def _compare(self, op: str, a: Int, b: Int, static: bool) -> Value:
+        if op in (">", ">="):
+            a, b, op = b, a, {">": "<", ">=": "<="}[op]
+        value = _condition_value(_COMPARE[op], a, b)
+        if static and isinstance(value, int):
+            return value
+        return Scalar(value, "bool")
+
+    def _compare_structures(self, op: str, left: Value, right: Value, span: Span) -> Value:
+        if isinstance(left, EnumVal) and isinstance(right, EnumVal):
+            same = (left.enum, left.name) == (right.enum, right.name)
+            return Scalar(int(same == (op == "==")), "bool")
+        if left == right:
+            return Scalar(int(op == "=="), "bool")
+        if isinstance(left, Underscore) or isinstance(right, Underscore):
+            return Scalar(int(op != "=="), "bool")
+        if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
+            answers = [self.truth(self.binary("==", x, y, span)) for x, y in zip(left, right, strict=True)]
+            if any(x is False for x in answers):
+                return Scalar(int(op != "=="), "bool")
+        return Scalar(None, "bool")
+
+    def cast(self, type_: Value, value: Value, span: Span) -> Value:
+        value = _plain(value)
+        if not isinstance(type_, ScalarType):
+            return value
+        name = type_.dtype.name
+        number: Any = value.value if isinstance(value, Scalar) else value
+        if isinstance(number, float) and name in INTEGERS:
+            return Scalar(wrap(int(number), name), name)
+        if isinstance(number, int):
+            return Scalar(wrap(number, name) if name in INTEGERS else float(number), name)
+        if isinstance(number, (Dyn, Sym)):
+            return Scalar(number if name in INTEGERS and name != "bool" else None, name)
+        return Scalar(None, name)
+
+
+def _plain(value: Value) -> Value:
+    if isinstance(value, TraitType):
+        value = value.value
+    if isinstance(value, EnumVal) and value.value is not None:
+        return value
+    if isinstance(value, bool):
+        return int(value)
+    return value
+
+
+def _number(value: Value) -> Value:
+    return Scalar(value.value, "int") if isinstance(value, EnumVal) else value
+
+
+def _condition_value(rel: Rel, a: Int, b: Int) -> Int | None:
+    """0 or 1 where decided, else None (not tracked)."""
+    answer = ints.decide(Condition(rel, ints.as_expr(a), ints.as_expr(b)))
+    return None if isinstance(answer, Undecided) else int(answer)
+
+
+def scalar_type(name: str) -> ScalarType | None:
+    found = dtype(name)
+    return None if found is None else ScalarType(found)

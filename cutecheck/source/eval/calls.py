@@ -1,0 +1,302 @@
+"""Calls: overloads of the tree, closures, constructors, kernel launches, and CuTe's own functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import classes, ir, templates
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
+from cutecheck.source.eval.types import is_type, spell, type_key, type_of
+from cutecheck.source.eval.values import (
+    Closure,
+    Extern,
+    FuncSet,
+    Intrinsic,
+    Object,
+    Pack,
+    Scalar,
+    SubstitutionFailure,
+    TemplateRef,
+    TensorVal,
+    Value,
+)
+
+
+def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """Call any callable value."""
+    from cutecheck.source.eval import intrinsics
+
+    if isinstance(fn, Intrinsic):
+        return intrinsics.call(m, fn, args, kwargs, span)
+    if isinstance(fn, FuncSet):
+        return call_functions(m, fn, args, kwargs, span)
+    if isinstance(fn, Closure):
+        return call_closure(m, fn, args, kwargs, span)
+    if isinstance(fn, TemplateRef):
+        return intrinsics.deduce_class(m, fn, args, span)
+    if is_type(fn):
+        return classes.construct(m, fn, args, [None] * len(args), span)
+    if isinstance(fn, Object):
+        method = _method(m, fn, "operator()", span)
+        if isinstance(method, FuncSet):
+            return call_functions(m, method, args, kwargs, span)
+    m.recorder.escape(m, args, span)
+    if isinstance(fn, Unknown):
+        return fn
+    if isinstance(fn, Extern):
+        return Extern(f"{fn.what}(...)", span)
+    return intrinsics.call_value(m, fn, args, span)
+
+
+def _method(m: Machine, obj: Object, name: str, span: Span) -> Value:
+    from cutecheck.source.eval.lookup import member
+
+    return member(m, obj.cls, name, obj, span)
+
+
+class _Candidate:
+    __slots__ = ("entry", "env", "fn", "score")
+
+    def __init__(self, score: int, entry: Entry, fn: ir.Function, env: Env) -> None:
+        self.score = score
+        self.entry = entry
+        self.fn = fn
+        self.env = env
+
+
+def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """Choose an overload and run it."""
+    best: _Candidate | None = None
+    for entry in fset.entries:
+        candidate = _bind(m, entry, fset, args, kwargs)
+        if candidate is not None and (best is None or candidate.score > best.score):
+            best = candidate
+    if best is None:
+        from cutecheck.source.eval import intrinsics
+
+        fallback = intrinsics.find(m, "", fset.name, span)
+        if isinstance(fallback, Intrinsic) and fset.cls is None:
+            return intrinsics.call(m, Intrinsic(fallback.name, fset.targs), args, kwargs, span)
+        m.recorder.escape(m, args, span)
+        return Unknown(f"no overload of `{fset.name}` in the scanned files takes these {len(args)} arguments", span)
+    if best.fn.body is None:
+        m.recorder.escape(m, args, span)
+        return Unknown(f"`{fset.name}` is declared but not defined in the scanned files", span)
+    env = Env(best.env, "function", self_=fset.self_)
+    return run_function(m, best.entry, best.fn, env, args, kwargs, span)
+
+
+def _bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dict[str, Value]) -> _Candidate | None:
+    """Deduce an overload's template arguments; None when it cannot take the arguments."""
+    fn = entry.decl
+    params = fn.params
+    pack = bool(params) and (params[-1].pack or params[-1].kind in ("varargs", "varkw"))
+    required = sum(1 for p in params if p.default is None and not p.pack and p.kind not in ("varargs", "varkw"))
+    if not pack and len(args) > len(params) or len(args) + len(kwargs) < required:
+        return None
+    env = Env(entry.env, "template")
+    tparams = fn.tparams or ()
+    names = {p.name: p for p in tparams if p.name}
+    given = list(fset.targs or ())
+    for p in tparams:
+        if p.pack and given:
+            env.vars[p.name] = Pack(tuple(given))
+            given = []
+        elif given:
+            value = given.pop(0)
+            if p.name:
+                env.vars[p.name] = value
+    explicit = {n for n, v in env.vars.items() if not isinstance(v, Pack)}
+    score = 1 if fn.body is not None else 0
+    try:
+        for i, p in enumerate(params):
+            if p.pack:
+                rest = args[i:]
+                inner = p.type
+                while isinstance(inner, (ir.TypeMod, ir.Expand)):
+                    inner = inner.inner if isinstance(inner, ir.TypeMod) else inner.pattern
+                if isinstance(inner, ir.Name) and inner.ident in names:
+                    env.vars[inner.ident] = Pack(tuple(type_of(a) for a in rest))
+                break
+            if p.kind in ("varargs", "varkw", "keyword"):
+                break
+            if i >= len(args) or p.type is None:
+                continue
+            gain = _match_param(m, p.type, args[i], names, explicit, env)
+            if gain is None:
+                return None
+            score += gain
+        templates.bind_missing(m, tparams, env)
+    except SubstitutionFailure:
+        return None
+    return _Candidate(score, entry, fn, env)
+
+
+def _match_param(
+    m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], explicit: set[str], env: Env
+) -> int | None:
+    """How well a parameter takes a value: None not at all, more for more structure."""
+    if isinstance(value, Unknown):
+        return 0
+    dependent = set(templates.names_in(pattern)) & set(names)
+    if not dependent:
+        wanted = m.eval(pattern, env)
+        return _accepts(m, wanted, value)
+    if dependent <= explicit:
+        return 2
+    actual = type_of(value)
+    if not templates.match(m, pattern, actual, names, env):
+        bare = pattern
+        while isinstance(bare, ir.TypeMod) and bare.kind in ("const", "ref", "rref"):
+            bare = bare.inner
+        return 0 if isinstance(bare, ir.Name) and bare.ident in explicit else None
+    return 1 + templates.weight(pattern, names)
+
+
+def _accepts(m: Machine, wanted: Value, value: Value) -> int | None:
+    if isinstance(wanted, Unknown):
+        return 0
+    actual = type_of(value)
+    if type_key(wanted) == type_key(actual):
+        return 6
+    if isinstance(wanted, ClassInst):
+        if isinstance(value, Object):
+            return 3 if _derives(m, value.cls, wanted) else None
+        return 0
+    if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
+        return None
+    return 2
+
+
+def _derives(m: Machine, cls: ClassInst, base: ClassInst) -> bool:
+    return cls is base or any(_derives(m, b, base) for b in classes.bases(m, cls))
+
+
+def run_function(
+    m: Machine, entry: Entry, fn: ir.Function, env: Env, args: list[Value], kwargs: dict[str, Value], span: Span
+) -> Value:
+    """Run a bound function: parameters into its frame, then its body."""
+    caller = env.frame
+    current = m.recorder.frame
+    depth = 0 if current is None else current.depth + 1
+    if depth > m.budget.limits.call_depth:
+        return Unknown(f"calls nested deeper than {m.budget.limits.call_depth}", span)
+    shown = tuple(spell(env.parent.vars[p.name]) for p in fn.tparams or () if p.name and env.parent is not None and p.name in env.parent.vars)
+    symbol = _symbol(entry, fn, shown)
+    frame = Frame(symbol, fn, entry.unit, current, tuple(zip((p.name for p in fn.tparams or () if p.name), shown, strict=False)), depth)
+    frame.constexpr = "constexpr" in fn.flags and "kernel" not in fn.flags
+    frame.kernel = symbol if "kernel" in fn.flags else (current.kernel if current is not None else "")
+    frame.returns = []
+    env.frame = frame
+    bind_parameters(m, fn.params, args, kwargs, env, span)
+    before, m.recorder.frame = m.recorder.frame, frame
+    try:
+        if "kernel" in fn.flags:
+            m.recorder.kernel(m, fn, env)
+        assert fn.body is not None
+        m.run(fn.body.get(), env)
+    finally:
+        m.recorder.frame = before
+        env.frame = caller
+    value = join_returns(m, frame.returns, span)
+    if fn.ret is not None and not isinstance(fn.ret, ir.Auto) and isinstance(value, (Scalar, int, Extern)):
+        typed = m.eval(fn.ret, env)
+        if not isinstance(typed, Unknown):
+            return classes.convert(m, typed, value, span)
+    if isinstance(value, Unknown) and fn.ret is not None and not isinstance(fn.ret, ir.Auto):
+        typed = m.eval(fn.ret, env)
+        if isinstance(typed, classes.ScalarType):
+            return classes.symbolic(m, typed, f"{fn.name}()#{m.fresh('').expr}", span)
+    return value
+
+
+def _symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> str:
+    from cutecheck.source.eval.types import class_name
+
+    cls = entry.env.cls
+    scope = entry.env.namespace()
+    prefix = class_name(cls) if cls is not None else (scope.path if scope is not None else "")
+    name = f"{fn.name}<{','.join(shown)}>" if shown else fn.name
+    return f"{prefix}::{name}" if prefix else name
+
+
+def bind_parameters(
+    m: Machine, params: tuple[ir.Param, ...], args: list[Value], kwargs: dict[str, Value], env: Env, span: Span
+) -> None:
+    for i, p in enumerate(params):
+        if p.pack or p.kind == "varargs":
+            value: Value = Pack(tuple(args[i:])) if p.pack else tuple(args[i:])
+        elif i < len(args) and p.kind != "keyword":
+            value = args[i]
+            if p.type is not None and isinstance(value, (Scalar, int, Extern)) and not isinstance(p.type, ir.Auto):
+                typed = m.eval(p.type, env)
+                value = classes.convert(m, typed, value, span) if isinstance(typed, classes.ScalarType) else value
+        elif p.name in kwargs:
+            value = kwargs[p.name]
+        elif p.default is not None:
+            value = m.eval(p.default, env)
+        else:
+            value = Unknown(f"no argument for `{p.name}`", span)
+        if isinstance(value, TensorVal) and not value.name:
+            from dataclasses import replace
+
+            value = replace(value, name=p.name)
+        if p.name:
+            env.vars[p.name] = value
+
+
+def join_returns(m: Machine, returns: list[Value], span: Span) -> Value:
+    from cutecheck.source.eval.statements import join
+
+    if not returns:
+        return Unknown("the function returns no value", span)
+    value = returns[0]
+    for other in returns[1:]:
+        value = join(m, value, other, "returned value", span)
+    return value
+
+
+def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """A lambda: its names are those of the place it was written."""
+    env = Env(fn.env, "function")
+    current = m.recorder.frame
+    depth = 0 if current is None else current.depth + 1
+    if depth > m.budget.limits.call_depth:
+        return Unknown(f"calls nested deeper than {m.budget.limits.call_depth}", span)
+    outer = fn.env.frame or current
+    frame = Frame(
+        outer.symbol if outer else "lambda", None, outer.unit if outer else None, current,
+        outer.bindings if outer else (), depth,
+    )  # fmt: skip
+    frame.kernel = current.kernel if current is not None else ""
+    frame.returns = []
+    env.frame = frame
+    bind_parameters(m, fn.node.params, args, kwargs, env, span)
+    before, m.recorder.frame = m.recorder.frame, frame
+    try:
+        m.run(fn.node.body.get(), env)
+    finally:
+        m.recorder.frame = before
+    return join_returns(m, frame.returns, span)
+
+
+def construct_with(m: Machine, entries: tuple[Entry, ...], obj: Object, args: list[Value], span: Span) -> None:
+    """Run the constructor that takes the arguments: initialisers, then the body."""
+    fset = FuncSet(obj.cls.name, entries, obj, obj.cls)
+    found = [c for c in (_bind(m, e, fset, args, {}) for e in entries) if c is not None]
+    if not found:
+        return
+    best = max(found, key=lambda c: c.score)
+    env = Env(best.env, "function", self_=obj)
+    bind_parameters(m, best.fn.params, args, {}, env, span)
+    types = {d.name: (o, d) for o, d in classes.fields(m, obj.cls)}
+    for name, init in best.fn.inits:
+        values = [m.eval(a.value, env) for a in init]
+        if name in types:
+            owner, decl = types[name]
+            typed = m.eval(decl.type, owner.env) if decl.type is not None else None
+            value = values[0] if len(values) == 1 and typed is None else classes.construct(m, typed, values, [None] * len(values), span)
+            m.journal.set(obj.fields, name, value)
+    run_function(m, best.entry, best.fn, env, args, {}, span)

@@ -1,0 +1,269 @@
+"""Classes of the tree: instances under template arguments, bases, objects, construction and conversion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import expr as ex
+from cutecheck.model.dtype import DType
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Dyn
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.types import is_type, type_key, type_of
+from cutecheck.source.eval.values import (
+    ArrayType,
+    CuteOp,
+    EnumVal,
+    Extern,
+    ExternType,
+    Object,
+    Pointer,
+    PtrType,
+    Scalar,
+    ScalarType,
+    Value,
+    ValueType,
+)
+
+
+def instance(
+    m: Machine,
+    entry: Entry,
+    decl: ir.Class,
+    args: tuple[Value, ...],
+    shown: tuple[Value, ...] | None,
+    outer: ClassInst | None,
+    bindings: dict[str, Value] | None = None,
+) -> ClassInst:
+    """The class under template arguments, one object an argument list."""
+    key = (id(decl), id(entry.env), type_key(args))
+    found = m.instances.get(key)
+    if found is not None:
+        made: ClassInst = found
+        return made
+    template = Env(entry.env, "template")
+    template.vars.update(bindings or {})
+    env = Env(template, "class")
+    inst = ClassInst(entry, decl, env, args, shown, outer)
+    inst.ident = len(m.instances) + 1
+    env.cls = inst
+    m.instances[key] = inst
+    m.recorder.instantiated(m, inst)
+    return inst
+
+
+def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:
+    """The base classes that are in the tree, in order; others are left out (their members stay unknown)."""
+    if inst.bases is None:
+        inst.bases = []
+        found = []
+        for node in inst.decl.bases:
+            base = m.eval(node.pattern if isinstance(node, ir.Expand) else node, inst.env.parent or inst.env)
+            if isinstance(base, ClassInst):
+                found.append(base)
+        inst.bases = found
+    return inst.bases
+
+
+def fields(m: Machine, inst: ClassInst) -> list[tuple[ClassInst, ir.Variable]]:
+    """Non-static data members, bases first, in declaration order."""
+    own = [
+        (inst, d)
+        for d in inst.decl.members
+        if isinstance(d, ir.Variable) and not d.flags & {"static", "constexpr"} and d.tparams is None
+    ]
+    return [f for base in bases(m, inst) for f in fields(m, base)] + own
+
+
+def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
+    """A data member of an object; a view of memory yields the sub-object at its offset."""
+    if name in obj.fields:
+        return obj.fields[name]
+    for owner, decl in fields(m, obj.cls):
+        if decl.name == name:
+            value: Value
+            if obj.pointer is not None:
+                from cutecheck.source.eval.memory import member_view
+
+                value = member_view(m, obj, owner, decl, span)
+            elif decl.init is not None and not obj.name:
+                value = m.eval(decl.init, owner.env)
+            else:
+                typed = m.eval(decl.type, owner.env) if decl.type is not None else None
+                value = symbolic(m, typed, f"{obj.name or obj.cls.name}.{name}", span)
+            m.journal.set(obj.fields, name, value)
+            return value
+    return Unknown(f"`{obj.cls.name}` has no data member `{name}` in the tree", span)
+
+
+def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
+    """A value of which only the type is known: a function parameter of a root, a field of an argument."""
+    if isinstance(type_, ScalarType):
+        kind = type_.dtype.name
+        if kind == "bool":
+            return Scalar(None, "bool")
+        if type_.dtype.bits is None or kind in ("float", "double") or kind.endswith("_t") and "int" not in kind and kind not in ("size_t", "ptrdiff_t"):
+            return Scalar(None, kind)
+        unsigned = kind.startswith("u") or kind == "size_t"
+        return Scalar(Dyn.named(name, ex.NATURAL if unsigned else ex.ANY), kind)
+    if isinstance(type_, ValueType):
+        return rename(m, type_.value, name)
+    if isinstance(type_, PtrType):
+        return Pointer(name, "unknown", type_.inner)
+    if isinstance(type_, ClassInst):
+        return Object(type_, {}, None, name)
+    if isinstance(type_, ArrayType):
+        return Pointer(name, "unknown", type_.inner)
+    if isinstance(type_, ExternType):
+        return Extern(type_.name, span, type_)
+    if type_ is None:
+        return Unknown(f"the type of `{name}` is not known", span)
+    return type_ if isinstance(type_, Unknown) else Extern(name, span, type_)
+
+
+def rename(m: Machine, value: Value, name: str) -> Value:
+    """A value of a type whose run-time parts are fresh variables named after it."""
+    from dataclasses import fields as parts
+    from dataclasses import is_dataclass, replace
+
+    if isinstance(value, Dyn):
+        domains = [v.domain for v in value.expr.variables()]
+        return m.fresh(name, domains[0] if len(domains) == 1 else ex.ANY)
+    if isinstance(value, tuple):
+        return tuple(rename(m, v, f"{name}.{i}") for i, v in enumerate(value))
+    if is_dataclass(value) and not isinstance(value, type) and type(value).__module__.startswith("cutecheck.model.layout"):
+        changes = {}
+        for part in parts(value):
+            old = getattr(value, part.name)
+            new = rename(m, old, name) if isinstance(old, (tuple, Dyn)) or is_dataclass(old) else old
+            if new is not old:
+                changes[part.name] = new
+        return replace(value, **changes) if changes else value
+    return value
+
+
+def default_value(m: Machine, type_: Value, span: Span) -> Value:
+    """``T{}``."""
+    if isinstance(type_, ValueType):
+        return type_.value
+    if isinstance(type_, ScalarType):
+        return Scalar(0 if _integral(type_.dtype) else None, type_.dtype.name)
+    if isinstance(type_, ClassInst):
+        return Object(type_)
+    if isinstance(type_, PtrType):
+        return Scalar(0, "nullptr_t")
+    if isinstance(type_, ArrayType):
+        return m.recorder.array(m, type_, span)
+    if isinstance(type_, ExternType):
+        return Extern(type_.name, span, type_)
+    return type_
+
+
+def _integral(d: DType) -> bool:
+    return d.bits is not None and ("int" in d.name or d.name in ("bool", "size_t", "char", "long", "unsigned", "long long", "unsigned long", "unsigned long long")) and "128" not in d.name
+
+
+def construct(m: Machine, type_: Value, args: list[Value], names: list[str | None], span: Span) -> Value:
+    """``T(args)`` or ``T{args}``."""
+    from cutecheck.source.eval import calls, intrinsics
+
+    if isinstance(type_, Unknown):
+        return type_
+    if isinstance(type_, ClassInst):
+        return _construct_object(m, type_, args, names, span)
+    if not args:
+        return default_value(m, type_, span)
+    if isinstance(type_, ScalarType):
+        return m.dialect.cast(type_, args[0], span)
+    if isinstance(type_, ValueType):
+        return intrinsics.construct_value(m, type_.value, args, span)
+    if isinstance(type_, ExternType):
+        return Extern(type_.name, span, type_)
+    if isinstance(type_, PtrType):
+        return convert(m, type_, args[0], span)
+    if isinstance(type_, ArrayType):
+        return m.recorder.array(m, type_, span)
+    return calls.apply(m, type_, args, {}, span)
+
+
+def _construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[str | None], span: Span) -> Value:
+    from cutecheck.source.eval import calls
+
+    if len(args) == 1 and isinstance(args[0], Object) and args[0].cls is cls:
+        return args[0]
+    obj = Object(cls)
+    constructors = [d for d in cls.index.get(cls.name, []) if isinstance(d, ir.Function) and "defaulted" not in d.flags]
+    if constructors:
+        entries = tuple(Entry(d, cls.env, cls.entry.unit) for d in constructors if d.body is not None)
+        if entries:
+            calls.construct_with(m, entries, obj, args, span)
+        return obj
+    for value, name, (owner, decl) in zip(args, names + [None] * len(args), fields(m, cls), strict=False):
+        typed = m.eval(decl.type, owner.env) if decl.type is not None and not isinstance(decl.type, ir.Auto) else None
+        target = name or decl.name
+        m.journal.set(obj.fields, target, value if typed is None else convert(m, typed, value, span))
+    return obj
+
+
+def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
+    """The value of an initialisation ``T x = value``."""
+    if isinstance(value, Unknown):
+        return value if not isinstance(type_, ScalarType) else symbolic(m, type_, m.recorder.name_at(span) or "value", span)
+    if isinstance(type_, ScalarType) and not is_type(value):
+        if isinstance(value, (Extern, Object)):
+            return symbolic(m, type_, m.recorder.name_at(span) or "value", span)
+        return m.dialect.cast(type_, value, span)
+    if isinstance(type_, PtrType) and isinstance(value, Pointer):
+        return value
+    if isinstance(type_, PtrType) and isinstance(value, (Extern, Scalar)):
+        return Pointer(m.recorder.name_at(span) or f"pointer@{span.line}", "unknown", type_.inner)
+    if isinstance(type_, ValueType):
+        target = type_.value
+        if isinstance(target, tuple) and isinstance(value, tuple) and len(target) == len(value):
+            return tuple(_convert_part(m, t, v) for t, v in zip(target, value, strict=True))
+        if isinstance(target, int) and not isinstance(value, tuple):
+            return target
+    if isinstance(type_, ClassInst) and isinstance(value, tuple):
+        return _construct_object(m, type_, list(value), [], span)
+    return value
+
+
+def _convert_part(m: Machine, target: Value, value: Value) -> Value:
+    if isinstance(target, tuple) and isinstance(value, tuple) and len(target) == len(value):
+        return tuple(_convert_part(m, t, v) for t, v in zip(target, value, strict=True))
+    if isinstance(target, int) and isinstance(value, (Scalar, Dyn)):
+        return target
+    return m.dialect.to_model(value) if isinstance(target, Dyn) else value
+
+
+def declare(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value:
+    """``T x;``: a default-constructed object, an array, a shared-memory allocation, or an unset scalar."""
+    if "shared" in decl.flags:
+        return m.recorder.shared(m, type_, decl, env)
+    if isinstance(type_, ArrayType):
+        return m.recorder.array(m, type_, decl.span, decl.name)
+    if isinstance(type_, ScalarType):
+        return symbolic(m, type_, f"{decl.name}#{m.fresh('').expr}", decl.span)
+    return construct(m, type_, [], [], decl.span)
+
+
+__all__ = [
+    "CuteOp",
+    "Domain",
+    "EnumVal",
+    "bases",
+    "construct",
+    "convert",
+    "declare",
+    "default_value",
+    "fields",
+    "get_field",
+    "instance",
+    "symbolic",
+    "type_of",
+]
+
+

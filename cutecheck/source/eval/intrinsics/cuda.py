@@ -1,0 +1,31 @@
+"""CUDA's built-in variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Dyn
+from cutecheck.source.eval.values import Scalar, Tag, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+BUILTINS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+
+
+def thread_index(m: Machine, name: str) -> Dyn:
+    """``threadIdx.x`` and the like as a run-time integer with its hardware range."""
+    if name.startswith("threadIdx"):
+        threads = m.recorder.block_threads() if name.endswith("x") else None
+        return Dyn.named(name, Domain(0, (threads or 1024) - 1))
+    return Dyn.named(name, Domain(0 if "Idx" in name else 1, 2**31 - 1))
+
+
+def builtin(name: str) -> Value:
+    return Tag(name)
+
+
+def component(m: Machine, name: str, part: str) -> Value:
+    """``threadIdx.x``."""
+    return Scalar(thread_index(m, f"{name}.{part}"), "unsigned int")

@@ -1,0 +1,64 @@
+"""``copy``, ``copy_if``, ``gemm`` and the calls around them that say what touches which memory."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Unknown
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval.intrinsics.registry import Call, function
+from cutecheck.source.eval.values import Extern, Scalar, Slice, TensorVal, Tag, Value
+
+NOTHING = Scalar(None, "void")
+
+
+@function("copy", "copy_if", "copy_aligned", "copy_vec", "cooperative_copy", "autovec_copy", tolerant=True)
+def _copy(c: Call) -> Value:
+    args = list(c.args)
+    tiled = None
+    if args and isinstance(args[0], (TiledCopy, CopyAtom, Slice)):
+        first = args.pop(0)
+        tiled = first.tiled if isinstance(first, Slice) else first
+    elif len(args) > 2 and isinstance(args[0], (Unknown, Extern, Tag)) and c.name in ("copy", "copy_if"):
+        tiled = args.pop(0)
+    elif c.name == "cooperative_copy" and len(args) > 2:
+        args.pop(0)
+    predicate: Value = None
+    if c.name == "copy_if" and len(args) >= 3:
+        predicate = args.pop(0)
+    operands = args[:2]
+    c.m.recorder.event(c.m, "copy", c, tiled, operands, predicate)
+    return NOTHING
+
+
+@function("gemm", "cooperative_gemm", tolerant=True)
+def _gemm(c: Call) -> Value:
+    args = list(c.args)
+    tiled: Value = None
+    if c.name == "cooperative_gemm":
+        args.pop(0)
+    if args and isinstance(args[0], (TiledMMA, MMAAtom, Slice, Unknown, Extern)):
+        first = args.pop(0)
+        tiled = first.tiled if isinstance(first, Slice) else first
+    operands = [a for a in args if isinstance(a, (TensorVal, Unknown))]
+    c.m.recorder.event(c.m, "gemm", c, tiled, operands[:4], None)
+    return NOTHING
+
+
+@function(
+    "clear", "fill", "axpby", "transform", "print", "print_latex", "print_layout", "print_tensor", "cp_async_fence",
+    "cp_async_wait", "__syncthreads", "__syncwarp", "syncthreads", "printf", "warpgroup_arrive", "warpgroup_commit_batch",
+    "warpgroup_wait", "warpgroup_fence_operand", "prefetch", "cluster_sync", "cluster_arrive_relaxed", "cluster_wait",
+    "tma_store_arrive", "tma_store_wait", "tma_store_fence", "set_barrier_transaction_bytes", "initialize_barrier",
+    "wait_barrier", "arrive_barrier", "fence_barrier_init", "fence_view_async_shared", "cudaFuncSetAttribute", "memset",
+    "cudaDeviceSynchronize", "cudaGetLastError", "__trap", "assert", "static_assert", "launch_dependent_grids",
+    "wait_on_dependent_grids", "griddepcontrol_wait", "tma_desc_commit_group", "prefetch_tma_descriptor", "__nanosleep",
+    "softmax_rescale_o", "fprintf", "exit", "cudaMemcpy", "cudaMalloc", "cudaFree", "srand", "sleep",
+    tolerant=True,
+)  # fmt: skip
+def _no_effect(c: Call) -> Value:
+    return NOTHING
+
+
+@function("thread0", "thread", "block0", "block", "cluster_elect_one_sync", "elect_one_sync", tolerant=True)
+def _elected(c: Call) -> Value:
+    return Scalar(None, "bool")

@@ -1,0 +1,249 @@
+"""Layout functions: canonical CuTe name to the model's algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cutecheck.model import algebra as alg
+from cutecheck.model import ints
+from cutecheck.model import inttuple as it
+from cutecheck.model.basis import ScaledBasis, Underscore
+from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
+from cutecheck.source.eval.intrinsics.types import major
+from cutecheck.source.eval.values import Slice, Tag, TensorVal, Value
+
+LAYOUTS = (Layout, ComposedLayout)
+
+
+def on_tensor(c: Call, f: Callable[..., Any]) -> Value:
+    """Apply a layout function to the layout of a tensor (or to the layout itself)."""
+    first = c.arg(0)
+    rest = [x.layout if isinstance(x, TensorVal) else x for x in c.args[1:]]
+    if isinstance(first, TensorVal):
+        if not isinstance(first.layout, LAYOUTS):
+            return first.layout
+        return first.derive(f(first.layout, *rest), first.offset, first.provenance)
+    return f(first, *rest)
+
+
+@function("make_shape", "make_stride", "make_step", "make_coord", "make_tile", "make_tuple", "make_int_tuple", "make_arithmetic_tuple", "make_pair")
+def _make_tuple(c: Call) -> Value:
+    return tuple(c.args)
+
+
+def _major(v: Value) -> Value:
+    return major(v) if isinstance(v, Tag) and v.name in ("LayoutLeft", "LayoutRight") else v
+
+
+@function("make_layout")
+def _make_layout(c: Call) -> Value:
+    args = [_major(a) for a in c.args]
+    return alg.make_layout(*args)
+
+
+@function("make_ordered_layout")
+def _ordered(c: Call) -> Value:
+    order = _major(c.arg(1))
+    return alg.make_ordered_layout(c.arg(0), order)
+
+
+@function("tile_to_shape")
+def _tile_to_shape(c: Call) -> Value:
+    if len(c.args) > 2:
+        return alg.tile_to_shape(c.arg(0), c.arg(1), _major(c.arg(2)))
+    return alg.tile_to_shape(c.arg(0), c.arg(1))
+
+
+@function("composition")
+def _composition(c: Call) -> Value:
+    return on_tensor(c, alg.composition)
+
+
+@function("make_composed_layout")
+def _composed(c: Call) -> Value:
+    return alg.composition(*c.args)
+
+
+def _plain(name: str) -> Callable[[Call], Value]:
+    def run(c: Call) -> Value:
+        f = getattr(alg, name)
+        modes = c.ints() if c.targs else ()
+        if modes:
+            return on_tensor(c, lambda first, *rest: f(first, *modes, *rest))
+        return on_tensor(c, f)
+
+    return run
+
+
+for _name in (
+    "coalesce", "complement", "right_inverse", "left_inverse", "logical_divide", "zipped_divide", "tiled_divide",
+    "flat_divide", "logical_product", "zipped_product", "tiled_product", "flat_product", "blocked_product",
+    "raked_product", "filter_zeros", "filter", "nullspace", "flatten", "make_layout_like", "make_identity_layout",
+    "max_common_layout", "max_common_vector", "max_alignment", "domain_distribute", "coprofile", "compact_order",
+    "compact_col_major", "compact_row_major", "with_shape", "shape_div", "idx2crd", "crd2crd", "unflatten", "zip",
+    "get_swizzle_portion", "get_nonswizzle_portion", "recast_layout", "upcast", "downcast", "group", "take", "select",
+    "append", "prepend", "product", "product_each", "product_like", "coalesce_x",
+):  # fmt: skip
+    function(_name)(_plain(_name))
+
+
+@function("group_modes")
+def _group_modes(c: Call) -> Value:
+    b, e = c.ints()
+    return on_tensor(c, lambda x: alg.group(x, b, e))
+
+
+@function("get_nonswizzle_portion")
+def _nonswizzle(c: Call) -> Value:
+    return on_tensor(c, alg.get_nonswizzle_portion)
+
+
+@function("size", "cosize", "coshape", "rank", "depth", "shape", "stride", "get", "layout")
+def _measure(c: Call) -> Value:
+    modes = c.ints()
+    first = c.arg(0)
+    if c.name == "layout" and isinstance(first, TensorVal) and modes:
+        return alg.layout(first.layout, *modes)
+    if isinstance(first, TensorVal):
+        if c.name == "get":
+            raise Unsupported("get<> of a tensor")
+        if not isinstance(first.layout, LAYOUTS):
+            return first.layout
+        first = first.layout
+    if c.name == "layout":
+        return alg.layout(first, *modes)
+    if hasattr(first, "layout_tv") or hasattr(first, "thr_layout_vmnk"):
+        if c.name == "size":
+            return first.size
+        if c.name == "shape":
+            raise Unsupported("shape of a tiled object")
+    if isinstance(first, Slice):
+        raise Unsupported(f"{c.name} of a slice")
+    if isinstance(first, Swizzle):
+        raise Unsupported(f"{c.name} of a swizzle")
+    return getattr(alg, c.name)(first, *modes)
+
+
+@function("size_v", "cosize_v", "rank_v", "depth_v")
+def _measure_v(c: Call) -> Value:
+    return getattr(alg, c.name[:-2])(c.arg(0))
+
+
+@function("crd2idx")
+def _crd2idx(c: Call) -> Value:
+    return alg.crd2idx(*c.args)
+
+
+@function("ceil_div")
+def _ceil_div(c: Call) -> Value:
+    return it.ceil_div(c.arg(0), c.arg(1))
+
+
+@function("round_up", "round_nearest")
+def _round_up(c: Call) -> Value:
+    return it.round_up(c.arg(0), c.arg(1))
+
+
+@function("front", "back")
+def _ends(c: Call) -> Value:
+    return it.front(c.arg(0)) if c.name == "front" else it.back(c.arg(0))
+
+
+@function("repeat_like")
+def _repeat_like(c: Call) -> Value:
+    return it.repeat_like(c.arg(0), c.arg(1))
+
+
+@function("repeat")
+def _repeat(c: Call) -> Value:
+    return it.repeat(c.arg(0), c.ints()[0])
+
+
+@function("reverse")
+def _reverse(c: Call) -> Value:
+    return it.reverse(c.arg(0))
+
+
+@function("conditional_return")
+def _conditional_return(c: Call) -> Value:
+    if c.targs:
+        return c.arg(0) if c.ints()[0] else c.arg(1)
+    known = c.m.dialect.truth(c.arg(0))
+    if known is None:
+        raise Unsupported("conditional_return on an unknown condition")
+    return c.arg(1) if known else c.arg(2)
+
+
+@function("slice", "dice", "slice_and_offset", "domain_offset")
+def _slice(c: Call) -> Value:
+    coord, x = c.arg(0), c.arg(1)
+    if isinstance(x, TensorVal):
+        from cutecheck.source.eval.intrinsics.tensors import moved, sliced
+
+        return moved(c, x, coord) if c.name == "domain_offset" else sliced(c, x, coord)
+    return getattr(alg, c.name)(coord, x)
+
+
+@function("elem_less", "elem_leq", "elem_gtr", "elem_geq", "compatible", "congruent", "weakly_compatible", "weakly_congruent")
+def _relations(c: Call) -> Value:
+    if hasattr(alg, c.name):
+        return getattr(alg, c.name)(c.arg(0), c.arg(1))
+    return c.m.dialect.from_model(c.m.fresh(c.name))
+
+
+@function("is_static", "is_static_v")
+def _is_static(c: Call) -> Value:
+    return int(it.is_static(c.arg(0)))
+
+
+# ------------------------------------------------------------------ methods and calls of layout values
+
+
+@method_of("layout", "shape", "stride", "size", "cosize", "rank", "depth")
+def _layout_part(c: Call) -> Value:
+    return getattr(alg, c.name)(c.arg(0), *(c.ints() if c.targs else ()))
+
+
+@method_of("layout", "layout", "layout_fn", "compose", "with_shape", "tile", "get_1d_coord", "get_hier_coord", "get_flat_coord")
+def _layout_other(c: Call) -> Value:
+    first, rest = c.arg(0), c.args[1:]
+    if c.name in ("layout", "layout_fn"):
+        return first
+    if c.name == "compose":
+        return alg.composition(first, rest[0] if len(rest) == 1 else tuple(rest))
+    if c.name == "with_shape":
+        return alg.with_shape(first, rest[0] if len(rest) == 1 else tuple(rest))
+    if c.name == "tile":
+        return alg.logical_divide(first, rest[0] if len(rest) == 1 else tuple(rest))
+    return getattr(alg, c.name)(first, *rest)
+
+
+@method_of("layout", "layout_a", "layout_b", "offset")
+def _composed_part(c: Call) -> Value:
+    first = c.arg(0)
+    if not isinstance(first, ComposedLayout):
+        raise Unsupported(f"{c.name}() of a plain layout")
+    return {"layout_a": first.a, "layout_b": first.b, "offset": first.offset}[c.name]
+
+
+def call_layout(x: Any, args: list[Value]) -> Value:
+    """``layout(coord)``: an index, or a sub-layout where the coordinate has ``_``."""
+    coord = args[0] if len(args) == 1 else tuple(args)
+    if alg.has_underscore(coord):
+        return alg.slice(coord, x)
+    return alg.apply_layout(x, coord)
+
+
+def is_int(v: object) -> bool:
+    return isinstance(v, (int, Dyn, Sym)) and not isinstance(v, bool)
+
+
+def is_leaf(v: object) -> bool:
+    return is_int(v) or isinstance(v, (ScaledBasis, Underscore))
+
+
+def multiply(a: Any, b: Any) -> Any:
+    return ints.mul(a, b)

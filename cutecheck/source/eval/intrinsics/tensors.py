@@ -1,0 +1,297 @@
+"""Tensors and pointers: construction, views, slices, tiles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from cutecheck.facts import Unknown
+from cutecheck.model import algebra as alg
+from cutecheck.model import inttuple as it
+from cutecheck.model.basis import X
+from cutecheck.model.dtype import DType
+from cutecheck.model.ints import Dyn
+from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.swizzle import offset_value
+from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
+from cutecheck.source.eval.intrinsics.types import element, major
+from cutecheck.source.eval.values import (
+    ArrayType,
+    Extern,
+    Pointer,
+    Scalar,
+    ScalarType,
+    Tag,
+    TensorVal,
+    Value,
+)
+
+
+def pointee(p: Pointer) -> DType | None:
+    t = p.type
+    while isinstance(t, ArrayType):
+        t = t.inner
+    return element(t)
+
+
+def _pointer(c: Call, v: Value) -> Pointer:
+    if isinstance(v, Pointer):
+        return v
+    if isinstance(v, TensorVal) and v.pointer is not None:
+        return v.pointer
+    if isinstance(v, Extern):
+        return Pointer(v.what, "unknown", v.type)
+    raise Unsupported("this is not a pointer cutecheck follows")
+
+
+@function("make_gmem_ptr", "make_smem_ptr", "make_rmem_ptr", "make_tmem_ptr")
+def _make_ptr(c: Call) -> Value:
+    space: Any = {"g": "gmem", "s": "smem", "r": "rmem", "t": "tmem"}[c.name[5]]
+    if not c.args or isinstance(c.arg(0), (Scalar, Dyn, int)):
+        if not c.targs:
+            raise Unsupported(f"{c.name} of an integer address without a type")
+        return Pointer(f"{space}@{c.span.line}:{c.span.column}", space, c.targs[0])
+    p = _pointer(c, c.arg(0))
+    type_ = c.targs[0] if c.targs else p.type
+    return replace(p, space=space, type=type_)
+
+
+@function("recast_ptr", "raw_pointer_cast", "cast_smem_ptr_to_uint", "as_position_independent_swizzle_ptr")
+def _recast_ptr(c: Call) -> Value:
+    p = _pointer(c, c.arg(0))
+    if c.name == "cast_smem_ptr_to_uint":
+        return c.m.fresh("smem_address")
+    return cast_pointer_to(p, c.targs[0]) if c.targs else p
+
+
+def cast_pointer_to(p: Pointer, type_: Value) -> Pointer:
+    """The same address seen as another type; the offset is rescaled where both widths are known."""
+    old, new = pointee(p), element(type_)
+    offset: Any = p.offset
+    if offset != 0 and not isinstance(offset, Unknown):
+        if old is None or new is None or old.bits is None or new.bits is None:
+            offset = Unknown("the offset of a cast pointer with an unknown element width")
+        elif old.bits != new.bits:
+            bits = offset * old.bits
+            offset = bits // new.bits
+    return replace(p, type=type_, offset=offset)
+
+
+def make_tensor_value(c: Call, p: Pointer, layout: Any) -> TensorVal:
+    space = p.space if p.space != "unknown" else "unknown"
+    return TensorVal(layout, p, space, pointee(p), 0, "view", name=p.buffer.rsplit(".", 1)[-1])
+
+
+@function("make_tensor")
+def _make_tensor(c: Call) -> Value:
+    if c.targs:
+        layout = _layout_args(c, c.args)
+        dtype = element(c.targs[0])
+        return c.m.recorder.registers(c.m, layout, dtype, c.span, "view", None)
+    first = c.arg(0)
+    layout = _layout_args(c, c.args[1:])
+    if isinstance(first, (tuple, int)) and not isinstance(first, bool):
+        return TensorVal(layout, None, "coord", None, first)
+    if isinstance(first, TensorVal) and first.pointer is None:
+        return TensorVal(layout, None, "coord", None, first.offset)
+    return make_tensor_value(c, _pointer(c, first), layout)
+
+
+def _layout_args(c: Call, args: list[Value]) -> Any:
+    if not args:
+        raise Unsupported("a tensor without a layout")
+    if isinstance(args[0], TensorVal):
+        return args[0].layout
+    if isinstance(args[0], LAYOUTS):
+        return args[0]
+    return alg.make_layout(*[major(a) if isinstance(a, Tag) else a for a in args])
+
+
+@function("make_tensor_like", "make_fragment_like")
+def _like(c: Call) -> Value:
+    t = c.arg(0)
+    if not isinstance(t, TensorVal):
+        if c.name == "make_fragment_like":
+            return alg.make_fragment_like(t)
+        return alg.make_layout_like(t)
+    if isinstance(t.layout, Unknown):
+        return t.layout
+    layout = alg.make_fragment_like(t.layout) if c.name == "make_fragment_like" else alg.make_layout_like(t.layout)
+    dtype = element(c.targs[0]) if c.targs else t.dtype
+    made = c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", t.source)
+    return replace(made, root=t.root)
+
+
+@function("make_identity_tensor", "make_coord_tensor", "make_counting_tensor")
+def _identity(c: Call) -> Value:
+    first = c.arg(0)
+    if c.name == "make_identity_tensor":
+        layout = alg.make_identity_layout(first)
+        return TensorVal(layout, None, "coord", None, tuple(0 for _ in first) if isinstance(first, tuple) else 0)
+    if isinstance(first, LAYOUTS):
+        return TensorVal(first, None, "coord", None, 0)
+    if len(c.args) > 1 and isinstance(c.arg(1), LAYOUTS):
+        return TensorVal(c.arg(1), None, "coord", None, first)
+    raise Unsupported(f"{c.name} on these operands")
+
+
+def _complete(coord: Any) -> Any:
+    return coord
+
+
+def sliced(c: Call, t: TensorVal, coord: Any) -> Value:
+    """``tensor(coord)``: a sub-tensor where the coordinate has ``_``, else one element."""
+    if isinstance(t.layout, Unknown):
+        return t.layout
+    if not alg.has_underscore(coord):
+        if t.pointer is None:
+            return c.m.dialect.from_model(_shift(t.offset, alg.apply_layout(t.layout, coord)))
+        return Scalar(None, t.dtype.name if t.dtype is not None else "value")
+    layout, offset = alg.slice_and_offset(coord, t.layout)
+    return t.derive(layout, _shift(t.offset, offset), "slice" if t.provenance == "view" else t.provenance)
+
+
+def moved(c: Call, t: TensorVal, coord: Any) -> Value:
+    if isinstance(t.layout, Unknown):
+        return t.layout
+    layout, offset = alg.domain_offset(coord, t.layout)
+    return t.derive(layout, _shift(t.offset, offset), t.provenance)
+
+
+def _shift(a: Any, b: Any) -> Any:
+    return a if isinstance(a, Unknown) else it.plus(a, offset_value(b))
+
+
+@function("local_tile", "local_partition", "inner_partition", "outer_partition", "flat_divide_tile")
+def _local(c: Call) -> Value:
+    t = c.arg(0)
+    if not isinstance(t, TensorVal):
+        raise Unsupported(f"{c.name} of something that is not a tensor")
+    if isinstance(t.layout, Unknown):
+        return t.layout
+    tiler, coord = c.arg(1), c.arg(2)
+    if len(c.args) > 3:
+        keep = [i for i, s in enumerate(c.arg(3)) if s is not X]
+        if isinstance(tiler, tuple):
+            tiler = tuple(tiler[i] for i in keep)
+        if isinstance(coord, tuple) and c.name != "local_partition":
+            coord = tuple(coord[i] for i in keep)
+        if c.name == "local_partition" and isinstance(c.arg(1), Layout):
+            tiler = alg.select(c.arg(1), *keep)
+    if c.name in ("local_tile", "inner_partition"):
+        zipped = alg.zipped_divide(t.layout, tiler)
+        rest = alg.layout(zipped, 1) if isinstance(zipped, Layout) else None
+        inner = tuple(X for _ in tiler) if isinstance(tiler, tuple) else X
+        full = coord
+        if isinstance(coord, tuple) and rest is not None and isinstance(rest.shape, tuple) and len(coord) < len(rest.shape):
+            full = (*coord, *(X for _ in range(len(rest.shape) - len(coord))))
+        full = full if isinstance(full, tuple) else full
+        layout, offset = alg.slice_and_offset((inner if isinstance(inner, tuple) else X, full), zipped)
+        return t.derive(layout, _shift(t.offset, offset), "tile")
+    if c.name == "local_partition":
+        thread = coord
+        shape_tile = it.product_each(tiler.shape) if isinstance(tiler, Layout) and isinstance(tiler.shape, tuple) else alg.size(tiler)
+        crd = _thread_coord(tiler, thread)
+        zipped = alg.zipped_divide(t.layout, shape_tile)
+        layout, offset = alg.slice_and_offset((crd, X), zipped)
+        return _unpack_rest(t, layout, offset)
+    zipped = alg.zipped_divide(t.layout, tiler)
+    layout, offset = alg.slice_and_offset((coord, X), zipped)
+    return _unpack_rest(t, layout, offset)
+
+
+def _thread_coord(tiler: Any, thread: Any) -> Any:
+    """``local_partition``: the coordinate of a thread inside the tile that its layout describes."""
+    if isinstance(tiler, Layout):
+        return alg.get_flat_coord(tiler, thread) if False else it.flatten(alg.idx2crd(thread, tiler.shape, tiler.stride)) if _needs_flat(tiler) else alg.idx2crd(thread, tiler.shape, tiler.stride)
+    return thread
+
+
+def _needs_flat(tiler: Layout) -> bool:
+    return False
+
+
+def _unpack_rest(t: TensorVal, layout: Any, offset: Any) -> TensorVal:
+    return t.derive(layout, _shift(t.offset, offset), "partition")
+
+
+@function("recast", "as_position_independent_swizzle_tensor", "tensor", "make_view", "max_common_vector_tensor")
+def _views(c: Call) -> Value:
+    t = c.arg(0)
+    if not isinstance(t, TensorVal):
+        raise Unsupported(f"{c.name} of something that is not a tensor")
+    if isinstance(t.layout, Unknown):
+        return t.layout
+    if c.name == "as_position_independent_swizzle_tensor":
+        return t
+    if c.name == "tensor":
+        return replace(t, layout=alg.layout(t.layout, *c.ints()))
+    if c.name == "recast":
+        new = element(c.targs[0])
+        if new is None or t.dtype is None or new.bits is None or t.dtype.bits is None:
+            raise Unsupported("recast between element types of unknown width")
+        layout = alg.recast_layout(t.layout, t.dtype.bits, new.bits)
+        offset = t.offset
+        if offset != 0 and new.bits != t.dtype.bits:
+            offset = offset * t.dtype.bits // new.bits
+        pointer = cast_pointer_to(t.pointer, c.targs[0]) if t.pointer is not None else None
+        return replace(t, layout=layout, dtype=new, offset=offset, pointer=pointer)
+    return t
+
+
+# ------------------------------------------------------------------ methods
+
+
+@method_of("tensor", "data", "begin", "engine")
+def _data(c: Call) -> Value:
+    t = c.arg(0)
+    if t.pointer is None:
+        return t.offset if isinstance(t.offset, tuple) else t
+    if isinstance(t.pointer.offset, Unknown) or isinstance(t.offset, Unknown):
+        return replace(t.pointer, offset=Unknown("the offset of this tensor is not known", c.span))
+    return replace(t.pointer, offset=t.pointer.offset + t.offset)
+
+
+@method_of("tensor", "layout", "shape", "stride", "size", "rank", "cosize")
+def _parts(c: Call) -> Value:
+    t = c.arg(0)
+    if isinstance(t.layout, Unknown):
+        return t.layout
+    if c.name == "layout":
+        return t.layout
+    return getattr(alg, c.name)(t.layout, *(c.ints() if c.targs else ()))
+
+
+@method_of("tensor", "tile", "compose")
+def _tile(c: Call) -> Value:
+    t = c.arg(0)
+    args = c.args[1] if len(c.args) == 2 else tuple(c.args[1:])
+    f = alg.logical_divide if c.name == "tile" else alg.composition
+    return on_tensor(Call(c.m, c.name, (), [t, args], c.span), f)
+
+
+@method_of("pointer", "get", "data", "begin", "release")
+def _get(c: Call) -> Value:
+    return c.arg(0)
+
+
+@method_of("pointer", "size", "end")
+def _extent(c: Call) -> Value:
+    p = c.arg(0)
+    if c.name == "size" and isinstance(p.type, ArrayType) and isinstance(p.type.extent, int):
+        return p.type.extent
+    raise Unsupported("the extent of this pointer")
+
+
+@function("as_tensor", "make_cute_packed_stride")
+def _unsupported(c: Call) -> Value:
+    raise Unsupported(f"{c.name}")
+
+
+def composed(x: Any) -> bool:
+    return isinstance(x, ComposedLayout)
+
+
+def scalar_element(t: TensorVal) -> ScalarType | None:
+    return ScalarType(t.dtype) if t.dtype is not None else None

@@ -1,0 +1,381 @@
+"""Atoms and tiled objects: their types, constructors and methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import algebra as alg
+from cutecheck.model import atoms, tiled
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.basis import X
+from cutecheck.model.dtype import DType
+from cutecheck.model.layout import Layout
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of, type_maker
+from cutecheck.source.eval.intrinsics.types import element, operation, static_value
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.types import type_of
+from cutecheck.source.eval.values import CuteOp, Scalar, ScalarType, Slice, Tag, TensorVal, Value, ValueType, constant
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+def atom_args(m: Machine, op: CuteOp) -> tuple[object, ...]:
+    """Template arguments of an operation in the atom data's terms: DType, int, or the spelling of an enumerator."""
+    out: list[object] = []
+    for a in op.args:
+        if isinstance(a, ScalarType):
+            out.append(a.dtype)
+        elif isinstance(a, Tag):
+            out.append(a.name)
+        elif constant(a) is not None:
+            out.append(constant(a))
+        elif isinstance(a, ValueType) and constant(a.value) is not None:
+            out.append(constant(a.value))
+        else:
+            raise Unsupported(f"the template arguments of {op.name} are not known")
+    return tuple(out)
+
+
+def mma_atom(m: Machine, v: Value, span: Span) -> Any:
+    if isinstance(v, ValueType):
+        v = v.value
+    if isinstance(v, MMAAtom):
+        return v
+    if isinstance(v, TiledMMA):
+        return v.atom
+    if isinstance(v, CuteOp):
+        found = atoms.mma_op(v.name, atom_args(m, v))
+        return replace(found, via_traits=True) if v.traits else found
+    if isinstance(v, ClassInst):
+        from cutecheck.source.eval.intrinsics.traits import user_mma_atom
+
+        return user_mma_atom(m, v, span)
+    raise Unsupported("this is not an MMA operation cutecheck knows")
+
+
+def copy_atom(m: Machine, v: Value, value_type: DType | None, span: Span) -> Any:
+    if isinstance(v, ValueType):
+        v = v.value
+    if isinstance(v, CopyAtom):
+        return v
+    if isinstance(v, TiledCopy):
+        return v.atom
+    if isinstance(v, CuteOp):
+        found = atoms.copy_op(v.name, atom_args(m, v), value_type)
+        return replace(found, via_traits=True) if v.traits else found
+    if isinstance(v, ClassInst):
+        from cutecheck.source.eval.intrinsics.traits import user_copy_atom
+
+        return user_copy_atom(m, v, value_type, span)
+    raise Unsupported("this is not a copy operation cutecheck knows")
+
+
+@type_maker("MMA_Traits", "Copy_Traits")
+def _traits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    op = operation(targs[0])
+    if op is None:
+        return targs[0]
+    kind = "MMA" if len(targs) and _is_mma(op) else "Copy"
+    return ValueType(CuteOp(op.name, op.args, kind))
+
+
+def _is_mma(op: CuteOp) -> bool:
+    return atoms.is_mma_op(op.name)
+
+
+@type_maker("MMA_Atom")
+def _mma_atom_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return _site(m, "MMA_Atom", ValueType(mma_atom(m, targs[0], span)), span)
+
+
+@type_maker("Copy_Atom")
+def _copy_atom_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    if len(targs) < 2:
+        raise Unsupported("Copy_Atom without a value type")
+    value_type = element(targs[1])
+    if value_type is None:
+        raise Unsupported("the value type of this Copy_Atom is not known")
+    return ValueType(copy_atom(m, targs[0], value_type, span))
+
+
+@type_maker("TiledMMA")
+def _tiled_mma_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    atom = mma_atom(m, targs[0], span)
+    layout = static_value(m, targs[1]) if len(targs) > 1 else Layout((1, 1, 1), (0, 0, 0))
+    permutation = static_value(m, targs[2]) if len(targs) > 2 else (X, X, X)
+    return ValueType(_tiled_mma(atom, layout, permutation))
+
+
+def _tiled_mma(atom: Any, layout: Any, permutation: Any) -> Any:
+    if not isinstance(layout, Layout):
+        layout = alg.make_layout(layout)
+    if isinstance(permutation, Layout):  # the ValLayout of CuTe 3.3: a permutation today
+        permutation = (permutation,)
+    if not isinstance(permutation, tuple):
+        permutation = (permutation,)
+    return tiled.TiledMMA(atom, layout, permutation)
+
+
+@type_maker("TiledCopy")
+def _tiled_copy_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    atom, tv, tiler = targs
+    return ValueType(TiledCopy(copy_atom(m, atom, None, span), static_value(m, tv), static_value(m, tiler)))
+
+
+def _site(m: Machine, name: str, value: Value, span: Span) -> Value:
+    return value
+
+
+@function("make_tiled_mma", configuring=True)
+def _make_tiled_mma(c: Call) -> Value:
+    atom = mma_atom(c.m, c.arg(0), c.span)
+    args = c.args[1:]
+    return tiled.make_tiled_mma(atom, *args)
+
+
+@function("make_tiled_copy", configuring=True)
+def _make_tiled_copy(c: Call) -> Value:
+    atom = copy_atom(c.m, c.arg(0), None, c.span)
+    thr, val = c.arg(1), c.args[2] if len(c.args) > 2 else Layout(1, 0)
+    return tiled.make_tiled_copy(atom, thr, val)
+
+
+@function("make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C", "make_tiled_copy_C_atom", "make_tiled_copy_S", "make_tiled_copy_D", configuring=True)
+def _make_tiled_copy_x(c: Call) -> Value:
+    other = c.arg(1)
+    if isinstance(other, Slice):
+        other = other.tiled
+    return getattr(tiled, c.name)(copy_atom(c.m, c.arg(0), None, c.span), other)
+
+
+@function("make_tiled_copy_impl", configuring=True)
+def _impl(c: Call) -> Value:
+    return tiled.make_tiled_copy_impl(copy_atom(c.m, c.arg(0), None, c.span), c.arg(1), c.arg(2))
+
+
+@function("make_cotiled_copy", configuring=True)
+def _cotiled(c: Call) -> Value:
+    return tiled.make_cotiled_copy(copy_atom(c.m, c.arg(0), None, c.span), c.arg(1), c.arg(2))
+
+
+@function("tile_size", "tile_shape")
+def _tile(c: Call) -> Value:
+    f = getattr(tiled, c.name)
+    return f(c.arg(0), *c.ints()) if c.targs else f(c.arg(0))
+
+
+# ------------------------------------------------------------------ slices of tiled objects
+
+
+@method_of("tiled", "get_slice", "get_thread_slice")
+def _get_slice(c: Call) -> Value:
+    return Slice(c.arg(0), c.arg(1))
+
+
+@function("make_thr_copy", "make_thr_mma")
+def _make_thr(c: Call) -> Value:
+    return Slice(c.arg(0), c.arg(1))
+
+
+def _index(c: Call) -> tuple[Any, Any]:
+    slice_ = c.arg(0)
+    if not isinstance(slice_, Slice):
+        raise Unsupported(f"{c.name} of something that is not a thread slice")
+    if isinstance(slice_.index, Unknown):
+        raise Unsupported(f"the thread index is not known: {slice_.index.reason}")
+    return slice_.tiled, slice_.index
+
+
+@method_of("slice", "partition_S", "partition_D", "partition_A", "partition_B", "partition_C")
+def _partition(c: Call) -> Value:
+    obj, index = _index(c)
+    t = c.arg(1)
+    if not isinstance(t, TensorVal):
+        raise Unsupported(f"{c.name} of something that is not a tensor")
+    if isinstance(t.layout, Unknown):
+        return t.layout
+    layout, offset = getattr(obj, c.name)(t.layout, index)
+    return t.derive(layout, _plus(t.offset, offset), "partition", obj)
+
+
+def _plus(a: Any, b: Any) -> Any:
+    from cutecheck.model import inttuple as it
+    from cutecheck.model.swizzle import offset_value
+
+    if isinstance(a, Unknown):
+        return a
+    return it.plus(a, offset_value(b))
+
+
+@method_of("slice", "partition_fragment_A", "partition_fragment_B", "partition_fragment_C")
+def _partition_fragment(c: Call) -> Value:
+    part = _partition_as(c, "partition_" + c.name[-1])
+    return fragment(c, c.arg(0).tiled, c.name[-1], part)
+
+
+def _partition_as(c: Call, name: str) -> Any:
+    return _partition(Call(c.m, name, c.targs, c.args, c.span))
+
+
+@method_of("slice", "make_fragment_A", "make_fragment_B", "make_fragment_C")
+@method_of("tiled", "make_fragment_A", "make_fragment_B", "make_fragment_C")
+def _make_fragment(c: Call) -> Value:
+    owner = c.arg(0)
+    return fragment(c, owner.tiled if isinstance(owner, Slice) else owner, c.name[-1], c.arg(1))
+
+
+def fragment(c: Call, mma: Any, which: str, part: Any) -> Value:
+    """The register (or descriptor) fragment of a partition."""
+    if isinstance(part, Unknown):
+        return part
+    atom = mma.atom if isinstance(mma, TiledMMA) else mma
+    position = "ABC".index(which)
+    if isinstance(part, TensorVal) and atom.frg_types[position] and part.space == "smem":
+        layout = getattr(tiled, f"make_fragment_{which}")(mma, part.layout)
+        return part.derive(layout, part.offset, "fragment", mma)
+    source = part.layout if isinstance(part, TensorVal) else part
+    layout = getattr(tiled, f"make_fragment_{which}")(mma, source)
+    dtype = atom.val_types[position]
+    return c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", mma)
+
+
+@function("partition_fragment_A", "partition_fragment_B", "partition_fragment_C")
+def _partition_fragment_fn(c: Call) -> Value:
+    which = c.name[-1]
+    mma, shape = c.arg(0), c.arg(1)
+    mma = mma.tiled if isinstance(mma, Slice) else mma
+    layout = getattr(tiled, c.name)(mma, shape.layout if isinstance(shape, TensorVal) else shape)
+    atom = mma.atom
+    return c.m.recorder.registers(c.m, layout, atom.val_types["ABC".index(which)], c.span, "fragment", mma)
+
+
+@function("partition_shape_A", "partition_shape_B", "partition_shape_C")
+@method_of("tiled", "partition_shape_A", "partition_shape_B", "partition_shape_C")
+def _partition_shape(c: Call) -> Value:
+    return getattr(tiled, c.name)(c.arg(0), c.arg(1))
+
+
+@method_of("slice", "retile_S", "retile_D", "retile")
+@method_of("tiled", "retile", "retile_S", "retile_D")
+def _retile(c: Call) -> Value:
+    owner = c.arg(0)
+    obj = owner.tiled if isinstance(owner, Slice) else owner
+    t = c.arg(1)
+    if not isinstance(t, TensorVal):
+        raise Unsupported("retile of something that is not a tensor")
+    if isinstance(t.layout, Unknown):
+        return t.layout
+    return t.derive(obj.retile(t.layout), t.offset, "retile", obj)
+
+
+for _name in ("get_layoutA_TV", "get_layoutB_TV", "get_layoutC_TV", "get_layoutA_MK", "get_layoutB_NK", "get_layoutC_MN",
+              "get_layoutS_TV", "get_layoutD_TV", "get_layoutS_MN", "get_layoutD_MN", "thrfrg_A", "thrfrg_B", "thrfrg_C",
+              "tidfrg_S", "tidfrg_D", "get_thr_layout_vmnk"):  # fmt: skip
+
+    def _make(name: str) -> Any:
+        def run(c: Call) -> Value:
+            owner = c.arg(0)
+            obj = owner.tiled if isinstance(owner, Slice) else owner
+            if name == "get_thr_layout_vmnk":
+                return obj.thr_layout_vmnk
+            rest = [a.layout if isinstance(a, TensorVal) else a for a in c.args[1:]]
+            value = getattr(obj, name)(*rest)
+            return value
+
+        return run
+
+    method_of("tiled", _name)(_make(_name))
+    method_of("slice", _name)(_make(_name))
+
+
+@method_of("tiled", "tile_size_mnk", "permutation_mnk")
+def _mode_of(c: Call) -> Value:
+    return getattr(c.arg(0), c.name)(*c.ints())
+
+
+@method_of("tiled", "size")
+def _size(c: Call) -> Value:
+    return c.arg(0).size
+
+
+@method_of("copy_atom", "with")
+@method_of("tiled", "with")
+def _with(c: Call) -> Value:
+    return c.arg(0)
+
+
+@method_of("slice", "get_slice", "get_thread_slice")
+def _reslice(c: Call) -> Value:
+    return Slice(c.arg(0).tiled, c.arg(1))
+
+
+def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None:
+    """Types and constants inside atoms and tiled objects (``TiledMma::ValTypeA``, ``TiledCopy::Tiler_MN``)."""
+    if isinstance(v, Slice):
+        return tiled_type_member(m, v.tiled, name, span)
+    if isinstance(v, TiledMMA):
+        own = {
+            "Atom": lambda: ValueType(v.atom), "AtomThrID": lambda: ValueType(v.atom.thr_id),
+            "ThrLayoutVMNK": lambda: ValueType(v.thr_layout_vmnk), "AtomLayoutMNK": lambda: ValueType(v.atom_layout_mnk),
+            "PermutationMNK": lambda: ValueType(v.permutation_mnk), "TiledLayout_TV": lambda: None,
+        }  # fmt: skip
+        if name in own:
+            return own[name]()
+        return tiled_type_member(m, v.atom, name, span)
+    if isinstance(v, MMAAtom):
+        table = {
+            "ThrID": v.thr_id, "AtomThrID": v.thr_id, "Shape_MNK": v.shape_mnk, "AtomShape_MNK": v.shape_mnk,
+            "LayoutA_TV": v.a_tv, "LayoutB_TV": v.b_tv, "LayoutC_TV": v.c_tv, "ALayout": v.a_tv, "BLayout": v.b_tv,
+            "CLayout": v.c_tv, "AtomLayoutA_TV": v.a_tv, "AtomLayoutB_TV": v.b_tv, "AtomLayoutC_TV": v.c_tv,
+        }  # fmt: skip
+        if name in table:
+            return ValueType(table[name])
+        kinds = {"A": 0, "B": 1, "C": 2, "D": 3}
+        for prefix in ("ValType", "FrgType"):
+            if name.startswith(prefix) and name[len(prefix) :] in kinds:
+                return ScalarType(v.val_types[kinds[name[len(prefix) :]]])
+        if name in ("MMA_Op", "Traits", "MMA_Traits"):
+            return ValueType(CuteOp(v.op, v.args, "" if name == "MMA_Op" else "MMA"))
+    if isinstance(v, TiledCopy):
+        own_copy = {"Tiler_MN": v.tiler_mn, "TiledLayout_TV": v.layout_tv, "Atom": v.atom}
+        if name in own_copy:
+            return ValueType(own_copy[name])
+        if name in ("TiledNumThr", "TiledNumVal"):
+            return ValueType(alg.size(v.layout_tv, 0 if name.endswith("Thr") else 1))
+        return tiled_type_member(m, v.atom, name.removeprefix("Atom") if name.startswith("AtomLayout") else name, span)
+    if isinstance(v, CopyAtom):
+        layouts = {
+            "ThrID": v.thr_id, "AtomThrID": v.thr_id, "ValLayoutSrc": v.val_layout_src, "ValLayoutDst": v.val_layout_dst,
+            "ValLayoutRef": v.val_layout_ref, "LayoutSrc": v.val_layout_src, "LayoutDst": v.val_layout_dst,
+            "LayoutRef": v.val_layout_ref, "SrcLayout": v.src_bits, "DstLayout": v.dst_bits, "RefLayout": v.ref_bits,
+            "BitLayoutSrc": v.src_bits, "BitLayoutDst": v.dst_bits, "BitLayoutRef": v.ref_bits,
+        }  # fmt: skip
+        if name in layouts:
+            return ValueType(layouts[name])
+        if name == "ValType":
+            return ScalarType(v.value_type)
+        if name in ("NumValSrc", "NumValDst"):
+            n = v.num_val_src if name == "NumValSrc" else v.num_val_dst
+            return Scalar(n, "int")
+        if name in ("CopyOp", "Copy_Op", "Traits", "CopyOperation"):
+            return ValueType(CuteOp(v.op, v.args, "Copy" if name == "Traits" else ""))
+    return None
+
+
+def decompose_tiled(v: Any) -> list[tuple[str, tuple[Value, ...]]]:
+    """Template spellings of atoms and tiled objects, for deduction."""
+    if isinstance(v, TiledMMA):
+        return [("TiledMMA", (ValueType(v.atom), ValueType(v.atom_layout_mnk), ValueType(v.permutation_mnk)))]
+    if isinstance(v, TiledCopy):
+        return [("TiledCopy", (ValueType(v.atom), ValueType(v.layout_tv), ValueType(v.tiler_mn)))]
+    if isinstance(v, MMAAtom):
+        return [("MMA_Atom", (ValueType(CuteOp(v.op, v.args)),)), ("MMA_Atom", (ValueType(CuteOp(v.op, v.args, "MMA")),))]
+    if isinstance(v, CopyAtom):
+        return [("Copy_Atom", (ValueType(CuteOp(v.op, v.args)), ScalarType(v.value_type)))]
+    if isinstance(v, Slice):
+        return [("ThrMMA" if isinstance(v.tiled, TiledMMA) else "ThrCopy", (ValueType(v.tiled), type_of(v.index)))]
+    return []

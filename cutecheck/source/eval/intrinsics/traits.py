@@ -1,0 +1,319 @@
+"""Type traits and scalar functions of the standard library, CuTe and CUTLASS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import algebra as alg
+from cutecheck.model import ints
+from cutecheck.model import inttuple as it
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.dtype import DType
+from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
+from cutecheck.source.eval.intrinsics.types import element_bits, static_value
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.types import same_type
+from cutecheck.source.eval.values import (
+    Pointer,
+    PtrType,
+    Scalar,
+    ScalarType,
+    SubstitutionFailure,
+    TemplateRef,
+    TensorVal,
+    TraitType,
+    Value,
+    ValueType,
+    VoidType,
+    constant,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+def truth_of(m: Machine, v: Value) -> bool:
+    known = m.dialect.truth(v)
+    if known is None:
+        raise Unsupported("a condition that is not known")
+    return known
+
+
+def _boolean(v: bool) -> Value:
+    return TraitType(ValueType(int(v)), Scalar(int(v), "bool"))
+
+
+@type_maker("conditional", "conditional_t")
+def _conditional(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    if isinstance(targs[0], Unknown):
+        return targs[0]
+    return targs[1] if truth_of(m, targs[0]) else targs[2]
+
+
+@type_maker("enable_if", "enable_if_t")
+def _enable_if(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    known = m.dialect.truth(targs[0])
+    if known is False:
+        raise SubstitutionFailure("enable_if")
+    return targs[1] if len(targs) > 1 else VoidType()
+
+
+@type_maker("is_same", "is_same_v")
+def _is_same(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    for t in targs:
+        if isinstance(t, Unknown):
+            return t
+    return _boolean(same_type(targs[0], targs[1]))
+
+
+@type_maker("is_any_of", "is_any_of_v")
+def _is_any_of(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return _boolean(any(same_type(targs[0], t) for t in targs[1:]))
+
+
+@type_maker("is_void", "is_void_v")
+def _is_void(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return targs[0] if isinstance(targs[0], Unknown) else _boolean(isinstance(targs[0], VoidType))
+
+
+@type_maker("is_pointer", "is_pointer_v")
+def _is_pointer(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return _boolean(isinstance(targs[0], PtrType))
+
+
+def _kind_trait(name: str, test: Any) -> None:
+    def run(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+        t = targs[0]
+        if isinstance(t, Unknown):
+            return t
+        return _boolean(bool(test(t.value if isinstance(t, ValueType) else t)))
+
+    type_maker(name, f"{name}_v")(run)
+
+
+_kind_trait("is_layout", lambda v: isinstance(v, (Layout, ComposedLayout)))
+_kind_trait("is_composed_layout", lambda v: isinstance(v, ComposedLayout))
+_kind_trait("is_tensor", lambda v: isinstance(v, TensorVal))
+_kind_trait("is_tuple", lambda v: isinstance(v, tuple))
+_kind_trait("is_smem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "smem")
+_kind_trait("is_gmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "gmem")
+_kind_trait("is_rmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "rmem")
+_kind_trait("is_static", lambda v: it.is_static(v) if not isinstance(v, ScalarType) else False)
+_kind_trait("is_integral", lambda v: isinstance(v, int) or isinstance(v, ScalarType) and _integer_type(v.dtype))
+_kind_trait("is_floating_point", lambda v: isinstance(v, ScalarType) and v.dtype.name in ("float", "double"))
+_kind_trait("is_constant", lambda v: isinstance(v, (int, Sym)))
+
+
+def _integer_type(d: DType) -> bool:
+    return d.name in ("int", "unsigned", "bool", "char", "short", "long") or ("int" in d.name and d.name.endswith(("_t", "int"))) or d.name in ("size_t", "ptrdiff_t")
+
+
+@type_maker("remove_cv_t", "remove_cvref_t", "remove_reference_t", "decay_t", "remove_const_t", "type_identity_t", "add_const_t",
+            "remove_cv", "remove_cvref", "remove_reference", "decay", "type_identity", "add_lvalue_reference_t", "unwrap_ref_decay_t", "make_signed_t")  # fmt: skip
+def _identity_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return targs[0]
+
+
+@type_maker("remove_pointer_t", "remove_pointer")
+def _remove_pointer(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return targs[0].inner if isinstance(targs[0], PtrType) else targs[0]
+
+
+@type_maker("declval")
+def _declval(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return targs[0]
+
+
+@type_maker("void_t")
+def _void_t(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return VoidType()
+
+
+@type_maker("tuple_size", "tuple_size_v")
+def _tuple_size(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    v = static_value(m, targs[0])
+    if isinstance(v, tuple):
+        return TraitType(ValueType(len(v)), Scalar(len(v), "size_t"))
+    raise Unsupported("tuple_size of something that is not a tuple")
+
+
+@type_maker("tuple_element", "tuple_element_t")
+def _tuple_element(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    i, v = constant(targs[0]), static_value(m, targs[1])
+    if isinstance(v, tuple) and i is not None:
+        from cutecheck.source.eval.types import type_of
+
+        return type_of(v[i])
+    raise Unsupported("tuple_element of something that is not a tuple")
+
+
+@type_maker("cosize_v", "size_v", "rank_v", "depth_v", "rank", "depth_t")
+def _measure(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    v = static_value(m, targs[0])
+    if isinstance(v, TensorVal):
+        v = v.layout
+    if isinstance(v, Unknown):
+        return v
+    value = getattr(alg, "rank" if "rank" in str(targs) else "size")(v)
+    return Scalar(value, "int")
+
+
+def measure_variable(name: str) -> Any:
+    def run(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+        v = targs[0]
+        if isinstance(v, Unknown):
+            return v
+        v = static_value(m, v)
+        if isinstance(v, TensorVal):
+            v = v.layout
+        if hasattr(v, "layout_tv") or hasattr(v, "thr_layout_vmnk"):
+            return Scalar(v.size, "int")
+        number = getattr(alg, name)(v)
+        if isinstance(number, Dyn):
+            raise Unsupported(f"{name}_v of a layout that is not static")
+        return Scalar(number, "int")
+
+    return run
+
+
+for _name in ("cosize", "size", "rank", "depth"):
+    type_maker(f"{_name}_v")(measure_variable(_name))
+type_maker("rank")(measure_variable("rank"))
+
+
+@type_maker("numeric_limits")
+def _limits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return Unknown("numeric_limits", span)
+
+
+@type_maker("uint_bit", "uint_bit_t", "int_bit", "int_bit_t", "uint_byte", "uint_byte_t")
+def _uint_bit(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    n = constant(targs[0])
+    if n is None:
+        raise Unsupported("the width is not a known number")
+    return ScalarType(DType(f"uint{n}_t", n))
+
+
+# ------------------------------------------------------------------ scalar functions
+
+
+@function("min", "max")
+def _min_max(c: Call) -> Value:
+    f = ints.minimum if c.name == "min" else ints.maximum
+    value = c.arg(0)
+    for other in c.args[1:]:
+        if not isinstance(value, (int, Dyn, Sym)) or not isinstance(other, (int, Dyn, Sym)):
+            return Scalar(None, "float")
+        value = f(value, other)
+    return value
+
+
+@function("abs")
+def _abs(c: Call) -> Value:
+    v = c.arg(0)
+    return ints.absolute(v) if isinstance(v, (int, Dyn, Sym)) else Scalar(None, "float")
+
+
+@function("log_2", "log2_up", "log2_down", "bit_width", "find_log2")
+def _log2(c: Call) -> Value:
+    n = constant(c.arg(0))
+    if n is None or n <= 0:
+        return Unknown(f"{c.name} of a number that is not known", c.span)
+    value = {"bit_width": n.bit_length(), "log2_up": (n - 1).bit_length()}.get(c.name, n.bit_length() - 1)
+    return value if isinstance(c.raw[0], int) else Scalar(value, "int")
+
+
+@function("gcd", "lcm")
+def _gcd(c: Call) -> Value:
+    import math
+
+    a, b = constant(c.arg(0)), constant(c.arg(1))
+    if a is None or b is None:
+        return c.m.fresh(c.name)
+    value = math.gcd(a, b) if c.name == "gcd" else math.lcm(a, b)
+    return value if isinstance(c.raw[0], int) and isinstance(c.raw[1], int) else Scalar(value, "int")
+
+
+@function("has_single_bit", "is_pow2", "ispow2")
+def _single_bit(c: Call) -> Value:
+    n = constant(c.arg(0))
+    return Scalar(None if n is None else int(n > 0 and n & (n - 1) == 0), "bool")
+
+
+@function("forward", "move", "as_const", "unwrap", "addressof", "launder", "ref", "cref")
+def _same(c: Call) -> Value:
+    return c.raw[0]
+
+
+@function("sizeof_bits")
+def _sizeof_bits(c: Call) -> Value:
+    bits = element_bits(c.targs[0]) if c.targs else None
+    return Unknown("sizeof_bits of an unknown type", c.span) if bits is None else Scalar(bits, "int")
+
+
+@function("canonical_warp_idx", "canonical_warp_idx_sync", "canonical_warp_group_idx", "canonical_lane_idx", "canonical_thread_idx_in_warp")
+def _warp_index(c: Call) -> Value:
+    from cutecheck.source.eval.intrinsics.cuda import thread_index
+
+    tid = thread_index(c.m, "threadIdx.x")
+    if "lane" in c.name or "thread" in c.name:
+        return ints.mod(tid, Dyn.of(32))
+    return ints.div(tid, Dyn.of(128 if "group" in c.name else 32))
+
+
+@function("__shfl_sync", "__shfl_down_sync", "__shfl_xor_sync")
+def _shuffle(c: Call) -> Value:
+    # lane 0's value of a warp-uniform quantity: the same expression
+    return c.raw[1] if len(c.raw) > 1 else Unknown("shuffle", c.span)
+
+
+@function("get_smem_size", "max_thread_per_block")
+def _opaque(c: Call) -> Value:
+    raise Unsupported(c.name)
+
+
+# ------------------------------------------------------------------ atoms with traits in the scanned tree
+
+
+def _user_traits(m: Machine, cls: ClassInst, which: str, span: Span) -> ClassInst:
+    from cutecheck.source.eval.templates import apply_template
+
+    for scope in (m.program.root.children.get("cute"), m.program.root):
+        if scope is not None and which in scope.decls:
+            found = apply_template(m, TemplateRef(which, tuple(scope.decls[which])), (cls,), span)
+            if isinstance(found, ClassInst):
+                return found
+    raise Unsupported(f"no `{which}<{cls.name}>` in the scanned files")
+
+
+def _member(m: Machine, traits: ClassInst, name: str, span: Span) -> Any:
+    from cutecheck.source.eval.lookup import member, missing
+
+    found = member(m, traits, name, None, span)
+    if missing(found) or isinstance(found, Unknown):
+        raise Unsupported(f"`{traits.name}::{name}` is not known")
+    return found
+
+
+def _dtype(v: Any) -> DType:
+    return v.dtype if isinstance(v, ScalarType) else DType("unknown", None)
+
+
+def user_mma_atom(m: Machine, op: ClassInst, span: Span) -> MMAAtom:
+    """An MMA atom whose ``MMA_Traits`` are in the scanned tree."""
+    t = _user_traits(m, op, "MMA_Traits", span)
+    get = lambda n: static_value(m, _member(m, t, n, span))  # noqa: E731
+    types = tuple(_dtype(_member(m, t, f"ValType{x}", span)) for x in "ABCD")
+    return MMAAtom(op.name, (), get("ThrID"), get("Shape_MNK"), get("ALayout"), get("BLayout"), get("CLayout"), types)  # type: ignore[arg-type]
+
+
+def user_copy_atom(m: Machine, op: ClassInst, value_type: DType | None, span: Span) -> CopyAtom:
+    """A copy atom whose ``Copy_Traits`` are in the scanned tree."""
+    if value_type is None:
+        raise Unsupported("the value type of this copy atom is not known")
+    t = _user_traits(m, op, "Copy_Traits", span)
+    get = lambda n: static_value(m, _member(m, t, n, span))  # noqa: E731
+    return CopyAtom(op.name, (), get("ThrID"), get("SrcLayout"), get("DstLayout"), get("RefLayout"), value_type)

@@ -1,0 +1,184 @@
+"""CuTe's type names: ``Int<8>``, ``Shape<...>``, ``Layout<S, D>``, ``TiledMMA<...>``, ``Copy_Atom<...>`` ..."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import algebra as alg
+from cutecheck.model import expr as ex
+from cutecheck.model.basis import ScaledBasis, X
+from cutecheck.model.dtype import DType
+from cutecheck.model.ints import Dyn
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.source.eval.intrinsics.registry import CONSTANTS, Unsupported, type_maker
+from cutecheck.source.eval.types import is_type
+from cutecheck.source.eval.values import (
+    ArrayType,
+    CuteOp,
+    EnumVal,
+    ExternType,
+    Pack,
+    Scalar,
+    ScalarType,
+    Tag,
+    Value,
+    ValueType,
+    constant,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+CONSTANTS["_"] = X
+CONSTANTS["X"] = ValueType(X)
+CONSTANTS["Underscore"] = ValueType(X)
+CONSTANTS["true_type"] = ValueType(1)
+CONSTANTS["false_type"] = ValueType(0)
+for _name in ("LayoutLeft", "LayoutRight", "GenColMajor", "GenRowMajor"):
+    CONSTANTS[_name] = ValueType(Tag({"GenColMajor": "LayoutLeft", "GenRowMajor": "LayoutRight"}.get(_name, _name)))
+for _name in ("TrivialPredTensor",):
+    CONSTANTS[_name] = ValueType(Tag(_name))
+for _name in ("GMMA::Major::K", "GMMA::Major::MN", "GMMA::ScaleOut::One", "GMMA::ScaleOut::Zero", "GMMA::ScaleIn::One",
+              "GMMA::ScaleIn::Neg", "UMMA::Major::K", "UMMA::Major::MN"):  # fmt: skip
+    CONSTANTS[_name] = Tag(_name)
+
+
+def static_value(m: Machine, v: Value) -> Any:
+    """A template argument as the value it makes: types by their default value, constants as static integers."""
+    if isinstance(v, ValueType):
+        return v.value
+    if isinstance(v, ScalarType):
+        return m.fresh(v.dtype.name, ex.NATURAL if v.dtype.name.startswith("u") else ex.ANY)
+    if isinstance(v, Scalar):
+        if isinstance(v.value, Dyn) or v.value is None or isinstance(v.value, float):
+            raise Unsupported("a template argument is not a constant expression")
+        return v.value
+    if isinstance(v, EnumVal) and v.value is not None:
+        return v.value
+    if isinstance(v, Pack):
+        return tuple(static_value(m, x) for x in v.items)
+    return v
+
+
+def _value(m: Machine, v: Value) -> Any:
+    return static_value(m, v)
+
+
+@type_maker("Int", "C", "integral_constant", "constant", "bool_constant", "Number")
+def _int(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    if len(targs) not in (1, 2):
+        raise Unsupported("Int takes one number")
+    v = static_value(m, targs[-1])
+    return ValueType(int(v) if isinstance(v, (bool, int)) else v)
+
+
+@type_maker("Shape", "Stride", "Step", "Coord", "Tile", "tuple", "IntTuple", "ArithmeticTuple", "make_tuple_type", "pair")
+def _tuple(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    items = []
+    for t in targs:
+        v = static_value(m, t)
+        items.append(v if not is_type(v) else _as_element(v))
+    return ValueType(tuple(items))
+
+
+def _as_element(v: Value) -> Value:
+    return v
+
+
+@type_maker("Layout")
+def _layout(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    shape = static_value(m, targs[0])
+    if len(targs) == 1:
+        return ValueType(alg.make_layout(shape))
+    stride = static_value(m, targs[1])
+    if isinstance(stride, Tag):
+        return ValueType(alg.make_layout(shape, major(stride)))
+    return ValueType(alg.make_layout(shape, stride))
+
+
+def major(tag: Tag) -> Any:
+    """LayoutLeft or LayoutRight as the model has them."""
+    return alg.Major.RIGHT if tag.name == "LayoutRight" else alg.Major.LEFT
+
+
+@type_maker("Swizzle")
+def _swizzle(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    numbers = [static_value(m, t) for t in targs]
+    if len(numbers) == 2:
+        numbers.append(numbers[0])
+    if not all(isinstance(n, int) for n in numbers):
+        raise Unsupported(f"Swizzle<{', '.join(map(str, numbers))}> with an open parameter")
+    return ValueType(Swizzle(*numbers))
+
+
+@type_maker("smem_ptr_flag_bits", "smem_sparse_ptr_flag_bits")
+def _flag(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(SmemPtrFlag(static_value(m, targs[-1])))
+
+
+CONSTANTS["smem_ptr_flag"] = ValueType(SmemPtrFlag(1))
+
+
+@type_maker("ComposedLayout")
+def _composed(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    a, offset, b = (static_value(m, t) for t in targs)
+    if isinstance(offset, SmemPtrFlag) and isinstance(a, Swizzle):
+        a = Swizzle(a.bits, a.base, a.shift, SwizzleUnit.BYTE)
+    return ValueType(ComposedLayout(a, offset, b))
+
+
+@type_maker("E", "ScaledBasis")
+def _basis(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    numbers = [static_value(m, t) for t in targs]
+    return ValueType(ScaledBasis(1, tuple(numbers)))
+
+
+@type_maker("array", "Array", "array_aligned", "AlignedArray", "array_subbyte", "AlignedBuffer")
+def _array(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    extent = constant(targs[1])
+    align = constant(targs[2]) if len(targs) > 2 else None
+    inner = targs[0]
+    if isinstance(inner, ValueType):
+        return ArrayType(inner, extent if extent is not None else Unknown("array extent", span), align)
+    return ArrayType(inner, extent if extent is not None else Unknown("the array's extent is not a known number", span), align)
+
+
+@type_maker("array_aligned", "ArrayEngine", "AlignedArray")
+def _array_aligned(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    made = _array(m, targs, span)
+    assert isinstance(made, ArrayType)
+    return made if made.align is not None else ArrayType(made.inner, made.extent, 16)
+
+
+@type_maker("aligned_struct")
+def _aligned_struct(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ExternType("aligned_struct", targs)
+
+
+@type_maker("sizeof_bits", "sizeof_bits_v")
+def _sizeof_bits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    bits = element_bits(targs[0])
+    if bits is None:
+        raise Unsupported("sizeof_bits of a type whose width is not known")
+    return ValueType(bits)
+
+
+def element_bits(t: Value) -> int | None:
+    if isinstance(t, ScalarType):
+        return t.dtype.bits
+    if isinstance(t, ValueType) and isinstance(t.value, int):
+        return 8
+    return None
+
+
+def element(t: Value) -> DType | None:
+    """The element type that a template argument names."""
+    return t.dtype if isinstance(t, ScalarType) else None
+
+
+def operation(v: Value) -> CuteOp | None:
+    """The CuTe operation behind a template argument or value (``Op``, ``MMA_Traits<Op>``)."""
+    if isinstance(v, ValueType):
+        v = v.value
+    return v if isinstance(v, CuteOp) else None

@@ -1,0 +1,282 @@
+"""From a name to what it means: variables, members, declarations of the tree, then CuTe's own names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope
+from cutecheck.source.eval.values import EnumVal, FuncSet, Object, Scalar, TemplateRef, Value, ValueType
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A namespace: of the tree (``scope``), of a known library (``library`` is its path), or both."""
+
+    scope: Scope | None
+    library: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnumRef:
+    """An enumeration type of the tree."""
+
+    name: str
+    decl: ir.Enum
+    env: Env
+
+
+LIBRARIES = ("cute", "std", "cutlass", "cuda", "thrust", "torch", "at", "c10", "nvcuda")
+_MISSING = object()
+
+
+def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
+    """The meaning of an unqualified name without template arguments, or Unknown."""
+    at: Env | None = env
+    while at is not None:
+        if name in at.vars:
+            return at.vars[name]
+        if at.kind == "class" and at.cls is not None:
+            if name == at.cls.name:
+                return at.cls
+            found = member(m, at.cls, name, self_of(env), span)
+            if found is not _MISSING:
+                return found
+        elif at.scope is not None:
+            found = in_namespace(m, at.scope, name, span)
+            if found is not _MISSING:
+                return found
+        at = at.parent
+    if name == "this":
+        this = self_of(env)
+        return this if this is not None else Unknown("`this` outside a member function", span)
+    found = library(m, "", name, span)
+    return Unknown(f"`{name}` is not declared in the scanned files", span) if found is _MISSING else found
+
+
+def missing(value: Value) -> bool:
+    return value is _MISSING
+
+
+def self_of(env: Env) -> Object | None:
+    at: Env | None = env
+    while at is not None:
+        if at.self_ is not None:
+            found: Object = at.self_
+            return found
+        at = at.parent
+    return None
+
+
+def in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozenset[int] = frozenset()) -> Value:
+    """A name declared in a namespace, its anonymous and used namespaces; or the missing marker."""
+    entries = scope.decls.get(name)
+    if entries:
+        return resolve(m, name, tuple(entries), span, scope.memo)
+    if name in scope.children:
+        return Namespace(scope.children[name], "::".join(p for p in (scope.path, name) if p))
+    if "" in scope.children:
+        found = in_namespace(m, scope.children[""], name, span, seen)
+        if found is not _MISSING:
+            return found
+    if id(scope) in seen:
+        return _MISSING
+    for kind, target, alias in scope.usings:
+        if kind == "namespace":
+            used = namespace_of(m, target, scope)
+            if used is not None and used.scope is not None and used.scope is not scope:
+                found = in_namespace(m, used.scope, name, span, seen | {id(scope)})
+                if found is not _MISSING:
+                    return found
+        elif kind == "alias" and alias == name:
+            used = namespace_of(m, target, scope)
+            if used is not None:
+                return used
+        elif kind == "name" and isinstance(target, (ir.Name, ir.Scoped)) and target.ident == name:
+            base = target.base if isinstance(target, ir.Scoped) else None
+            ns = namespace_of(m, base, scope) if base is not None else Namespace(m.program.root, "")
+            if ns is not None:
+                found = in_path(m, ns, name, span)
+                if found is not _MISSING:
+                    return found
+    return _MISSING
+
+
+def namespace_of(m: Machine, node: ir.Expr, scope: Scope) -> Namespace | None:
+    """The namespace that a qualified name spells, seen from a scope."""
+    parts: list[str] = []
+    at: ir.Expr | None = node
+    while isinstance(at, ir.Scoped):
+        parts.insert(0, at.ident)
+        at = at.base
+    if isinstance(at, ir.Name):
+        parts.insert(0, at.ident)
+    start: Scope | None = scope
+    while start is not None:
+        found = _descend(start, parts)
+        if found is not None:
+            return Namespace(found, "::".join(parts))
+        start = start.parent
+    return Namespace(None, "::".join(parts)) if parts and parts[0] in LIBRARIES else None
+
+
+def _descend(scope: Scope, parts: list[str]) -> Scope | None:
+    at: Scope | None = scope
+    for part in parts:
+        at = at.children.get(part) if at is not None else None
+        if at is None:
+            return None
+    return at
+
+
+def in_path(m: Machine, ns: Namespace, name: str, span: Span) -> Value:
+    """``ns::name``: declared in the tree, or a name of a known library."""
+    if ns.library.split("::")[0] == "cute":
+        found = library(m, ns.library, name, span)
+        if found is not _MISSING:
+            return found
+    if ns.scope is not None:
+        found = in_namespace(m, ns.scope, name, span)
+        if found is not _MISSING:
+            return found
+    if ns.library.split("::")[0] in LIBRARIES:
+        found = library(m, ns.library, name, span)
+        if found is not _MISSING:
+            return found
+        if name in ("detail", "arch", "gemm", "collective", "GMMA", "UMMA", "epilogue", "layout", "platform", "cuda"):
+            return Namespace(None, f"{ns.library}::{name}")
+    return _MISSING
+
+
+def library(m: Machine, path: str, name: str, span: Span) -> Value:
+    """A name that the evaluator knows of CuTe, CUTLASS, the standard library or CUDA."""
+    from cutecheck.source.eval.intrinsics import find
+
+    found = find(m, path, name, span)
+    if found is not None:
+        return found
+    if not path and name in LIBRARIES:
+        return Namespace(m.program.root.children.get(name), name)
+    return _MISSING
+
+
+def resolve(m: Machine, name: str, entries: tuple[Entry, ...], span: Span, memo: dict[Any, Value]) -> Value:
+    """What a set of declarations of one name means when used without template arguments."""
+    first = entries[0].decl
+    if isinstance(first, tuple):
+        return enumerator(m, first[0], first[1], entries[0].env)
+    functions = tuple(e for e in entries if isinstance(e.decl, ir.Function))
+    if functions:
+        return FuncSet(name, functions)
+    if isinstance(first, ir.Enum):
+        return EnumRef(name, first, entries[0].env)
+    if any(getattr(e.decl, "tparams", None) is not None for e in entries):
+        return TemplateRef(name, entries)
+    defined = [e for e in entries if not (isinstance(e.decl, ir.Class) and e.decl.forward)] or list(entries)
+    entry = defined[-1] if isinstance(first, ir.Variable) else defined[0]
+    return declared_value(m, entry, name, memo, span)
+
+
+def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], span: Span) -> Value:
+    """The value of a non-template alias, variable or class, evaluated once."""
+    from cutecheck.source.eval import classes
+
+    decl = entry.decl
+    key = (name, id(decl))
+    if key in memo:
+        return memo[key]
+    memo[key] = Unknown(f"`{name}` is defined in terms of itself", decl.span)
+    if isinstance(decl, ir.Class):
+        value: Value = classes.instance(m, entry, decl, (), None, entry.env.cls)
+    elif isinstance(decl, ir.Alias):
+        value = m.eval(decl.target, entry.env)
+        m.recorder.declared(m, decl, value, entry.env, entry.unit)
+    else:
+        value = variable_value(m, decl, entry.env)
+        m.recorder.declared(m, decl, value, entry.env, entry.unit)
+    memo[key] = value
+    return value
+
+
+def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
+    """The value a declaration gives its variable (``auto`` or converted to its type)."""
+    from cutecheck.source.eval import classes
+
+    typed = None if decl.type is None or isinstance(decl.type, ir.Auto) else m.eval(decl.type, env)
+    if decl.init is not None:
+        value = m.eval(decl.init, env)
+        return value if typed is None else classes.convert(m, typed, value, decl.span)
+    if typed is None:
+        return Unknown(f"`{decl.name}` has no initialiser", decl.span)
+    if decl.init_args is not None:
+        args = [m.eval(a.value, env) for a in decl.init_args]
+        return classes.construct(m, typed, args, [a.name for a in decl.init_args], decl.span)
+    return classes.declare(m, typed, decl, env)
+
+
+def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:
+    """The value of one enumerator: explicit, or one more than the one before."""
+    offset = 0
+    for index in range(position, -1, -1):
+        name, init, _ = decl.enumerators[index]
+        if init is not None:
+            from cutecheck.source.eval.values import constant
+
+            base = constant(m.eval(init, env))
+            return EnumVal(decl.name, decl.enumerators[position][0], None if base is None else base + offset)
+        offset += 1
+    return EnumVal(decl.name, decl.enumerators[position][0], offset - 1)
+
+
+def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: Span) -> Value:
+    """A member of a class instance, its bases included; or the missing marker."""
+    from cutecheck.source.eval import classes
+
+    items = inst.index.get(name)
+    if items:
+        return _own_member(m, inst, name, items, self_, span)
+    for base in classes.bases(m, inst):
+        found = member(m, base, name, self_, span)
+        if found is not _MISSING:
+            return found
+    return _MISSING
+
+
+def _own_member(m: Machine, inst: ClassInst, name: str, items: list[Any], self_: Object | None, span: Span) -> Value:
+    from cutecheck.source.eval import classes
+
+    first = items[0]
+    unit = inst.entry.unit
+    if isinstance(first, ir.Function):
+        entries = tuple(Entry(i, inst.env, unit) for i in items if isinstance(i, ir.Function))
+        return FuncSet(name, entries, self_, inst)
+    if isinstance(first, ir.Variable) and not first.flags & {"static", "constexpr"}:
+        if self_ is not None:
+            return classes.get_field(m, self_, name, span)
+        return classes.symbolic(m, m.eval(first.type, inst.env) if first.type else None, f"{inst.name}::{name}", span)
+    if isinstance(first, tuple):
+        return enumerator(m, first[0], first[1], inst.env)
+    if isinstance(first, ir.Variable) and first.tparams is None:
+        value = declared_value(m, Entry(first, inst.env, unit), name, inst.memo, span)
+        if isinstance(value, Scalar) and value.value is None and first.init is None:
+            return Unknown(f"`{inst.name}::{name}` has no initialiser in the class", first.span)
+        return value
+    return resolve(m, name, tuple(Entry(i, inst.env, unit) for i in items), span, inst.memo)
+
+
+def type_member(m: Machine, type_: Value, name: str, span: Span) -> Value:
+    """``T::name`` where T is not a class of the tree."""
+    from cutecheck.source.eval.intrinsics import static_member
+
+    if isinstance(type_, EnumRef):
+        for position, (own, _, _) in enumerate(type_.decl.enumerators):
+            if own == name:
+                return enumerator(m, type_.decl, position, type_.env)
+    found = static_member(m, type_, name, span)
+    if found is not None:
+        return found
+    shown = type_.value if isinstance(type_, ValueType) else type_
+    return Unknown(f"no member `{name}` is known of {type(shown).__name__}", span)

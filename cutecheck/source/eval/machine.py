@@ -1,0 +1,93 @@
+"""The evaluator: expressions of the program representation to values.
+
+One machine runs one program under one architecture. It is an abstract interpreter: what it does not know becomes
+``Unknown`` with a reason and a place, and an ``Unknown`` operand makes the result that ``Unknown``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import expr as ex
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Dyn
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.budget import Budget
+from cutecheck.source.eval.dialect import Dialect
+from cutecheck.source.eval.journal import Journal
+from cutecheck.source.eval.program import Program
+from cutecheck.source.eval.record import Recorder
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import BudgetExceeded, Value
+
+Handler = Callable[["Machine", Any, Env], Value]
+EXPRESSIONS: dict[type, Handler] = {}
+STATEMENTS: dict[type, Handler] = {}
+
+
+def handles(*nodes: type) -> Callable[[Handler], Handler]:
+    """Register the evaluation of expression nodes."""
+
+    def register(function: Handler) -> Handler:
+        for node in nodes:
+            EXPRESSIONS[node] = function
+        return function
+
+    return register
+
+
+def runs(*nodes: type) -> Callable[[Handler], Handler]:
+    """Register the execution of statement nodes."""
+
+    def register(function: Handler) -> Handler:
+        for node in nodes:
+            STATEMENTS[node] = function
+        return function
+
+    return register
+
+
+class Machine:
+    """State of one evaluation. Not reentrant across architectures: build one machine an architecture."""
+
+    def __init__(self, program: Program, dialect: Dialect, recorder: Recorder, arch: str, budget: Budget) -> None:
+        self.program = program
+        self.dialect = dialect
+        self.recorder = recorder
+        self.arch = arch
+        self.budget = budget
+        self.journal = Journal()
+        self.instances: dict[Any, Any] = {}  # class instances by (declaration, arguments)
+        self.walked: dict[Any, int] = {}  # function instantiations walked, by declaration
+        self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
+        self._fresh = 0
+
+    def eval(self, node: ir.Expr, env: Env) -> Value:
+        """The value (or type value) of an expression; never raises for any program."""
+        self.budget.step(node.span)
+        self.budget.depth += 1
+        try:
+            if self.budget.depth > self.budget.max_depth:
+                return Unknown(f"nesting deeper than {self.budget.max_depth} evaluations", node.span)
+            return EXPRESSIONS[type(node)](self, node, env)
+        except RecursionError:
+            return Unknown("nesting too deep for the evaluator", node.span)
+        finally:
+            self.budget.depth -= 1
+
+    def run(self, node: ir.Stmt, env: Env) -> Value:
+        self.budget.step(getattr(node, "span", None))
+        return STATEMENTS[type(node)](self, node, env)
+
+    def fresh(self, name: str, domain: Domain = ex.ANY) -> Dyn:
+        """A run-time integer nobody else has."""
+        self._fresh += 1
+        return Dyn.named(f"{name}#{self._fresh}", domain)
+
+    def unknown(self, reason: str, span: Span | None) -> Unknown:
+        return Unknown(reason, span)
+
+
+__all__ = ["EXPRESSIONS", "STATEMENTS", "BudgetExceeded", "Machine", "handles", "runs"]

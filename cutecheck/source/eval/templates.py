@@ -1,0 +1,311 @@
+"""Template arguments: binding, deduction by structure, choice of specialisations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
+from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.types import is_type, same_type, type_key, type_of
+from cutecheck.source.eval.values import (
+    ArrayType,
+    CuteOp,
+    ExternType,
+    Pack,
+    PtrType,
+    Scalar,
+    SubstitutionFailure,
+    TemplateRef,
+    TensorVal,
+    Value,
+    ValueType,
+)
+
+TUPLE_HEADS = frozenset({"Shape", "Stride", "Step", "Coord", "Tile", "tuple", "Underscore"})
+_CONSTANT_HEADS = frozenset({"Int", "C", "constant", "integral_constant"})
+
+
+def arguments(m: Machine, nodes: Sequence[ir.Expr], env: Env) -> tuple[Value, ...]:
+    """Template arguments evaluated, packs expanded."""
+    out: list[Value] = []
+    for node in nodes:
+        if isinstance(node, ir.Expand):
+            out.extend(expand(m, node.pattern, env))
+        else:
+            value = m.eval(node, env)
+            if isinstance(value, Pack):
+                out.extend(value.items)
+            else:
+                out.append(value)
+    return tuple(out)
+
+
+def expand(m: Machine, pattern: ir.Expr, env: Env) -> list[Value]:
+    """``pattern...``: one value an element of the packs it names."""
+    names = [n for n in names_in(pattern) if isinstance(_variable(env, n), Pack)]
+    if not names:
+        value = m.eval(pattern, env)
+        return list(value.items) if isinstance(value, Pack) else [value]
+    packs = {n: _variable(env, n) for n in names}
+    count = min(len(p.items) for p in packs.values())
+    out = []
+    for i in range(count):
+        inner = Env(env, "block")
+        for n, p in packs.items():
+            inner.vars[n] = p.items[i]
+        out.append(m.eval(pattern, inner))
+    return out
+
+
+def _variable(env: Env, name: str) -> Value:
+    at = env.find_var(name)
+    return at.vars[name] if at is not None else None
+
+
+def names_in(node: Any) -> list[str]:
+    """Identifiers used unqualified in an expression, in order."""
+    out: list[str] = []
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, ir.Name):
+            out.append(at.ident)
+            stack.extend(at.targs or ())
+        elif isinstance(at, (tuple, list)):
+            stack.extend(at)
+        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
+            stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f != "span")
+    return list(dict.fromkeys(out))
+
+
+def bind(m: Machine, tparams: Sequence[ir.TParam], given: Sequence[Value], env: Env) -> tuple[Value, ...]:
+    """Bind parameters in ``env.vars``; missing ones take their default or stay open. Returns all arguments."""
+    out: list[Value] = []
+    rest = list(given)
+    for p in tparams:
+        if p.pack:
+            value: Value = Pack(tuple(rest))
+            rest = []
+        elif rest:
+            value = _typed(m, p, rest.pop(0), env)
+        elif p.default is not None:
+            value = _typed(m, p, m.eval(p.default, env), env)
+        else:
+            value = m.recorder.open_parameter(m, p)
+        if p.name:
+            env.vars[p.name] = value
+        out.append(value)
+    return tuple(out)
+
+
+def _typed(m: Machine, p: ir.TParam, value: Value, env: Env) -> Value:
+    """A value argument converted to the parameter's declared type."""
+    if p.kind == "value" and p.type is not None and not isinstance(p.type, ir.Auto) and not is_type(value):
+        typed = m.eval(p.type, env)
+        if isinstance(value, int):
+            value = Scalar(value, "int")
+        if not isinstance(typed, Unknown) and isinstance(value, Scalar):
+            return m.dialect.cast(typed, value, p.span)
+    return value
+
+
+def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span: Span) -> Value:
+    """A class, alias or variable template under arguments."""
+    bad = next((g for g in given if isinstance(g, Unknown)), None)
+    primary = next((e for e in ref.entries if getattr(e.decl, "spec_args", None) is None), ref.entries[0])
+    decl = primary.decl
+    if bad is not None and not isinstance(decl, ir.Class):
+        return bad
+    if isinstance(decl, ir.Class):
+        return _class(m, ref, primary, given, span)
+    env = Env(primary.env, "template")
+    bind(m, decl.tparams or (), given, env)
+    key = ("alias", id(decl), type_key(tuple(env.vars.values())))
+    if key in m.functions:
+        return m.functions[key]
+    if isinstance(decl, ir.Alias):
+        value = m.eval(decl.target, env)
+    else:
+        special = _special(m, ref, tuple(env.vars.values()))
+        if special is not None:
+            decl, env = special[0].decl, special[1]
+        from cutecheck.source.eval.lookup import variable_value
+
+        value = variable_value(m, decl, env)
+    m.functions[key] = value
+    m.recorder.declared(m, decl, value, env, primary.unit)
+    return value
+
+
+def _class(m: Machine, ref: TemplateRef, primary: Entry, given: tuple[Value, ...], span: Span) -> Value:
+    defined = [e for e in ref.entries if not e.decl.forward and e.decl.spec_args is None]
+    defaults = next((e for e in ref.entries if any(p.default for p in e.decl.tparams or ())), primary)
+    env = Env(primary.env, "template")
+    args = bind(m, defaults.decl.tparams or (), given, env)
+    special = _special(m, ref, args)
+    if special is not None:
+        entry, bound = special
+        return classes.instance(m, entry, entry.decl, args, given, entry.env.cls, bound.vars)
+    if not defined:
+        shown = ref.name
+        return Unknown(f"`{shown}` has no definition for these arguments in the scanned files", span)
+    entry = defined[0]
+    env = Env(entry.env, "template")
+    flat: list[Value] = []
+    for a in args:
+        flat.extend(a.items if isinstance(a, Pack) else (a,))
+    args = bind(m, entry.decl.tparams or (), flat, env)
+    return classes.instance(m, entry, entry.decl, args, given, entry.env.cls, env.vars)
+
+
+def _special(m: Machine, ref: TemplateRef, args: tuple[Value, ...]) -> tuple[Entry, Env] | None:
+    """The most specialised specialisation that matches: the one with most structure in its pattern."""
+    flat: list[Value] = []
+    for a in args:
+        flat.extend(a.items if isinstance(a, Pack) else (a,))
+    best: tuple[int, Entry, Env] | None = None
+    for entry in ref.entries:
+        decl = entry.decl
+        if getattr(decl, "spec_args", None) is None or getattr(decl, "forward", False):
+            continue
+        env = Env(entry.env, "template")
+        names = {p.name: p for p in decl.tparams or ()}
+        if not match_all(m, decl.spec_args, flat, names, env):
+            continue
+        if any(n and n not in env.vars for n in names):
+            bind_missing(m, decl.tparams or (), env)
+        score = sum(weight(p, names) for p in decl.spec_args)
+        if best is None or score > best[0]:
+            best = (score, entry, env)
+    return None if best is None else (best[1], best[2])
+
+
+def bind_missing(m: Machine, tparams: Sequence[ir.TParam], env: Env) -> None:
+    """Defaults for parameters that deduction left open; SubstitutionFailure passes through."""
+    for p in tparams:
+        if p.pack and p.name not in env.vars:
+            env.vars[p.name] = Pack(())
+        elif p.name not in env.vars or not p.name:
+            if p.default is not None:
+                value = m.eval(p.default, env)
+                if p.name:
+                    env.vars[p.name] = value
+            elif p.name:
+                env.vars[p.name] = m.recorder.open_parameter(m, p)
+
+
+def weight(pattern: ir.Expr, names: dict[str, Any]) -> int:
+    if isinstance(pattern, ir.Name) and pattern.ident in names and pattern.targs is None:
+        return 0
+    if isinstance(pattern, (ir.Name, ir.Scoped)) and pattern.targs:
+        return 2 + sum(weight(t, names) for t in pattern.targs)
+    if isinstance(pattern, ir.TypeMod):
+        return (1 if pattern.kind == "ptr" else 0) + weight(pattern.inner, names)
+    return 0 if isinstance(pattern, (ir.Auto, ir.Expand)) else 3
+
+
+def match_all(m: Machine, patterns: Sequence[ir.Expr], values: Sequence[Value], names: dict[str, Any], env: Env) -> bool:
+    """Match a list of argument patterns, a trailing pack taking the rest."""
+    for i, pattern in enumerate(patterns):
+        if isinstance(pattern, ir.Expand):
+            inner = pattern.pattern
+            rest = values[i:]
+            if isinstance(inner, ir.Name) and inner.ident in names:
+                if inner.ident in env.vars:
+                    return bool(type_key(env.vars[inner.ident]) == type_key(Pack(tuple(rest))))
+                env.vars[inner.ident] = Pack(tuple(rest))
+                return True
+            return True
+        if i >= len(values) or not match(m, pattern, values[i], names, env):
+            return False
+    return len(patterns) == len(values)
+
+
+def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env: Env) -> bool:
+    """Match one argument (a type or constant) against a pattern, binding the parameters in ``names``."""
+    if isinstance(pattern, ir.Auto):
+        return True
+    if isinstance(pattern, ir.TypeMod) and pattern.kind in ("const", "volatile", "ref", "rref"):
+        return match(m, pattern.inner, value, names, env)
+    if isinstance(pattern, ir.TypeMod) and pattern.kind == "ptr":
+        return isinstance(value, PtrType) and match(m, pattern.inner, value.inner, names, env)
+    if isinstance(pattern, ir.Name) and pattern.targs is None and pattern.ident in names:
+        old = env.vars.get(pattern.ident)
+        if old is not None:
+            return same_type(old, value) or isinstance(old, Unknown)
+        env.vars[pattern.ident] = value
+        return True
+    if isinstance(value, Unknown):
+        return True
+    if isinstance(pattern, (ir.Name, ir.Scoped)) and pattern.targs is not None and set(names_in(pattern)) & set(names):
+        return _match_template(m, pattern, value, names, env)
+    wanted = m.eval(pattern, env)
+    if isinstance(wanted, Unknown):
+        return False
+    return same_type(wanted, value) or _related(m, wanted, value)
+
+
+def _related(m: Machine, wanted: Value, value: Value) -> bool:
+    return isinstance(wanted, Scalar) and isinstance(value, Scalar) and wanted.value == value.value
+
+
+def _match_template(m: Machine, pattern: ir.Name | ir.Scoped, value: Value, names: dict[str, Any], env: Env) -> bool:
+    for head, args in decompose(value):
+        if pattern.ident in names or head == pattern.ident or (head == "tuple" and pattern.ident in TUPLE_HEADS):
+            trial = Env(env.parent, "template")
+            trial.vars.update(env.vars)
+            if match_all(m, pattern.targs or (), args, names, trial):
+                env.vars.update(trial.vars)
+                if pattern.ident in names:
+                    env.vars[pattern.ident] = TemplateRef(head)
+                return True
+    alias = m.eval(ir.Name(pattern.ident, None, pattern.span), env) if isinstance(pattern, ir.Name) else None
+    if isinstance(alias, TemplateRef) and alias.entries and isinstance(alias.entries[0].decl, ir.Alias):
+        wanted = m.eval(pattern, env)
+        return not isinstance(wanted, Unknown) and same_type(wanted, value)
+    return False
+
+
+def element_type(v: Value) -> Value:
+    return v if is_type(v) or isinstance(v, Unknown) else type_of(v)
+
+
+def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
+    """The template spellings of a type: its name and arguments."""
+    if isinstance(value, ClassInst):
+        return [(value.decl.name, tuple(x for a in value.args for x in (a.items if isinstance(a, Pack) else (a,))))]
+    if isinstance(value, (ExternType, CuteOp)):
+        return [(value.name, value.args)]
+    if isinstance(value, ArrayType):
+        return [("array", (value.inner, Scalar(value.extent, "size_t")))]
+    if not isinstance(value, ValueType):
+        return []
+    v = value.value
+    if isinstance(v, int):
+        return [(h, (Scalar(v, "int"),)) for h in ("Int", "C")] + [
+            (h, (type_of(Scalar(v, "int")), Scalar(v, "int"))) for h in ("constant", "integral_constant")
+        ]
+    if isinstance(v, tuple):
+        return [("tuple", tuple(element_type(x) for x in v))]
+    if isinstance(v, Layout):
+        return [("Layout", (element_type(v.shape), element_type(v.stride)))]
+    if isinstance(v, ComposedLayout):
+        return [("ComposedLayout", (element_type(v.a), element_type(v.offset), element_type(v.b)))]
+    if isinstance(v, Swizzle):
+        return [("Swizzle", (Scalar(v.bits), Scalar(v.base), Scalar(v.shift)))]
+    if isinstance(v, SmemPtrFlag):
+        return [("smem_ptr_flag_bits", (Scalar(v.bits),))]
+    if isinstance(v, TensorVal):
+        return [("Tensor", (ExternType("Engine", (v,)), element_type(v.layout)))]
+    if isinstance(v, CuteOp):
+        return [(v.name, v.args)]
+    from cutecheck.source.eval.intrinsics import decompose_tiled
+
+    return decompose_tiled(v)
+
+
+__all__ = ["SubstitutionFailure", "apply_template", "arguments", "bind", "bind_missing", "decompose", "expand", "match"]

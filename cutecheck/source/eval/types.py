@@ -1,0 +1,152 @@
+"""Type values: the type of a value, equality of types, and their spelling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecheck.facts import Unknown
+from cutecheck.model.basis import ScaledBasis, Underscore
+from cutecheck.model.dtype import DType, dtype
+from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.values import (
+    ArrayType,
+    CuteOp,
+    EnumVal,
+    Extern,
+    ExternType,
+    Object,
+    Pack,
+    Pointer,
+    PtrType,
+    Scalar,
+    ScalarType,
+    Str,
+    Tag,
+    TraitType,
+    Value,
+    ValueType,
+    VoidType,
+)
+
+TYPES = (ScalarType, ValueType, PtrType, ArrayType, VoidType, ExternType, TraitType, ClassInst)
+
+
+def is_type(v: Value) -> bool:
+    return isinstance(v, TYPES)
+
+
+def type_of(v: Value) -> Value:
+    """``decltype(v)`` without references."""
+    if isinstance(v, Scalar):
+        found = dtype(v.ctype)
+        return ScalarType(found if found is not None else DType(v.ctype, None))
+    if isinstance(v, Dyn):
+        return ScalarType(DType("int", 32))
+    if isinstance(v, Object):
+        return v.cls
+    if isinstance(v, Pointer):
+        return PtrType(v.type)
+    if isinstance(v, EnumVal):
+        return ExternType(v.enum)
+    if isinstance(v, Extern):
+        return v.type if v.type is not None else ExternType(v.what)
+    if isinstance(v, Str):
+        return PtrType(ScalarType(DType("char", 8)))
+    if isinstance(v, (Unknown, TraitType)) or is_type(v):
+        return v
+    return ValueType(v)
+
+
+def type_key(v: Value) -> Any:
+    """A hashable that is equal for equal types: run-time values are erased."""
+    if isinstance(v, ValueType):
+        return ("type", type_key(v.value))
+    if isinstance(v, tuple):
+        return tuple(type_key(x) for x in v)
+    if isinstance(v, Scalar):
+        return ("const", v.value) if isinstance(v.value, (int, Sym)) else ("scalar", v.ctype)
+    if isinstance(v, Dyn):
+        return "run-time"
+    if isinstance(v, bool):
+        return int(v)
+    if isinstance(v, Layout):
+        return ("Layout", type_key(v.shape), type_key(v.stride))
+    if isinstance(v, ComposedLayout):
+        return ("ComposedLayout", type_key(v.a), type_key(v.offset), type_key(v.b))
+    if isinstance(v, ScaledBasis):
+        return ("E", type_key(v.value), v.path)
+    if isinstance(v, Pack):
+        return ("pack", type_key(v.items))
+    if isinstance(v, ClassInst):
+        return ("class", v.ident)
+    if isinstance(v, (PtrType,)):
+        return ("ptr", type_key(v.inner))
+    if isinstance(v, ArrayType):
+        return ("array", type_key(v.inner), type_key(v.extent))
+    if isinstance(v, Object):
+        return ("object", id(v))
+    try:
+        hash(v)
+    except TypeError:
+        return ("id", id(v))
+    return v
+
+
+def same_type(a: Value, b: Value) -> bool:
+    return bool(type_key(a) == type_key(b))
+
+
+_CUTLASS = ("half_t", "bfloat16_t", "tfloat32_t", "float_e4m3_t", "float_e5m2_t", "int4b_t", "uint4b_t", "float_e2m1_t")
+
+
+def spell(v: Value) -> str:
+    """A type or template argument as its author would write it, canonical."""
+    if isinstance(v, Scalar):
+        if v.ctype == "bool" and isinstance(v.value, int):
+            return "true" if v.value else "false"
+        return str(v.value)
+    if isinstance(v, ScalarType):
+        return f"cutlass::{v.dtype.name}" if v.dtype.name in _CUTLASS else v.dtype.name
+    if isinstance(v, ClassInst):
+        return class_name(v)
+    if isinstance(v, ValueType):
+        return spell(v.value)
+    if isinstance(v, bool):
+        return str(v).lower()
+    if isinstance(v, int):
+        return f"_{v}"
+    if isinstance(v, (Dyn, Sym)):
+        return str(v)
+    if isinstance(v, Underscore):
+        return "_"
+    if isinstance(v, tuple):
+        return f"({','.join(spell(x) for x in v)})"
+    if isinstance(v, Pack):
+        return ",".join(spell(x) for x in v.items)
+    if isinstance(v, PtrType):
+        return f"{spell(v.inner)}*"
+    if isinstance(v, VoidType):
+        return "void"
+    if isinstance(v, Tag):
+        return v.name
+    if isinstance(v, EnumVal):
+        return f"{v.enum}::{v.name}" if v.enum else v.name
+    if isinstance(v, (ExternType, CuteOp)):
+        return f"{v.name}<{','.join(spell(a) for a in v.args)}>" if v.args else v.name
+    if isinstance(v, Unknown):
+        return "?"
+    return str(v)
+
+
+def class_name(inst: ClassInst) -> str:
+    """``ns::Outer<..>::Name<args>`` with the arguments that were written."""
+    if inst.outer is not None:
+        prefix = class_name(inst.outer) + "::"
+    else:
+        scope = inst.env.namespace()
+        prefix = f"{scope.path}::" if scope is not None and scope.path else ""
+    shown = inst.shown if inst.shown is not None else ()
+    args = f"<{','.join(spell(a) for a in shown)}>" if inst.decl.tparams is not None else ""
+    return f"{prefix}{inst.decl.name}{args}"
