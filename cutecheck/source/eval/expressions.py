@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import calls, classes, intrinsics, ir, templates
+from cutecheck.source.eval import calls, classes, intrinsics, ir, memory, templates
 from cutecheck.source.eval.lookup import EnumRef, Namespace, in_path, lookup, member, missing, type_member
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -13,6 +13,7 @@ from cutecheck.source.eval.types import is_type, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
     Closure,
+    CuteOp,
     Extern,
     FuncSet,
     Intrinsic,
@@ -105,6 +106,8 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
         return FuncSet(value.name, value.entries, value.self_, value.cls, given)
     if isinstance(value, Intrinsic):
         return Intrinsic(value.name, given, value.self_)
+    if isinstance(value, ValueType) and isinstance(value.value, CuteOp):
+        return ValueType(CuteOp(value.value.name, given, value.value.traits))
     if isinstance(value, ClassInst) and value.entry is not None:
         # the injected class name used as a template
         siblings = value.entry.env.namespace()
@@ -132,7 +135,7 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value:
             return base.fields[name]
         return Unknown(f"`{base.cls.name}` has no member `{name}` in the scanned files", span)
     if isinstance(base, Pointer) and isinstance(base.type, ClassInst):
-        return attribute(m, classes.get_object(m, base), name, span)
+        return attribute(m, memory.get_object(m, base), name, span)
     if isinstance(base, Namespace):
         found = in_path(m, base, name, span)
         return Unknown(f"`{base.library}.{name}` is not known", span) if missing(found) else found
@@ -343,7 +346,7 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
     if isinstance(type_, ScalarType):
         return classes.convert(m, type_, value, node.span)
     if isinstance(type_, ClassInst) and isinstance(value, Pointer):
-        return classes.get_object(m, intrinsics.cast_pointer(m, value, type_, node.span))
+        return memory.get_object(m, intrinsics.cast_pointer(m, value, type_, node.span))
     return value
 
 

@@ -12,8 +12,7 @@ from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
-from cutecheck.source.eval.intrinsics.types import major
-from cutecheck.source.eval.values import Slice, Tag, TensorVal, Value
+from cutecheck.source.eval.values import Slice, TensorVal, Value
 
 LAYOUTS = (Layout, ComposedLayout)
 
@@ -34,27 +33,19 @@ def _make_tuple(c: Call) -> Value:
     return tuple(c.args)
 
 
-def _major(v: Value) -> Value:
-    return major(v) if isinstance(v, Tag) and v.name in ("LayoutLeft", "LayoutRight") else v
-
-
 @function("make_layout")
 def _make_layout(c: Call) -> Value:
-    args = [_major(a) for a in c.args]
-    return alg.make_layout(*args)
+    return alg.make_layout(*c.args)
 
 
 @function("make_ordered_layout")
 def _ordered(c: Call) -> Value:
-    order = _major(c.arg(1))
-    return alg.make_ordered_layout(c.arg(0), order)
+    return alg.make_ordered_layout(c.arg(0), c.arg(1))
 
 
 @function("tile_to_shape")
 def _tile_to_shape(c: Call) -> Value:
-    if len(c.args) > 2:
-        return alg.tile_to_shape(c.arg(0), c.arg(1), _major(c.arg(2)))
-    return alg.tile_to_shape(c.arg(0), c.arg(1))
+    return alg.tile_to_shape(*c.args)
 
 
 @function("composition")

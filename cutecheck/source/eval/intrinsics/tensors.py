@@ -15,14 +15,13 @@ from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.swizzle import offset_value
 from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
-from cutecheck.source.eval.intrinsics.types import element, major
+from cutecheck.source.eval.intrinsics.types import element
 from cutecheck.source.eval.values import (
     ArrayType,
     Extern,
     Pointer,
     Scalar,
     ScalarType,
-    Tag,
     TensorVal,
     Value,
 )
@@ -105,7 +104,7 @@ def _layout_args(c: Call, args: list[Value]) -> Any:
         return args[0].layout
     if isinstance(args[0], LAYOUTS):
         return args[0]
-    return alg.make_layout(*[major(a) if isinstance(a, Tag) else a for a in args])
+    return alg.make_layout(*args)
 
 
 @function("make_tensor_like", "make_fragment_like")
@@ -136,10 +135,6 @@ def _identity(c: Call) -> Value:
     raise Unsupported(f"{c.name} on these operands")
 
 
-def _complete(coord: Any) -> Any:
-    return coord
-
-
 def sliced(c: Call, t: TensorVal, coord: Any) -> Value:
     """``tensor(coord)``: a sub-tensor where the coordinate has ``_``, else one element."""
     if isinstance(t.layout, Unknown):
@@ -163,7 +158,7 @@ def _shift(a: Any, b: Any) -> Any:
     return a if isinstance(a, Unknown) else it.plus(a, offset_value(b))
 
 
-@function("local_tile", "local_partition", "inner_partition", "outer_partition", "flat_divide_tile")
+@function("local_tile", "local_partition", "inner_partition", "outer_partition")
 def _local(c: Call) -> Value:
     t = c.arg(0)
     if not isinstance(t, TensorVal):
@@ -172,48 +167,22 @@ def _local(c: Call) -> Value:
         return t.layout
     tiler, coord = c.arg(1), c.arg(2)
     if len(c.args) > 3:
-        keep = [i for i, s in enumerate(c.arg(3)) if s is not X]
-        if isinstance(tiler, tuple):
-            tiler = tuple(tiler[i] for i in keep)
-        if isinstance(coord, tuple) and c.name != "local_partition":
-            coord = tuple(coord[i] for i in keep)
-        if c.name == "local_partition" and isinstance(c.arg(1), Layout):
-            tiler = alg.select(c.arg(1), *keep)
-    if c.name in ("local_tile", "inner_partition"):
-        zipped = alg.zipped_divide(t.layout, tiler)
-        rest = alg.layout(zipped, 1) if isinstance(zipped, Layout) else None
-        inner = tuple(X for _ in tiler) if isinstance(tiler, tuple) else X
-        full = coord
-        if isinstance(coord, tuple) and rest is not None and isinstance(rest.shape, tuple) and len(coord) < len(rest.shape):
-            full = (*coord, *(X for _ in range(len(rest.shape) - len(coord))))
-        full = full if isinstance(full, tuple) else full
-        layout, offset = alg.slice_and_offset((inner if isinstance(inner, tuple) else X, full), zipped)
-        return t.derive(layout, _shift(t.offset, offset), "tile")
+        tiler = alg.dice(c.arg(3), tiler)
+        if c.name != "local_partition":
+            coord = alg.dice(c.arg(3), coord)
     if c.name == "local_partition":
-        thread = coord
-        shape_tile = it.product_each(tiler.shape) if isinstance(tiler, Layout) and isinstance(tiler.shape, tuple) else alg.size(tiler)
-        crd = _thread_coord(tiler, thread)
-        zipped = alg.zipped_divide(t.layout, shape_tile)
-        layout, offset = alg.slice_and_offset((crd, X), zipped)
-        return _unpack_rest(t, layout, offset)
+        coord = alg.get_flat_coord(tiler, coord)
+        tiler = it.product_each(alg.shape(tiler))
     zipped = alg.zipped_divide(t.layout, tiler)
-    layout, offset = alg.slice_and_offset((coord, X), zipped)
-    return _unpack_rest(t, layout, offset)
-
-
-def _thread_coord(tiler: Any, thread: Any) -> Any:
-    """``local_partition``: the coordinate of a thread inside the tile that its layout describes."""
-    if isinstance(tiler, Layout):
-        return alg.get_flat_coord(tiler, thread) if False else it.flatten(alg.idx2crd(thread, tiler.shape, tiler.stride)) if _needs_flat(tiler) else alg.idx2crd(thread, tiler.shape, tiler.stride)
-    return thread
-
-
-def _needs_flat(tiler: Layout) -> bool:
-    return False
-
-
-def _unpack_rest(t: TensorVal, layout: Any, offset: Any) -> TensorVal:
-    return t.derive(layout, _shift(t.offset, offset), "partition")
+    inner, outer = alg.rank(zipped, 0), alg.rank(zipped, 1)
+    if c.name in ("local_tile", "inner_partition"):
+        rest = it.append(coord, X, outer) if isinstance(coord, tuple) else coord
+        full, provenance = (it.repeat(X, inner), rest), "tile"
+    else:
+        own = it.append(coord, X, inner) if isinstance(coord, tuple) else coord
+        full, provenance = (own, it.repeat(X, outer)), "partition"
+    layout, offset = alg.slice_and_offset(full, zipped)
+    return t.derive(layout, _shift(t.offset, offset), provenance)  # type: ignore[arg-type]
 
 
 @function("recast", "as_position_independent_swizzle_tensor", "tensor", "make_view", "max_common_vector_tensor")

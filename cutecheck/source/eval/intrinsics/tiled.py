@@ -48,8 +48,7 @@ def mma_atom(m: Machine, v: Value, span: Span) -> Any:
     if isinstance(v, TiledMMA):
         return v.atom
     if isinstance(v, CuteOp):
-        found = atoms.mma_op(v.name, atom_args(m, v))
-        return replace(found, via_traits=True) if v.traits else found
+        return atoms.mma_op(v.name, atom_args(m, v), via_traits=bool(v.traits))
     if isinstance(v, ClassInst):
         from cutecheck.source.eval.intrinsics.traits import user_mma_atom
 
@@ -65,8 +64,7 @@ def copy_atom(m: Machine, v: Value, value_type: DType | None, span: Span) -> Any
     if isinstance(v, TiledCopy):
         return v.atom
     if isinstance(v, CuteOp):
-        found = atoms.copy_op(v.name, atom_args(m, v), value_type)
-        return replace(found, via_traits=True) if v.traits else found
+        return atoms.copy_op(v.name, atom_args(m, v), value_type, via_traits=bool(v.traits))
     if isinstance(v, ClassInst):
         from cutecheck.source.eval.intrinsics.traits import user_copy_atom
 
@@ -89,7 +87,7 @@ def _is_mma(op: CuteOp) -> bool:
 
 @type_maker("MMA_Atom")
 def _mma_atom_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return _site(m, "MMA_Atom", ValueType(mma_atom(m, targs[0], span)), span)
+    return ValueType(mma_atom(m, targs[0], span))
 
 
 @type_maker("Copy_Atom")
@@ -111,23 +109,14 @@ def _tiled_mma_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 
 def _tiled_mma(atom: Any, layout: Any, permutation: Any) -> Any:
-    if not isinstance(layout, Layout):
-        layout = alg.make_layout(layout)
-    if isinstance(permutation, Layout):  # the ValLayout of CuTe 3.3: a permutation today
-        permutation = (permutation,)
-    if not isinstance(permutation, tuple):
-        permutation = (permutation,)
-    return tiled.TiledMMA(atom, layout, permutation)
+    # the ValLayout of CuTe 3.3 stands where the permutation is today
+    return tiled.TiledMMA(atom, layout, permutation if isinstance(permutation, tuple) else (permutation,))
 
 
 @type_maker("TiledCopy")
 def _tiled_copy_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     atom, tv, tiler = targs
     return ValueType(TiledCopy(copy_atom(m, atom, None, span), static_value(m, tv), static_value(m, tiler)))
-
-
-def _site(m: Machine, name: str, value: Value, span: Span) -> Value:
-    return value
 
 
 @function("make_tiled_mma", configuring=True)
@@ -164,8 +153,10 @@ def _cotiled(c: Call) -> Value:
 
 @function("tile_size", "tile_shape")
 def _tile(c: Call) -> Value:
-    f = getattr(tiled, c.name)
-    return f(c.arg(0), *c.ints()) if c.targs else f(c.arg(0))
+    obj = c.arg(0).tiled if isinstance(c.arg(0), Slice) else c.arg(0)
+    if c.name == "tile_shape":
+        return obj.tile_shape if isinstance(obj, TiledMMA) else obj.tiler_shape
+    return obj.tile_size(*c.ints()) if c.targs else alg.product(obj.tile_shape)
 
 
 # ------------------------------------------------------------------ slices of tiled objects
@@ -198,7 +189,7 @@ def _partition(c: Call) -> Value:
         raise Unsupported(f"{c.name} of something that is not a tensor")
     if isinstance(t.layout, Unknown):
         return t.layout
-    layout, offset = getattr(obj, c.name)(t.layout, index)
+    layout, offset = getattr(obj.get_slice(index), c.name)(t.layout)
     return t.derive(layout, _plus(t.offset, offset), "partition", obj)
 
 
@@ -234,13 +225,15 @@ def fragment(c: Call, mma: Any, which: str, part: Any) -> Value:
         return part
     atom = mma.atom if isinstance(mma, TiledMMA) else mma
     position = "ABC".index(which)
-    if isinstance(part, TensorVal) and atom.frg_types[position] and part.space == "smem":
-        layout = getattr(tiled, f"make_fragment_{which}")(mma, part.layout)
-        return part.derive(layout, part.offset, "fragment", mma)
-    source = part.layout if isinstance(part, TensorVal) else part
-    layout = getattr(tiled, f"make_fragment_{which}")(mma, source)
-    dtype = atom.val_types[position]
-    return c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", mma)
+    is_tensor = isinstance(part, TensorVal)
+    source = part.layout if is_tensor else part
+    if isinstance(source, Unknown):
+        return source
+    bits = part.dtype.bits if is_tensor and part.dtype is not None else None
+    layout = tiled.make_fragment(atom, which, source, bits)
+    if is_tensor and "smem_desc" in atom.frg_types[position]:
+        return replace(part.derive(layout, part.offset, "fragment", mma), root=part.layout)
+    return c.m.recorder.registers(c.m, layout, atom.val_types[position], c.span, "fragment", mma)
 
 
 @function("partition_fragment_A", "partition_fragment_B", "partition_fragment_C")
@@ -248,15 +241,15 @@ def _partition_fragment_fn(c: Call) -> Value:
     which = c.name[-1]
     mma, shape = c.arg(0), c.arg(1)
     mma = mma.tiled if isinstance(mma, Slice) else mma
-    layout = getattr(tiled, c.name)(mma, shape.layout if isinstance(shape, TensorVal) else shape)
-    atom = mma.atom
-    return c.m.recorder.registers(c.m, layout, atom.val_types["ABC".index(which)], c.span, "fragment", mma)
+    extents = alg.shape(shape.layout) if isinstance(shape, TensorVal) else shape
+    layout = alg.make_layout(mma.partition_shape(which, extents))
+    return c.m.recorder.registers(c.m, layout, mma.atom.val_types["ABC".index(which)], c.span, "fragment", mma)
 
 
 @function("partition_shape_A", "partition_shape_B", "partition_shape_C")
 @method_of("tiled", "partition_shape_A", "partition_shape_B", "partition_shape_C")
 def _partition_shape(c: Call) -> Value:
-    return getattr(tiled, c.name)(c.arg(0), c.arg(1))
+    return c.arg(0).partition_shape(c.name[-1], c.arg(1))
 
 
 @method_of("slice", "retile_S", "retile_D", "retile")
@@ -283,8 +276,7 @@ for _name in ("get_layoutA_TV", "get_layoutB_TV", "get_layoutC_TV", "get_layoutA
             if name == "get_thr_layout_vmnk":
                 return obj.thr_layout_vmnk
             rest = [a.layout if isinstance(a, TensorVal) else a for a in c.args[1:]]
-            value = getattr(obj, name)(*rest)
-            return value
+            return getattr(obj, name)(*rest)
 
         return run
 
@@ -294,7 +286,8 @@ for _name in ("get_layoutA_TV", "get_layoutB_TV", "get_layoutC_TV", "get_layoutA
 
 @method_of("tiled", "tile_size_mnk", "permutation_mnk")
 def _mode_of(c: Call) -> Value:
-    return getattr(c.arg(0), c.name)(*c.ints())
+    obj = c.arg(0)
+    return obj.tile_size(*c.ints()) if c.name == "tile_size_mnk" else obj.permutation(*c.ints())
 
 
 @method_of("tiled", "size")

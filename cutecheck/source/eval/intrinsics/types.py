@@ -36,7 +36,7 @@ CONSTANTS["Underscore"] = ValueType(X)
 CONSTANTS["true_type"] = ValueType(1)
 CONSTANTS["false_type"] = ValueType(0)
 for _name in ("LayoutLeft", "LayoutRight", "GenColMajor", "GenRowMajor"):
-    CONSTANTS[_name] = ValueType(Tag({"GenColMajor": "LayoutLeft", "GenRowMajor": "LayoutRight"}.get(_name, _name)))
+    CONSTANTS[_name] = ValueType(getattr(alg, _name))
 for _name in ("TrivialPredTensor",):
     CONSTANTS[_name] = ValueType(Tag(_name))
 for _name in ("GMMA::Major::K", "GMMA::Major::MN", "GMMA::ScaleOut::One", "GMMA::ScaleOut::Zero", "GMMA::ScaleIn::One",
@@ -91,15 +91,7 @@ def _layout(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     shape = static_value(m, targs[0])
     if len(targs) == 1:
         return ValueType(alg.make_layout(shape))
-    stride = static_value(m, targs[1])
-    if isinstance(stride, Tag):
-        return ValueType(alg.make_layout(shape, major(stride)))
-    return ValueType(alg.make_layout(shape, stride))
-
-
-def major(tag: Tag) -> Any:
-    """LayoutLeft or LayoutRight as the model has them."""
-    return alg.Major.RIGHT if tag.name == "LayoutRight" else alg.Major.LEFT
+    return ValueType(alg.make_layout(shape, static_value(m, targs[1])))
 
 
 @type_maker("Swizzle")

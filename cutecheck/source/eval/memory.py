@@ -1,0 +1,148 @@
+"""Objects in memory: sizes, alignments, views of shared-storage structs."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.ints import Dyn, Int
+from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.values import (
+    ArrayType,
+    ExternType,
+    Object,
+    Pointer,
+    PtrType,
+    ScalarType,
+    Value,
+    ValueType,
+    constant,
+)
+
+_KNOWN = {"ClusterTransactionBarrier": 8, "ClusterBarrier": 8, "barrier": 8, "dim3": 12}
+
+
+def size_bytes(m: Machine, t: Value, span: Span) -> Int | Unknown:
+    """``sizeof(T)`` in bytes."""
+    if isinstance(t, ScalarType):
+        bits = t.dtype.bits
+        return Unknown(f"the size of {t.dtype.name} is not known", span) if bits is None else max(1, (bits + 7) // 8)
+    if isinstance(t, PtrType):
+        return 8
+    if isinstance(t, ArrayType):
+        if isinstance(t.extent, Unknown):
+            return t.extent
+        if isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and t.inner.dtype.bits < 8:
+            total: Int = (t.extent * t.inner.dtype.bits + 7) // 8
+        else:
+            one = size_bytes(m, t.inner, span)
+            if isinstance(one, Unknown):
+                return one
+            total = t.extent * one
+        align = t.align or 1
+        return (total + align - 1) // align * align if align > 1 else total
+    if isinstance(t, ClassInst):
+        return _class_layout(m, t, span)[1]
+    if isinstance(t, ExternType) and t.name in _KNOWN:
+        return _KNOWN[t.name]
+    if isinstance(t, ValueType):
+        return 1
+    return Unknown("the size of this type is not known", span)
+
+
+def align_bytes(m: Machine, t: Value, span: Span) -> int | Unknown:
+    """``alignof(T)`` in bytes."""
+    if isinstance(t, ScalarType):
+        size = size_bytes(m, t, span)
+        return size if isinstance(size, Unknown) else min(16, int(size))  # type: ignore[call-overload,no-any-return]
+    if isinstance(t, PtrType):
+        return 8
+    if isinstance(t, ArrayType):
+        inner = align_bytes(m, t.inner, span)
+        return inner if isinstance(inner, Unknown) else max(inner, t.align or 1)
+    if isinstance(t, ClassInst):
+        return _class_layout(m, t, span)[2]
+    return 8 if isinstance(t, ExternType) and t.name in _KNOWN else 1
+
+
+def _class_layout(m: Machine, cls: ClassInst, span: Span) -> tuple[dict[str, Int | Unknown], Int | Unknown, int]:
+    """Byte offset of each data member, the size and the alignment of a class."""
+    key = ("layout",)
+    if key in cls.memo:
+        found: tuple[dict[str, Int | Unknown], Int | Unknown, int] = cls.memo[key]
+        return found
+    offsets: dict[str, Int | Unknown] = {}
+    at: Int | Unknown = 0
+    largest: Int | Unknown = 0
+    align = 1
+    union = cls.decl.kind == "union"
+    for owner, decl in classes.fields(m, cls):
+        t = m.eval(decl.type, owner.env) if decl.type is not None else Unknown("untyped member", span)
+        own = align_bytes(m, t, span)
+        own_align = own if isinstance(own, int) else 1
+        explicit = constant(m.eval(decl.alignas_, owner.env)) if decl.alignas_ is not None else None
+        own_align = max(own_align, explicit or 1)
+        align = max(align, own_align)
+        size = size_bytes(m, t, span)
+        if union:
+            offsets[decl.name] = 0
+            largest = _larger(largest, size)
+            continue
+        if not isinstance(at, Unknown) and own_align > 1:
+            at = (at + own_align - 1) // own_align * own_align
+        offsets[decl.name] = at
+        at = at if isinstance(at, Unknown) else size if isinstance(size, Unknown) else at + size
+    if cls.decl.alignas_ is not None:
+        align = max(align, constant(m.eval(cls.decl.alignas_, cls.env)) or 1)
+    total = largest if union else at
+    if not isinstance(total, Unknown):
+        total = (total + align - 1) // align * align if align > 1 else total
+        if isinstance(total, int) and total == 0:
+            total = 1
+    result = (offsets, total, align)
+    cls.memo[key] = result
+    return result
+
+
+def _larger(a: Int | Unknown, b: Int | Unknown) -> Int | Unknown:
+    from cutecheck.model.ints import maximum
+
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
+        return a if isinstance(a, Unknown) else b
+    return maximum(a, b)
+
+
+def get_object(m: Machine, p: Pointer) -> Value:
+    """The object a pointer to a class of the tree points to; one a buffer."""
+    assert isinstance(p.type, ClassInst)
+    key = ("object", p.buffer, str(p.offset), p.type.ident)
+    if key not in m.functions:
+        m.functions[key] = Object(p.type, {}, p, p.buffer)
+    return m.functions[key]
+
+
+def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, span: Span) -> Value:
+    """A data member of a struct in memory: its own buffer, unless the struct is a union."""
+    assert obj.pointer is not None
+    base = obj.pointer
+    t = m.eval(decl.type, owner.env) if decl.type is not None else Unknown("untyped member", span)
+    if isinstance(t, Unknown):
+        return t
+    offsets, _, align = _class_layout(m, obj.cls, span)
+    at = offsets.get(decl.name, 0)
+    known = base.align if base.align is not None else align
+    if isinstance(at, int) and at:
+        known = min(known, at & -at) if known else at & -at
+    elif isinstance(at, (Dyn, Unknown)):
+        known = 1
+    own = align_bytes(m, t, span)
+    explicit = constant(m.eval(decl.alignas_, owner.env)) if decl.alignas_ is not None else None
+    known = max(known, own if isinstance(own, int) else 1, explicit or 1) if base.align is None else known
+    name = base.buffer if obj.cls.decl.kind == "union" else f"{base.buffer}.{decl.name}"
+    pointer = Pointer(name, base.space, t, 0, known)
+    m.recorder.part(m, pointer, t, base, span, decl)
+    if isinstance(t, ClassInst):
+        return Object(t, {}, pointer, name)
+    if isinstance(t, (ArrayType, ExternType)):
+        return pointer
+    return classes.symbolic(m, t, name, span)

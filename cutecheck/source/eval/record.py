@@ -1,0 +1,416 @@
+"""What the evaluation leaves behind: sites, events, buffers, launches, hypotheses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Bindings, Event, Guard, Hypothesis, Launch, Site, SiteKind, SmemBuffer, Space, Span, TensorFact, Unknown
+from cutecheck.model import ints
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.dtype import DType
+from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.scope import ClassInst, Env, Frame
+from cutecheck.source.eval.types import class_name, spell
+from cutecheck.source.eval.values import (
+    ArrayType,
+    Extern,
+    Object,
+    Pointer,
+    Scalar,
+    ScalarType,
+    Slice,
+    TensorVal,
+    Value,
+    ValueType,
+    constant,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.intrinsics.registry import Call
+    from cutecheck.source.eval.machine import Machine
+
+CONFIG_TYPES = (TiledCopy, TiledMMA, CopyAtom, MMAAtom, Layout, ComposedLayout)
+
+
+@dataclass(slots=True)
+class _Buffer:
+    fact: SmemBuffer
+    accesses: list[str] = field(default_factory=list)
+    escapes: list[Unknown] = field(default_factory=list)
+
+
+def site_kind(name: str, value: object) -> SiteKind | None:
+    """The kind of configuration a value is, None when it is none."""
+    if isinstance(value, TiledCopy):
+        return "tiled_copy"
+    if isinstance(value, TiledMMA):
+        return "tiled_mma"
+    if isinstance(value, CopyAtom):
+        return "copy_atom"
+    if isinstance(value, MMAAtom):
+        return "mma_atom"
+    if isinstance(value, ComposedLayout):
+        return "smem_layout"
+    if isinstance(value, Layout):
+        return "smem_layout" if "smem" in name.lower() else "layout"
+    return None
+
+
+def has_open(value: object) -> bool:
+    """True when a model value contains an open (symbolic) static integer."""
+    if isinstance(value, Sym):
+        return True
+    if isinstance(value, tuple):
+        return any(has_open(v) for v in value)
+    if hasattr(value, "__dataclass_fields__"):
+        return any(has_open(getattr(value, f)) for f in value.__dataclass_fields__)
+    return False
+
+
+class Recorder:
+    """Collects facts of one machine. ``source`` gives the text of a file for names in reports."""
+
+    def __init__(self, arch: str, source: Callable[[str], list[str]]) -> None:
+        self.arch = arch
+        self.source = source
+        self.frame: Frame | None = None
+        self.call: ir.Call | None = None
+        self.sites: dict[tuple[Any, ...], Site] = {}
+        self.loose: dict[tuple[Any, ...], tuple[str, Span, Value, Frame | None]] = {}
+        self.reached: dict[tuple[str, int, int], Value] = {}
+        self.events: dict[tuple[Any, ...], Event] = {}
+        self.buffers: dict[str, _Buffer] = {}
+        self.launches: dict[tuple[Any, ...], Launch] = {}
+        self.instances: list[ClassInst] = []
+        self.internals: list[tuple[str, Span, BaseException]] = []
+        self.hypotheses: list[Hypothesis] = []
+        self.pending: list[Any] = []
+        self.open = False  # evaluating a template whose parameters nothing binds
+        self._quiet = 0
+        self._loops = 0
+        self._guards: list[Guard] = []
+        self._threads: dict[str, int] = {}
+
+    # -------------------------------------------------------------- places
+
+    def text(self, node: Any) -> str:
+        """The source text of a node, one line, shortened."""
+        span = getattr(node, "span", node)
+        lines = self.source(span.path)
+        if not lines or span.line > len(lines):
+            return ""
+        if span.line == span.end_line:
+            out = lines[span.line - 1][span.column - 1 : span.end_column - 1]
+        else:
+            middle = lines[span.line : span.end_line - 1]
+            out = " ".join([lines[span.line - 1][span.column - 1 :], *middle, lines[min(span.end_line, len(lines)) - 1][: span.end_column - 1]])
+        out = " ".join(out.split())
+        return out if len(out) <= 160 else out[:157] + "..."
+
+    def name_at(self, span: Span) -> str | None:
+        return None
+
+    def _place(self, env: Env) -> tuple[str, Bindings]:
+        """The qualified name of the scope of a declaration, and the bindings in force there."""
+        at: Env | None = env
+        while at is not None:
+            if at.kind == "class" and at.cls is not None:
+                names = [p.name for p in at.cls.decl.tparams or () if p.name]
+                return class_name(at.cls), tuple(zip(names, (spell(a) for a in at.cls.args), strict=False))
+            if at.kind == "function" and at.frame is not None:
+                return at.frame.symbol, at.frame.bindings
+            if at.scope is not None:
+                return at.scope.path, ()
+            at = at.parent
+        return "", ()
+
+    # -------------------------------------------------------------- sites
+
+    def declared(self, m: Machine, decl: ir.Alias | ir.Variable, value: Value, env: Env, unit: ir.Unit | None) -> None:
+        """A named alias or variable was evaluated: a configuration site if its value is one."""
+        if self._quiet:
+            return
+        config = value.value if isinstance(value, ValueType) else value
+        place, bindings = self._place(env)
+        kind = site_kind(decl.name, config)
+        own = [k for k, v in self.loose.items() if _inside(v[1], decl.full_span)]
+        if kind is None:
+            if not isinstance(value, Unknown) or not own:
+                return
+            name = self.loose[own[-1]][0]
+            kind = _kind_by_name(name, decl.name)
+        for k in own:
+            del self.loose[k]
+        self._site(kind, decl.name, place, bindings, decl.span, decl.full_span, value)
+
+    def _site(self, kind: SiteKind, name: str, place: str, bindings: Bindings, span: Span, call_span: Span, value: Value) -> None:
+        config = value.value if isinstance(value, ValueType) else value
+        symbol = f"{place}::{name}" if place and name else name or place
+        key = (span.path, span.line, span.column, symbol, bindings)
+        if isinstance(config, Unknown):
+            status, reason, shown = ("unbound" if self.open else "unknown"), config, None
+        else:
+            status, reason, shown = ("symbolic" if has_open(config) else "resolved"), None, config
+        old = self.sites.get(key)
+        if old is not None and old.status == "resolved":
+            return
+        ident = f"{span.path}:{span.line}:{span.column}:{symbol}:{self.arch}"
+        self.sites[key] = Site(ident, kind, symbol, span, call_span, bindings, self.arch, status, shown, reason, tuple(self.hypotheses))  # type: ignore[arg-type]
+
+    def configured(self, m: Machine, name: str, span: Span, value: Value) -> None:
+        """A configuration function or type of CuTe was applied somewhere."""
+        if not self._quiet or isinstance(value, Unknown):
+            self.loose[(span.path, span.line, span.column, span.end_line, span.end_column)] = (name, span, value, self.frame)
+
+    def flush_loose(self, cover: list[Span]) -> None:
+        """Configurations that no declaration names become sites of their own (called at the end)."""
+        by_path: dict[str, list[Span]] = {}
+        for s in self.sites.values():
+            by_path.setdefault(s.span.path, []).append(s.call_span)
+        for name, span, value, frame in self.loose.values():
+            if any(_inside(span, c) for c in by_path.get(span.path, ())):
+                continue
+            config = value.value if isinstance(value, ValueType) else value
+            kind = site_kind("", config) or _kind_by_name(name, "")
+            self._site(kind, "", frame.symbol if frame else "", frame.bindings if frame else (), span, span, value)
+        self.loose.clear()
+
+    def used(self, m: Machine, ident: str, span: Span, value: Value) -> None:
+        """A name was evaluated; the scan of configuration names asks which places were reached."""
+        if ident in CONFIG_NAMES:
+            self.reached.setdefault((span.path, span.end_line, span.line), value)
+
+    def instantiated(self, m: Machine, inst: ClassInst) -> None:
+        self.instances.append(inst)
+
+    def open_parameter(self, m: Machine, p: ir.TParam) -> Value:
+        """A template parameter that nothing binds: an open static integer, or an unknown type."""
+        if p.kind == "value" and isinstance(p.type, ir.Name) and p.type.ident in ("int", "unsigned", "size_t", "uint32_t", "int32_t"):
+            return Scalar(Sym.named(p.name), "int")
+        return Unknown(f"template parameter `{p.name or '<unnamed>'}` is bound nowhere in the scanned files", p.span)
+
+    def internal(self, name: str, span: Span, error: BaseException) -> None:
+        self.internals.append((name, span, error))
+
+    # -------------------------------------------------------------- contexts
+
+    @contextmanager
+    def unevaluated(self) -> Iterator[None]:
+        """Inside decltype and sizeof nothing happens: no events, no escapes."""
+        self._quiet += 0
+        saved, self._events_off = getattr(self, "_events_off", False), True
+        try:
+            yield
+        finally:
+            self._events_off = saved
+
+    @contextmanager
+    def arguments(self, node: ir.Call) -> Iterator[None]:
+        yield
+
+    @contextmanager
+    def guarded(self, guard: Guard, cond: Value, taken: bool) -> Iterator[None]:
+        self._guards.append(guard)
+        try:
+            yield
+        finally:
+            self._guards.pop()
+
+    @contextmanager
+    def looping(self) -> Iterator[None]:
+        self._loops += 1
+        try:
+            yield
+        finally:
+            self._loops -= 1
+
+    def loop_item(self, m: Machine, node: ir.Loop, env: Env) -> Value:
+        return Unknown("the items of this loop are not known", node.span)
+
+    def hypothesis(self, m: Machine, node: ir.Assert, env: Env) -> None:
+        """An assertion of the scanned code that dominates what follows."""
+
+    # -------------------------------------------------------------- memory
+
+    def registers(self, m: Machine, layout: Any, dtype: DType | None, span: Span, provenance: Any, source: Value) -> TensorVal:
+        """A register tensor."""
+        name = f"rmem@{span.line}:{span.column}"
+        pointer = Pointer(name, "rmem", ScalarType(dtype) if dtype is not None else None)
+        return TensorVal(layout, pointer, "rmem", dtype, 0, provenance, source)
+
+    def array(self, m: Machine, t: ArrayType, span: Span, name: str = "") -> Value:
+        return Pointer(name or f"array@{span.line}:{span.column}", "rmem", t, 0, t.align)
+
+    def shared(self, m: Machine, t: Value, decl: ir.Variable, env: Env) -> Value:
+        """A ``__shared__`` variable: a buffer."""
+        from cutecheck.source.eval.memory import align_bytes, size_bytes
+
+        place, _ = self._place(env)
+        ident = f"{place}::{decl.name}" if place else decl.name
+        explicit = constant(m.eval(decl.alignas_, env)) if decl.alignas_ is not None else None
+        own = align_bytes(m, t, decl.span)
+        align = max(explicit or 1, own if isinstance(own, int) else 1)
+        dynamic = "extern" in decl.flags
+        size = Unknown("dynamic shared memory", decl.span) if dynamic else size_bytes(m, t, decl.span)
+        self._buffer(ident, decl.name, decl.span, None if isinstance(size, Unknown) else size, align, t)
+        if isinstance(t, ClassInst):
+            return Object(t, {}, Pointer(ident, "smem", t, 0, align), ident)
+        return Pointer(ident, "smem", t, 0, align)
+
+    def part(self, m: Machine, pointer: Pointer, t: Value, base: Pointer, span: Span, decl: ir.Variable) -> None:
+        """A member of a shared-storage struct: a buffer of its own."""
+        from cutecheck.source.eval.memory import size_bytes
+
+        if pointer.space != "smem" or isinstance(t, (ClassInst, ScalarType)):
+            return
+        size = size_bytes(m, t, span)
+        self._buffer(pointer.buffer, decl.name, decl.span, None if isinstance(size, Unknown) else size, pointer.align, t)
+
+    def _buffer(self, ident: str, name: str, span: Span, size: Any, align: int | None, t: Value) -> None:
+        if ident in self.buffers:
+            return
+        inner = t.inner if isinstance(t, ArrayType) else t
+        bits = inner.dtype.bits if isinstance(inner, ScalarType) else None
+        where = self.frame.symbol if self.frame is not None else ""
+        self.buffers[ident] = _Buffer(SmemBuffer(ident, name, span, self.arch, where, size, align, bits))
+
+    def escape(self, m: Machine, values: list[Value], span: Span) -> None:
+        """Values that reach code which was not followed: shared buffers among them are incomplete."""
+        for v in values:
+            pointer = v.pointer if isinstance(v, (TensorVal, Object)) else v
+            if isinstance(pointer, Pointer) and pointer.buffer in self.buffers:
+                self.buffers[pointer.buffer].escapes.append(Unknown("passed to code that was not followed", span))
+
+    # -------------------------------------------------------------- kernels and launches
+
+    def block_threads(self) -> int | None:
+        return self._threads.get(self.frame.kernel) if self.frame is not None else None
+
+    def kernel(self, m: Machine, fn: ir.Function, env: Env) -> None:
+        """A kernel is entered: its launch bounds say how many threads at most."""
+        if not fn.launch_bounds or self.frame is None:
+            return
+        limit = constant(m.eval(fn.launch_bounds[0], env))
+        if limit is not None:
+            self._threads.setdefault(self.frame.symbol, limit)
+            launch = Launch(self.frame.symbol, fn.span, self.arch, limit, origin="launch_bounds")
+            self.launches[(self.frame.symbol, fn.span)] = launch
+
+    def launch(self, m: Machine, fn: Value, config: list[Value], args: list[Value], node: ir.Call) -> Value:
+        """``kernel<<<grid, block, smem>>>(args)``: the block size holds inside the kernel."""
+        from cutecheck.source.eval import calls
+
+        block = _threads(m, config[1]) if len(config) > 1 else None
+        smem = m.dialect.to_model(config[2]) if len(config) > 2 else None
+        self.pending.append((block, smem, node.span))
+        try:
+            return calls.launch(m, fn, args, block, smem if isinstance(smem, (int, Dyn, Sym)) else None, node.span)
+        finally:
+            self.pending.pop()
+
+    def launched(self, symbol: str, span: Span, block: Any, smem: Any) -> None:
+        if isinstance(block, int):
+            self._threads[symbol] = block
+        self.launches[(symbol, span)] = Launch(symbol, span, self.arch, block, smem)
+
+    # -------------------------------------------------------------- events
+
+    def event(self, m: Machine, kind: Any, c: Call, tiled: Value, operands: list[Value], predicate: Value) -> None:
+        """A copy or gemm happens."""
+        if getattr(self, "_events_off", False) or self.frame is None:
+            return
+        node = self.call
+        spans = [a.value.span for a in node.args] if node is not None and node.span == c.span else []
+        first = len(c.raw) - len(operands)
+        reason = None
+        facts: list[TensorFact] = []
+        for i, v in enumerate(operands):
+            span = spans[first + i] if 0 <= first + i < len(spans) else c.span
+            if isinstance(v, TensorVal):
+                facts.append(self._tensor(v, span))
+            else:
+                reason = reason or (v if isinstance(v, Unknown) else Unknown(f"operand {i + 1} is not a tensor cutecheck follows", span))
+                facts.append(TensorFact(self.text(span), span, "unknown", reason, None))
+        if isinstance(tiled, (Unknown, Extern)):
+            reason = reason or (tiled if isinstance(tiled, Unknown) else Unknown("the copy object is not known", c.span))
+        threads = self.block_threads()
+        ident = f"{kind}:{c.span}:{self.frame.symbol}:{self.arch}"
+        event = Event(
+            ident, kind, c.name, c.span, tiled if isinstance(tiled, CONFIG_TYPES) else None,
+            spans[0] if tiled is not None and spans else None, tuple(facts),
+            self._tensor(predicate, c.span) if isinstance(predicate, TensorVal) else None, predicate is not None,
+            self.frame.symbol, self.arch, self._loops, tuple(self._guards), threads, reason, tuple(self.hypotheses),
+        )  # fmt: skip
+        self.events.setdefault((c.span, self.frame.symbol, self.frame.bindings), event)
+        for v in operands:
+            if isinstance(v, TensorVal) and v.pointer is not None and v.pointer.buffer in self.buffers:
+                self.buffers[v.pointer.buffer].accesses.append(ident)
+
+    def _tensor(self, v: TensorVal, span: Span) -> TensorFact:
+        offset: Any = v.offset
+        space: Space = v.space
+        align = None
+        buffer = None
+        if v.pointer is not None:
+            buffer, align = v.pointer.buffer, v.pointer.align
+            space = v.pointer.space if v.pointer.space != "unknown" else v.space
+            if isinstance(v.pointer.offset, Unknown) or isinstance(offset, Unknown):
+                offset = v.pointer.offset if isinstance(v.pointer.offset, Unknown) else offset
+            elif v.pointer.offset != 0:
+                offset = offset + v.pointer.offset
+        return TensorFact(
+            self.text(span) or v.name, span, space, v.layout, v.dtype, buffer, offset, align, v.provenance,
+            v.source.tiled if isinstance(v.source, Slice) else v.source, v.root,
+        )  # fmt: skip
+
+    def buffer_facts(self) -> tuple[SmemBuffer, ...]:
+        return tuple(
+            replace(b.fact, accesses=tuple(dict.fromkeys(b.accesses)), accesses_complete=not b.escapes, escapes=tuple(b.escapes))
+            for b in self.buffers.values()
+        )
+
+
+CONFIG_NAMES = frozenset({
+    "make_tiled_copy", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C", "make_tiled_copy_S",
+    "make_tiled_copy_D", "make_tiled_copy_C_atom", "make_tiled_copy_impl", "make_cotiled_copy", "make_tiled_mma",
+    "TiledMMA", "TiledCopy", "MMA_Atom", "Copy_Atom", "make_tma_copy", "make_tma_atom", "tile_to_shape",
+    "make_tiled_copy_C_warpcontiguousM", "make_tiled_copy_B_warpcontiguousN", "tile_to_mma_shape",
+})  # fmt: skip
+
+
+def _inside(inner: Span, outer: Span) -> bool:
+    return (
+        inner.path == outer.path
+        and (outer.line, outer.column) <= (inner.line, inner.column)
+        and (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
+    )
+
+
+def _kind_by_name(name: str, declared: str) -> SiteKind:
+    if name in ("TiledMMA", "make_tiled_mma"):
+        return "tiled_mma"
+    if name == "MMA_Atom":
+        return "mma_atom"
+    if name == "Copy_Atom":
+        return "copy_atom"
+    if "copy" in name.lower():
+        return "tiled_copy"
+    return "smem_layout" if "smem" in declared.lower() else "layout"
+
+
+def _threads(m: Machine, block: Value) -> Any:
+    """The number of threads of a launch's block operand."""
+    if isinstance(block, Scalar):
+        return block.value if isinstance(block.value, int) else None
+    model = m.dialect.to_model(block)
+    if isinstance(model, (int, Dyn, Sym)):
+        return ints.known_value(model) if not isinstance(model, Sym) else model
+    if isinstance(block, Extern) and isinstance(block.type, tuple):
+        return block.type[0]
+    return None
