@@ -300,3 +300,52 @@ def construct_with(m: Machine, entries: tuple[Entry, ...], obj: Object, args: li
             value = values[0] if len(values) == 1 and typed is None else classes.construct(m, typed, values, [None] * len(values), span)
             m.journal.set(obj.fields, name, value)
     run_function(m, best.entry, best.fn, env, args, {}, span)
+
+
+def launch(m: Machine, fn: Value, args: list[Value], block: Any, smem: Any, span: Span) -> Value:
+    """Run a launched kernel; each instantiation of its template once, up to the limit."""
+    if not isinstance(fn, FuncSet):
+        return fn if isinstance(fn, Unknown) else Unknown("the launched kernel is not known", span)
+    best: _Candidate | None = None
+    for entry in fn.entries:
+        candidate = _bind(m, entry, fn, args, {})
+        if candidate is not None and (best is None or candidate.score > best.score):
+            best = candidate
+    if best is None or best.fn.body is None:
+        return Unknown(f"no overload of kernel `{fn.name}` takes these arguments", span)
+    key = (id(best.fn), type_key(tuple(best.env.vars.values())), tuple(type_key(type_of(a)) for a in args))
+    if key in m.walked:
+        return Unknown("walked before", span)
+    count = sum(1 for k in m.walked if k[0] == id(best.fn))
+    m.walked[key] = 1
+    if count >= m.budget.limits.instantiations:
+        m.recorder.dropped(best.fn, span)
+        return Unknown(f"more than {m.budget.limits.instantiations} instantiations of `{fn.name}`", span)
+    shown = tuple(spell(best.env.vars[p.name]) for p in best.fn.tparams or () if p.name in best.env.vars)
+    m.recorder.launched(_symbol(best.entry, best.fn, shown), span, block, smem)
+    env = Env(best.env, "function", self_=fn.self_)
+    return run_function(m, best.entry, best.fn, env, args, {}, span)
+
+
+def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span) -> Value:
+    """``Name{args}`` of a class template: arguments deduced from its constructors or members."""
+    primary = next((e for e in ref.entries if getattr(e.decl, "spec_args", None) is None), ref.entries[0])
+    decl = primary.decl
+    if not isinstance(decl, ir.Class):
+        return Unknown(f"cannot deduce the arguments of `{ref.name}`", span)
+    names = {p.name: p for p in decl.tparams or () if p.name}
+    patterns: list[list[ir.Expr | None]] = [
+        [p.type for p in d.params] for d in decl.members if isinstance(d, ir.Function) and d.name == decl.name
+    ]
+    patterns.append([d.type for d in decl.members if isinstance(d, ir.Variable) and not d.flags & {"static", "constexpr"}])
+    for types in patterns:
+        env = Env(primary.env, "template")
+        if len(types) < len(args):
+            continue
+        if all(t is None or templates.match(m, t, type_of(a), names, env) for t, a in zip(types, args, strict=False)):
+            if not all(p.name in env.vars or p.default is not None for p in decl.tparams or ()):
+                continue
+            given = tuple(env.vars[p.name] for p in decl.tparams or () if p.name in env.vars)
+            cls = templates.apply_template(m, ref, given, span)
+            return classes.construct(m, cls, args, [None] * len(args), span)
+    return Unknown(f"cannot deduce the arguments of `{ref.name}`", span)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.dtype import DType
-from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
@@ -15,8 +12,6 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import is_type, type_key, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
-    CuteOp,
-    EnumVal,
     Extern,
     ExternType,
     Object,
@@ -158,7 +153,7 @@ def default_value(m: Machine, type_: Value, span: Span) -> Value:
     if isinstance(type_, ArrayType):
         return m.recorder.array(m, type_, span)
     if isinstance(type_, ExternType):
-        return Extern(type_.name, span, type_)
+        return (1, 1, 1) if type_.name == "dim3" else Extern(type_.name, span, type_)
     return type_
 
 
@@ -181,6 +176,8 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
     if isinstance(type_, ValueType):
         return intrinsics.construct_value(m, type_.value, args, span)
     if isinstance(type_, ExternType):
+        if type_.name == "dim3":
+            return tuple(m.dialect.to_model(a) for a in args) + (1,) * (3 - len(args))
         return Extern(type_.name, span, type_)
     if isinstance(type_, PtrType):
         return convert(m, type_, args[0], span)
@@ -211,15 +208,15 @@ def _construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list
 def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     """The value of an initialisation ``T x = value``."""
     if isinstance(value, Unknown):
-        return value if not isinstance(type_, ScalarType) else symbolic(m, type_, m.recorder.name_at(span) or "value", span)
+        return value if not isinstance(type_, ScalarType) else symbolic(m, type_, f"value@{span.line}:{span.column}", span)
     if isinstance(type_, ScalarType) and not is_type(value):
         if isinstance(value, (Extern, Object)):
-            return symbolic(m, type_, m.recorder.name_at(span) or "value", span)
+            return symbolic(m, type_, f"value@{span.line}:{span.column}", span)
         return m.dialect.cast(type_, value, span)
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
         return value
     if isinstance(type_, PtrType) and isinstance(value, (Extern, Scalar)):
-        return Pointer(m.recorder.name_at(span) or f"pointer@{span.line}", "unknown", type_.inner)
+        return Pointer(f"pointer@{span.line}:{span.column}", "unknown", type_.inner)
     if isinstance(type_, ValueType):
         target = type_.value
         if isinstance(target, tuple) and isinstance(value, tuple) and len(target) == len(value):
@@ -251,9 +248,7 @@ def declare(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value:
 
 
 __all__ = [
-    "CuteOp",
-    "Domain",
-    "EnumVal",
+    "ScalarType",
     "bases",
     "construct",
     "convert",

@@ -343,6 +343,8 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
         return value
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
         return intrinsics.cast_pointer(m, value, type_.inner, node.span)
+    if isinstance(type_, PtrType) and not isinstance(value, TensorVal):
+        return classes.convert(m, type_, value, node.span)
     if isinstance(type_, ScalarType):
         return classes.convert(m, type_, value, node.span)
     if isinstance(type_, ClassInst) and isinstance(value, Pointer):

@@ -11,6 +11,7 @@ from cutecheck.facts import Bindings, Event, Guard, Hypothesis, Launch, Site, Si
 from cutecheck.model import ints
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
+from cutecheck.model.inttuple import product
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
@@ -90,9 +91,11 @@ class Recorder:
         self.instances: list[ClassInst] = []
         self.internals: list[tuple[str, Span, BaseException]] = []
         self.hypotheses: list[Hypothesis] = []
+        self.drops: dict[str, int] = {}
         self.pending: list[Any] = []
         self.open = False  # evaluating a template whose parameters nothing binds
         self._quiet = 0
+        self._events_off = False
         self._loops = 0
         self._guards: list[Guard] = []
         self._threads: dict[str, int] = {}
@@ -112,9 +115,6 @@ class Recorder:
             out = " ".join([lines[span.line - 1][span.column - 1 :], *middle, lines[min(span.end_line, len(lines)) - 1][: span.end_column - 1]])
         out = " ".join(out.split())
         return out if len(out) <= 160 else out[:157] + "..."
-
-    def name_at(self, span: Span) -> str | None:
-        return None
 
     def _place(self, env: Env) -> tuple[str, Bindings]:
         """The qualified name of the scope of a declaration, and the bindings in force there."""
@@ -203,8 +203,7 @@ class Recorder:
     @contextmanager
     def unevaluated(self) -> Iterator[None]:
         """Inside decltype and sizeof nothing happens: no events, no escapes."""
-        self._quiet += 0
-        saved, self._events_off = getattr(self, "_events_off", False), True
+        saved, self._events_off = self._events_off, True
         try:
             yield
         finally:
@@ -314,6 +313,10 @@ class Recorder:
         finally:
             self.pending.pop()
 
+    def dropped(self, fn: ir.Function, span: Span) -> None:
+        """An instantiation over the limit was not walked."""
+        self.drops[fn.name] = self.drops.get(fn.name, 0) + 1
+
     def launched(self, symbol: str, span: Span, block: Any, smem: Any) -> None:
         if isinstance(block, int):
             self._threads[symbol] = block
@@ -323,7 +326,7 @@ class Recorder:
 
     def event(self, m: Machine, kind: Any, c: Call, tiled: Value, operands: list[Value], predicate: Value) -> None:
         """A copy or gemm happens."""
-        if getattr(self, "_events_off", False) or self.frame is None:
+        if self._events_off or self.frame is None:
             return
         node = self.call
         spans = [a.value.span for a in node.args] if node is not None and node.span == c.span else []
@@ -411,6 +414,6 @@ def _threads(m: Machine, block: Value) -> Any:
     model = m.dialect.to_model(block)
     if isinstance(model, (int, Dyn, Sym)):
         return ints.known_value(model) if not isinstance(model, Sym) else model
-    if isinstance(block, Extern) and isinstance(block.type, tuple):
-        return block.type[0]
+    if isinstance(model, tuple):
+        return ints.known_value(product(model))
     return None

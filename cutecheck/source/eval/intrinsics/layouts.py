@@ -75,10 +75,20 @@ for _name in (
     "raked_product", "filter_zeros", "filter", "nullspace", "flatten", "make_layout_like", "make_identity_layout",
     "max_common_layout", "max_common_vector", "max_alignment", "domain_distribute", "coprofile", "compact_order",
     "compact_col_major", "compact_row_major", "with_shape", "shape_div", "idx2crd", "crd2crd", "unflatten", "zip",
-    "get_swizzle_portion", "get_nonswizzle_portion", "recast_layout", "upcast", "downcast", "group", "take", "select",
+    "get_swizzle_portion", "upcast", "downcast", "group", "take", "select",
     "append", "prepend", "product", "product_each", "product_like", "coalesce_x",
 ):  # fmt: skip
     function(_name)(_plain(_name))
+
+
+@function("recast_layout")
+def _recast_layout(c: Call) -> Value:
+    from cutecheck.source.eval.intrinsics.types import element
+
+    old, new = (element(t) for t in c.targs)
+    if old is None or new is None:
+        raise Unsupported("recast_layout between types whose widths are not known")
+    return on_tensor(c, lambda x: alg.recast_layout(x, old, new))
 
 
 @function("group_modes")

@@ -13,6 +13,7 @@ from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
 from cutecheck.model.layout import Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.tiled.fragments import make_fragment
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of, type_maker
 from cutecheck.source.eval.intrinsics.types import element, operation, static_value
 from cutecheck.source.eval.scope import ClassInst
@@ -230,7 +231,7 @@ def fragment(c: Call, mma: Any, which: str, part: Any) -> Value:
     if isinstance(source, Unknown):
         return source
     bits = part.dtype.bits if is_tensor and part.dtype is not None else None
-    layout = tiled.make_fragment(atom, which, source, bits)
+    layout = make_fragment(atom, which, source, bits)
     if is_tensor and "smem_desc" in atom.frg_types[position]:
         return replace(part.derive(layout, part.offset, "fragment", mma), root=part.layout)
     return c.m.recorder.registers(c.m, layout, atom.val_types[position], c.span, "fragment", mma)
