@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from cutecheck.facts import Facts, Lint, Site, SourceError, Span, Unknown
-from cutecheck.source.collect import collect
-from cutecheck.source.cpp import Defines, depends_on_arch, load, lower_expression
+from cutecheck.facts import Event, Facts, Launch, Lint, Site, SmemBuffer, SourceError, Span, Unknown
+from cutecheck.source.cpp import lower_expression
 from cutecheck.source.cpp.semantics import CppDialect
+from cutecheck.source.cpp.tree import Tree, translation_units
 from cutecheck.source.discover import discover
-from cutecheck.source.eval import ir
+from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.budget import Budget, Limits
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import Program
-from cutecheck.source.eval.record import Recorder
-from cutecheck.source.roots import run_roots
+from cutecheck.source.eval.record import Recorder, kind_by_name
+from cutecheck.source.roots import Roots
 
-DEFAULT_ARCH = "sm_80"
+_SM = re.compile(rb"\bSM(\d\d\d?)_|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractRequest:
-    """What to read and under which bindings."""
+    """What to read and under which bindings. ``archs`` empty: what the sources' own names ask for."""
 
     paths: tuple[Path, ...]
     archs: tuple[str, ...] = ()
@@ -34,4 +34,171 @@ class ExtractRequest:
     exclude: tuple[str, ...] = ()
     cutlass_version: str = ""
     jobs: int = 1
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(slots=True)
+class _Collected:
+    sites: dict[tuple[object, ...], Site] = field(default_factory=dict)
+    events: dict[str, Event] = field(default_factory=dict)
+    buffers: dict[tuple[str, str], SmemBuffer] = field(default_factory=dict)
+    launches: dict[tuple[object, ...], Launch] = field(default_factory=dict)
+    lints: dict[Span, Lint] = field(default_factory=dict)
+    errors: dict[tuple[str, str], SourceError] = field(default_factory=dict)
+    calls: dict[str, tuple[tuple[Span, str], ...]] = field(default_factory=dict)
+    inactive: set[Span] = field(default_factory=set)
+    active: set[Span] = field(default_factory=set)
+    reached: dict[tuple[str, str], dict[Span, object]] = field(default_factory=dict)
+    internals: list[tuple[str, Span, BaseException]] = field(default_factory=list)
+
+
+def extract(request: ExtractRequest) -> Facts:
+    """Everything the sources say. Never raises for any content of the files."""
+    found = discover(request.paths, exclude=request.exclude)
+    files = {f.path: f.file for f in found.files}
+    wanted = [f.path for f in found.files if f.cute and not f.path.endswith((".py", ".ipynb"))]
+    user = tuple((name, value or "1") for name, _, value in (d.partition("=") for d in request.defines))
+    tree = Tree({p: f for p, f in files.items() if not p.endswith((".py", ".ipynb"))}, request.include_dirs, user)
+    archs = request.archs or default_archs(files[p] for p in wanted)
+    out = _Collected()
+    for arch in archs:
+        for path in translation_units(wanted, tree, arch):
+            _evaluate(path, arch, tree, frozenset(wanted), request, out)
+    _uncovered(out, archs[-1] if archs else "")
+    return Facts(
+        tuple(sorted(out.sites.values(), key=lambda s: (s.span, s.symbol, s.arch))),
+        tuple(sorted(out.events.values(), key=lambda e: (e.span, e.enclosing, e.arch))),
+        tuple(sorted(out.buffers.values(), key=lambda b: (b.span, b.buffer_id, b.arch))),
+        tuple(sorted(out.launches.values(), key=lambda s: (s.span, s.kernel, s.arch))),
+        tuple(sorted(out.lints.values(), key=lambda s: s.span)),
+        (*found.errors, *out.errors.values()),
+        len(found.files),
+        len(wanted),
+        request.cutlass_version,
+    )
+
+
+def default_archs(files: Iterable[Path]) -> tuple[str, ...]:
+    """Architectures that the sources name: always sm_80, and the newer ones their atoms and guards speak of."""
+    numbers: set[int] = set()
+    for f in files:
+        try:
+            data = f.read_bytes()
+        except OSError:
+            continue
+        for a, b in _SM.findall(data):
+            numbers.add(int(a) if a else int(b) // 10)
+    out = ["sm_80"]
+    if any(90 <= n < 100 for n in numbers):
+        out.append("sm_90a")
+    if any(100 <= n < 120 for n in numbers):
+        out.append("sm_100a")
+    if any(n >= 120 for n in numbers):
+        out.append("sm_120a")
+    return tuple(out)
+
+
+def _evaluate(path: str, arch: str, tree: Tree, reported: frozenset[str], request: ExtractRequest, out: _Collected) -> None:
+    """One translation unit under one architecture."""
+    program = Program()
+    closure = tree.closure(path, arch)
+    for p in closure:
+        unit = tree.unit(p, arch)
+        if unit is not None:
+            program.add(unit)
+            if p in reported:
+                _note_unit(unit, out)
+    recorder = Recorder(arch, lambda p: tree.text(p).split("\n") if p in tree.files else [])
+    m = Machine(program, CppDialect(), recorder, arch, Budget(request.limits))
+    roots = Roots(m, frozenset(reported & set(closure)))
+    asked = [(node, scope.env) for node, scope, _ in program.instantiate]
+    asked += [(lower_expression(text, "<instantiate>"), program.root.env) for text in request.instantiate if _names(text, program)]
+    roots.run(asked)
+    recorder.flush_loose()
+    for unknown in roots.cut:
+        where = unknown.span.path if unknown.span is not None else path
+        out.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
+    _merge(recorder, reported, out)
+
+
+def _names(text: str, program: Program) -> bool:
+    """True when the class or function that an ``instantiate`` binding names is declared in the program."""
+    name = text.split("<")[0].strip().split("::")[-1]
+    return any(name in s for s in _scopes(program))
+
+
+def _scopes(program: Program) -> Iterable[dict[str, object]]:
+    stack = [program.root]
+    while stack:
+        at = stack.pop()
+        yield at.decls  # type: ignore[misc]
+        stack.extend(at.children.values())
+
+
+def _note_unit(unit: ir.Unit, out: _Collected) -> None:
+    out.calls[unit.path] = unit.calls
+    inactive = {n.span for n in unit.notes if n.kind == "inactive"}
+    out.active.update(span for span, _ in unit.calls if span not in inactive)
+    out.inactive.update(inactive)
+    for n in unit.notes:
+        if n.kind == "lint":
+            out.lints[n.span] = Lint("comma-coordinate", n.span, n.text)
+
+
+def _merge(recorder: Recorder, reported: frozenset[str], out: _Collected) -> None:
+    for key, site in recorder.sites.items():
+        if site.span.path not in reported:
+            continue
+        full = (*key, site.arch)
+        old = out.sites.get(full)
+        if old is None or _better(site, old):
+            out.sites[full] = site
+    for event in recorder.events.values():
+        if event.span.path in reported:
+            old_event = out.events.get(event.event_id)
+            if old_event is None or (old_event.reason is not None and event.reason is None):
+                out.events[event.event_id] = event
+    for b in recorder.buffer_facts():
+        out.buffers.setdefault((b.buffer_id, b.arch), b)
+    for s in recorder.launches.values():
+        out.launches.setdefault((s.span, s.kernel, s.arch), s)
+    for place, values in recorder.reached.items():
+        out.reached.setdefault(place, {}).update(values)
+    out.internals.extend(recorder.internals)
+
+
+_RANK = {"resolved": 0, "symbolic": 1, "unknown": 2, "unbound": 3, "dead": 4}
+
+
+def _better(new: Site, old: Site) -> bool:
+    return _RANK[new.status] < _RANK[old.status]
+
+
+def _uncovered(out: _Collected, arch: str) -> None:
+    """Places that the name scan found and no site covers: unbound, unknown or dead, each with its reason."""
+    covered: dict[str, list[Span]] = {}
+    for s in out.sites.values():
+        covered.setdefault(s.call_span.path, []).append(s.call_span)
+    for path, calls in out.calls.items():
+        spans = covered.get(path, [])
+        for span, name in calls:
+            if any(_holds(c, span) for c in spans):
+                continue
+            reached = next((v for s, v in out.reached.get((span.path, name), {}).items() if _holds(s, span)), None)
+            if span in out.inactive and span not in out.active:
+                status, reason = "dead", "inside a preprocessor branch that is off for every architecture of this run"
+            elif isinstance(reached, Unknown):
+                status, reason = "unknown", reached.reason
+            else:
+                status, reason = "unbound", "nothing in the scanned files instantiates or calls the code around it"
+            ident = f"{span}:{arch}"
+            out.sites[(span, arch)] = Site(
+                ident, kind_by_name(name, ""), name, span, span, (), arch, status, None, Unknown(reason, span)  # type: ignore[arg-type]
+            )  # fmt: skip
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return (outer.line, outer.column) <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= (
+        outer.end_line,
+        outer.end_column,
+    )

@@ -190,6 +190,7 @@ def run_function(
     frame.kernel = symbol if "kernel" in fn.flags else (current.kernel if current is not None else "")
     frame.returns = []
     env.frame = frame
+    m.recorder.walked.add(id(fn))
     bind_parameters(m, fn.params, args, kwargs, env, span)
     before, m.recorder.frame = m.recorder.frame, frame
     try:

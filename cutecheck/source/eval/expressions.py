@@ -231,7 +231,8 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         return value if isinstance(value, Unknown) else Extern(value.what, node.span)
     if isinstance(value, Object):
         return Unknown(f"operator {node.op} on `{value.cls.name}`", node.span)
-    return m.dialect.unary("!" if node.op == "not" else node.op, value, node.span)
+    op = "!" if node.op == "not" else node.op
+    return intrinsics.guarded(m, f"operator {op}", node.span, lambda: m.dialect.unary(op, value, node.span))
 
 
 @handles(ir.Binary)
@@ -260,7 +261,7 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
             if isinstance(method, FuncSet) and v is left:
                 return calls.apply(m, method, [right], {}, span)
             return Unknown(f"operator {op} on `{v.cls.name}`", span)
-    return m.dialect.binary(op, left, right, span)
+    return intrinsics.guarded(m, f"operator {op}", span, lambda: m.dialect.binary(op, left, right, span))
 
 
 def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:

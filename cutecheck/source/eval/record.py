@@ -84,7 +84,7 @@ class Recorder:
         self.call: ir.Call | None = None
         self.sites: dict[tuple[Any, ...], Site] = {}
         self.loose: dict[tuple[Any, ...], tuple[str, Span, Value, Frame | None]] = {}
-        self.reached: dict[tuple[str, int, int], Value] = {}
+        self.reached: dict[tuple[str, str], dict[Span, Value]] = {}  # by (path, name)
         self.events: dict[tuple[Any, ...], Event] = {}
         self.buffers: dict[str, _Buffer] = {}
         self.launches: dict[tuple[Any, ...], Launch] = {}
@@ -92,6 +92,7 @@ class Recorder:
         self.internals: list[tuple[str, Span, BaseException]] = []
         self.hypotheses: list[Hypothesis] = []
         self.drops: dict[str, int] = {}
+        self.walked: set[int] = set()
         self.pending: list[Any] = []
         self.open = False  # evaluating a template whose parameters nothing binds
         self._quiet = 0
@@ -144,7 +145,7 @@ class Recorder:
             if not isinstance(value, Unknown) or not own:
                 return
             name = self.loose[own[-1]][0]
-            kind = _kind_by_name(name, decl.name)
+            kind = kind_by_name(name, decl.name)
         for k in own:
             del self.loose[k]
         self._site(kind, decl.name, place, bindings, decl.span, decl.full_span, value)
@@ -168,7 +169,7 @@ class Recorder:
         if not self._quiet or isinstance(value, Unknown):
             self.loose[(span.path, span.line, span.column, span.end_line, span.end_column)] = (name, span, value, self.frame)
 
-    def flush_loose(self, cover: list[Span]) -> None:
+    def flush_loose(self) -> None:
         """Configurations that no declaration names become sites of their own (called at the end)."""
         by_path: dict[str, list[Span]] = {}
         for s in self.sites.values():
@@ -177,14 +178,14 @@ class Recorder:
             if any(_inside(span, c) for c in by_path.get(span.path, ())):
                 continue
             config = value.value if isinstance(value, ValueType) else value
-            kind = site_kind("", config) or _kind_by_name(name, "")
+            kind = site_kind("", config) or kind_by_name(name, "")
             self._site(kind, "", frame.symbol if frame else "", frame.bindings if frame else (), span, span, value)
         self.loose.clear()
 
     def used(self, m: Machine, ident: str, span: Span, value: Value) -> None:
         """A name was evaluated; the scan of configuration names asks which places were reached."""
         if ident in CONFIG_NAMES:
-            self.reached.setdefault((span.path, span.end_line, span.line), value)
+            self.reached.setdefault((span.path, ident), {}).setdefault(span, value)
 
     def instantiated(self, m: Machine, inst: ClassInst) -> None:
         self.instances.append(inst)
@@ -395,7 +396,7 @@ def _inside(inner: Span, outer: Span) -> bool:
     )
 
 
-def _kind_by_name(name: str, declared: str) -> SiteKind:
+def kind_by_name(name: str, declared: str) -> SiteKind:
     if name in ("TiledMMA", "make_tiled_mma"):
         return "tiled_mma"
     if name == "MMA_Atom":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
@@ -10,7 +11,7 @@ from typing import Any
 from cutecheck.facts import Guard, Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Dyn, Sym, as_expr
+from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.lookup import variable_value
 from cutecheck.source.eval.machine import Machine, runs
@@ -244,15 +245,15 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         if a.value is None or b.value is None or isinstance(a.value, float) or isinstance(b.value, float):
             return Scalar(None, a.ctype)
-        return Scalar(_cover(m, a.value, b.value, what), a.ctype)
+        return Scalar(_cover(m, a.value, b.value, what, span), a.ctype)
     if isinstance(a, (int, Dyn, Sym)) and isinstance(b, (int, Dyn, Sym)):
-        return _cover(m, a, b, what) if isinstance(a, Dyn) or isinstance(b, Dyn) else Unknown(f"{what} is {a} or {b}, depending on a condition that is not known", span)
+        return _cover(m, a, b, what, span)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(join(m, x, y, what, span, cond) for x, y in zip(a, b, strict=True))
     if isinstance(a, Pointer) and isinstance(b, Pointer) and a.buffer == b.buffer and a.type == b.type:
         if isinstance(a.offset, Unknown) or isinstance(b.offset, Unknown):
             return replace(a, offset=Unknown("the offset depends on an unknown condition", span))
-        return replace(a, offset=_cover(m, a.offset, b.offset, what))
+        return replace(a, offset=_cover(m, a.offset, b.offset, what, span))
     if isinstance(a, TensorVal) and isinstance(b, TensorVal) and a.layout == b.layout and a.pointer is not None:
         pointer = join(m, a.pointer, b.pointer, what, span)
         if isinstance(pointer, Pointer):
@@ -269,14 +270,17 @@ def _same(a: Value, b: Value) -> bool:
         return False
 
 
-def _cover(m: Machine, a: Any, b: Any, what: str) -> Dyn:
-    """A fresh run-time integer in the hull of two, a multiple of what divides both."""
-    import math
+def _cover(m: Machine, a: Any, b: Any, what: str, span: Span) -> Int:
+    """A fresh integer in the hull of two, a multiple of what divides both; static when both are."""
+    if isinstance(a, int) and isinstance(b, int):
+        return Sym.named(f"({m.recorder.text(span) or what})", Domain(values=tuple(sorted({a, b}))))
 
     (al, ah), (bl, bh) = ex.bounds(as_expr(a)), ex.bounds(as_expr(b))
     lo = None if al is None or bl is None else min(al, bl)
     hi = None if ah is None or bh is None else max(ah, bh)
     step = math.gcd(ex.divisor(as_expr(a)), ex.divisor(as_expr(b))) or 1
+    if isinstance(a, (int, Sym)) and isinstance(b, (int, Sym)):
+        return Sym.named(f"({m.recorder.text(span) or what})", Domain(lo, hi, step))
     return m.fresh(what.strip("`") or "join", Domain(lo, hi, step))
 
 

@@ -1,0 +1,153 @@
+"""Which files of a tree to read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import pathspec
+
+from cutecheck.facts import SourceError
+
+CPP_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".cxx", ".inl")
+DSL_SUFFIXES = (".py",)
+SUFFIXES = CPP_SUFFIXES + DSL_SUFFIXES
+MAX_BYTES = 16 << 20
+_SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", "venv", ".tox", ".cutecheck_cache"})
+
+# a file that uses CuTe says one of these somewhere; anything else is only read as an include
+_CUTE = re.compile(rb"\bcute\b|\bcute::|\bCopy_Atom\b|\bMMA_Atom\b|\bTiledMMA\b|\bTiledCopy\b|make_tiled_|\bmake_layout\b|\bSmemLayout|\bcutlass\.cute\b")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """``path`` is the display path (POSIX, relative to the scanned root), ``cute`` whether CuTe names occur in it."""
+
+    path: str
+    file: Path
+    cute: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    files: tuple[SourceFile, ...]
+    errors: tuple[SourceError, ...]
+
+
+def discover(paths: Sequence[Path], exclude: Sequence[str] = ()) -> Discovery:
+    """Files of the given paths in a stable order; folders honour ``.gitignore``, named files are always taken.
+
+    What cannot be read, is binary or too large becomes one :class:`SourceError`, and the rest goes on.
+    """
+    unwanted = pathspec.GitIgnoreSpec.from_lines(exclude)
+    found: dict[str, SourceFile] = {}
+    errors: list[SourceError] = []
+    for root in paths:
+        if root.is_dir():
+            for file in _walk(root, errors):
+                shown = file.relative_to(root).as_posix()
+                if not unwanted.match_file(shown) and file.suffix in SUFFIXES:
+                    _take(shown, file, found, errors)
+        elif root.exists():
+            _take(root.name, root, found, errors, explicit=True)
+        else:
+            errors.append(SourceError(root.as_posix(), "no such file or folder"))
+    return Discovery(tuple(found[p] for p in sorted(found)), tuple(errors))
+
+
+def _take(shown: str, file: Path, found: dict[str, SourceFile], errors: list[SourceError], explicit: bool = False) -> None:
+    if shown in found:
+        return
+    try:
+        size = file.stat().st_size
+        if size > MAX_BYTES:
+            errors.append(SourceError(shown, f"file of {size} bytes is over the limit of {MAX_BYTES}"))
+            return
+        data = file.read_bytes()
+    except OSError as error:
+        errors.append(SourceError(shown, f"cannot be read: {error.strerror or error}"))
+        return
+    cute = bool(_CUTE.search(data))
+    if b"\0" in data[:4096]:
+        if explicit or cute:
+            errors.append(SourceError(shown, "binary file, not read"))
+        return
+    if cute or explicit:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            errors.append(SourceError(shown, f"invalid UTF-8 at byte {error.start}; read as Latin-1"))
+    found[shown] = SourceFile(shown, file, cute or explicit)
+
+
+def _walk(root: Path, errors: list[SourceError]) -> Iterator[Path]:
+    """Files below a folder, each real folder once (symlink loops end), ignored ones left out."""
+    seen: set[tuple[int, int]] = set()
+    stack: list[tuple[Path, tuple[tuple[str, pathspec.GitIgnoreSpec], ...]]] = [(root, _outer_ignores(root))]
+    while stack:
+        folder, ignores = stack.pop()
+        try:
+            stat = folder.stat()
+            if (stat.st_dev, stat.st_ino) in seen:
+                continue
+            seen.add((stat.st_dev, stat.st_ino))
+            entries = sorted(os.scandir(folder), key=lambda e: e.name)
+        except OSError as error:
+            errors.append(SourceError(folder.relative_to(root).as_posix(), f"cannot be read: {error.strerror or error}"))
+            continue
+        own = folder / ".gitignore"
+        if own.is_file():
+            ignores = (*ignores, (folder.as_posix(), _spec(own)))
+        folders = []
+        for entry in entries:
+            path = folder / entry.name
+            try:
+                is_folder = entry.is_dir()
+                is_file = entry.is_file()
+            except OSError:
+                continue
+            if is_folder:
+                if entry.name not in _SKIPPED_FOLDERS and not _ignored(path, True, ignores):
+                    folders.append((path, ignores))
+            elif is_file and path.suffix in SUFFIXES and not _ignored(path, False, ignores):
+                yield path
+            elif not is_file and path.suffix in SUFFIXES:
+                errors.append(SourceError(path.relative_to(root).as_posix(), "not a regular file (broken link or device)"))
+        stack.extend(reversed(folders))
+
+
+def _spec(file: Path) -> pathspec.GitIgnoreSpec:
+    try:
+        return pathspec.GitIgnoreSpec.from_lines(file.read_text(encoding="utf-8", errors="replace").splitlines())
+    except OSError:
+        return pathspec.GitIgnoreSpec.from_lines(())
+
+
+def _outer_ignores(root: Path) -> tuple[tuple[str, pathspec.GitIgnoreSpec], ...]:
+    """``.gitignore`` files between the repository's top and the scanned folder."""
+    out: list[tuple[str, pathspec.GitIgnoreSpec]] = []
+    at = root.resolve()
+    if (at / ".git").exists():
+        return ()
+    for parent in at.parents:
+        if (parent / ".gitignore").is_file():
+            out.insert(0, (parent.as_posix(), _spec(parent / ".gitignore")))
+        if (parent / ".git").exists():
+            return tuple(out)
+    return ()
+
+
+def _ignored(path: Path, folder: bool, ignores: tuple[tuple[str, pathspec.GitIgnoreSpec], ...]) -> bool:
+    for base, spec in reversed(ignores):
+        absolute = path if PurePosixPath(base) in (*PurePosixPath(path.as_posix()).parents,) else path.resolve()
+        try:
+            relative = PurePosixPath(absolute.as_posix()).relative_to(base).as_posix()
+        except ValueError:
+            continue
+        answer = spec.check_file(relative + "/" if folder else relative).include
+        if answer is not None:
+            return bool(answer)
+    return False

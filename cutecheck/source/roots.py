@@ -1,0 +1,132 @@
+"""Where evaluation starts, and its fixpoint over the classes that are instantiated on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import classes, ir, lookup
+from cutecheck.source.eval.calls import run_function
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.templates import bind
+from cutecheck.source.eval.types import is_type
+from cutecheck.source.eval.values import BudgetExceeded, SubstitutionFailure
+
+
+class Roots:
+    """Runs every root of one program; ``reported`` are the files whose sites are wanted."""
+
+    def __init__(self, m: Machine, reported: frozenset[str]) -> None:
+        self.m = m
+        self.reported = reported
+        self.cut: list[Unknown] = []
+        self._done = 0
+
+    def run(self, instantiate: Iterable[tuple[ir.Expr, Env]]) -> None:
+        m = self.m
+        for node, env in instantiate:
+            self._guard(lambda node=node, env=env: m.eval(node, env), node.span)  # type: ignore[misc]
+            self.fixpoint()
+        entries = [e for e in m.program.entries() if e.unit.path in self.reported]
+        for e in entries:
+            self._declared(e)
+        self.fixpoint()
+        for e in entries:
+            if isinstance(e.decl, ir.Function) and e.decl.tparams is None and e.decl.body is not None:
+                self._walk(e, e.decl, e.env)
+                self.fixpoint()
+        self._open(entries)
+
+    def _guard(self, run: object, span: Span | None) -> None:
+        self.m.budget.restart()
+        mark = self.m.journal.mark()
+        try:
+            run()  # type: ignore[operator]
+        except BudgetExceeded as error:
+            self.cut.append(Unknown(str(error), span))
+        except SubstitutionFailure:
+            pass
+        except RecursionError:
+            self.cut.append(Unknown("nesting too deep for the evaluator", span))
+        self.m.journal.undo(mark)
+
+    def _declared(self, e: Entry) -> None:
+        """Namespace-scope aliases, variables and classes that are not templates."""
+        m, decl = self.m, e.decl
+        if isinstance(decl, (ir.Alias, ir.Variable, ir.Class)) and decl.tparams is None and getattr(decl, "spec_args", None) is None:
+            if isinstance(decl, ir.Class) and decl.forward:
+                return
+            scope = e.env.namespace()
+            memo = scope.memo if scope is not None else {}
+            self._guard(lambda: lookup.declared_value(m, e, decl.name, memo, decl.span), decl.span)
+        elif isinstance(decl, ir.Class) and decl.spec_args is not None and not decl.tparams:
+            self._guard(lambda: classes.instance(m, e, decl, tuple(m.eval(a, e.env) for a in decl.spec_args or ()), None, None), decl.span)
+
+    def fixpoint(self) -> None:
+        """Evaluate the members of every class instantiated so far, until no new one appears."""
+        instances = self.m.recorder.instances
+        while self._done < len(instances):
+            inst = instances[self._done]
+            self._done += 1
+            if inst.entry.unit.path in self.reported or any(
+                b.entry.unit.path in self.reported for b in classes.bases(self.m, inst)
+            ):
+                self._guard(lambda inst=inst: self._members(inst), inst.decl.span)  # type: ignore[misc]
+
+    def _members(self, inst: ClassInst) -> None:
+        m = self.m
+        for decl in inst.decl.members:
+            if isinstance(decl, ir.Alias) and decl.tparams is None or (
+                isinstance(decl, ir.Variable) and decl.flags & {"static", "constexpr"} and decl.tparams is None and decl.init is not None
+            ):
+                lookup.member(m, inst, decl.name, None, decl.span)
+            elif isinstance(decl, ir.Class) and decl.tparams is None and not decl.forward and decl.name:
+                lookup.member(m, inst, decl.name, None, decl.span)
+
+    def _walk(self, e: Entry, fn: ir.Function, scope: Env) -> None:
+        """A function body with symbolic arguments."""
+        m = self.m
+        template = Env(scope, "template")
+
+        def run() -> None:
+            bind(m, fn.tparams or (), (), template)
+            args = []
+            for p in fn.params:
+                typed = m.eval(p.type, template) if p.type is not None and not isinstance(p.type, ir.Auto) else None
+                if p.pack:
+                    break
+                args.append(classes.symbolic(m, typed if is_type(typed) or typed is None else Unknown(f"the type of `{p.name}` is not known", p.span), p.name or "argument", p.span))
+            run_function(m, e, fn, Env(template, "function"), args, {}, fn.span)
+
+        self._guard(run, fn.span)
+
+    def _open(self, entries: list[Entry]) -> None:
+        """Templates that nothing instantiated: evaluated with open parameters."""
+        m = self.m
+        used_classes = {id(i.decl) for i in m.recorder.instances}
+        m.recorder.open = True
+        try:
+            for e in entries:
+                decl = e.decl
+                if isinstance(decl, ir.Class) and decl.tparams is not None and not decl.forward and id(decl) not in used_classes:
+                    self._guard(lambda e=e, decl=decl: self._open_class(e, decl), decl.span)  # type: ignore[misc]
+            self.fixpoint()
+            for e in entries:
+                decl = e.decl
+                if isinstance(decl, ir.Function) and decl.tparams is not None and decl.body is not None and not self._walked(decl):
+                    self._walk(e, decl, e.env)
+                    self.fixpoint()
+        finally:
+            m.recorder.open = False
+
+    def _walked(self, fn: ir.Function) -> bool:
+        return id(fn) in self.m.recorder.walked
+
+    def _open_class(self, e: Entry, decl: ir.Class) -> None:
+        env = Env(e.env, "template")
+        args = bind(self.m, decl.tparams or (), (), env)
+        classes.instance(self.m, e, decl, args, args, None, env.vars)
+
+
+__all__ = ["Roots"]
