@@ -16,10 +16,14 @@ CPP_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".cxx", ".inl")
 DSL_SUFFIXES = (".py",)
 SUFFIXES = CPP_SUFFIXES + DSL_SUFFIXES
 MAX_BYTES = 16 << 20
-_SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", "venv", ".tox", ".cutecheck_cache"})
+_SKIPPED_FOLDERS = frozenset(
+    {".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", "venv", ".tox", ".cutecheck_cache"}
+)
 
 # a file that uses CuTe says one of these somewhere; anything else is only read as an include
-_CUTE = re.compile(rb"\bcute\b|\bcute::|\bCopy_Atom\b|\bMMA_Atom\b|\bTiledMMA\b|\bTiledCopy\b|make_tiled_|\bmake_layout\b|\bSmemLayout|\bcutlass\.cute\b")
+_CUTE = re.compile(
+    rb"\bcute\b|\bcute::|\bCopy_Atom\b|\bMMA_Atom\b|\bTiledMMA\b|\bTiledCopy\b|make_tiled_|\bmake_layout\b|\bSmemLayout|\bcutlass\.cute\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,9 @@ def discover(paths: Sequence[Path], exclude: Sequence[str] = ()) -> Discovery:
     return Discovery(tuple(found[p] for p in sorted(found)), tuple(errors))
 
 
-def _take(shown: str, file: Path, found: dict[str, SourceFile], errors: list[SourceError], explicit: bool = False) -> None:
+def _take(
+    shown: str, file: Path, found: dict[str, SourceFile], errors: list[SourceError], explicit: bool = False
+) -> None:
     if shown in found:
         return
     try:
@@ -96,7 +102,9 @@ def _walk(root: Path, errors: list[SourceError]) -> Iterator[Path]:
             seen.add((stat.st_dev, stat.st_ino))
             entries = sorted(os.scandir(folder), key=lambda e: e.name)
         except OSError as error:
-            errors.append(SourceError(folder.relative_to(root).as_posix(), f"cannot be read: {error.strerror or error}"))
+            errors.append(
+                SourceError(folder.relative_to(root).as_posix(), f"cannot be read: {error.strerror or error}")
+            )
             continue
         own = folder / ".gitignore"
         if own.is_file():
@@ -115,7 +123,9 @@ def _walk(root: Path, errors: list[SourceError]) -> Iterator[Path]:
             elif is_file and path.suffix in SUFFIXES and not _ignored(path, False, ignores):
                 yield path
             elif not is_file and path.suffix in SUFFIXES:
-                errors.append(SourceError(path.relative_to(root).as_posix(), "not a regular file (broken link or device)"))
+                errors.append(
+                    SourceError(path.relative_to(root).as_posix(), "not a regular file (broken link or device)")
+                )
         stack.extend(reversed(folders))
 
 

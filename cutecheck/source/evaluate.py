@@ -60,7 +60,9 @@ def plain(value: Value) -> Value:
 
 
 def _printed(text: str, otherwise: Value) -> Value:
-    """The text read as CuTe's printed notation, if it is that."""
+    """The text read as CuTe's printed notation, if it is that (a lone name would be, and is not meant)."""
+    if not any(c in text for c in ":(@_"):
+        return otherwise
     try:
         return notation.parse(text)
     except ValueError:

@@ -98,7 +98,9 @@ def default_archs(files: Iterable[Path]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _evaluate(path: str, arch: str, tree: Tree, reported: frozenset[str], request: ExtractRequest, out: _Collected) -> None:
+def _evaluate(
+    path: str, arch: str, tree: Tree, reported: frozenset[str], request: ExtractRequest, out: _Collected
+) -> None:
     """One translation unit under one architecture."""
     program = Program()
     closure = tree.closure(path, arch)
@@ -112,7 +114,11 @@ def _evaluate(path: str, arch: str, tree: Tree, reported: frozenset[str], reques
     m = Machine(program, CppDialect(), recorder, arch, Budget(request.limits))
     roots = Roots(m, frozenset(reported & set(closure)))
     asked = [(node, scope.env) for node, scope, _ in program.instantiate]
-    asked += [(lower_expression(text, "<instantiate>"), program.root.env) for text in request.instantiate if _names(text, program)]
+    asked += [
+        (lower_expression(text, "<instantiate>"), program.root.env)
+        for text in request.instantiate
+        if _names(text, program)
+    ]
     roots.run(asked)
     recorder.flush_loose()
     for unknown in roots.cut:
@@ -123,7 +129,7 @@ def _evaluate(path: str, arch: str, tree: Tree, reported: frozenset[str], reques
 
 def _names(text: str, program: Program) -> bool:
     """True when the class or function that an ``instantiate`` binding names is declared in the program."""
-    name = text.split("<")[0].strip().split("::")[-1]
+    name = text.split("<", maxsplit=1)[0].strip().split("::")[-1]
     return any(name in s for s in _scopes(program))
 
 

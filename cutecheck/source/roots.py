@@ -26,7 +26,7 @@ class Roots:
     def run(self, instantiate: Iterable[tuple[ir.Expr, Env]]) -> None:
         m = self.m
         for node, env in instantiate:
-            self._guard(lambda node=node, env=env: m.eval(node, env), node.span)  # type: ignore[misc]
+            self._guard(lambda node=node, env=env: m.eval(node, env), node.span)
             self.fixpoint()
         entries = [e for e in m.program.entries() if e.unit.path in self.reported]
         for e in entries:
@@ -54,14 +54,21 @@ class Roots:
     def _declared(self, e: Entry) -> None:
         """Namespace-scope aliases, variables and classes that are not templates."""
         m, decl = self.m, e.decl
-        if isinstance(decl, (ir.Alias, ir.Variable, ir.Class)) and decl.tparams is None and getattr(decl, "spec_args", None) is None:
+        if (
+            isinstance(decl, (ir.Alias, ir.Variable, ir.Class))
+            and decl.tparams is None
+            and getattr(decl, "spec_args", None) is None
+        ):
             if isinstance(decl, ir.Class) and decl.forward:
                 return
             scope = e.env.namespace()
             memo = scope.memo if scope is not None else {}
             self._guard(lambda: lookup.declared_value(m, e, decl.name, memo, decl.span), decl.span)
         elif isinstance(decl, ir.Class) and decl.spec_args is not None and not decl.tparams:
-            self._guard(lambda: classes.instance(m, e, decl, tuple(m.eval(a, e.env) for a in decl.spec_args or ()), None, None), decl.span)
+            self._guard(
+                lambda: classes.instance(m, e, decl, tuple(m.eval(a, e.env) for a in decl.spec_args or ()), None, None),
+                decl.span,
+            )
 
     def fixpoint(self) -> None:
         """Evaluate the members of every class instantiated so far, until no new one appears."""
@@ -72,16 +79,20 @@ class Roots:
             if inst.entry.unit.path in self.reported or any(
                 b.entry.unit.path in self.reported for b in classes.bases(self.m, inst)
             ):
-                self._guard(lambda inst=inst: self._members(inst), inst.decl.span)  # type: ignore[misc]
+                self._guard(lambda inst=inst: self._members(inst), inst.decl.span)
 
     def _members(self, inst: ClassInst) -> None:
         m = self.m
         for decl in inst.decl.members:
-            if isinstance(decl, ir.Alias) and decl.tparams is None or (
-                isinstance(decl, ir.Variable) and decl.flags & {"static", "constexpr"} and decl.tparams is None and decl.init is not None
-            ):
-                lookup.member(m, inst, decl.name, None, decl.span)
-            elif isinstance(decl, ir.Class) and decl.tparams is None and not decl.forward and decl.name:
+            if (
+                (isinstance(decl, ir.Alias) and decl.tparams is None)
+                or (
+                    isinstance(decl, ir.Variable)
+                    and decl.flags & {"static", "constexpr"}
+                    and decl.tparams is None
+                    and decl.init is not None
+                )
+            ) or (isinstance(decl, ir.Class) and decl.tparams is None and not decl.forward and decl.name):
                 lookup.member(m, inst, decl.name, None, decl.span)
 
     def _walk(self, e: Entry, fn: ir.Function, scope: Env) -> None:
@@ -96,7 +107,16 @@ class Roots:
                 typed = m.eval(p.type, template) if p.type is not None and not isinstance(p.type, ir.Auto) else None
                 if p.pack:
                     break
-                args.append(classes.symbolic(m, typed if is_type(typed) or typed is None else Unknown(f"the type of `{p.name}` is not known", p.span), p.name or "argument", p.span))
+                args.append(
+                    classes.symbolic(
+                        m,
+                        typed
+                        if is_type(typed) or typed is None
+                        else Unknown(f"the type of `{p.name}` is not known", p.span),
+                        p.name or "argument",
+                        p.span,
+                    )
+                )
             run_function(m, e, fn, Env(template, "function"), args, {}, fn.span)
 
         self._guard(run, fn.span)
@@ -109,12 +129,22 @@ class Roots:
         try:
             for e in entries:
                 decl = e.decl
-                if isinstance(decl, ir.Class) and decl.tparams is not None and not decl.forward and id(decl) not in used_classes:
-                    self._guard(lambda e=e, decl=decl: self._open_class(e, decl), decl.span)  # type: ignore[misc]
+                if (
+                    isinstance(decl, ir.Class)
+                    and decl.tparams is not None
+                    and not decl.forward
+                    and id(decl) not in used_classes
+                ):
+                    self._guard(lambda e=e, decl=decl: self._open_class(e, decl), decl.span)
             self.fixpoint()
             for e in entries:
                 decl = e.decl
-                if isinstance(decl, ir.Function) and decl.tparams is not None and decl.body is not None and not self._walked(decl):
+                if (
+                    isinstance(decl, ir.Function)
+                    and decl.tparams is not None
+                    and decl.body is not None
+                    and not self._walked(decl)
+                ):
                     self._walk(e, decl, e.env)
                     self.fixpoint()
         finally:

@@ -41,7 +41,7 @@ def rank_type(left: str, right: str) -> str:
             return name
     if left not in INTEGERS or right not in INTEGERS:
         return left if left not in INTEGERS else right
-    (lb, ls), (rb, rs) = INTEGERS[left], INTEGERS[right]
+    (lb, ls), (rb, _) = INTEGERS[left], INTEGERS[right]
     if max(lb, rb) < 32:
         return "int"
     if lb != rb:

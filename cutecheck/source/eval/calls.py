@@ -94,7 +94,7 @@ def _bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: di
     params = fn.params
     pack = bool(params) and (params[-1].pack or params[-1].kind in ("varargs", "varkw"))
     required = sum(1 for p in params if p.default is None and not p.pack and p.kind not in ("varargs", "varkw"))
-    if not pack and len(args) > len(params) or len(args) + len(kwargs) < required:
+    if (not pack and len(args) > len(params)) or len(args) + len(kwargs) < required:
         return None
     env = Env(entry.env, "template")
     tparams = fn.tparams or ()
@@ -183,9 +183,20 @@ def run_function(
     depth = 0 if current is None else current.depth + 1
     if depth > m.budget.limits.call_depth:
         return Unknown(f"calls nested deeper than {m.budget.limits.call_depth}", span)
-    shown = tuple(spell(env.parent.vars[p.name]) for p in fn.tparams or () if p.name and env.parent is not None and p.name in env.parent.vars)
+    shown = tuple(
+        spell(env.parent.vars[p.name])
+        for p in fn.tparams or ()
+        if p.name and env.parent is not None and p.name in env.parent.vars
+    )
     symbol = _symbol(entry, fn, shown)
-    frame = Frame(symbol, fn, entry.unit, current, tuple(zip((p.name for p in fn.tparams or () if p.name), shown, strict=False)), depth)
+    frame = Frame(
+        symbol,
+        fn,
+        entry.unit,
+        current,
+        tuple(zip((p.name for p in fn.tparams or () if p.name), shown, strict=False)),
+        depth,
+    )
     frame.constexpr = "constexpr" in fn.flags and "kernel" not in fn.flags
     frame.kernel = symbol if "kernel" in fn.flags else (current.kernel if current is not None else "")
     frame.returns = []
@@ -298,7 +309,11 @@ def construct_with(m: Machine, entries: tuple[Entry, ...], obj: Object, args: li
         if name in types:
             owner, decl = types[name]
             typed = m.eval(decl.type, owner.env) if decl.type is not None else None
-            value = values[0] if len(values) == 1 and typed is None else classes.construct(m, typed, values, [None] * len(values), span)
+            value = (
+                values[0]
+                if len(values) == 1 and typed is None
+                else classes.construct(m, typed, values, [None] * len(values), span)
+            )
             m.journal.set(obj.fields, name, value)
     run_function(m, best.entry, best.fn, env, args, {}, span)
 
@@ -338,7 +353,9 @@ def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span)
     patterns: list[list[ir.Expr | None]] = [
         [p.type for p in d.params] for d in decl.members if isinstance(d, ir.Function) and d.name == decl.name
     ]
-    patterns.append([d.type for d in decl.members if isinstance(d, ir.Variable) and not d.flags & {"static", "constexpr"}])
+    patterns.append(
+        [d.type for d in decl.members if isinstance(d, ir.Variable) and not d.flags & {"static", "constexpr"}]
+    )
     for types in patterns:
         env = Env(primary.env, "template")
         if len(types) < len(args):

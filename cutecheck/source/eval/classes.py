@@ -100,7 +100,11 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
         kind = type_.dtype.name
         if kind == "bool":
             return Scalar(None, "bool")
-        if type_.dtype.bits is None or kind in ("float", "double") or kind.endswith("_t") and "int" not in kind and kind not in ("size_t", "ptrdiff_t"):
+        if (
+            type_.dtype.bits is None
+            or kind in ("float", "double")
+            or (kind.endswith("_t") and "int" not in kind and kind not in ("size_t", "ptrdiff_t"))
+        ):
             return Scalar(None, kind)
         unsigned = kind.startswith("u") or kind == "size_t"
         return Scalar(Dyn.named(name, ex.NATURAL if unsigned else ex.ANY), kind)
@@ -129,7 +133,11 @@ def rename(m: Machine, value: Value, name: str) -> Value:
         return m.fresh(name, domains[0] if len(domains) == 1 else ex.ANY)
     if isinstance(value, tuple):
         return tuple(rename(m, v, f"{name}.{i}") for i, v in enumerate(value))
-    if is_dataclass(value) and not isinstance(value, type) and type(value).__module__.startswith("cutecheck.model.layout"):
+    if (
+        is_dataclass(value)
+        and not isinstance(value, type)
+        and type(value).__module__.startswith("cutecheck.model.layout")
+    ):
         changes = {}
         for part in parts(value):
             old = getattr(value, part.name)
@@ -158,7 +166,15 @@ def default_value(m: Machine, type_: Value, span: Span) -> Value:
 
 
 def _integral(d: DType) -> bool:
-    return d.bits is not None and ("int" in d.name or d.name in ("bool", "size_t", "char", "long", "unsigned", "long long", "unsigned long", "unsigned long long")) and "128" not in d.name
+    return (
+        d.bits is not None
+        and (
+            "int" in d.name
+            or d.name
+            in ("bool", "size_t", "char", "long", "unsigned", "long long", "unsigned long", "unsigned long long")
+        )
+        and "128" not in d.name
+    )
 
 
 def construct(m: Machine, type_: Value, args: list[Value], names: list[str | None], span: Span) -> Value:
@@ -208,7 +224,9 @@ def _construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list
 def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     """The value of an initialisation ``T x = value``."""
     if isinstance(value, Unknown):
-        return value if not isinstance(type_, ScalarType) else symbolic(m, type_, f"value@{span.line}:{span.column}", span)
+        return (
+            value if not isinstance(type_, ScalarType) else symbolic(m, type_, f"value@{span.line}:{span.column}", span)
+        )
     if isinstance(type_, ScalarType) and not is_type(value):
         if isinstance(value, (Extern, Object)):
             return symbolic(m, type_, f"value@{span.line}:{span.column}", span)
@@ -260,5 +278,3 @@ __all__ = [
     "symbolic",
     "type_of",
 ]
-
-

@@ -80,7 +80,9 @@ def _member_of(m: Machine, base: Value, node: ir.Scoped, env: Env) -> Value:
         from cutecheck.source.eval.lookup import self_of
 
         this = self_of(env)
-        found = member(m, base, node.ident, this if this is not None and _inherits(m, this.cls, base) else None, node.span)
+        found = member(
+            m, base, node.ident, this if this is not None and _inherits(m, this.cls, base) else None, node.span
+        )
         if missing(found):
             return Unknown(f"`{base.name}` has no member `{node.ident}` in the scanned files", node.span)
         return found
@@ -153,7 +155,11 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
                 args.extend(templates.expand(m, a.value.pattern, env))
             elif a.star == "*":
                 value = m.eval(a.value, env)
-                args.extend(value if isinstance(value, (tuple, list)) else [Unknown("unpacking of an unknown sequence", node.span)])
+                args.extend(
+                    value
+                    if isinstance(value, (tuple, list))
+                    else [Unknown("unpacking of an unknown sequence", node.span)]
+                )
             elif a.star == "**":
                 value = m.eval(a.value, env)
                 kwargs.update(value if isinstance(value, dict) else {})
@@ -215,7 +221,11 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         from cutecheck.source.eval.statements import assign
 
         old = m.eval(node.operand, env)
-        step = m.dialect.binary("+" if "+" in node.op else "-", old, Scalar(1, "int"), node.span) if not isinstance(old, (Unknown, Pointer)) else intrinsics.advance(m, old, 1 if "+" in node.op else -1, node.span)
+        step = (
+            m.dialect.binary("+" if "+" in node.op else "-", old, Scalar(1, "int"), node.span)
+            if not isinstance(old, (Unknown, Pointer))
+            else intrinsics.advance(m, old, 1 if "+" in node.op else -1, node.span)
+        )
         assign(m, node.operand, step, env, node.span)
         return old if node.op.startswith("p") else step
     value = m.eval(node.operand, env)
@@ -299,9 +309,19 @@ def _select(m: Machine, node: ir.Select, env: Env) -> Value:
 def _sequence(m: Machine, node: ir.Sequence_, env: Env) -> Value:
     items: list[Any] = []
     for a in node.items:
-        value = m.eval(a.value, env) if not isinstance(a.value, ir.Expand) else Pack(tuple(templates.expand(m, a.value.pattern, env)))
+        value = (
+            m.eval(a.value, env)
+            if not isinstance(a.value, ir.Expand)
+            else Pack(tuple(templates.expand(m, a.value.pattern, env)))
+        )
         if a.star or isinstance(value, Pack):
-            items.extend(value.items if isinstance(value, Pack) else value if isinstance(value, (tuple, list)) else [Unknown("unpacking of an unknown sequence", node.span)])
+            items.extend(
+                value.items
+                if isinstance(value, Pack)
+                else value
+                if isinstance(value, (tuple, list))
+                else [Unknown("unpacking of an unknown sequence", node.span)]
+            )
         else:
             items.append(value)
     return items if node.kind in ("list", "set") else tuple(items)
@@ -329,10 +349,16 @@ def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
         if isinstance(node.operand, ir.Name):
             at = env.find_var(node.operand.ident)
             value = at.vars[node.operand.ident] if at is not None else None
-        return Scalar(len(value.items), "size_t") if isinstance(value, Pack) else Unknown("sizeof... of an unknown pack", node.span)
+        return (
+            Scalar(len(value.items), "size_t")
+            if isinstance(value, Pack)
+            else Unknown("sizeof... of an unknown pack", node.span)
+        )
     with m.recorder.unevaluated():
         value = m.eval(node.operand, env)
-    size = size_bytes(m, type_of(value), node.span) if node.what == "sizeof" else align_bytes(m, type_of(value), node.span)
+    size = (
+        size_bytes(m, type_of(value), node.span) if node.what == "sizeof" else align_bytes(m, type_of(value), node.span)
+    )
     return size if isinstance(size, Unknown) else Scalar(size, "size_t")
 
 
@@ -407,7 +433,11 @@ def _fold(m: Machine, node: ir.Fold, env: Env) -> Value:
 def _fstring(m: Machine, node: ir.FString, env: Env) -> Value:
     parts = [m.eval(p, env) for p in node.parts]
     texts = [p.text if isinstance(p, Str) else str(p) if isinstance(p, (str, int)) else None for p in parts]
-    return Unknown("a string that is not known", node.span) if None in texts else "".join(t for t in texts if t is not None)
+    return (
+        Unknown("a string that is not known", node.span)
+        if None in texts
+        else "".join(t for t in texts if t is not None)
+    )
 
 
 @handles(ir.DictLit)

@@ -142,7 +142,7 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence_:
+class Sequence_:  # noqa: N801 - `Sequence` is taken
     """A Python tuple, list or set display, or a C++ braced list without a type (``init``)."""
 
     kind: Literal["tuple", "list", "set", "init"]
@@ -440,7 +440,8 @@ class Alias:
 class Variable:
     """A variable or data member. ``init`` None: default-initialised; ``brace`` when written ``T x{...}``/``T x(...)``.
 
-    ``type`` None: untyped (Python). ``flags``: static, constexpr, const, shared (``__shared__``), extern, thread, device.
+    ``type`` None: untyped (Python). ``flags``: static, constexpr, const, shared (``__shared__``), extern, thread,
+    device.
     ``alignas_`` the expression of an alignas/ATTRIBUTE annotation, if any.
     """
 

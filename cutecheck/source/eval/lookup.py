@@ -221,7 +221,7 @@ def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:
     """The value of one enumerator: explicit, or one more than the one before."""
     offset = 0
     for index in range(position, -1, -1):
-        name, init, _ = decl.enumerators[index]
+        _, init, _ = decl.enumerators[index]
         if init is not None:
             from cutecheck.source.eval.values import constant
 

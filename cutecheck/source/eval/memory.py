@@ -54,7 +54,7 @@ def align_bytes(m: Machine, t: Value, span: Span) -> int | Unknown:
     """``alignof(T)`` in bytes."""
     if isinstance(t, ScalarType):
         size = size_bytes(m, t, span)
-        return size if isinstance(size, Unknown) else min(16, int(size))  # type: ignore[call-overload,no-any-return]
+        return min(16, size) if isinstance(size, int) else 1
     if isinstance(t, PtrType):
         return 8
     if isinstance(t, ArrayType):

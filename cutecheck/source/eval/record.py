@@ -7,12 +7,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from cutecheck.facts import Bindings, Event, Guard, Hypothesis, Launch, Site, SiteKind, SmemBuffer, Space, Span, TensorFact, Unknown
+from cutecheck.facts import (
+    Bindings,
+    Event,
+    Guard,
+    Hypothesis,
+    Launch,
+    Site,
+    SiteKind,
+    SiteStatus,
+    SmemBuffer,
+    Space,
+    Span,
+    TensorFact,
+    Unknown,
+)
 from cutecheck.model import ints
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
-from cutecheck.model.inttuple import product
 from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.inttuple import product
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval import ir
@@ -36,6 +50,10 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.intrinsics.registry import Call
     from cutecheck.source.eval.machine import Machine
 
+_RESOLVED: SiteStatus = "resolved"
+_SYMBOLIC: SiteStatus = "symbolic"
+_UNKNOWN: SiteStatus = "unknown"
+_UNBOUND: SiteStatus = "unbound"
 CONFIG_TYPES = (TiledCopy, TiledMMA, CopyAtom, MMAAtom, Layout, ComposedLayout)
 
 
@@ -113,7 +131,13 @@ class Recorder:
             out = lines[span.line - 1][span.column - 1 : span.end_column - 1]
         else:
             middle = lines[span.line : span.end_line - 1]
-            out = " ".join([lines[span.line - 1][span.column - 1 :], *middle, lines[min(span.end_line, len(lines)) - 1][: span.end_column - 1]])
+            out = " ".join(
+                [
+                    lines[span.line - 1][span.column - 1 :],
+                    *middle,
+                    lines[min(span.end_line, len(lines)) - 1][: span.end_column - 1],
+                ]
+            )
         out = " ".join(out.split())
         return out if len(out) <= 160 else out[:157] + "..."
 
@@ -150,24 +174,33 @@ class Recorder:
             del self.loose[k]
         self._site(kind, decl.name, place, bindings, decl.span, decl.full_span, value)
 
-    def _site(self, kind: SiteKind, name: str, place: str, bindings: Bindings, span: Span, call_span: Span, value: Value) -> None:
+    def _site(
+        self, kind: SiteKind, name: str, place: str, bindings: Bindings, span: Span, call_span: Span, value: Value
+    ) -> None:
         config = value.value if isinstance(value, ValueType) else value
         symbol = f"{place}::{name}" if place and name else name or place
         key = (span.path, span.line, span.column, symbol, bindings)
         if isinstance(config, Unknown):
-            status, reason, shown = ("unbound" if self.open else "unknown"), config, None
+            status, reason, shown = _UNBOUND if self.open else _UNKNOWN, config, None
         else:
-            status, reason, shown = ("symbolic" if has_open(config) else "resolved"), None, config
+            status, reason, shown = _SYMBOLIC if has_open(config) else _RESOLVED, None, config
         old = self.sites.get(key)
         if old is not None and old.status == "resolved":
             return
         ident = f"{span.path}:{span.line}:{span.column}:{symbol}:{self.arch}"
-        self.sites[key] = Site(ident, kind, symbol, span, call_span, bindings, self.arch, status, shown, reason, tuple(self.hypotheses))  # type: ignore[arg-type]
+        self.sites[key] = Site(
+            ident, kind, symbol, span, call_span, bindings, self.arch, status, shown, reason, tuple(self.hypotheses)
+        )
 
     def configured(self, m: Machine, name: str, span: Span, value: Value) -> None:
         """A configuration function or type of CuTe was applied somewhere."""
         if not self._quiet or isinstance(value, Unknown):
-            self.loose[(span.path, span.line, span.column, span.end_line, span.end_column)] = (name, span, value, self.frame)
+            self.loose[(span.path, span.line, span.column, span.end_line, span.end_column)] = (
+                name,
+                span,
+                value,
+                self.frame,
+            )
 
     def flush_loose(self) -> None:
         """Configurations that no declaration names become sites of their own (called at the end)."""
@@ -192,7 +225,11 @@ class Recorder:
 
     def open_parameter(self, m: Machine, p: ir.TParam) -> Value:
         """A template parameter that nothing binds: an open static integer, or an unknown type."""
-        if p.kind == "value" and isinstance(p.type, ir.Name) and p.type.ident in ("int", "unsigned", "size_t", "uint32_t", "int32_t"):
+        if (
+            p.kind == "value"
+            and isinstance(p.type, ir.Name)
+            and p.type.ident in ("int", "unsigned", "size_t", "uint32_t", "int32_t")
+        ):
             return Scalar(Sym.named(p.name), "int")
         return Unknown(f"template parameter `{p.name or '<unnamed>'}` is bound nowhere in the scanned files", p.span)
 
@@ -238,7 +275,9 @@ class Recorder:
 
     # -------------------------------------------------------------- memory
 
-    def registers(self, m: Machine, layout: Any, dtype: DType | None, span: Span, provenance: Any, source: Value) -> TensorVal:
+    def registers(
+        self, m: Machine, layout: Any, dtype: DType | None, span: Span, provenance: Any, source: Value
+    ) -> TensorVal:
         """A register tensor."""
         name = f"rmem@{span.line}:{span.column}"
         pointer = Pointer(name, "rmem", ScalarType(dtype) if dtype is not None else None)
@@ -270,7 +309,9 @@ class Recorder:
         if pointer.space != "smem" or isinstance(t, (ClassInst, ScalarType)):
             return
         size = size_bytes(m, t, span)
-        self._buffer(pointer.buffer, decl.name, decl.span, None if isinstance(size, Unknown) else size, pointer.align, t)
+        self._buffer(
+            pointer.buffer, decl.name, decl.span, None if isinstance(size, Unknown) else size, pointer.align, t
+        )
 
     def _buffer(self, ident: str, name: str, span: Span, size: Any, align: int | None, t: Value) -> None:
         if ident in self.buffers:
@@ -339,10 +380,14 @@ class Recorder:
             if isinstance(v, TensorVal):
                 facts.append(self._tensor(v, span))
             else:
-                reason = reason or (v if isinstance(v, Unknown) else Unknown(f"operand {i + 1} is not a tensor cutecheck follows", span))
+                reason = reason or (
+                    v if isinstance(v, Unknown) else Unknown(f"operand {i + 1} is not a tensor cutecheck follows", span)
+                )
                 facts.append(TensorFact(self.text(span), span, "unknown", reason, None))
         if isinstance(tiled, (Unknown, Extern)):
-            reason = reason or (tiled if isinstance(tiled, Unknown) else Unknown("the copy object is not known", c.span))
+            reason = reason or (
+                tiled if isinstance(tiled, Unknown) else Unknown("the copy object is not known", c.span)
+            )
         threads = self.block_threads()
         ident = f"{kind}:{c.span}:{self.frame.symbol}:{self.arch}"
         event = Event(
@@ -375,7 +420,12 @@ class Recorder:
 
     def buffer_facts(self) -> tuple[SmemBuffer, ...]:
         return tuple(
-            replace(b.fact, accesses=tuple(dict.fromkeys(b.accesses)), accesses_complete=not b.escapes, escapes=tuple(b.escapes))
+            replace(
+                b.fact,
+                accesses=tuple(dict.fromkeys(b.accesses)),
+                accesses_complete=not b.escapes,
+                escapes=tuple(b.escapes),
+            )
             for b in self.buffers.values()
         )
 

@@ -31,7 +31,7 @@ class Scope:
         self.children: dict[str, Scope] = {}
         self.usings: list[tuple[str, ir.Expr, str]] = []  # (kind, target, alias)
         self.memo: dict[Any, Value] = {}
-        self.env = Env(parent.env if parent is not None else None, "namespace", scope=self)
+        self.env: Env = Env(parent.env if parent is not None else None, "namespace", scope=self)
 
     @property
     def path(self) -> str:

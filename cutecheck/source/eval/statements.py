@@ -35,7 +35,7 @@ def _block(m: Machine, node: ir.Block, env: Env) -> Done:
     inner = Env(env, "block") if node.scoped else env
     left = Done.NORMAL
     for stmt in node.body:
-        done = m.run(stmt, inner)
+        done: Done = m.run(stmt, inner)
         if done in (Done.RETURN, Done.BREAK, Done.CONTINUE):
             return done
         if done is Done.MAYBE:
@@ -147,7 +147,13 @@ def bind_target(m: Machine, target: Any, value: Value, env: Env, span: Span) -> 
     if isinstance(target, ir.Sequence_):
         items = value if isinstance(value, (tuple, list)) and len(value) == len(target.items) else None
         for i, a in enumerate(target.items):
-            part = m.dialect.from_model(items[i]) if items is not None else value if isinstance(value, Unknown) else Unknown("cannot take this value apart", span)
+            part = (
+                m.dialect.from_model(items[i])
+                if items is not None
+                else value
+                if isinstance(value, Unknown)
+                else Unknown("cannot take this value apart", span)
+            )
             bind_target(m, a.value, part, env, span)
     elif isinstance(target, ir.Name):
         m.journal.set(env.vars, target.ident, value)
@@ -334,7 +340,7 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
         m.run(node.init, inner)
     if node.kind == "foreach":
         return _foreach(m, node, inner)
-    if env.frame is not None and env.frame.constexpr or node.kind == "for" and _short_and_pure(m, node):
+    if (env.frame is not None and env.frame.constexpr) or (node.kind == "for" and _short_and_pure(m, node)):
         done = _unroll(m, node, inner)
         if done is not None:
             return done
@@ -396,10 +402,18 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
 
 def _induction(m: Machine, node: ir.Loop, env: Env) -> tuple[str, Domain] | None:
     """``for (int i = a; i < b; ++i)``: the name and the values it takes in the body."""
-    if not isinstance(node.init, ir.Local) or not isinstance(node.init.decl, ir.Variable) or not isinstance(node.cond, ir.Binary):
+    if (
+        not isinstance(node.init, ir.Local)
+        or not isinstance(node.init.decl, ir.Variable)
+        or not isinstance(node.cond, ir.Binary)
+    ):
         return None
     name = node.init.decl.name
-    if not isinstance(node.cond.left, ir.Name) or node.cond.left.ident != name or not isinstance(node.step, (ir.ExprStmt, ir.Assign)):
+    if (
+        not isinstance(node.cond.left, ir.Name)
+        or node.cond.left.ident != name
+        or not isinstance(node.step, (ir.ExprStmt, ir.Assign))
+    ):
         return None
     if name in set(assigned(node.body)):
         return None
@@ -409,14 +423,18 @@ def _induction(m: Machine, node: ir.Loop, env: Env) -> tuple[str, Domain] | None
     step = 1
     if isinstance(node.step, ir.Assign) and node.step.op in ("+=", "-="):
         step = constant(m.eval(node.step.value, env)) or 1
-    down = isinstance(node.step, ir.ExprStmt) and isinstance(node.step.expr, ir.Unary) and "-" in node.step.expr.op or isinstance(node.step, ir.Assign) and node.step.op == "-="
+    down = (
+        isinstance(node.step, ir.ExprStmt) and isinstance(node.step.expr, ir.Unary) and "-" in node.step.expr.op
+    ) or (isinstance(node.step, ir.Assign) and node.step.op == "-=")
     end = constant(stop) if isinstance(stop, (Scalar, int, Dyn)) else None
     high = _high(stop) if end is None else end
     if down:
         top = _high(start)
         return name, Domain(end if node.cond.op == ">=" else None if end is None else end + 1, top)
     top = None if high is None else high if node.cond.op == "<=" else high - 1
-    aligned = step if lo is not None and lo % step == 0 and isinstance(start, Scalar) and isinstance(start.value, int) else 1
+    aligned = (
+        step if lo is not None and lo % step == 0 and isinstance(start, Scalar) and isinstance(start.value, int) else 1
+    )
     return name, Domain(lo, top, max(1, abs(aligned)))
 
 

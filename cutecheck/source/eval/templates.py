@@ -208,7 +208,9 @@ def weight(pattern: ir.Expr, names: dict[str, Any]) -> int:
     return 0 if isinstance(pattern, (ir.Auto, ir.Expand)) else 3
 
 
-def match_all(m: Machine, patterns: Sequence[ir.Expr], values: Sequence[Value], names: dict[str, Any], env: Env) -> bool:
+def match_all(
+    m: Machine, patterns: Sequence[ir.Expr], values: Sequence[Value], names: dict[str, Any], env: Env
+) -> bool:
     """Match a list of argument patterns, a trailing pack taking the rest."""
     for i, pattern in enumerate(patterns):
         if isinstance(pattern, ir.Expand):
@@ -281,7 +283,8 @@ def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
     if isinstance(value, (ExternType, CuteOp)):
         return [(value.name, value.args)]
     if isinstance(value, ArrayType):
-        return [("array", (value.inner, Scalar(value.extent, "size_t")))]
+        extent = value.extent if isinstance(value.extent, Unknown) else Scalar(value.extent, "size_t")
+        return [("array", (value.inner, extent))]
     if not isinstance(value, ValueType):
         return []
     v = value.value

@@ -156,7 +156,9 @@ class TensorVal:
     root: AnyLayout | None = None
     name: str = ""
 
-    def derive(self, layout: AnyLayout | Unknown, offset: Any, provenance: Provenance, source: Value = None) -> TensorVal:
+    def derive(
+        self, layout: AnyLayout | Unknown, offset: Any, provenance: Provenance, source: Value = None
+    ) -> TensorVal:
         return replace(
             self,
             layout=layout,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model import algebra as alg
 from cutecheck.model import atoms
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import Major
@@ -15,8 +16,17 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
-from cutecheck.source.eval.intrinsics import cuda, events, layouts, selectors, tensors, tiled, traits, types
-from cutecheck.source.eval.intrinsics.registry import CONFIGURING, CONSTANTS, FUNCTIONS, METHODS, TOLERANT, TYPES, Call, Unsupported
+from cutecheck.source.eval.intrinsics import cuda, events, layouts, selectors, tensors, tiled, traits
+from cutecheck.source.eval.intrinsics.registry import (
+    CONFIGURING,
+    CONSTANTS,
+    FUNCTIONS,
+    METHODS,
+    TOLERANT,
+    TYPES,
+    Call,
+    Unsupported,
+)
 from cutecheck.source.eval.intrinsics.tiled import decompose_tiled
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
@@ -41,6 +51,7 @@ from cutecheck.source.eval.values import (
     Value,
     ValueType,
     VoidType,
+    constant,
 )
 
 if TYPE_CHECKING:
@@ -223,11 +234,13 @@ def construct_value(m: Machine, template: Value, args: list[Value], span: Span) 
     if isinstance(template, tuple):
         if len(model) == 1 and isinstance(model[0], tuple):
             model = list(model[0])
-        return tuple(t if isinstance(t, int) and not isinstance(v, tuple) else v for t, v in zip(template, model, strict=False))
+        return tuple(
+            t if isinstance(t, int) and not isinstance(v, tuple) else v for t, v in zip(template, model, strict=False)
+        )
     if isinstance(template, Layout):
         if len(model) == 1 and isinstance(model[0], (Layout, ComposedLayout)):
             return model[0]
-        return guarded(m, "Layout", span, lambda: layouts.alg.make_layout(*model))
+        return guarded(m, "Layout", span, lambda: alg.make_layout(*model))
     if isinstance(template, int):
         return template
     return template
@@ -241,7 +254,7 @@ def deduce_class(m: Machine, ref: TemplateRef, args: list[Value], span: Span) ->
         if name in ("Shape", "Stride", "Step", "Coord", "Tile", "tuple", "pair"):
             return tuple(model)
         if name in ("Layout", "Tensor", "ThrCopy"):
-            return guarded(m, name, span, lambda: layouts.alg.make_layout(*model))
+            return guarded(m, name, span, lambda: alg.make_layout(*model))
         if name in FUNCTIONS:
             return call(m, Intrinsic(name), args, {}, span)
         if name in TYPES:
@@ -274,7 +287,7 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
         return v
     if isinstance(v, (Layout, ComposedLayout)):
         if name == "rank":
-            return Scalar(it.tuple_rank(v.shape) if isinstance(v, Layout) else layouts.alg.rank(v), "int")
+            return Scalar(it.tuple_rank(v.shape) if isinstance(v, Layout) else alg.rank(v), "int")
         if name == "Shape" and isinstance(v, Layout):
             return ValueType(v.shape)
         if name == "Stride" and isinstance(v, Layout):
@@ -314,7 +327,10 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         try:
             if isinstance(base, dict):
                 return base[key]
-            return m.dialect.from_model(base[key if isinstance(key, slice) else types.constant(key)])
+            number = constant(key)
+            if number is None and not isinstance(key, slice):
+                return Unknown("an index that is not known", span)
+            return m.dialect.from_model(base[key if isinstance(key, slice) else cast(int, number)])
         except (KeyError, IndexError, TypeError):
             return Unknown("an index that is not known or out of range", span)
     if isinstance(base, Extern):
@@ -331,11 +347,12 @@ def advance(m: Machine, p: Value, by: Value, span: Span) -> Value:
     n = m.dialect.to_model(Scalar(by, "int") if isinstance(by, int) else by)
     if isinstance(p.offset, Unknown) or not isinstance(n, (int, Dyn, Sym)):
         return Pointer(p.buffer, p.space, p.type, Unknown("pointer arithmetic with an unknown operand", span), p.align)
-    from cutecheck.model.ints import Dyn as D
     from cutecheck.model.ints import as_expr
 
     total = p.offset + n
-    return Pointer(p.buffer, p.space, p.type, total if isinstance(total, int) else D(as_expr(total)), p.align, p.swizzle)
+    return Pointer(
+        p.buffer, p.space, p.type, total if isinstance(total, int) else Dyn(as_expr(total)), p.align, p.swizzle
+    )
 
 
 def dereference(m: Machine, v: Value, span: Span) -> Value:

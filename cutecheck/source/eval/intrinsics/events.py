@@ -6,7 +6,7 @@ from cutecheck.facts import Unknown
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.registry import Call, function
-from cutecheck.source.eval.values import Extern, Scalar, Slice, TensorVal, Tag, Value
+from cutecheck.source.eval.values import Extern, Scalar, Slice, Tag, TensorVal, Value
 
 NOTHING = Scalar(None, "void")
 
@@ -46,8 +46,9 @@ def _gemm(c: Call) -> Value:
 
 @function(
     "clear", "fill", "axpby", "transform", "print", "print_latex", "print_layout", "print_tensor", "cp_async_fence",
-    "cp_async_wait", "__syncthreads", "__syncwarp", "syncthreads", "printf", "warpgroup_arrive", "warpgroup_commit_batch",
-    "warpgroup_wait", "warpgroup_fence_operand", "prefetch", "cluster_sync", "cluster_arrive_relaxed", "cluster_wait",
+    "cp_async_wait", "__syncthreads", "__syncwarp", "syncthreads", "printf", "warpgroup_arrive",
+    "warpgroup_commit_batch", "warpgroup_wait", "warpgroup_fence_operand",
+    "prefetch", "cluster_sync", "cluster_arrive_relaxed", "cluster_wait",
     "tma_store_arrive", "tma_store_wait", "tma_store_fence", "set_barrier_transaction_bytes", "initialize_barrier",
     "wait_barrier", "arrive_barrier", "fence_barrier_init", "fence_view_async_shared", "cudaFuncSetAttribute", "memset",
     "cudaDeviceSynchronize", "cudaGetLastError", "__trap", "assert", "static_assert", "launch_dependent_grids",

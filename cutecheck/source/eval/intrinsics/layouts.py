@@ -28,7 +28,17 @@ def on_tensor(c: Call, f: Callable[..., Any]) -> Value:
     return f(first, *rest)
 
 
-@function("make_shape", "make_stride", "make_step", "make_coord", "make_tile", "make_tuple", "make_int_tuple", "make_arithmetic_tuple", "make_pair")
+@function(
+    "make_shape",
+    "make_stride",
+    "make_step",
+    "make_coord",
+    "make_tile",
+    "make_tuple",
+    "make_int_tuple",
+    "make_arithmetic_tuple",
+    "make_pair",
+)
 def _make_tuple(c: Call) -> Value:
     return tuple(c.args)
 
@@ -188,7 +198,9 @@ def _slice(c: Call) -> Value:
     return getattr(alg, c.name)(coord, x)
 
 
-@function("elem_less", "elem_leq", "elem_gtr", "elem_geq", "compatible", "congruent", "weakly_compatible", "weakly_congruent")
+@function(
+    "elem_less", "elem_leq", "elem_gtr", "elem_geq", "compatible", "congruent", "weakly_compatible", "weakly_congruent"
+)
 def _relations(c: Call) -> Value:
     if hasattr(alg, c.name):
         return getattr(alg, c.name)(c.arg(0), c.arg(1))
@@ -208,7 +220,9 @@ def _layout_part(c: Call) -> Value:
     return getattr(alg, c.name)(c.arg(0), *(c.ints() if c.targs else ()))
 
 
-@method_of("layout", "layout", "layout_fn", "compose", "with_shape", "tile", "get_1d_coord", "get_hier_coord", "get_flat_coord")
+@method_of(
+    "layout", "layout", "layout_fn", "compose", "with_shape", "tile", "get_1d_coord", "get_hier_coord", "get_flat_coord"
+)
 def _layout_other(c: Call) -> Value:
     first, rest = c.arg(0), c.args[1:]
     if c.name in ("layout", "layout_fn"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from cutecheck.facts import Unknown
 from cutecheck.model import algebra as alg
@@ -11,7 +11,7 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn
-from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.layout import ComposedLayout, IntTuple, Layout
 from cutecheck.model.swizzle import offset_value
 from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
@@ -116,7 +116,9 @@ def _like(c: Call) -> Value:
         return alg.make_layout_like(t)
     if isinstance(t.layout, Unknown):
         return t.layout
-    layout = alg.make_fragment_like(t.layout) if c.name == "make_fragment_like" else alg.make_layout_like(t.layout)
+    layout: Any = alg.make_fragment_like(t.layout)
+    if c.name == "make_tensor_like":
+        layout = alg.make_layout_like(cast(Layout, t.layout))
     dtype = element(c.targs[0]) if c.targs else t.dtype
     made = c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", t.source)
     return replace(made, root=t.root)
@@ -155,7 +157,7 @@ def moved(c: Call, t: TensorVal, coord: Any) -> Value:
 
 
 def _shift(a: Any, b: Any) -> Any:
-    return a if isinstance(a, Unknown) else it.plus(a, offset_value(b))
+    return a if isinstance(a, Unknown) else it.plus(a, cast("IntTuple", offset_value(b)))
 
 
 @function("local_tile", "local_partition", "inner_partition", "outer_partition")

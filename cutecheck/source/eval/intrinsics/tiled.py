@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
@@ -11,7 +11,7 @@ from cutecheck.model import atoms, tiled
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
-from cutecheck.model.layout import Layout
+from cutecheck.model.layout import IntTuple, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled.fragments import make_fragment
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of, type_maker
@@ -134,7 +134,15 @@ def _make_tiled_copy(c: Call) -> Value:
     return tiled.make_tiled_copy(atom, thr, val)
 
 
-@function("make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C", "make_tiled_copy_C_atom", "make_tiled_copy_S", "make_tiled_copy_D", configuring=True)
+@function(
+    "make_tiled_copy_A",
+    "make_tiled_copy_B",
+    "make_tiled_copy_C",
+    "make_tiled_copy_C_atom",
+    "make_tiled_copy_S",
+    "make_tiled_copy_D",
+    configuring=True,
+)
 def _make_tiled_copy_x(c: Call) -> Value:
     other = c.arg(1)
     if isinstance(other, Slice):
@@ -200,7 +208,7 @@ def _plus(a: Any, b: Any) -> Any:
 
     if isinstance(a, Unknown):
         return a
-    return it.plus(a, offset_value(b))
+    return it.plus(a, cast("IntTuple", offset_value(b)))
 
 
 @method_of("slice", "partition_fragment_A", "partition_fragment_B", "partition_fragment_C")
@@ -266,9 +274,10 @@ def _retile(c: Call) -> Value:
     return t.derive(obj.retile(t.layout), t.offset, "retile", obj)
 
 
-for _name in ("get_layoutA_TV", "get_layoutB_TV", "get_layoutC_TV", "get_layoutA_MK", "get_layoutB_NK", "get_layoutC_MN",
-              "get_layoutS_TV", "get_layoutD_TV", "get_layoutS_MN", "get_layoutD_MN", "thrfrg_A", "thrfrg_B", "thrfrg_C",
-              "tidfrg_S", "tidfrg_D", "get_thr_layout_vmnk"):  # fmt: skip
+for _name in ("get_layoutA_TV", "get_layoutB_TV", "get_layoutC_TV", "get_layoutA_MK", "get_layoutB_NK",
+              "get_layoutC_MN", "get_layoutS_TV", "get_layoutD_TV",
+              "get_layoutS_MN", "get_layoutD_MN", "thrfrg_A", "thrfrg_B",
+              "thrfrg_C", "tidfrg_S", "tidfrg_D", "get_thr_layout_vmnk"):  # fmt: skip
 
     def _make(name: str) -> Any:
         def run(c: Call) -> Value:
@@ -313,12 +322,11 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
         return tiled_type_member(m, v.tiled, name, span)
     if isinstance(v, TiledMMA):
         own = {
-            "Atom": lambda: ValueType(v.atom), "AtomThrID": lambda: ValueType(v.atom.thr_id),
-            "ThrLayoutVMNK": lambda: ValueType(v.thr_layout_vmnk), "AtomLayoutMNK": lambda: ValueType(v.atom_layout_mnk),
-            "PermutationMNK": lambda: ValueType(v.permutation_mnk), "TiledLayout_TV": lambda: None,
+            "Atom": v.atom, "AtomThrID": v.atom.thr_id, "ThrLayoutVMNK": v.thr_layout_vmnk,
+            "AtomLayoutMNK": v.atom_layout_mnk, "PermutationMNK": v.permutation_mnk,
         }  # fmt: skip
         if name in own:
-            return own[name]()
+            return ValueType(own[name])
         return tiled_type_member(m, v.atom, name, span)
     if isinstance(v, MMAAtom):
         table = {
@@ -343,7 +351,8 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
         return tiled_type_member(m, v.atom, name.removeprefix("Atom") if name.startswith("AtomLayout") else name, span)
     if isinstance(v, CopyAtom):
         layouts = {
-            "ThrID": v.thr_id, "AtomThrID": v.thr_id, "ValLayoutSrc": v.val_layout_src, "ValLayoutDst": v.val_layout_dst,
+            "ThrID": v.thr_id, "AtomThrID": v.thr_id, "ValLayoutSrc": v.val_layout_src,
+            "ValLayoutDst": v.val_layout_dst,
             "ValLayoutRef": v.val_layout_ref, "LayoutSrc": v.val_layout_src, "LayoutDst": v.val_layout_dst,
             "LayoutRef": v.val_layout_ref, "SrcLayout": v.src_bits, "DstLayout": v.dst_bits, "RefLayout": v.ref_bits,
             "BitLayoutSrc": v.src_bits, "BitLayoutDst": v.dst_bits, "BitLayoutRef": v.ref_bits,
@@ -367,7 +376,10 @@ def decompose_tiled(v: Any) -> list[tuple[str, tuple[Value, ...]]]:
     if isinstance(v, TiledCopy):
         return [("TiledCopy", (ValueType(v.atom), ValueType(v.layout_tv), ValueType(v.tiler_mn)))]
     if isinstance(v, MMAAtom):
-        return [("MMA_Atom", (ValueType(CuteOp(v.op, v.args)),)), ("MMA_Atom", (ValueType(CuteOp(v.op, v.args, "MMA")),))]
+        return [
+            ("MMA_Atom", (ValueType(CuteOp(v.op, v.args)),)),
+            ("MMA_Atom", (ValueType(CuteOp(v.op, v.args, "MMA")),)),
+        ]
     if isinstance(v, CopyAtom):
         return [("Copy_Atom", (ValueType(CuteOp(v.op, v.args)), ScalarType(v.value_type)))]
     if isinstance(v, Slice):

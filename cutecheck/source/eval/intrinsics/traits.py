@@ -102,17 +102,24 @@ _kind_trait("is_smem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space
 _kind_trait("is_gmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "gmem")
 _kind_trait("is_rmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "rmem")
 _kind_trait("is_static", lambda v: it.is_static(v) if not isinstance(v, ScalarType) else False)
-_kind_trait("is_integral", lambda v: isinstance(v, int) or isinstance(v, ScalarType) and _integer_type(v.dtype))
+_kind_trait("is_integral", lambda v: isinstance(v, int) or (isinstance(v, ScalarType) and _integer_type(v.dtype)))
 _kind_trait("is_floating_point", lambda v: isinstance(v, ScalarType) and v.dtype.name in ("float", "double"))
 _kind_trait("is_constant", lambda v: isinstance(v, (int, Sym)))
 
 
 def _integer_type(d: DType) -> bool:
-    return d.name in ("int", "unsigned", "bool", "char", "short", "long") or ("int" in d.name and d.name.endswith(("_t", "int"))) or d.name in ("size_t", "ptrdiff_t")
+    return (
+        d.name in ("int", "unsigned", "bool", "char", "short", "long")
+        or ("int" in d.name and d.name.endswith(("_t", "int")))
+        or d.name in ("size_t", "ptrdiff_t")
+    )
 
 
-@type_maker("remove_cv_t", "remove_cvref_t", "remove_reference_t", "decay_t", "remove_const_t", "type_identity_t", "add_const_t",
-            "remove_cv", "remove_cvref", "remove_reference", "decay", "type_identity", "add_lvalue_reference_t", "unwrap_ref_decay_t", "make_signed_t")  # fmt: skip
+@type_maker(
+    "remove_cv_t", "remove_cvref_t", "remove_reference_t", "decay_t", "remove_const_t", "type_identity_t",
+    "add_const_t", "remove_cv", "remove_cvref", "remove_reference", "decay", "type_identity", "add_lvalue_reference_t",
+    "unwrap_ref_decay_t", "make_signed_t",
+)  # fmt: skip
 def _identity_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return targs[0]
 
@@ -254,7 +261,13 @@ def _sizeof_bits(c: Call) -> Value:
     return Unknown("sizeof_bits of an unknown type", c.span) if bits is None else Scalar(bits, "int")
 
 
-@function("canonical_warp_idx", "canonical_warp_idx_sync", "canonical_warp_group_idx", "canonical_lane_idx", "canonical_thread_idx_in_warp")
+@function(
+    "canonical_warp_idx",
+    "canonical_warp_idx_sync",
+    "canonical_warp_group_idx",
+    "canonical_lane_idx",
+    "canonical_thread_idx_in_warp",
+)
 def _warp_index(c: Call) -> Value:
     from cutecheck.source.eval.intrinsics.cuda import thread_index
 
@@ -305,9 +318,10 @@ def _dtype(v: Any) -> DType:
 def user_mma_atom(m: Machine, op: ClassInst, span: Span) -> MMAAtom:
     """An MMA atom whose ``MMA_Traits`` are in the scanned tree."""
     t = _user_traits(m, op, "MMA_Traits", span)
-    get = lambda n: static_value(m, _member(m, t, n, span))  # noqa: E731
-    types = tuple(_dtype(_member(m, t, f"ValType{x}", span)) for x in "ABCD")
-    return MMAAtom(op.name, (), get("ThrID"), get("Shape_MNK"), get("ALayout"), get("BLayout"), get("CLayout"), types)  # type: ignore[arg-type]
+    names = ("ThrID", "Shape_MNK", "ALayout", "BLayout", "CLayout")
+    thr, shape, a, b, c = (static_value(m, _member(m, t, n, span)) for n in names)
+    va, vb, vc, vd = (_dtype(_member(m, t, f"ValType{x}", span)) for x in "ABCD")
+    return MMAAtom(op.name, (), thr, shape, a, b, c, (va, vb, vc, vd))
 
 
 def user_copy_atom(m: Machine, op: ClassInst, value_type: DType | None, span: Span) -> CopyAtom:
@@ -315,5 +329,6 @@ def user_copy_atom(m: Machine, op: ClassInst, value_type: DType | None, span: Sp
     if value_type is None:
         raise Unsupported("the value type of this copy atom is not known")
     t = _user_traits(m, op, "Copy_Traits", span)
-    get = lambda n: static_value(m, _member(m, t, n, span))  # noqa: E731
-    return CopyAtom(op.name, (), get("ThrID"), get("SrcLayout"), get("DstLayout"), get("RefLayout"), value_type)
+    names = ("ThrID", "SrcLayout", "DstLayout", "RefLayout")
+    thr, src, dst, ref = (static_value(m, _member(m, t, n, span)) for n in names)
+    return CopyAtom(op.name, (), thr, src, dst, ref, value_type)

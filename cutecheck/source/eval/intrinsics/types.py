@@ -10,7 +10,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis, X
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn
-from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.layout import ComposedLayout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.source.eval.intrinsics.registry import CONSTANTS, Unsupported, type_maker
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
@@ -73,7 +73,9 @@ def _int(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ValueType(int(v) if isinstance(v, (bool, int)) else v)
 
 
-@type_maker("Shape", "Stride", "Step", "Coord", "Tile", "tuple", "IntTuple", "ArithmeticTuple", "make_tuple_type", "pair")
+@type_maker(
+    "Shape", "Stride", "Step", "Coord", "Tile", "tuple", "IntTuple", "ArithmeticTuple", "make_tuple_type", "pair"
+)
 def _tuple(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     items = []
     for t in targs:
@@ -133,7 +135,9 @@ def _array(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     inner = targs[0]
     if isinstance(inner, ValueType):
         return ArrayType(inner, extent if extent is not None else Unknown("array extent", span), align)
-    return ArrayType(inner, extent if extent is not None else Unknown("the array's extent is not a known number", span), align)
+    return ArrayType(
+        inner, extent if extent is not None else Unknown("the array's extent is not a known number", span), align
+    )
 
 
 @type_maker("array_aligned", "ArrayEngine", "AlignedArray")
