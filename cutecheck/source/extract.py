@@ -66,15 +66,15 @@ def extract(request: ExtractRequest) -> Facts:
             _evaluate(path, arch, tree, frozenset(wanted), request, out)
     _uncovered(out, archs[-1] if archs else "")
     return Facts(
-        tuple(sorted(out.sites.values(), key=lambda s: (s.span, s.symbol, s.arch))),
-        tuple(sorted(out.events.values(), key=lambda e: (e.span, e.enclosing, e.arch))),
-        tuple(sorted(out.buffers.values(), key=lambda b: (b.span, b.buffer_id, b.arch))),
-        tuple(sorted(out.launches.values(), key=lambda s: (s.span, s.kernel, s.arch))),
-        tuple(sorted(out.lints.values(), key=lambda s: s.span)),
-        (*found.errors, *out.errors.values()),
-        len(found.files),
-        len(wanted),
-        request.cutlass_version,
+        sites=tuple(sorted(out.sites.values(), key=lambda s: (s.span, s.symbol, s.arch))),
+        events=tuple(sorted(out.events.values(), key=lambda e: (e.span, e.enclosing, e.arch))),
+        buffers=tuple(sorted(out.buffers.values(), key=lambda b: (b.span, b.buffer_id, b.arch))),
+        launches=tuple(sorted(out.launches.values(), key=lambda s: (s.span, s.kernel, s.arch))),
+        lints=tuple(sorted(out.lints.values(), key=lambda s: s.span)),
+        errors=(*found.errors, *out.errors.values()),
+        files=len(found.files),
+        files_with_cute=len(wanted),
+        cutlass_version=request.cutlass_version,
     )
 
 
