@@ -16,6 +16,7 @@ from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer
 from cutecheck.model.prove.domains import meets, variable_domains
 from cutecheck.model.prove.obligation import Obligation, Witness
+from cutecheck.model.prove.replay_hardware import HARDWARE_REPLAYS
 from cutecheck.model.prove.replay_layouts import LAYOUT_REPLAYS
 
 Values = dict[str, int]
@@ -133,6 +134,27 @@ def _bank_access(a: p.BankAccess, values: Values) -> Witness | None:
     )
 
 
+def _gmem_sectors(g: p.GmemSectors, values: Values) -> Witness | None:
+    base = values.get("smem base", 0)
+    lane_bytes = g.vector_bits // 8
+    start = values["thread_a"] // 32 * 32
+    rest = rest_offset(g.rest.shape, g.rest.stride, values)
+    places: set[int] = set()
+    for t in range(start, min(start + 32, g.threads)):
+        byte = base + (g.offset.evaluate({**values, g.thread: t}) + rest) * g.element_bits // 8
+        if byte % lane_bytes == 0:
+            places.add(byte)
+    touched = {(byte + i) // 32 for byte in places for i in range(lane_bytes)}
+    least = -(-len(places) * lane_bytes // 32)
+    if base % min(g.base_alignment, 32) or len(touched) <= g.factor * least:
+        return None
+    parameters = {n: v for n, v in values.items() if not n.startswith(("thread_", "rest[")) and n != "smem base"}
+    under = f" with {', '.join(f'{n} = {v}' for n, v in parameters.items())}" if parameters else ""
+    summary = f"warp {start // 32} touches {len(touched)} sectors of 32 bytes, {least} would do{under}"
+    named = (*parameters.items(), ("warp", start // 32), ("sectors", len(touched)), ("least", least))
+    return Witness(summary, named)
+
+
 def _phase_text(phases: tuple[tuple[int, int], ...], degree: int, a: p.BankAccess, lane_bytes: int) -> str:
     first = next(lane for lane, w in phases if w == degree)
     return f"{first}-{first + phase_lanes(a.kind, lane_bytes) - 1}"
@@ -159,5 +181,7 @@ def _words(address: int | None, lane_bytes: int) -> range:
 
 _REPLAYS: dict[type[object], Callable[[Any, Values], Witness | None]] = {
     **LAYOUT_REPLAYS,
+    **HARDWARE_REPLAYS,
     p.BankAccess: _bank_access,
+    p.GmemSectors: _gmem_sectors,
 }

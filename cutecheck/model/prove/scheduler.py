@@ -29,11 +29,14 @@ _RESIDUES = ("residues", "residues", "run")
 # Engines of each property, cheap first: (name, module under engines/, function). Their code is disjoint.
 _ENGINES: dict[type[object], tuple[tuple[str, str, str], ...]] = {
     p.BankAccess: (_RESIDUES, _BITVECTORS, _BRUTE),
+    p.GmemSectors: (_NORMAL, _RESIDUES, _BRUTE, _BITVECTORS),
     p.Coverage: (_NORMAL, _BRUTE, _INTEGERS),
     p.Bijective: (_NORMAL, _BRUTE, _INTEGERS),
     p.Injective: (_NORMAL, _BRUTE, _INTEGERS),
     p.CosizeFits: (_NORMAL, _BRUTE, _INTEGERS, _BITVECTORS),
     p.LayoutEqual: (_NORMAL, _BRUTE, _INTEGERS, _BITVECTORS),
+    p.TmaLimits: (_NORMAL, _BRUTE, _INTEGERS),
+    p.GmmaCanonical: (_NORMAL, _BRUTE),
     p.Contiguous: (_NORMAL, _BRUTE),
     p.AtomCounts: (_NORMAL, _BRUTE, _INTEGERS),
     p.Divides: (_NORMAL, _RESIDUES, _BRUTE, _INTEGERS),

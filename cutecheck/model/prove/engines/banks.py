@@ -91,14 +91,14 @@ def bank_access(obligation: Obligation) -> Answer:
     if opaque := sorted(set(opaque_names(access.offset))):
         return unknown(f"address depends on {opaque[0]}")
     try:
-        return _Search(obligation, access).run()
+        return Search(obligation, access).run()
     except TooManyError as error:
         return unknown(str(error))
     except TypeError as error:
         return unknown(str(error))
 
 
-class _Search:
+class Search:
     """One enumeration: lane tables for each warp and symbolic lane stride, crossed with base residues."""
 
     def __init__(self, obligation: Obligation, access: BankAccess) -> None:
@@ -229,9 +229,7 @@ class _Search:
         w, access = self.worst, self.access
         if self.upper < 0:
             return unknown(f"no vector is aligned to {access.vector_bits // 8} bytes")
-        assumptions = _assumptions(access, self.obligation.arch, self.domains)
-        if self.misaligned:
-            assumptions = (*assumptions, f"vectors are aligned to {access.vector_bits // 8} bytes")
+        assumptions = self.assumed()
         measure = (("wavefronts", w.waves), ("ideal", w.ideal), ("excess", w.excess))
         reductions = tuple(dict.fromkeys(self.reductions))
         if self.upper == 0:
@@ -240,14 +238,17 @@ class _Search:
             return unknown("a conflict is possible for an over-approximated base, not shown to be attained")
         return Answer("fails", "", w.values, measure, reductions, assumptions)
 
-
-def _assumptions(access: BankAccess, arch: str, domains: dict[str, Domain]) -> tuple[str, ...]:
-    uniform = sorted(n for n in domains if n != access.thread and not n.startswith("rest["))
-    texts = [f"{', '.join(uniform)} uniform in a warp"] if uniform else []
-    if arch and not arch.startswith("sm_90"):
-        texts.append("access-model: sm_90")
-    if access.swizzle is not None and access.swizzle.unit is SwizzleUnit.BYTE:
-        texts.append(f"shared-memory base is a multiple of {access.base_alignment} bytes")
-    if access.predicated:
-        texts.append("a refutation assumes every lane's predicate true")
-    return tuple(texts)
+    def assumed(self) -> tuple[str, ...]:
+        """What the answer takes for granted, in words."""
+        access = self.access
+        uniform = sorted(n for n in self.domains if n != access.thread and not n.startswith("rest["))
+        texts = [f"{', '.join(uniform)} uniform in a warp"] if uniform else []
+        if self.obligation.arch and not self.obligation.arch.startswith("sm_90"):
+            texts.append("access-model: sm_90")
+        if self.byte_unit:
+            texts.append(f"shared-memory base is a multiple of {access.base_alignment} bytes")
+        if access.predicated:
+            texts.append("a refutation assumes every lane's predicate true")
+        if self.misaligned:
+            texts.append(f"vectors are aligned to {access.vector_bits // 8} bytes")
+        return tuple(texts)

@@ -12,160 +12,15 @@ from typing import Any
 
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.expr import Domain, Expr, Op, Var
-from cutecheck.model.ints import Condition, Dyn, Rel, Sym, as_expr
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import variable_domains
+from cutecheck.model.prove.engines.bv_translation import OPEN, Translation, UnsupportedError
 from cutecheck.model.prove.engines.solver import check, solver
 from cutecheck.model.prove.obligation import Obligation
-from cutecheck.model.prove.properties import ZERO, Alignment, BankAccess, CosizeFits, LayoutEqual
-
-# Wide enough that lane distances inside shared memory (under 2^18 bytes) never meet modulo 2^WIDTH.
-WIDTH = 28
-_OPEN = 1 << 20  # bound put on run-time values that meet a division or bit operation
-
-
-class UnsupportedError(Exception):
-    """No bit-vector form for this construct."""
-
-
-class Translation:
-    """Expressions as bit-vectors over one environment; collects range constraints."""
-
-    def __init__(self, domains: dict[str, Domain], width: int = WIDTH) -> None:
-        import z3
-
-        self.z3 = z3
-        self.width = width
-        self.domains = domains
-        self.constraints: list[Any] = []
-        self.bounded: set[str] = set()
-        self.environment: dict[str, Any] = {}
-
-    def value(self, number: int) -> Any:
-        return self.z3.BitVecVal(number, self.width)
-
-    def variable(self, name: str) -> Any:
-        if name not in self.environment:
-            v = self.z3.BitVec(name, self.width)
-            self.environment[name] = v
-            self._constrain(v, self.domains.get(name, Domain()))
-        return self.environment[name]
-
-    def _constrain(self, v: Any, d: Domain) -> None:
-        z3 = self.z3
-        if d.values is not None:
-            self.constraints.append(z3.Or([v == self.value(x) for x in d.values]))
-            return
-        if d.lo is not None and d.lo != 0:
-            self.constraints.append(v >= self.value(d.lo))
-        if d.hi is not None and d.hi < 1 << (self.width - 1):
-            low = d.lo if d.lo is not None else 0
-            self.constraints.append(v <= self.value(d.hi) if low < 0 else z3.ULE(v, self.value(d.hi)))
-        if d.step > 1:
-            self.constraints.append(z3.URem(v, self.value(d.step)) == 0)
-
-    def expression(self, e: Expr, inside: dict[str, Any] | None = None) -> Any:
-        total = None
-        for monomial, factor in e.terms:
-            term = None if factor == 1 and monomial else self.value(factor)
-            for atom in monomial:
-                translated = self._atom(atom, inside or {})
-                term = translated if term is None else term * translated
-            total = term if total is None else total + term
-        return self.value(0) if total is None else total
-
-    def _atom(self, atom: ex.Atom, inside: dict[str, Any]) -> Any:
-        if isinstance(atom, Var):
-            return inside[atom.name] if atom.name in inside else self.variable(atom.name)
-        return self._operation(atom, inside)
-
-    def _operation(self, operation: Op, inside: dict[str, Any]) -> Any:
-        z3 = self.z3
-        if operation.kind == "opaque":
-            raise UnsupportedError(f"address depends on {operation}")
-        for argument in operation.args:
-            self._require_range(argument)
-        args = [self.expression(a, inside) for a in operation.args]
-        if operation.kind in ("div", "mod"):
-            divisor = operation.args[1]
-            low, _ = ex.bounds(self._with_domains(divisor))
-            if low is None or low <= 0:
-                raise UnsupportedError(f"division by {divisor}")
-        forms = {
-            "div": z3.UDiv, "mod": z3.URem, "shr": z3.LShR,
-            "and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b,
-            "shl": lambda a, b: a << b,
-            "min": lambda a, b: z3.If(z3.ULE(a, b), a, b), "max": lambda a, b: z3.If(z3.ULE(a, b), b, a),
-            "abs": lambda a: a,
-        }  # fmt: skip
-        return forms[operation.kind](*args)
-
-    def _with_domains(self, e: Expr) -> Expr:
-        return e.substitute({n: ex.var(n, d) for n, d in self.domains.items()})
-
-    def _require_range(self, argument: Expr) -> None:
-        """Operands of non-polynomial operations must be naturals that do not wrap."""
-        limited = {}
-        for v in argument.variables():
-            d = self.domains.get(v.name, v.domain)
-            if d.bounds()[1] is None:
-                d = Domain(d.lo, _OPEN - 1, d.step)
-                self.bounded.add(v.name)
-                self.domains[v.name] = d
-                bv = self.variable(v.name)
-                self.constraints.append(self.z3.ULE(bv, self.value(_OPEN - 1)))
-            limited[v.name] = d
-        low, high = ex.bounds(argument.substitute({n: ex.var(n, d) for n, d in limited.items()}))
-        if low is None or low < 0 or high is None or high >= 1 << self.width:
-            raise UnsupportedError(f"range of {argument} in a division or bit operation is not known")
-
-    def condition(self, c: Condition) -> Any:
-        z3 = self.z3
-        for side in (c.lhs, c.rhs):
-            self._require_range(side)
-        left, right = self.expression(c.lhs), self.expression(c.rhs)
-        if c.rel is Rel.DIVIDES:
-            return z3.And(left != 0, z3.URem(right, left) == 0)
-        return {
-            Rel.EQ: lambda: left == right,
-            Rel.NE: lambda: left != right,
-            Rel.LT: lambda: z3.ULT(left, right),
-            Rel.LE: lambda: z3.ULE(left, right),
-        }[c.rel]()
-
-    def swizzle(self, sw: Swizzle | None, x: Any) -> Any:
-        if sw is None or sw.bits == 0:
-            return x
-        mask = (1 << sw.bits) - 1
-        if sw.shift >= 0:
-            return x ^ (self.z3.LShR(x & self.value(mask << (sw.base + sw.shift)), sw.shift))
-        return x ^ ((x & self.value(mask << sw.base)) << -sw.shift)
-
-    def layout_offset(self, shape: IntTuple, stride: IntTuple, prefix: str) -> Any:
-        """Offset of a free coordinate: one bounded digit a leaf, named by its place among the leaves."""
-        counter = iter(range(1 << 20))
-
-        def walk(s: IntTuple, d: IntTuple) -> Any:
-            if isinstance(s, tuple):
-                if not isinstance(d, tuple):
-                    raise UnsupportedError("stride does not follow the shape")
-                parts = [walk(x, y) for x, y in zip(s, d, strict=True)]
-                return sum(parts[1:], parts[0]) if parts else self.value(0)
-            if isinstance(d, (tuple, ScaledBasis)) or isinstance(s, ScaledBasis):
-                raise UnsupportedError("a coordinate layout has no addresses")
-            extent = as_expr(s)
-            _, top = ex.bounds(self._with_domains(extent))
-            name = f"{prefix}[{next(counter)}]"
-            self.domains[name] = Domain(0, _OPEN - 1 if top is None else top - 1)
-            digit = self.variable(name)
-            if extent.constant is None:
-                self._require_range(extent)
-                self.constraints.append(self.z3.ULT(digit, self.expression(extent)))
-            return digit * self.expression(as_expr(d))
-
-        return walk(shape, stride)
+from cutecheck.model.prove.properties import ZERO, Alignment, BankAccess, CosizeFits, GmemSectors, LayoutEqual
 
 
 def run(obligation: Obligation, options: Options) -> Answer:
@@ -199,7 +54,7 @@ def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Ans
         t.constraints += [z3.ULT(lane, t.value(group)), z3.ULT(first + lane, t.value(a.threads))]
         threads.append(first + lane)
     base = z3.BitVec("smem base", t.width)
-    t.constraints += [base & t.value(_low_bits(a.base_alignment)) == 0, z3.ULT(base, t.value(_OPEN))]
+    t.constraints += [base & t.value(_low_bits(a.base_alignment)) == 0, z3.ULT(base, t.value(OPEN))]
     rest = t.layout_offset(a.rest.shape, a.rest.stride, "rest")
     words = []
     for i, thread in enumerate(threads):
@@ -226,7 +81,7 @@ def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Ans
 def _ask(t: Translation, s: Any, name: str, options: Options, extra: dict[str, Any]) -> Answer:
     """Run the query; a model becomes an assignment of the environment and of ``extra``."""
     result = check(s, name, options)
-    assumptions = tuple(f"{n} < {_OPEN}" for n in sorted(t.bounded))
+    assumptions = tuple(f"{n} < {OPEN}" for n in sorted(t.bounded))
     if result == "unsat":
         return Answer("holds", assumptions=assumptions)
     if result == "unknown":
@@ -250,7 +105,7 @@ def _alignment(obligation: Obligation, a: Alignment, options: Options) -> Answer
         raise UnsupportedError("widths that are not powers of two")
     t = Translation(variable_domains(obligation))
     base = t.z3.BitVec("base", t.width)
-    t.constraints += [base & t.value(_low_bits(a.base_alignment)) == 0, t.z3.ULT(base, t.value(_OPEN))]
+    t.constraints += [base & t.value(_low_bits(a.base_alignment)) == 0, t.z3.ULT(base, t.value(OPEN))]
     element = t.expression(a.offset) + t.layout_offset(a.rest.shape, a.rest.stride, "rest")
     byte = _byte(t, a, element, base)
     violated = byte & t.value(a.vector_bytes - 1) != 0
@@ -337,11 +192,11 @@ def _cosize_fits(obligation: Obligation, c: CosizeFits, options: Options) -> Ans
     else:
         raise UnsupportedError("composition of more than a swizzle")
     start = ex.add(c.offset, at)
-    t._require_range(start)
+    t.require_range(start)
     _require_no_wrap(t, plain)
     place = t.swizzle(sw, t.expression(start) + t.layout_offset(plain.shape, plain.stride, "x"))
     allocation = as_expr(c.allocation)
-    t._require_range(allocation)
+    t.require_range(allocation)
     index, _ = _index(t, plain.shape, "x")
     s = solver("QF_BV", options)
     s.add(*(t.condition(h) for h in obligation.hypotheses), *t.constraints)
@@ -376,8 +231,41 @@ def _byte(t: Translation, a: BankAccess | Alignment, element: Any, base: Any) ->
     return base + scaled(t.swizzle(a.swizzle, element))
 
 
+def _gmem_sectors(obligation: Obligation, g: GmemSectors, options: Options) -> Answer:
+    """Lanes one by one, the warp a variable: more sectors than ``factor`` times what the distinct vectors need."""
+    lane_bytes = g.vector_bits // 8
+    if g.element_bits & (g.element_bits - 1) or g.threads % 32 or lane_bytes > 32:
+        raise UnsupportedError("partial warps or widths that are not powers of two")
+    domains = variable_domains(obligation)
+    domains[g.thread] = Domain(0, g.threads - 1)
+    t = Translation(domains, width=24)
+    z3 = t.z3
+    base, warp = z3.BitVec("smem base", t.width), z3.BitVec("warp", t.width)
+    t.constraints += [base & t.value(_low_bits(g.base_alignment)) == 0, z3.ULT(base, t.value(1 << 10))]
+    t.constraints.append(z3.ULT(warp, t.value(g.threads // 32)))
+    rest = t.layout_offset(g.rest.shape, g.rest.stride, "rest")
+    vectors = []
+    for lane in range(32):
+        element = t.expression(g.offset, {g.thread: warp * t.value(32) + t.value(lane)}) + rest
+        vectors.append(base + element * t.value(g.element_bits // 8))
+        t.constraints.append(vectors[-1] & t.value(lane_bytes - 1) == 0)
+    counts = []
+    for places in (vectors, [z3.LShR(v, 5) for v in vectors]):
+        first = [z3.And([places[j] != x for j in range(i)]) if i else z3.BoolVal(True) for i, x in enumerate(places)]
+        one, zero = z3.BitVecVal(1, 12), z3.BitVecVal(0, 12)
+        counts.append(sum((z3.If(f, one, zero) for f in first[1:]), one))
+    least = z3.UDiv(counts[0] * lane_bytes + 31, z3.BitVecVal(32, 12))
+    # Counting is hard for bit-vectors where a stride is open: a short budget, the answer is then unknown.
+    s = solver("QF_BV", replace(options, timeout_ms=min(options.timeout_ms, 1500), rlimit=options.rlimit // 4))
+    s.add(*(t.condition(h) for h in obligation.hypotheses), *t.constraints)
+    s.add(z3.UGT(counts[1], least * g.factor))
+    extra = {"smem base": base, "thread_a": warp * t.value(32), "thread_b": warp * t.value(32) + t.value(31)}
+    return _ask(t, s, f"{obligation.id}-sectors", options, extra)
+
+
 _QUERIES: dict[type[object], Callable[[Obligation, Any, Options], Answer]] = {
     BankAccess: _bank_access,
+    GmemSectors: _gmem_sectors,
     Alignment: _alignment,
     LayoutEqual: _layout_equal,
     CosizeFits: _cosize_fits,

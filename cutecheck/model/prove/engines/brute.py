@@ -8,28 +8,31 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from cutecheck.model.access import wavefronts
-from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Int, as_expr
-from cutecheck.model.layout import AnyLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import condition_value, first_values, meets, size_of, variable_domains
+from cutecheck.model.prove.engines import brute_memory
+from cutecheck.model.prove.engines.concrete import (
+    LIMIT,
+    Checked,
+    TooLargeError,
+    Values,
+    Violation,
+    number,
+    offsets,
+    pairs,
+    plain_offsets,
+    product,
+    swizzle,
+)
 from cutecheck.model.prove.obligation import Obligation
 
-LIMIT = 1 << 18  # evaluated offsets an obligation
 _SAMPLES = 256
-
-Values = dict[str, int]
-Violation = dict[str, int]
-
-
-class TooLargeError(Exception):
-    """More than :data:`LIMIT` evaluations."""
 
 
 def run(obligation: Obligation, options: Options) -> Answer:
@@ -73,119 +76,13 @@ def run(obligation: Obligation, options: Options) -> Answer:
     return Answer("holds", measure=measure)
 
 
-def _number(value: Int, values: Values) -> int:
-    return as_expr(value).evaluate(values)
-
-
-def _swizzle(sw: Swizzle, x: int) -> int:
-    bits = (1 << sw.bits) - 1
-    source = bits << (sw.base + max(0, sw.shift))
-    moved = (x & source) >> sw.shift if sw.shift >= 0 else (x & source) << -sw.shift
-    return x ^ moved
-
-
-def offsets(layout: AnyLayout, values: Values) -> list[int]:
-    """Offsets of all coordinates, first mode fastest (the order of CuTe's linear index)."""
-    if isinstance(layout, Layout):
-        return _plain_offsets(layout.shape, layout.stride, values)
-    if isinstance(layout.offset, SmemPtrFlag):
-        raise TypeError("a pointer swizzle acts on addresses, not offsets")
-    if isinstance(layout.offset, (tuple, ScaledBasis)):
-        raise TypeError("coordinate offset in a composed layout")
-    if isinstance(layout.offset, MixedBits) or isinstance(layout.b, Swizzle):
-        raise TypeError("composition of more than a swizzle")
-    start = _number(layout.offset, values)
-    inner = [start + x for x in offsets(layout.b, values)]
-    if isinstance(layout.a, Swizzle):
-        sw = layout.a
-        return [_swizzle(sw, x) for x in inner]
-    outer = offsets(layout.a, values)
-    return [outer[x] for x in inner]
-
-
-def _plain_offsets(shape: IntTuple, stride: IntTuple, values: Values) -> list[int]:
-    result = [0]
-    for s, d in _pairs(shape, stride):
-        extent, step = _number(s, values), _number(d, values)
-        if len(result) * extent > LIMIT:
-            raise TooLargeError
-        result = [x + i * step for i in range(extent) for x in result]
-    return result
-
-
-def _pairs(shape: IntTuple, stride: IntTuple) -> Iterator[tuple[Int, Int]]:
-    if isinstance(shape, tuple):
-        strides = stride if isinstance(stride, tuple) else (stride,) * len(shape)
-        for s, d in zip(shape, strides, strict=True):
-            yield from _pairs(s, d)
-    elif isinstance(shape, ScaledBasis) or isinstance(stride, (tuple, ScaledBasis)):
-        raise TypeError("a coordinate layout has no offsets")
-    else:
-        yield shape, stride
-
-
-def _product(shape: IntTuple, values: Values) -> int:
-    if isinstance(shape, tuple):
-        return math.prod(_product(s, values) for s in shape)
-    if isinstance(shape, ScaledBasis):
-        raise TypeError("a basis element is no extent")
-    return _number(shape, values)
-
-
-Checked = tuple[Violation | None, tuple[tuple[str, int], ...], int]
-
-
-def _bank_access(a: p.BankAccess, values: Values) -> Checked:
-    lane_bytes = a.vector_bits // 8
-    worst: tuple[int, int, int] = (0, 0, 0)
-    violation: Violation | None = None
-    by_byte = a.swizzle is not None and a.swizzle.unit is SwizzleUnit.BYTE
-    if a.swizzle is not None and a.swizzle.bits:
-        unit = 8 if by_byte else a.element_bits
-        if unit << a.swizzle.base < a.vector_bits:
-            raise ValueError("the swizzle splits vectors: check contiguity first")
-    reach = 128 if a.swizzle is None or not by_byte else 1 << (a.swizzle.bits + a.swizzle.base + abs(a.swizzle.shift))
-    shifts = range(0, max(reach, 128), a.base_alignment)
-    shape = [_number(s, values) for s, _ in _pairs(a.rest.shape, a.rest.stride)]
-    steps = [_number(d, values) for _, d in _pairs(a.rest.shape, a.rest.stride)]
-    cost = len(shifts) * math.prod(shape) * a.threads
-    if cost > LIMIT:
-        raise TooLargeError
-    elements = [a.offset.evaluate({**values, a.thread: t}) for t in range(a.threads)]
-    seen_aligned = False
-    for coordinate in itertools.product(*map(range, reversed(shape))):
-        digits = coordinate[::-1]
-        shift = sum(i * d for i, d in zip(digits, steps, strict=True))
-        for start, base in itertools.product(range(0, a.threads, 32), shifts):
-            addresses: list[int | None] = []
-            for element in elements[start : start + 32]:
-                x = element + shift
-                if a.swizzle is not None and not by_byte:
-                    x = _swizzle(a.swizzle, x)
-                byte = base + x * a.element_bits // 8
-                if a.swizzle is not None and by_byte:
-                    byte = _swizzle(a.swizzle, byte)
-                addresses.append(None if byte % lane_bytes else byte)
-            w = wavefronts(a.kind, addresses, lane_bytes, a.matrices)
-            seen_aligned = seen_aligned or w.ideal > 0
-            if (violation is None and w.excess > 0) or w.excess > worst[0]:
-                worst = (w.excess, w.wavefronts, w.ideal)
-                violation = {f"rest[{i}]": x for i, x in enumerate(digits)}
-                violation |= {"smem base": base, "thread_a": start, "thread_b": start}
-            elif w.excess == 0 and violation is None:
-                worst = max(worst, (0, w.wavefronts, w.ideal))
-    if not seen_aligned:
-        raise ValueError(f"no vector is aligned to {lane_bytes} bytes")
-    return violation, (("wavefronts", worst[1]), ("ideal", worst[2]), ("excess", worst[0])), cost
-
-
 def _coverage(c: p.Coverage, values: Values) -> Checked:
     layout = c.layout
     if not isinstance(layout.shape, tuple) or len(layout.shape) != 2 or not isinstance(layout.stride, tuple):
         raise ValueError("a thread-value layout has two modes")
-    threads = _plain_offsets(layout.shape[0], layout.stride[0], values)
-    owned = _plain_offsets(layout.shape[1], layout.stride[1], values)
-    size = _product(c.tile, values)
+    threads = plain_offsets(layout.shape[0], layout.stride[0], values)
+    owned = plain_offsets(layout.shape[1], layout.stride[1], values)
+    size = product(c.tile, values)
     if len(threads) * len(owned) > LIMIT:
         raise TooLargeError
     hits: dict[int, tuple[int, int]] = {}
@@ -217,9 +114,9 @@ def _without_copies(shape: IntTuple, stride: IntTuple, values: Values) -> list[i
     """Thread indices whose digit is 0 in every stride-0 mode."""
     kept = [0]
     scale = 1
-    for s, d in _pairs(shape, stride):
-        extent = _number(s, values)
-        if _number(d, values) != 0:
+    for s, d in pairs(shape, stride):
+        extent = number(s, values)
+        if number(d, values) != 0:
             kept = [t + i * scale for i in range(extent) for t in kept]
         scale *= extent
     return sorted(kept)
@@ -227,7 +124,7 @@ def _without_copies(shape: IntTuple, stride: IntTuple, values: Values) -> list[i
 
 def _bijective(b: p.Bijective, values: Values) -> Checked:
     image = offsets(b.layout, values)
-    size = _number(b.size, values)
+    size = number(b.size, values)
     counts = Counter(image)
     violation: Violation | None = None
     for index, x in enumerate(image):
@@ -264,10 +161,10 @@ def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
         image = [start + x for x in offsets(layout, values)]
     elif isinstance(layout.a, Swizzle) and isinstance(layout.offset, int) and isinstance(layout.b, Layout):
         sw, at = layout.a, start + layout.offset
-        image = [_swizzle(sw, at + x) for x in offsets(layout.b, values)]
+        image = [swizzle(sw, at + x) for x in offsets(layout.b, values)]
     else:
         raise TypeError("composed layout without a plain swizzle")
-    allocation = _number(c.allocation, values)
+    allocation = number(c.allocation, values)
     top = max(image, default=-1)
     numbers = (("cosize", top + 1), ("allocation", allocation))
     for index, x in enumerate(image):
@@ -305,7 +202,7 @@ def _static_run(layout: AnyLayout, count: int) -> bool:
             raise TypeError("composition of more than a swizzle")
         layout = layout.b
     reached = 1
-    for s, d in _pairs(layout.shape, layout.stride):
+    for s, d in pairs(layout.shape, layout.stride):
         if reached >= count:
             return True
         if not isinstance(s, int) or (s > 1 and not isinstance(d, int)):
@@ -316,7 +213,7 @@ def _static_run(layout: AnyLayout, count: int) -> bool:
 
 def _counts(a: p.AtomCounts, values: Values) -> Checked:
     for i, c in enumerate(a.counts):
-        actual, required = _number(c.actual, values), _number(c.required, values)
+        actual, required = number(c.actual, values), number(c.required, values)
         if actual != required:
             return {"item": i}, (("actual", actual), ("required", required)), 1
     return None, (), 1
@@ -324,7 +221,7 @@ def _counts(a: p.AtomCounts, values: Values) -> Checked:
 
 def _divides(d: p.Divides, values: Values) -> Checked:
     for i, m in enumerate(d.modes):
-        dividend, divisor = _number(m.dividend, values), _number(m.divisor, values)
+        dividend, divisor = number(m.dividend, values), number(m.divisor, values)
         if divisor == 0 or dividend % divisor:
             rest = dividend % divisor if divisor else dividend
             return {"item": i}, (("dividend", dividend), ("divisor", divisor), ("remainder", rest)), 1
@@ -339,35 +236,17 @@ def _holds(h: p.Holds, values: Values) -> Checked:
     return None, (), 1
 
 
-def _alignment(a: p.Alignment, values: Values) -> Checked:
-    start = a.offset.evaluate(values)
-    image = [start + x for x in _plain_offsets(a.rest.shape, a.rest.stride, values)]
-    sw = a.swizzle
-    by_byte = sw is not None and sw.unit is SwizzleUnit.BYTE
-    reach = a.vector_bytes if not by_byte or sw is None else 1 << (sw.bits + sw.base + abs(sw.shift))
-    bases = range(0, max(a.vector_bytes, reach), a.base_alignment)
-    for base, (index, x) in itertools.product(bases, enumerate(image)):
-        if sw is not None and not by_byte:
-            x = _swizzle(sw, x)
-        bits = x * a.element_bits
-        byte = base + bits // 8
-        if sw is not None and by_byte:
-            byte = _swizzle(sw, byte)
-        if bits % 8 or byte % a.vector_bytes:
-            return {"index": index, "base": base, "byte": byte}, (("vector_bytes", a.vector_bytes),), len(image)
-    return None, (("vector_bytes", a.vector_bytes),), len(image) * len(bases)
-
-
 def _in_bounds(b: p.InBounds, values: Values) -> Checked:
     for i, (c, e) in enumerate(zip(b.coordinates, b.extents, strict=True)):
-        x, extent = c.evaluate(values), _number(e, values)
+        x, extent = c.evaluate(values), number(e, values)
         if not 0 <= x < extent:
             return {"item": i}, (("coordinate", x), ("extent", extent)), 1
     return None, (), 1
 
 
 _CHECKS: dict[type[object], Callable[[Any, Values], Checked]] = {
-    p.BankAccess: _bank_access,
+    p.BankAccess: brute_memory.bank_access,
+    p.GmemSectors: brute_memory.gmem_sectors,
     p.Coverage: _coverage,
     p.Bijective: _bijective,
     p.Injective: _injective,
@@ -377,6 +256,8 @@ _CHECKS: dict[type[object], Callable[[Any, Values], Checked]] = {
     p.AtomCounts: _counts,
     p.Divides: _divides,
     p.Holds: _holds,
-    p.Alignment: _alignment,
+    p.Alignment: brute_memory.alignment,
     p.InBounds: _in_bounds,
+    p.TmaLimits: brute_memory.tma_limits,
+    p.GmmaCanonical: brute_memory.gmma_canonical,
 }

@@ -278,6 +278,24 @@ def _alignment(a: p.Alignment, t: Integers) -> list[Any]:
     return [_not_divided(t, bits, t.z3.IntVal(8 * a.vector_bytes))]
 
 
+def _tma_limits(m: p.TmaLimits, t: Integers) -> list[Any]:
+    z3 = t.z3
+    box = [t.expression(as_expr(b)) for b in m.box]
+    if not 1 <= len(box) <= 5 or m.swizzle_bytes not in (0, 32, 64, 128) or (m.global_alignment or 0) % 16:
+        return [z3.BoolVal(True)]
+    bits = m.element_bits * box[0]
+    goals = [z3.Or(b < 1, b > 256) for b in box]
+    goals.append(_not_divided(t, bits, z3.IntVal(128)))
+    goals.append(bits > 8 * m.swizzle_bytes if m.swizzle_bytes else z3.BoolVal(False))
+    goals.append(t.expression(as_expr(m.inner_stride)) != 1)
+    for stride in m.global_strides_bytes:
+        s = t.expression(as_expr(stride))
+        goals += [_not_divided(t, s, z3.IntVal(16)), s >= z3.IntVal(1 << 40)]
+    copies, cluster = t.expression(as_expr(m.multicast)), t.expression(as_expr(m.cluster))
+    goals.append(z3.Or(copies < 1, copies > 16, _not_divided(t, cluster, copies)))
+    return goals
+
+
 _GOALS: dict[type[object], Callable[[Any, Integers], list[Any]]] = {
     p.Coverage: _coverage,
     p.Bijective: _bijective,
@@ -289,4 +307,5 @@ _GOALS: dict[type[object], Callable[[Any, Integers], list[Any]]] = {
     p.Holds: _holds,
     p.InBounds: _in_bounds,
     p.Alignment: _alignment,
+    p.TmaLimits: _tma_limits,
 }

@@ -273,7 +273,96 @@ def _alignment(a: p.Alignment, context: _Context) -> bool:
     return True
 
 
+def _gmem_sectors(g: p.GmemSectors, context: _Context) -> bool:
+    """Aligned vectors of v bytes: D of them touch at most D sectors and need at least D*v/32."""
+    lane_bytes = g.vector_bits // 8
+    if lane_bytes * g.factor >= 32 and lane_bytes <= 32 and 32 % lane_bytes == 0:
+        return True
+    raise NoFormError("vectors are narrower than a sector over the allowed factor")
+
+
+def _tma_limits(m: p.TmaLimits, context: _Context) -> bool:
+    def is_true(rel: Rel, left: int | Expr, right: int | Expr) -> bool | None:
+        return context.decide(rel, *(x if isinstance(x, Expr) else ex.const(x) for x in (left, right)))
+
+    def answers() -> Iterator[bool | None]:
+        box = [context.expression(b) for b in m.box]
+        yield 0 < len(box) < 6 and m.swizzle_bytes in (0, 32, 64, 128)
+        for b in box:
+            yield is_true(Rel.LE, 1, b)
+            yield is_true(Rel.LE, b, 256)
+        inner = ex.mul(box[0], ex.const(m.element_bits))
+        yield is_true(Rel.DIVIDES, 128, inner)
+        yield True if m.swizzle_bytes == 0 else is_true(Rel.LE, inner, 8 * m.swizzle_bytes)
+        yield is_true(Rel.EQ, context.expression(m.inner_stride), 1)
+        for stride in map(context.expression, m.global_strides_bytes):
+            yield is_true(Rel.DIVIDES, 16, stride)
+            yield is_true(Rel.LT, stride, 1 << 40)
+        yield m.global_alignment is None or m.global_alignment % 16 == 0
+        copies = context.expression(m.multicast)
+        yield is_true(Rel.LE, 1, copies)
+        yield is_true(Rel.LE, copies, 16)
+        yield is_true(Rel.DIVIDES, copies, context.expression(m.cluster)) if copies != ONE else True
+
+    return _all(answers())
+
+
+def _gmma_canonical(g: p.GmmaCanonical, context: _Context) -> bool:
+    """Split the coalesced modes into the digits of the canonical layout (16-byte units, 8 rows, repeats)."""
+    layout, bits = g.layout, 0
+    if not isinstance(layout, Layout):
+        sw = layout.a
+        if not isinstance(sw, Swizzle) or not isinstance(layout.b, Layout):
+            raise NoFormError("composition of more than a swizzle")
+        if sw.bits and (sw.unit is not SwizzleUnit.BYTE or sw.base != 4 or sw.shift != 3):
+            return False
+        layout, bits = layout.b, sw.bits
+    if bits > 3 or not isinstance(layout.shape, tuple) or not isinstance(layout.stride, tuple):
+        return False
+    unit = 128 // g.element_bits
+    span = unit << bits
+    mn = _digits_of(context, layout.shape[0], layout.stride[0])
+    k = _digits_of(context, layout.shape[1], layout.stride[1])
+    if g.major == "K":
+        head = _take(k, unit, 1)
+        inner = head is not None and (_single(head, 2, unit) if bits else _single(head, 2, None))
+        rest = _take(mn, 8, span)
+    else:
+        head = _take(k, 8, span)
+        inner = head is not None and _single(head, unit // 4, None)
+        rest = _take(mn, span, 1)
+    total = 1
+    for e, _ in rest or ():
+        total *= e
+    return inner and rest is not None and _single(rest, total, None)
+
+
+def _digits_of(context: _Context, shape: IntTuple, stride: IntTuple) -> list[tuple[int, int]]:
+    modes = [(e.constant, d.constant) for e, d in _coalesced(context.modes(shape, stride))]
+    if any(e is None or d is None for e, d in modes):
+        raise NoFormError("open extents or strides")
+    return [(e, d) for e, d in modes if e is not None and d is not None]
+
+
+def _take(modes: list[tuple[int, int]], count: int, stride: int) -> list[tuple[int, int]] | None:
+    """What is left after ``count`` coordinates of one stride; None when the modes do not start so."""
+    if not modes:
+        return [] if count == 1 else None
+    (extent, step), rest = modes[0], modes[1:]
+    if step != stride or extent % count:
+        return None
+    return rest if extent == count else [(extent // count, step * count), *rest]
+
+
+def _single(modes: list[tuple[int, int]], count: int, stride: int | None) -> bool:
+    """The modes are one of ``count`` coordinates (none for count 1), of a stride when one is given."""
+    if count == 1:
+        return not modes
+    return len(modes) == 1 and modes[0][0] == count and stride in (None, modes[0][1])
+
+
 _FORMS: dict[type[object], Callable[[Any, _Context], bool]] = {
+    p.GmemSectors: _gmem_sectors,
     p.Coverage: _coverage,
     p.Bijective: _bijective,
     p.Injective: _injective,
@@ -284,6 +373,8 @@ _FORMS: dict[type[object], Callable[[Any, _Context], bool]] = {
     p.Divides: _divides,
     p.Holds: _holds,
     p.InBounds: _in_bounds,
+    p.TmaLimits: _tma_limits,
+    p.GmmaCanonical: _gmma_canonical,
     p.Alignment: _alignment,
 }
 

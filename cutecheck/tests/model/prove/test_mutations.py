@@ -7,6 +7,7 @@ Each mutation changes one function or constant of one engine; at least one of th
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 
@@ -69,9 +70,10 @@ def truth() -> list[Verdict]:
 
 def edited(module: ModuleType, name: str, old: str, new: str) -> Callable[..., object]:
     """The module's function or class with one piece of its source replaced."""
-    source = inspect.getsource(getattr(module, name))
+    target = getattr(module, name)
+    source = inspect.getsource(target)
     assert old in source, (name, old)
-    space = dict(vars(module))
+    space = dict(vars(sys.modules[target.__module__]))
     exec(compile(source.replace(old, new, 1), f"<mutated {name}>", "exec"), space)
     return space[name]  # type: ignore[no-any-return]
 
@@ -89,18 +91,19 @@ TRANSLATION = [
     (bitvec, "Translation", '"div": z3.UDiv, "mod": z3.URem', '"div": z3.URem, "mod": z3.URem'),
     (bitvec, "Translation", "term * translated", "term + translated"),
     (banks, "swizzled", "x ^ ((x >> shift) & mask)", "x ^ ((x >> (shift + 1)) & mask)"),
-    (banks, "_Search", "word % 32", "word % 64"),
-    (banks, "_Search", "group = 8 if", "group = 4 if"),
+    (banks, "Search", "word % 32", "word % 64"),
+    (banks, "Search", "group = 8 if", "group = 4 if"),
     (banks, "swizzle_period", "1 << (", "1 << (-3 + "),
-    (banks, "_Search", "_Worst(waves,", "_Worst(waves + 1,"),
-    (banks, "_Search", 'tag = word if a.kind != "cp.async.ca" else lane', "tag = word"),
+    (banks, "Search", "_Worst(waves,", "_Worst(waves + 1,"),
+    (banks, "Search", 'tag = word if a.kind != "cp.async.ca" else lane', "tag = word"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("module", "name", "old", "new"), TRANSLATION)
+@pytest.mark.parametrize("change", TRANSLATION)
 def test_mutated_translation_disagrees(
-    monkeypatch: pytest.MonkeyPatch, truth: list[Verdict], module: ModuleType, name: str, old: str, new: str
+    monkeypatch: pytest.MonkeyPatch, truth: list[Verdict], change: tuple[ModuleType, str, str, str]
 ) -> None:
+    module, name, old, new = change
     mutant = edited(module, name, old, new)
     with monkeypatch.context() as patch:
         patch.setattr(module, name, mutant)
@@ -128,8 +131,8 @@ LAYOUT_MUTATIONS = [
     (normal, "_mixed_radix", "radix = ONE", "radix = ex.const(2)"),
     (normal, "_mixed_radix", "same = context.decide(Rel.EQ, radix, size)", "same = True"),
     (normal, "_coalesced", "d == ex.mul(*result[-1])", "False"),
-    (brute, "_plain_offsets", "x + i * step", "x + i * step + i // 2"),
-    (brute, "_plain_offsets", "range(extent)", "range(max(1, extent - 1))"),
+    (brute, "plain_offsets", "x + i * step", "x + i * step + i // 2"),
+    (brute, "plain_offsets", "range(extent)", "range(max(1, extent - 1))"),
     (brute, "_bijective", "counts[x] > 1", "counts[x] > 2"),
 ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
-from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.prove import FiniteSet, Multiple, Outcome, ParamDomain, Range, Verdict, make_obligation, prove
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.properties import Payload
@@ -25,7 +25,35 @@ LDA = Dyn.named("lda", ex.Domain(0))
 TV = Layout(((8, 16), 8), ((16 * 8, 1), 16))
 SW = ComposedLayout(Swizzle(3, 3, 3), 0, Layout((8, 64), (64, 1)))
 
+BYTES128 = Swizzle(3, 4, 3, SwizzleUnit.BYTE)
+FLAG = SmemPtrFlag(16)
+
+
+def gmma(layout: Layout, major: p.Major, swizzle: Swizzle | None = BYTES128) -> p.GmmaCanonical:
+    whole = layout if swizzle is None else ComposedLayout(swizzle, FLAG, layout)
+    return p.GmmaCanonical(whole, 16, major)
+
+
 STATIC = [
+    (gmma(Layout((64, 16), (64, 1)), "K"), gmma(Layout((64, 16), (72, 1)), "K")),
+    (gmma(Layout((64, 16), (64, 1)), "K"), gmma(Layout((64, 16), (64, 1)), "MN")),
+    (gmma(Layout(((8, 8), 16), ((64, 512), 1)), "K"), gmma(Layout((64, 16), (64, 1)), "K", Swizzle(3, 3, 3))),
+    (gmma(Layout((64, 16), (1, 64)), "MN"), gmma(Layout((64, 16), (1, 128)), "MN")),
+    (gmma(Layout(((64, 2), 16), ((1, 1024), 64)), "MN"), gmma(Layout(((64, 2, 2), 16), ((1, 1024, 4096), 64)), "MN")),
+    (
+        gmma(Layout(((8, 8), (8, 2)), ((8, 128), (1, 64))), "K", None),
+        gmma(Layout(((8, 8), (8, 2)), ((16, 128), (1, 64))), "K", None),
+    ),
+    (
+        gmma(Layout((64, 16), (32, 1)), "K", Swizzle(2, 4, 3, SwizzleUnit.BYTE)),
+        gmma(Layout((64, 16), (32, 1)), "K", Swizzle(1, 4, 3, SwizzleUnit.BYTE)),
+    ),
+    (p.TmaLimits((64, 128), 16, (8192,), swizzle_bytes=128), p.TmaLimits((128, 128), 16, (8192,), swizzle_bytes=128)),
+    (p.TmaLimits((64, 256), 16), p.TmaLimits((64, 257), 16)),
+    (p.TmaLimits((64, 64), 16, (4096,)), p.TmaLimits((64, 64), 16, (4104,))),
+    (p.TmaLimits((64, 64), 16, (4096,)), p.TmaLimits((64, 64), 16, (1 << 40,))),
+    (p.TmaLimits((64, 64), 16), p.TmaLimits((4, 64), 16)),
+    (p.TmaLimits((64, 64), 16, multicast=2, cluster=4), p.TmaLimits((64, 64), 16, multicast=4, cluster=2)),
     (p.Coverage(TV, (16, 64)), p.Coverage(TV, (16, 128))),
     (p.Coverage(TV, (16, 64)), p.Coverage(Layout(((8, 16), 8), ((16 * 4, 1), 16)), (16, 64))),
     (p.Coverage(TV, (16, 64)), p.Coverage(TV, (8, 64))),
@@ -51,6 +79,10 @@ STATIC = [
     (
         p.Alignment(16, 16, ex.const(64), 16, Layout((4,), (72,))),
         p.Alignment(16, 16, ex.const(64), 16, Layout((4,), (68,))),
+    ),
+    (
+        p.GmemSectors(16, 128, ex.mul(ex.var("threadIdx.x"), ex.const(8)), 128),
+        p.GmemSectors(16, 16, ex.mul(ex.var("threadIdx.x"), ex.const(64)), 128),
     ),
     (p.Alignment(16, 16, ex.const(0), 16), p.Alignment(16, 16, ex.const(0), 8)),
     (
@@ -125,6 +157,24 @@ class TestParametric:
         outcome = ask(goal)
         assert outcome.verdict is Verdict.REFUTED
         assert outcome.witness is not None and dict(outcome.witness.values)["lda"] == 1
+
+    @pytest.mark.parametrize("lanes_a_row", [2, 4, 8])
+    def test_coalescing_with_a_run_time_row_stride(self, lanes_a_row: int) -> None:
+        t = ex.var("threadIdx.x", ex.Domain(0, 127))
+        row, column = ex.op("div", t, ex.const(lanes_a_row)), ex.op("mod", t, ex.const(lanes_a_row))
+        given = (Condition(Rel.DIVIDES, ex.const(8), LDA.expr),)
+        offset = ex.add(ex.mul(row, LDA.expr), ex.mul(column, ex.const(8)))
+        assert ask(p.GmemSectors(16, 128, offset, 128), hypotheses=given).verdict is Verdict.PROVED
+        narrow = p.GmemSectors(16, 16, ex.add(ex.mul(row, LDA.expr), column), 128, factor=1)
+        outcome = ask(narrow, hypotheses=given)
+        assert outcome.verdict is Verdict.REFUTED
+        assert outcome.witness is not None and "sectors" in outcome.witness.summary
+
+    def test_tma_stride_from_a_run_time_stride(self) -> None:
+        given = (Condition(Rel.DIVIDES, ex.const(8), LDA.expr), Condition(Rel.LT, LDA.expr, ex.const(1 << 30)))
+        goal = p.TmaLimits((64, 64), 16, (2 * LDA,))
+        assert ask(goal, hypotheses=given).verdict is Verdict.PROVED
+        assert ask(goal, hypotheses=given[1:]).verdict is Verdict.REFUTED
 
     def test_bounds_of_residue_tiles(self) -> None:
         x, m = ex.var("x", ex.Domain(0)), ex.var("m", ex.Domain(1))
