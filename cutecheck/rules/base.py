@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from cutecheck.facts import Call, Event, Facts, Launch, Lint, Site, SmemBuffer, Span
 from cutecheck.findings import Confidence, Finding, Fix, Related, Severity
-from cutecheck.model.prove.obligation import Obligation, Outcome, Witness
+from cutecheck.model.prove.obligation import Obligation, Outcome, Verdict, Witness
 
 Family = Literal[
     "vectorization", "alignment", "atom-count", "tile-divisibility", "coverage", "permutation",
@@ -40,6 +40,12 @@ class Context:
         """Keep this outcome for its obligation, in place of what was proved."""
         self.outcomes[outcome.obligation] = outcome
         return outcome
+
+    def unknown(self, property: str, event: Event, part: str, reason: str) -> None:
+        """Note an obligation that cannot even be stated, and why: it stays unknown."""
+        obligation = Obligation(f"{property}-{event.event_id}-{part}", property, (event.event_id,), None,
+                                arch=event.arch, span=event.span)  # fmt: skip
+        self.outcomes[obligation] = Outcome(obligation, Verdict.UNKNOWN, reason=reason)
 
     def event(self, event_id: str) -> Event | None:
         return next((e for e in self.facts.events if e.event_id == event_id), None)

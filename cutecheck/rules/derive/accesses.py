@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import cast
 
 from cutecheck.facts import Event, TensorFact, Unknown
+from cutecheck.model import expr as ex
 from cutecheck.model.algebra import max_alignment, max_common_vector
 from cutecheck.model.atoms import CopyAtom
+from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import CuteError, UndecidedError, as_expr, is_static, known_value
-from cutecheck.model.layout import AnyLayout, Layout, Swizzle
+from cutecheck.model.layout import AnyLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove.properties import Alignment, BankAccess
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.rules.derive.instructions import Instruction, Side, instruction
-from cutecheck.rules.derive.vectors import Mode, as_layout, peel, plain
+from cutecheck.rules.derive.vectors import Mode, as_layout, peel, plain, split_run
 
 # What CuTe may assume of a pointer it knows nothing about: the allocators' own guarantee.
 GMEM_BASE = 256
@@ -150,52 +152,93 @@ def _layout_alignment(layout: AnyLayout) -> int:
     return value if isinstance(value, int) else 1
 
 
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """One side of a copy in shared or global memory whose accesses are not known, and why."""
+
+    event: Event
+    side: Side
+    tensor: TensorFact
+    reason: str
+
+
 def accesses(event: Event) -> list[Access]:
-    """The shared- and global-memory sides of a copy whose parts are all known; others are left out."""
+    """The shared- and global-memory sides of a copy whose parts are all known."""
+    return [a for a in sides(event) if isinstance(a, Access)]
+
+
+def sides(event: Event) -> list[Access | Opaque]:
+    """The shared- and global-memory sides of a copy; bulk and tensor copies have no accesses of their own."""
     if event.kind != "copy" or len(event.operands) < 2:
         return []
-    found = [_access(event, side, event.operands[i]) for i, side in enumerate(("src", "dst"))]
-    return [a for a in found if a is not None]
+    found: list[Access | Opaque] = []
+    for side, tensor in zip(("src", "dst"), event.operands, strict=False):
+        if tensor.space in ("smem", "gmem") and (made := _side(event, cast(Side, side), tensor)) is not None:
+            found.append(made)
+    return found
 
 
-def _access(event: Event, side: Literal["src", "dst"] | str, tensor: TensorFact) -> Access | None:
-    side = cast(Side, side)
-    if tensor.space not in ("smem", "gmem") or isinstance(tensor.layout, Unknown):
-        return None
-    if tensor.dtype is None or tensor.dtype.bits is None or isinstance(tensor.offset, (Unknown, tuple)):
-        return None
+def _side(event: Event, side: Side, tensor: TensorFact) -> Access | Opaque | None:
+    def opaque(reason: str) -> Opaque:
+        return Opaque(event, side, tensor, reason)
+
+    if event.reason is not None:
+        return opaque(event.reason.reason)
+    if isinstance(tensor.layout, Unknown):
+        return opaque(tensor.layout.reason)
+    if isinstance(tensor.offset, Unknown):
+        return opaque(tensor.offset.reason)
+    if tensor.dtype is None or tensor.dtype.bits is None:
+        return opaque(f"the element type of `{tensor.name}` is not known")
     used = side_instruction(event, side)
-    parts = plain(tensor.layout)
+    if used is None:
+        return None
     threads = thread_count(event)
-    if used is None or parts is None or threads is None or not _integer(tensor):
-        return None
-    bits = used.bits
-    if used.automatic:
-        other = event.operands[1 if side == "src" else 0]
-        if isinstance(other.layout, Unknown):
-            return None
-        bits = automatic_bits(event.operands[0].layout, event.operands[1].layout, tensor.dtype.bits, used.bits)  # type: ignore[arg-type]
-    if bits % tensor.dtype.bits:
-        return None
-    count = bits // tensor.dtype.bits
-    split = peel(parts.modes, count)
+    if threads is None:
+        return opaque("the number of threads that run the copy is not known")
+    parts = plain(tensor.layout)
+    offset = tensor.offset
+    if parts is None or isinstance(offset, (tuple, ScaledBasis)):
+        return opaque("not a layout with one swizzle at most")
+    outer = as_expr(offset)
+    if parts.swizzle is not None and ex.divisor(outer) % _period(parts.swizzle, tensor.dtype.bits):
+        return opaque(f"`{tensor.name}` starts inside a period of its swizzle")
+    width = _width(event, tensor.dtype.bits, used)
+    if isinstance(width, str):
+        return opaque(width)
+    count = width // tensor.dtype.bits
+    split = split_run(parts.modes, count) if used.automatic else peel(parts.modes, count)
     if split is None:
-        return None
+        return opaque(f"the first {count} elements of `{tensor.name}` cannot be told from the rest")
     known = known_value(tensor.alignment_bytes) if tensor.alignment_bytes is not None else None
     default = SMEM_BASE if tensor.space == "smem" else GMEM_BASE
     return Access(
-        event, side, tensor, tensor.dtype, used, bits, count, as_expr(tensor.offset), split[1], split[0],  # type: ignore[arg-type]
+        event, side, tensor, tensor.dtype, used, width, count, ex.add(outer, parts.offset), split[1], split[0],
         parts.swizzle, parts.swizzle or _root_swizzle(tensor), threads, known or default, known is not None,
     )  # fmt: skip
+
+
+def _width(event: Event, element_bits: int, used: Instruction) -> int | str:
+    """Bits of one access; a text when it cannot be told."""
+    if not used.automatic:
+        width = used.bits
+    else:
+        src, dst = event.operands[0].layout, event.operands[1].layout
+        if isinstance(src, Unknown) or isinstance(dst, Unknown):
+            return "the other operand's layout is not known"
+        width = automatic_bits(src, dst, element_bits, used.bits)
+    return f"{width} bits are no whole number of {element_bits}-bit elements" if width % element_bits else width
+
+
+def _period(swizzle: Swizzle, element_bits: int) -> int:
+    """Elements after which a swizzle repeats."""
+    period = 1 << (swizzle.bits + swizzle.base + abs(swizzle.shift))
+    return period if swizzle.unit is SwizzleUnit.ELEMENT else max(1, period * 8 // element_bits)
 
 
 def _root_swizzle(tensor: TensorFact) -> Swizzle | None:
     root = None if tensor.root_layout is None else plain(tensor.root_layout)
     return None if root is None else root.swizzle
-
-
-def _integer(tensor: TensorFact) -> bool:
-    return isinstance(tensor.offset, int) or hasattr(tensor.offset, "expr")
 
 
 def thread_count(event: Event) -> int | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from cutecheck.facts import Event
@@ -11,9 +12,10 @@ from cutecheck.findings import Related, Severity
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove import Outcome, Verdict, make_obligation
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.accesses import Access, accesses
+from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import vector_faults
 
+_LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)
 Cause = Literal["read", "write", "epilogue", "swizzle"]
 
 
@@ -34,7 +36,11 @@ class Conflict:
 
 def conflicts(event: Event, context: Context) -> Iterator[Conflict]:
     """The conflicts of a copy. Accesses whose vectors are split or misaligned are left to the rules for those."""
-    for access in accesses(event):
+    for access in sides(event):
+        if isinstance(access, Opaque):
+            if access.tensor.space == "smem":
+                context.unknown("bank-conflict-free", event, access.side, access.reason)
+            continue
         payload = access.bank()
         if payload is None or vector_faults(access, context):
             continue
@@ -48,7 +54,15 @@ def conflicts(event: Event, context: Context) -> Iterator[Conflict]:
         outcome = context.prove(obligation)
         waves, ideal = outcome.number("wavefronts"), outcome.number("ideal")
         if outcome.verdict is Verdict.REFUTED and waves and ideal:
+            if lone_thread(event):
+                context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason="a guard selects lanes"))
+                continue
             yield Conflict(access, outcome, waves, ideal, cause(access))
+
+
+def lone_thread(event: Event) -> bool:
+    """A guard on the thread that may leave single lanes: a refutation for full warps says nothing then."""
+    return any(_LANE.search(g.text) and ("==" in g.text or "elect" in g.text or "%" in g.text) for g in event.guards)
 
 
 def cause(access: Access) -> Cause:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
-from cutecheck.model.ints import Dyn, Int, as_expr, known_value
-from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle
+from cutecheck.model.ints import Int, as_expr, known_value
+from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle
 
 Mode = tuple[Int, Int]  # (extent, stride)
 
@@ -46,8 +46,12 @@ def plain(layout: AnyLayout) -> Plain | None:
     if not isinstance(layout.a, Swizzle) or not isinstance(layout.b, Layout):
         return None
     modes = leaves(layout.b.shape, layout.b.stride)
-    offset = Expr(()) if not isinstance(layout.offset, (int, Dyn)) else as_expr(layout.offset)
-    return None if modes is None else Plain(tuple(modes), layout.a if layout.a.bits else None, offset)
+    offset = layout.offset.value if isinstance(layout.offset, MixedBits) else layout.offset
+    if isinstance(offset, SmemPtrFlag):
+        offset = 0
+    if modes is None or isinstance(offset, (tuple, ScaledBasis)):
+        return None
+    return Plain(tuple(modes), layout.a if layout.a.bits else None, as_expr(offset))
 
 
 def peel(modes: tuple[Mode, ...], count: int) -> tuple[tuple[Mode, ...], tuple[Mode, ...]] | None:
@@ -93,15 +97,35 @@ def _product(shape: IntTuple) -> Int:
 
 
 def contiguous_elements(modes: tuple[Mode, ...]) -> int:
-    """How many leading elements are at consecutive static offsets."""
-    total = 1
-    for extent, stride in modes:
-        if extent == 1:
-            continue
-        if not isinstance(stride, int) or stride != total or not isinstance(extent, int):
+    """How many elements of the modes, in any order, are at consecutive static offsets."""
+    return _run(modes, None)[0]
+
+
+def split_run(modes: tuple[Mode, ...], count: int) -> tuple[tuple[Mode, ...], tuple[Mode, ...]] | None:
+    """``count`` consecutive elements wherever their modes stand, and the rest; None when there are fewer."""
+    run, used, rest = _run(modes, count)
+    return (used, rest) if run == count else None
+
+
+def _run(modes: tuple[Mode, ...], limit: int | None) -> tuple[int, tuple[Mode, ...], tuple[Mode, ...]]:
+    """The longest run of consecutive offsets (at most ``limit``): its length, its modes, the others."""
+    left = [m for m in modes if m[0] != 1]
+    used: list[Mode] = []
+    run = 1
+    while limit is None or run < limit:
+        place = next((i for i, (e, s) in enumerate(left) if type(s) is int and s == run and isinstance(e, int)), None)
+        if place is None:
             break
-        total *= extent
-    return total
+        extent, stride = left.pop(place)
+        assert isinstance(extent, int)
+        wanted = extent if limit is None else min(extent, limit // run)
+        if extent % wanted or wanted <= 1:
+            break
+        used.append((wanted, stride))
+        if extent > wanted:
+            left.insert(place, (extent // wanted, stride * wanted))
+        run *= wanted
+    return run, tuple(used), tuple(left)
 
 
 def mode_sizes(layout: AnyLayout) -> list[Int]:
