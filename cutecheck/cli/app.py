@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from cutecheck import __version__
-from cutecheck.cli import atom, rule
+from cutecheck.cli import atom, check, eval, facts, rule
 from cutecheck.cli.output import wants_json
 
-COMMANDS = (atom, rule)
+COMMANDS = (check, facts, eval, atom, rule)
 USAGE_ERROR = 2
 
 

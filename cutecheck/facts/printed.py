@@ -145,9 +145,11 @@ def _tiled_mma(mma: TiledMMA) -> Iterator[tuple[str, Field]]:
     yield "atom", _mma_atom(mma.atom)
     yield "size", show(mma.size)
     yield "tile_MNK", tuple(show(mma.tile_size(mode)) for mode in range(3))
-    yield "LayoutA_TV", str(mma.get_layoutA_TV())
-    yield "LayoutB_TV", str(mma.get_layoutB_TV())
-    yield "LayoutC_TV", str(mma.get_layoutC_TV())
+    for operand, layout_tv in (("A", mma.get_layoutA_TV), ("B", mma.get_layoutB_TV), ("C", mma.get_layoutC_TV)):
+        try:
+            yield f"Layout{operand}_TV", str(layout_tv())
+        except (CuteError, UndecidedError):  # a permutation that is none
+            continue
 
 
 def _tiled_copy(copy: TiledCopy) -> Iterator[tuple[str, Field]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from cutecheck.facts import Event
+from cutecheck.facts import Event, TensorFact
 from cutecheck.findings import Related, Severity
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove import Outcome, Verdict, make_obligation
@@ -99,9 +99,10 @@ def message(conflict: Conflict) -> str:
     verb = {"ld": "load", "st": "store"}.get(access.instruction.kind, access.instruction.kind)
     width = f"{access.bits // 8}-byte {verb}" if verb in ("load", "store") else verb
     preposition = "of" if access.side == "src" else "to"
+    article = "an" if width.startswith("ldm") else "a"
     return (
-        f"a {width} {preposition} `{access.tensor.name}` takes {conflict.wavefronts} wavefronts a warp instruction "
-        f"where {conflict.ideal} would do ({conflict.excess} in excess)"
+        f"{article} {width} {preposition} `{access.tensor.name}` takes {conflict.wavefronts} wavefronts "
+        f"a warp instruction where {conflict.ideal} would do ({conflict.excess} in excess)"
     )
 
 
@@ -118,10 +119,17 @@ def cost(conflict: Conflict) -> str:
     )
 
 
+def shown(tensor: TensorFact) -> str:
+    """The whole tensor's layout, or the operand's own where it was not partitioned."""
+    if tensor.root_layout is not None:
+        return f"part of {tensor.root_layout}"
+    return f"layout {tensor.layout}"
+
+
 def related(conflict: Conflict) -> list[Related]:
     """The operand and the copy it goes through."""
     access = conflict.access
-    found = [Related(access.tensor.span, f"layout {access.tensor.layout}")]
+    found = [Related(access.tensor.span, shown(access.tensor))]
     if access.event.tiled_span:
         found.append(Related(access.event.tiled_span, f"{access.instruction.name}"))
     return found

@@ -1,0 +1,90 @@
+"""``cutecheck facts PATH...``: everything that was extracted, and what was not and why."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.cli.options import add_output_options, add_source_options, settings_of
+from cutecheck.cli.output import Out, dump, fail
+
+if TYPE_CHECKING:
+    from cutecheck.facts import Facts
+
+
+def register(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        "facts", help="list what was extracted", description="List every configuration, copy and gemm found.",
+        allow_abbrev=False,
+    )  # fmt: skip
+    add_source_options(parser)
+    add_output_options(parser, ("text", "json"))
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from cutecheck.config import ConfigError
+    from cutecheck.engine import Exit
+    from cutecheck.engine.run import blocking, extract_facts, inputs
+    from cutecheck.facts.json import facts_json
+    from cutecheck.facts.printed import printed
+
+    as_json = arguments.output_format == "json"
+    try:
+        given = inputs(arguments.paths)
+        facts = extract_facts(given.paths, settings_of(arguments), arguments.jobs)
+    except ConfigError as error:
+        return fail(str(error), as_json)
+    facts = replace(facts, errors=(*given.missing, *facts.errors))
+    try:
+        with Out(arguments.output_file) as out:
+            out.write(
+                dump(facts_json(facts, lambda value: printed(value).json()))
+                if as_json
+                else "".join(f"{t}\n" for t in text(facts))
+            )
+    except OSError as error:
+        return fail(f"{arguments.output_file}: cannot be written: {error.strerror}", as_json)
+    if blocking(facts.errors, given):
+        return Exit.ERROR
+    if facts.files == 0 and not facts.errors:
+        print(f"cutecheck: no C++, CUDA or Python sources in {', '.join(arguments.paths)}", file=sys.stderr)
+        return Exit.NO_INPUTS
+    return Exit.CLEAN
+
+
+def text(facts: Facts) -> Iterator[str]:
+    """One block a fact, in the order of the sources."""
+    from cutecheck.facts import Unknown
+    from cutecheck.model.notation import show
+    from cutecheck.report.concise import error_line
+    from cutecheck.report.data import Report, summarise
+    from cutecheck.report.summary import summary_lines
+    from cutecheck.report.text import safe
+
+    for site in facts.sites:
+        where = f" [{', '.join(f'{k}={v}' for k, v in site.bindings)}]" if site.bindings else ""
+        yield safe(f"{site.span}: {site.kind} {site.symbol}{where} {site.arch} {site.status}")
+        if site.reason:
+            yield safe(f"    {site.reason}")
+        if site.value is not None:
+            yield from (f"    {safe(line)}" for line in show(site.value).splitlines())
+    for event in facts.events:
+        yield safe(f"{event.span}: {event.kind} {event.callee} in {event.enclosing} {event.arch}")
+        if event.reason:
+            yield safe(f"    {event.reason}")
+        for tensor in event.operands:
+            known = f"unknown: {tensor.layout}" if isinstance(tensor.layout, Unknown) else show(tensor.layout)
+            kind = tensor.dtype.name if tensor.dtype else "?"
+            yield safe(f"    {tensor.name}: {tensor.space} {kind} {known}")
+    for buffer in facts.buffers:
+        size = buffer.size_bytes if buffer.size_bytes is not None else "?"
+        complete = "" if buffer.accesses_complete else ", accesses incomplete"
+        yield safe(f"{buffer.span}: shared {buffer.name} {size} bytes, {len(buffer.accesses)} accesses{complete}")
+    for error in facts.errors:
+        yield error_line(error)
+    yield from summary_lines(summarise(Report(facts, errors=facts.errors)))[:1]

@@ -1,0 +1,72 @@
+"""One run: find the inputs, extract facts, check them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutecheck.config import Settings
+from cutecheck.engine.check import check_facts
+from cutecheck.engine.sources import SourceLines
+from cutecheck.facts import Facts, SourceError
+from cutecheck.report.data import Report
+from cutecheck.rules import selected
+
+if TYPE_CHECKING:
+    from cutecheck.source.extract import ExtractRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The paths that exist, and one line for each that does not."""
+
+    paths: tuple[Path, ...]
+    missing: tuple[SourceError, ...]
+
+
+def inputs(paths: Sequence[str]) -> Inputs:
+    """Split the given paths into usable and missing ones."""
+    found = [Path(p) for p in paths]
+    missing = tuple(SourceError(p.as_posix(), "no such file or folder") for p in found if not p.exists())
+    return Inputs(tuple(p for p in found if p.exists()), missing)
+
+
+def extract_facts(paths: Sequence[Path], settings: Settings, jobs: int = 1) -> Facts:
+    """Facts of the paths under the settings."""
+    from cutecheck.source.extract import extract
+
+    return extract(_request(paths, settings, jobs)) if paths else Facts()
+
+
+def _request(paths: Sequence[Path], settings: Settings, jobs: int) -> ExtractRequest:
+    from cutecheck.source.extract import ExtractRequest
+
+    return ExtractRequest(
+        paths=tuple(paths),
+        archs=settings.arch,
+        include_dirs=tuple(Path(i) for i in settings.include),
+        defines=settings.define,
+        instantiate=settings.instantiate,
+        exclude=settings.exclude,
+        cutlass_version=settings.cutlass_version,
+        jobs=jobs,
+    )
+
+
+def check(given: Inputs, settings: Settings, jobs: int = 1, timeout_s: float = 5.0) -> Report:
+    """Extract and check; ``timeout_s`` is the wall-clock limit of one obligation and engine."""
+    from cutecheck.model.prove import Options, prove
+
+    rules = selected(settings.select, settings.ignore, settings.extend_select)
+    options = Options(timeout_ms=int(timeout_s * 1000), cache={})
+    facts = extract_facts(given.paths, settings, jobs)
+    report = check_facts(facts, rules, lambda o: prove(o, options), SourceLines(given.paths))
+    return replace(report, errors=(*given.missing, *report.errors))
+
+
+def blocking(errors: Sequence[SourceError], given: Inputs) -> bool:
+    """True when a path the user named is missing, or a file they named could not be read at all."""
+    named = {p.name for p in given.paths if p.is_file()}
+    return bool(given.missing) or any(e.span is None and Path(e.path).name in named for e in errors)
