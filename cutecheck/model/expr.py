@@ -69,7 +69,8 @@ class Op:
     def __str__(self) -> str:
         symbol = {"div": "/", "mod": "%", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
         if self.kind in symbol:
-            return f"({self.args[0]} {symbol[self.kind]} {self.args[1]})"
+            left, right = (f"({a})" if len(a.terms) > 1 else str(a) for a in self.args)
+            return f"({left} {symbol[self.kind]} {right})"
         return f"{self.label or self.kind}({', '.join(map(str, self.args))})"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from cutecheck.facts import Event, Facts, Launch, Lint, Site, SmemBuffer, SourceError, Span, Unknown
 from cutecheck.source.cpp import lower_expression
 from cutecheck.source.cpp.semantics import CppDialect
-from cutecheck.source.cpp.tree import Tree, translation_units
+from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
 from cutecheck.source.discover import discover
 from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.budget import Budget, Limits
@@ -49,7 +49,7 @@ class _Collected:
     inactive: set[Span] = field(default_factory=set)
     active: set[Span] = field(default_factory=set)
     reached: dict[tuple[str, str], dict[Span, object]] = field(default_factory=dict)
-    internals: list[tuple[str, Span, BaseException]] = field(default_factory=list)
+    internals: list[tuple[str, Span | None, BaseException]] = field(default_factory=list)
 
 
 def extract(request: ExtractRequest) -> Facts:
@@ -57,13 +57,16 @@ def extract(request: ExtractRequest) -> Facts:
     found = discover(request.paths, exclude=request.exclude)
     files = {f.path: f.file for f in found.files}
     wanted = [f.path for f in found.files if f.cute and not f.path.endswith((".py", ".ipynb"))]
+    wanted_set = frozenset(wanted)
     user = tuple((name, value or "1") for name, _, value in (d.partition("=") for d in request.defines))
     tree = Tree({p: f for p, f in files.items() if not p.endswith((".py", ".ipynb"))}, request.include_dirs, user)
+    reach = tree.reaching(frozenset(wanted))
+    units = [p for p in files if p in reach and (p in wanted_set or p.endswith(TRANSLATION_UNITS))]
     archs = request.archs or default_archs(files[p] for p in wanted)
     out = _Collected()
     for arch in archs:
-        for path in translation_units(wanted, tree, arch):
-            _evaluate(path, arch, tree, frozenset(wanted), request, out)
+        for path in translation_units(units, tree, arch):
+            _evaluate(path, arch, tree, frozenset(units), request, out)
     _uncovered(out, archs[-1] if archs else "")
     return Facts(
         sites=tuple(sorted(out.sites.values(), key=lambda s: (s.span, s.symbol, s.arch))),

@@ -33,7 +33,7 @@ class Roots:
             self._declared(e)
         self.fixpoint()
         for e in entries:
-            if isinstance(e.decl, ir.Function) and e.decl.tparams is None and e.decl.body is not None:
+            if isinstance(e.decl, ir.Function) and not e.decl.tparams and e.decl.body is not None:
                 self._walk(e, e.decl, e.env)
                 self.fixpoint()
         self._open(entries)
@@ -49,6 +49,9 @@ class Roots:
             pass
         except RecursionError:
             self.cut.append(Unknown("nesting too deep for the evaluator", span))
+        except Exception as error:  # one root must not hide the others: it becomes one line of the report
+            self.m.recorder.internal("root", span, error)
+            self.cut.append(Unknown(f"internal error while evaluating this: {type(error).__name__}: {error}", span))
         self.m.journal.undo(mark)
 
     def _declared(self, e: Entry) -> None:

@@ -48,6 +48,7 @@ def is_copy_op(name: str) -> bool:
     return _kind(name) == "copy"
 
 
+@lru_cache(maxsize=None)
 def _kind(name: str) -> str | None:
     found = table.rows(_split(table.canonical_name(name))[0])
     return found[0].kind if found else None

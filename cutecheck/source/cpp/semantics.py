@@ -10,6 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import ints
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import dtype
+from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Undecided
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.values import EnumVal, Scalar, ScalarType, Str, TraitType, Value, ValueType
@@ -63,6 +64,9 @@ class CppDialect:
 
     name = "cpp"
 
+    def __init__(self) -> None:
+        self._fresh = 0
+
     def literal(self, node: ir.Lit) -> Value:
         if node.value is None:
             return Scalar(0, "nullptr_t")
@@ -74,6 +78,10 @@ class CppDialect:
 
     def to_model(self, value: Value) -> Value:
         if isinstance(value, Scalar):
+            if value.value is None and value.ctype in INTEGERS:
+                self._fresh += 1
+                lo = None if INTEGERS[value.ctype][1] else 0
+                return Dyn.named(f"{value.ctype}?{self._fresh}", Domain(lo))
             if value.value is None or isinstance(value.value, float):
                 return value
             return Dyn(ints.as_expr(value.value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -12,6 +13,7 @@ from cutecheck.source.cpp.strip import strip_comments
 from cutecheck.source.cpp.unit import decode, load
 from cutecheck.source.eval import ir
 
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
 TRANSLATION_UNITS = (".cu", ".cpp", ".cc", ".cxx")
 
 
@@ -130,6 +132,30 @@ class Tree:
                 out[at] = None
                 stack.pop()
         return list(out)
+
+    def reaching(self, targets: frozenset[str]) -> frozenset[str]:
+        """Files from which a chain of ``#include`` lines leads to one of the targets, conditions ignored."""
+        includers: dict[str, list[str]] = {}
+        for path in list(self.files):
+            for quote, text in self._include_lines(path):
+                target = self.resolve(text, path, quote == "<")
+                if target is not None:
+                    includers.setdefault(target, []).append(path)
+        found = set(targets)
+        stack = list(targets)
+        while stack:
+            for path in includers.get(stack.pop(), ()):
+                if path not in found:
+                    found.add(path)
+                    stack.append(path)
+        return frozenset(found)
+
+    def _include_lines(self, path: str) -> list[tuple[str, str]]:
+        try:
+            data = self.files[path].read_bytes()
+        except OSError:
+            return []
+        return [(q.decode(), t.decode("utf-8", "replace")) for q, t in _INCLUDE.findall(data)]
 
     def unit(self, path: str, arch: str) -> ir.Unit | None:
         """The lowered file."""

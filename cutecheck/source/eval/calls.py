@@ -12,10 +12,12 @@ from cutecheck.source.eval.types import is_type, spell, type_key, type_of
 from cutecheck.source.eval.values import (
     Closure,
     Extern,
+    ExternType,
     FuncSet,
     Intrinsic,
     Object,
     Pack,
+    Pointer,
     Scalar,
     SubstitutionFailure,
     TemplateRef,
@@ -46,6 +48,8 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     if isinstance(fn, Unknown):
         return fn
     if isinstance(fn, Extern):
+        if isinstance(fn.type, ExternType) and fn.type.args and is_type(fn.type.args[0]):
+            return Pointer(fn.what, "gmem", fn.type.args[0])  # the data of a container of the standard library's kind
         return Extern(f"{fn.what}(...)", span)
     return intrinsics.call_value(m, fn, args, span)
 

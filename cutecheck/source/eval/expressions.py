@@ -15,6 +15,7 @@ from cutecheck.source.eval.values import (
     Closure,
     CuteOp,
     Extern,
+    ExternType,
     FuncSet,
     Intrinsic,
     Object,
@@ -108,6 +109,8 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
         return FuncSet(value.name, value.entries, value.self_, value.cls, given)
     if isinstance(value, Intrinsic):
         return Intrinsic(value.name, given, value.self_)
+    if isinstance(value, ExternType):
+        return ExternType(value.name, given)
     if isinstance(value, ValueType) and isinstance(value.value, CuteOp):
         return ValueType(CuteOp(value.value.name, given, value.value.traits))
     if isinstance(value, ClassInst) and value.entry is not None:

@@ -9,7 +9,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope
-from cutecheck.source.eval.values import EnumVal, FuncSet, Object, Scalar, TemplateRef, Value, ValueType
+from cutecheck.source.eval.values import EnumVal, ExternType, FuncSet, Object, Scalar, TemplateRef, Value, ValueType
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,10 @@ class EnumRef:
 
 
 LIBRARIES = ("cute", "std", "cutlass", "cuda", "thrust", "torch", "at", "c10", "nvcuda")
+_NAMESPACES = frozenset({
+    "detail", "arch", "gemm", "collective", "GMMA", "UMMA", "SM90", "SM100", "epilogue", "layout", "platform", "cuda",
+    "kernel", "thread", "threadblock", "device", "fusion", "transform", "conv", "chrono", "literals", "reference", "host",
+})  # fmt: skip
 _MISSING = object()
 
 
@@ -146,8 +150,10 @@ def in_path(m: Machine, ns: Namespace, name: str, span: Span) -> Value:
         found = library(m, ns.library, name, span)
         if found is not _MISSING:
             return found
-        if name in ("detail", "arch", "gemm", "collective", "GMMA", "UMMA", "epilogue", "layout", "platform", "cuda"):
+        if name in _NAMESPACES:
             return Namespace(None, f"{ns.library}::{name}")
+        if ns.library.split("::")[0] != "cute":
+            return ExternType(f"{ns.library}::{name}")
     return _MISSING
 
 
@@ -208,7 +214,9 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
     typed = None if decl.type is None or isinstance(decl.type, ir.Auto) else m.eval(decl.type, env)
     if decl.init is not None:
         value = m.eval(decl.init, env)
-        return value if typed is None else classes.convert(m, typed, value, decl.span)
+        if typed is None or (isinstance(value, Unknown) and "constexpr" in decl.flags):
+            return value
+        return classes.convert(m, typed, value, decl.span)
     if typed is None:
         return Unknown(f"`{decl.name}` has no initialiser", decl.span)
     if decl.init_args is not None:

@@ -62,6 +62,8 @@ class Machine:
         self.instances: dict[Any, Any] = {}  # class instances by (declaration, arguments)
         self.walked: dict[Any, int] = {}  # function instantiations walked, by declaration
         self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
+        self.names: dict[tuple[str, str], Value] = {}  # library names looked up
+        self.assigned: dict[int, tuple[str, ...]] = {}  # names a loop assigns, by its node
         self._fresh = 0
 
     def eval(self, node: ir.Expr, env: Env) -> Value:

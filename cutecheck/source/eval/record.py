@@ -107,7 +107,7 @@ class Recorder:
         self.buffers: dict[str, _Buffer] = {}
         self.launches: dict[tuple[Any, ...], Launch] = {}
         self.instances: list[ClassInst] = []
-        self.internals: list[tuple[str, Span, BaseException]] = []
+        self.internals: list[tuple[str, Span | None, BaseException]] = []
         self.hypotheses: list[Hypothesis] = []
         self.drops: dict[str, int] = {}
         self.walked: set[int] = set()
@@ -233,7 +233,7 @@ class Recorder:
             return Scalar(Sym.named(p.name), "int")
         return Unknown(f"template parameter `{p.name or '<unnamed>'}` is bound nowhere in the scanned files", p.span)
 
-    def internal(self, name: str, span: Span, error: BaseException) -> None:
+    def internal(self, name: str, span: Span | None, error: BaseException) -> None:
         self.internals.append((name, span, error))
 
     # -------------------------------------------------------------- contexts
@@ -388,6 +388,8 @@ class Recorder:
             reason = reason or (
                 tiled if isinstance(tiled, Unknown) else Unknown("the copy object is not known", c.span)
             )
+        if self.open and reason is not None:
+            return
         threads = self.block_threads()
         ident = f"{kind}:{c.span}:{self.frame.symbol}:{self.arch}"
         event = Event(
@@ -465,6 +467,6 @@ def _threads(m: Machine, block: Value) -> Any:
     model = m.dialect.to_model(block)
     if isinstance(model, (int, Dyn, Sym)):
         return ints.known_value(model) if not isinstance(model, Sym) else model
-    if isinstance(model, tuple):
+    if isinstance(model, tuple) and all(isinstance(x, (int, Dyn, Sym)) for x in model):
         return ints.known_value(product(model))
     return None

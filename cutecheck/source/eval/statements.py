@@ -450,11 +450,10 @@ def _high(v: Value) -> int | None:
 
 def havoc(m: Machine, node: ir.Loop, env: Env, induction: tuple[str, Domain] | None) -> None:
     """Before the body is walked (and after), every variable it assigns is unknown but for what its type says."""
-    names = dict.fromkeys(assigned(node.body))
-    if node.step is not None:
-        names.update(dict.fromkeys(assigned(node.step)))
-    if node.cond is not None:
-        names.update(dict.fromkeys(assigned(node.cond)))
+    names = m.assigned.get(id(node))
+    if names is None:
+        parts = [p for p in (node.body, node.step, node.cond) if p is not None]
+        names = m.assigned[id(node)] = tuple(dict.fromkeys(n for p in parts for n in assigned(p)))
     for name in names:
         at = env.find_var(name)
         if at is None:

@@ -57,12 +57,20 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_CONTAINER_DATA = ("data", "get", "device_data", "host_data", "begin", "data_ptr", "device_ref", "host_ref")
 _STATIC_INT = re.compile(r"_(\d+)$")
 _FAILURES = (TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError, AssertionError)
 
 
 def find(m: Machine, path: str, name: str, span: Span) -> Value | None:
     """What a name of CuTe, CUTLASS, the standard library or CUDA means, None when it is not known."""
+    key = (path, name)
+    if key not in m.names:
+        m.names[key] = _find(m, path, name)
+    return m.names[key]
+
+
+def _find(m: Machine, path: str, name: str) -> Value | None:
     number = _STATIC_INT.match(name)
     if number:
         return ValueType(int(number.group(1)))
@@ -181,8 +189,10 @@ def method(m: Machine, base: Value, name: str, span: Span) -> Value:
         return base.value if name == "value" else base.type
     if (kind_of(base), name) in METHODS:
         return Intrinsic(name, None, base)
-    if isinstance(base, (Extern, Str)):
-        return Extern(f"{base.what}.{name}" if isinstance(base, Extern) else name, span)
+    if isinstance(base, Extern):
+        return Extern(f"{base.what}.{name}", span, base.type if name in _CONTAINER_DATA else None)
+    if isinstance(base, Str):
+        return Extern(name, span)
     found = static_member(m, ValueType(base), name, span)
     if found is not None:
         return found
@@ -304,6 +314,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
         return ScalarType(tensor.dtype) if tensor.dtype is not None else None
     if isinstance(v, (ScalarType, PtrType, ArrayType)) and name == "type":
         return v
+    if isinstance(v, ExternType):
+        return ExternType(f"{v.name}::{name}")
     if isinstance(v, ArrayType) and name in ("value_type", "element_type", "Element"):
         return v.inner
     return tiled.tiled_type_member(m, v, name, span)
@@ -319,8 +331,6 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
     if isinstance(base, Pointer):
         if isinstance(base.type, ArrayType) and args:
             return advance(m, Pointer(base.buffer, base.space, base.type.inner, base.offset, base.align), args[0], span)
-        if isinstance(base.type, ScalarType):
-            return Scalar(None, base.type.dtype.name)
         return dereference(m, base, span)
     if isinstance(base, (list, tuple, dict)) and len(args) == 1:
         key = args[0]
@@ -357,6 +367,7 @@ def advance(m: Machine, p: Value, by: Value, span: Span) -> Value:
 
 def dereference(m: Machine, v: Value, span: Span) -> Value:
     """``*pointer``."""
+    from cutecheck.source.eval.classes import symbolic
     from cutecheck.source.eval.memory import get_object
     from cutecheck.source.eval.scope import ClassInst
 
@@ -364,7 +375,7 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
         if isinstance(v.type, ClassInst):
             return get_object(m, v)
         if isinstance(v.type, ScalarType):
-            return Scalar(None, v.type.dtype.name)
+            return symbolic(m, v.type, f"*{v.buffer}#{m.fresh('').expr}", span)
         return v
     return v
 

@@ -44,9 +44,16 @@ def _pointer(c: Call, v: Value) -> Pointer:
     raise Unsupported("this is not a pointer cutecheck follows")
 
 
-@function("make_gmem_ptr", "make_smem_ptr", "make_rmem_ptr", "make_tmem_ptr")
+@function("make_gmem_ptr", "make_smem_ptr", "make_rmem_ptr", "make_tmem_ptr", tolerant=True)
 def _make_ptr(c: Call) -> Value:
     space: Any = {"g": "gmem", "s": "smem", "r": "rmem", "t": "tmem"}[c.name[5]]
+    if c.args and isinstance(c.arg(0), (Unknown, Extern)):
+        if not c.targs or isinstance(c.targs[0], Unknown):
+            return c.arg(0) if isinstance(c.arg(0), Unknown) else Unknown("a pointer of unknown type", c.span)
+        # the type is written, where it points is not known: no buffer is claimed
+        return Pointer(
+            f"{space}@{c.span.line}:{c.span.column}", space, c.targs[0], Unknown("an unknown address", c.span)
+        )
     if not c.args or isinstance(c.arg(0), (Scalar, Dyn, int)):
         if not c.targs:
             raise Unsupported(f"{c.name} of an integer address without a type")

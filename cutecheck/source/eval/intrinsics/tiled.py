@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -320,6 +321,8 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
     """Types and constants inside atoms and tiled objects (``TiledMma::ValTypeA``, ``TiledCopy::Tiler_MN``)."""
     if isinstance(v, Slice):
         return tiled_type_member(m, v.tiled, name, span)
+    if isinstance(v, CuteOp):
+        return _operation_member(m, v, name, span)
     if isinstance(v, TiledMMA):
         own = {
             "Atom": v.atom, "AtomThrID": v.atom.thr_id, "ThrLayoutVMNK": v.thr_layout_vmnk,
@@ -366,6 +369,18 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
             return Scalar(n, "int")
         if name in ("CopyOp", "Copy_Op", "Traits", "CopyOperation"):
             return ValueType(CuteOp(v.op, v.args, "Copy" if name == "Traits" else ""))
+    return None
+
+
+def _operation_member(m: Machine, v: CuteOp, name: str, span: Span) -> Value | None:
+    """``MMA_Traits<Op>::Shape_MNK``, ``Copy_Traits<Op>::SrcLayout`` and what an operation itself declares."""
+    if atoms.is_mma_op(v.name):
+        atom: Any = atoms.mma_op(v.name, atom_args(m, v))
+        registers = re.match(r"([ABCD])RegCount$|([ABCD])Registers$", name)
+        return None if registers else tiled_type_member(m, atom, name, span)
+    if atoms.is_copy_op(v.name):
+        atom = atoms.copy_op(v.name, atom_args(m, v), None)
+        return tiled_type_member(m, atom, name, span)
     return None
 
 
