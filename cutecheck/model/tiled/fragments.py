@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from cutecheck.model.algebra import make_fragment_like, make_layout, rank, recast_layout, replace, size
+from cutecheck.model.algebra import (
+    is_static,
+    make_fragment_like,
+    make_layout,
+    rank,
+    recast_layout,
+    replace,
+    shape,
+    size,
+)
 from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.ints import CuteError, equal
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, SmemPtrFlag
@@ -10,9 +19,16 @@ from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, SmemPtrF
 _INDEX = {"A": 0, "B": 1, "C": 2}
 
 
-def make_fragment_c(atom: MMAAtom, shape: IntTuple) -> AnyLayout:
-    """The accumulator of a partitioned shape: compact, mode 0 first."""
-    return make_layout(shape)
+def make_fragment_c(atom: MMAAtom, extents: IntTuple) -> AnyLayout:
+    """The accumulator of a partitioned shape: compact, mode 0 first. CuteError for run-time extents."""
+    return _owning(make_layout(extents))
+
+
+def _owning(layout: AnyLayout) -> AnyLayout:
+    """The layout of a tensor that owns its registers: must be static."""
+    if not is_static(shape(layout)):
+        raise CuteError("Dynamic owning tensors not supported", layout)
+    return layout
 
 
 def make_fragment(atom: MMAAtom, operand: str, part: AnyLayout, element_bits: int | None = None) -> AnyLayout:
@@ -27,14 +43,11 @@ def make_fragment(atom: MMAAtom, operand: str, part: AnyLayout, element_bits: in
     if not equal(size(part, 0), size(tv, 1)):
         raise CuteError(f"make_fragment_{operand}: size<0>(tensor) == size<1>(Layout{operand}_TV)", part, tv)
     if operand == "C":
-        from cutecheck.model.algebra import shape
-
         return make_fragment_c(atom, shape(part))
     kind = atom.frg_types[_INDEX[operand]]
     if "smem_desc" in kind:
         return _descriptors(atom, operand, part, element_bits)
-    result: AnyLayout = make_fragment_like(part)
-    return result
+    return _owning(make_fragment_like(part))
 
 
 def _descriptors(atom: MMAAtom, operand: str, part: AnyLayout, element_bits: int | None) -> AnyLayout:
