@@ -45,6 +45,7 @@ _ENGINES: dict[type[object], tuple[tuple[str, str, str], ...]] = {
     p.Alignment: (_NORMAL, _RESIDUES, _BRUTE, _INTEGERS, _BITVECTORS),
 }
 
+_MEASURED = ("wavefronts", "ideal", "excess")
 _INSTANCES = 64  # finite parameter combinations that are answered one by one
 
 
@@ -140,8 +141,8 @@ def _refutation(base: Outcome, obligation: Obligation, fails: list[Answer]) -> O
     shown = [a for a in fails if a.values]
     for answer in shown:
         witness = replayed(obligation, answer)
-        if witness is not None and _confirms(witness, base):
-            return replace(base, verdict=Verdict.REFUTED, witness=witness)
+        if witness is not None and _confirms(witness, answer):
+            return replace(base, verdict=Verdict.REFUTED, witness=witness, measure=answer.measure or _numbers(witness))
         if witness is not None:
             return replace(base, verdict=Verdict.DISAGREE, witness=witness, reason="replay measures other numbers")
     for answer in shown:
@@ -164,10 +165,14 @@ def _refutation(base: Outcome, obligation: Obligation, fails: list[Answer]) -> O
     )
 
 
-def _confirms(witness: Witness, outcome: Outcome) -> bool:
+def _numbers(witness: Witness) -> tuple[tuple[str, int], ...]:
+    return tuple((n, v) for n, v in witness.values if n in _MEASURED and isinstance(v, int))
+
+
+def _confirms(witness: Witness, answer: Answer) -> bool:
     """The numbers that the replay measured are the engine's, as far as both have them."""
     measured = dict(witness.values)
-    return all(measured.get(n, v) == v for n, v in outcome.measure if n in ("wavefronts", "ideal", "excess"))
+    return all(measured.get(n, v) == v for n, v in answer.measure if n in _MEASURED)
 
 
 def _text(values: Iterable[tuple[str, int]]) -> str:

@@ -6,21 +6,33 @@ Digits, threads and parameters are bit-vector variables; unsatisfiable means tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.expr import Domain
+from cutecheck.model.expr import Domain, Op
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import variable_domains
-from cutecheck.model.prove.engines.bv_translation import OPEN, Translation, UnsupportedError
+from cutecheck.model.prove.engines.bv_translation import (
+    NARROW,
+    NARROW_LIMIT,
+    OPEN,
+    WIDTH,
+    Translation,
+    UnsupportedError,
+)
 from cutecheck.model.prove.engines.solver import check, solver
 from cutecheck.model.prove.obligation import Obligation
 from cutecheck.model.prove.properties import ZERO, Alignment, BankAccess, CosizeFits, GmemSectors, LayoutEqual
+
+_BASE = "smem base"
+_LANE = "lane of the phase"
+_BASES = 1 << 16  # allocation addresses tried, beyond every period of banks and swizzles
 
 
 def run(obligation: Obligation, options: Options) -> Answer:
@@ -40,42 +52,106 @@ def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Ans
             raise UnsupportedError("the swizzle splits vectors: check contiguity first")
     domains = variable_domains(obligation)
     domains[a.thread] = Domain(0, a.threads - 1)
-    t = Translation(domains)
+    t = Translation(domains, width=_width(a, domains))
     z3 = t.z3
     matrix = a.kind in ("ldmatrix", "stmatrix")
     group = 8 if matrix or lane_bytes >= 16 else 16 if lane_bytes == 8 else 32
-    # Thread ids: a common first lane of the phase, and each lane's distance from it.
-    first, threads = z3.BitVec("first", t.width), []
-    t.constraints += [first & t.value(group - 1) == 0, z3.ULT(first, t.value(a.threads))]
+    # thread = lane + sum of bits, lane in the phase: power-of-two digits of a thread id become sums of them.
+    bits = [f"thread bit {k}" for k in range(group.bit_length() - 1, (a.threads - 1).bit_length())]
+    t.domains |= {**dict.fromkeys(bits, Domain(0, 1)), _LANE: Domain(0, group - 1)}
+    thread = ex.var(_LANE, t.domains[_LANE])
+    for k, name in enumerate(bits):
+        thread = ex.add(thread, ex.mul(ex.var(name, t.domains[name]), ex.const(group << k)))
     if matrix:
-        t.constraints.append(z3.ULT(first & t.value(31), t.value(8 * a.matrices)))
-    for name in ("lane_a", "lane_b"):
-        lane = z3.BitVec(name, t.width)
-        t.constraints += [z3.ULT(lane, t.value(group)), z3.ULT(first + lane, t.value(a.threads))]
-        threads.append(first + lane)
-    base = z3.BitVec("smem base", t.width)
-    t.constraints += [base & t.value(_low_bits(a.base_alignment)) == 0, z3.ULT(base, t.value(OPEN))]
+        active = [t.variable(n) * t.value(1 << k) for k, n in enumerate(bits[:2])]
+        t.constraints.append(z3.ULT(sum(active, t.value(0)), t.value(a.matrices)))
+    lanes = [z3.BitVec(name, t.width) for name in ("lane a", "lane b")]
+    t.constraints += [z3.ULT(lane, t.value(group)) for lane in lanes]
+    threads = [t.expression(thread, {_LANE: lane}) for lane in lanes]
+    t.constraints += [z3.ULT(x, t.value(a.threads)) for x in threads]
+    offset = a.offset.substitute({a.thread: thread})
+    own, shared = _split(offset, _LANE)
     rest = t.layout_offset(a.rest.shape, a.rest.stride, "rest")
-    words = []
-    for i, thread in enumerate(threads):
-        element = t.expression(a.offset, {a.thread: thread}) + rest
-        byte = _byte(t, a, element, base)
-        t.constraints.append(byte & t.value(lane_bytes - 1) == 0)
-        count = max(1, lane_bytes // 4)
-        word = z3.LShR(byte, 2)
-        if count > 1:
-            k = z3.BitVec(f"k_{i}", t.width)
-            t.constraints.append(z3.ULT(k, t.value(count)))
-            word = word + k
-        words.append(word)
-    s = solver("QF_BV", options)
-    for h in obligation.hypotheses:
-        s.add(t.condition(h))
+    query = _BankQuery(t, a, lanes, threads, own)
+    given = [t.condition(h) for h in obligation.hypotheses]
+    if any(v.name != _LANE and v.name not in bits for v in own.variables()):
+        grain = math.gcd(ex.divisor(shared), _stride_divisor(a.rest.stride), 1 << (t.width - 1))
+        s = _ring_query(a, t.domains, own, grain & -grain, options)
+        if s is not None and check(s, f"{obligation.id}-banks-ring", options) == "unsat":
+            return Answer("holds", reductions=(f"addresses modulo the swizzle's period, any base multiple of {grain}",))
+    s = query.solver(options, t.expression(shared) + rest, given)
     s.add(*t.constraints)
-    s.add((words[0] ^ words[1]) & t.value(31) == 0)
-    s.add(z3.ULT(threads[0], threads[1]) if a.kind == "cp.async.ca" else z3.ULT(words[0], words[1]))
-    extra = {"smem base": base, "thread_a": threads[0], "thread_b": threads[1]}
+    extra = {_BASE: query.base, "thread_a": threads[0], "thread_b": threads[1]}
     return _ask(t, s, f"{obligation.id}-banks", options, extra)
+
+
+class _BankQuery:
+    """Two lanes of a phase at one base: words of both in one bank, and different."""
+
+    def __init__(self, t: Translation, a: BankAccess, lanes: list[Any], threads: list[Any], own: ex.Expr) -> None:
+        self.t, self.a, self.threads = t, a, threads
+        self.base = t.z3.BitVec(_BASE, t.width)
+        aligned = self.base & t.value(_low_bits(a.base_alignment)) == 0
+        t.constraints += [aligned, t.z3.ULT(self.base, t.value(_BASES))]
+        self.own = [t.expression(own, {_LANE: lane}) for lane in lanes]
+
+    def solver(self, options: Options, common: Any, given: list[Any]) -> Any:
+        t, a, z3 = self.t, self.a, self.t.z3
+        lane_bytes = a.vector_bits // 8
+        words, extra = [], list(given)
+        for i, own in enumerate(self.own):
+            byte = _byte(t, a, common + own, self.base)
+            extra.append(byte & t.value(lane_bytes - 1) == 0)
+            word = z3.LShR(byte, 2)
+            if lane_bytes > 4:
+                k = z3.BitVec(f"k_{i}", t.width)
+                extra.append(z3.ULT(k, t.value(lane_bytes // 4)))
+                word = word + k
+            words.append(word)
+        s = solver("QF_BV", options)
+        s.add(*t.constraints, *extra)
+        s.add((words[0] ^ words[1]) & t.value(31) == 0)
+        s.add(z3.ULT(self.threads[0], self.threads[1]) if a.kind == "cp.async.ca" else z3.ULT(words[0], words[1]))
+        return s
+
+
+def _ring_query(a: BankAccess, domains: dict[str, Domain], own: ex.Expr, grain: int, options: Options) -> Any | None:
+    """For open lane strides: no two different lanes in one bank, whatever the base, modulo the swizzle's period.
+
+    Banks are a function of addresses modulo the period (a power of two), a ring homomorphism; lanes whose terms are
+    not identical count as different words. Unsatisfiable therefore means conflict free; a model means nothing.
+    """
+    sw, group = a.swizzle, domains[_LANE].bounds()[1]
+    if group is None or any(isinstance(x, Op) for monomial, _ in own.terms for x in monomial):
+        return None
+    if sw is not None and sw.unit is SwizzleUnit.BYTE:
+        return None
+    period_bits = 0 if sw is None else sw.bits + sw.base + abs(sw.shift)
+    width = max(12, period_bits + (a.element_bits // 8).bit_length(), 8)
+    ring = {n: Domain(step=d.divisor() & -d.divisor() or 1) for n, d in domains.items()}
+    t = Translation({**ring, _LANE: domains[_LANE]}, width=width)
+    z3, lane_bytes = t.z3, a.vector_bits // 8
+    base = z3.BitVec("any base", width)
+    s = solver("QF_BV", options)
+    s.add(base & t.value(_low_bits(min(grain, 1 << (width - 1)))) == 0)
+    forms = [own.substitute({_LANE: ex.const(i)}) for i in range(group + 1)]
+    distinct = [i for i, f in enumerate(forms) if a.kind == "cp.async.ca" or f not in forms[:i]]
+    lanes = [z3.BitVec(name, width) for name in ("lane a", "lane b")]
+    words = []
+    for lane in lanes:
+        s.add(z3.Or([lane == t.value(i) for i in distinct]))
+        byte = _byte(t, a, base + t.expression(own, {_LANE: lane}), t.value(0))
+        s.add(byte & t.value(lane_bytes - 1) == 0)
+        words.append(z3.LShR(byte, 2))
+    # Aligned vectors share a bank exactly when their first words do.
+    s.add(*t.constraints, z3.ULT(lanes[0], lanes[1]), (words[0] ^ words[1]) & t.value(31) == 0)
+    return s if a.base_alignment % max(4, lane_bytes) == 0 else None
+
+
+def _stride_divisor(stride: IntTuple) -> int:
+    if isinstance(stride, tuple):
+        return math.gcd(*map(_stride_divisor, stride)) if stride else 0
+    return 1 if isinstance(stride, ScaledBasis) else ex.divisor(as_expr(stride))
 
 
 def _ask(t: Translation, s: Any, name: str, options: Options, extra: dict[str, Any]) -> Answer:
@@ -91,7 +167,7 @@ def _ask(t: Translation, s: Any, name: str, options: Options, extra: dict[str, A
     def read(v: Any) -> int:
         return int(model.eval(v, model_completion=True).as_long())
 
-    values = {n: read(v) for n, v in t.environment.items()}
+    values = {n: read(v) for n, v in t.environment.items() if not n.startswith("thread bit")}
     for n, d in t.domains.items():
         if n in values and values[n] >= 1 << (t.width - 1) and (d.lo is None or d.lo < 0):
             values[n] -= 1 << t.width
@@ -214,6 +290,21 @@ def _require_no_wrap(t: Translation, layout: Layout) -> None:
             pending.extend(d)
         elif not isinstance(d, int) or not 0 <= d < 1 << 24:
             raise UnsupportedError("strides or extents that are not small static naturals")
+
+
+def _split(e: ex.Expr, name: str) -> tuple[ex.Expr, ex.Expr]:
+    """Terms that mention a variable, and the others."""
+    own = [t for t in e.terms if any(v.name == name for v in ex.Expr((t,)).variables())]
+    return ex.Expr(tuple(own)), ex.Expr(tuple(t for t in e.terms if t not in own))
+
+
+def _width(a: BankAccess, domains: dict[str, Domain]) -> int:
+    """Narrow where no open value meets a division: lane distances inside shared memory still never wrap to 0."""
+    atoms = [x for monomial, _ in a.offset.terms for x in monomial if isinstance(x, Op)]
+    inside = {v.name for x in atoms for e in x.args for v in e.variables()}
+    tops = [d.bounds()[1] for n, d in domains.items()]
+    small = all(t is None or t < NARROW_LIMIT for t in tops)
+    return NARROW if small and all(domains[n].bounds()[1] is not None for n in inside) else WIDTH
 
 
 def _low_bits(alignment: int) -> int:

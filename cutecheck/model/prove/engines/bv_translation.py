@@ -10,8 +10,10 @@ from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Condition, Rel, as_expr
 from cutecheck.model.layout import IntTuple, Swizzle
 
-# Wide enough that lane distances inside shared memory (under 2^18 bytes) never meet modulo 2^WIDTH.
+# Widths at which lane distances inside shared memory (under 2^18 bytes) never meet modulo 2^width.
 WIDTH = 28
+NARROW = 20
+NARROW_LIMIT = 1 << 17  # largest bound of a variable at the narrow width
 OPEN = 1 << 20  # bound put on run-time values that meet a division or bit operation
 
 

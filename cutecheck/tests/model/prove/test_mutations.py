@@ -79,12 +79,12 @@ def edited(module: ModuleType, name: str, old: str, new: str) -> Callable[..., o
 
 
 TRANSLATION = [
-    (bitvec, "_bank_access", "& t.value(31) == 0", "& t.value(15) == 0"),
-    (bitvec, "_bank_access", "z3.LShR(byte, 2)", "z3.LShR(byte, 3)"),
+    (bitvec, "_BankQuery", "& t.value(31) == 0", "& t.value(15) == 0"),
+    (bitvec, "_BankQuery", "z3.LShR(byte, 2)", "z3.LShR(byte, 3)"),
     (bitvec, "_bank_access", "group = 8 if", "group = 4 if"),
-    (bitvec, "_bank_access", "{a.thread: thread}", "{a.thread: thread & 7}"),
-    (bitvec, "_bank_access", 'if a.kind == "cp.async.ca" else', 'if a.kind == "st" else'),
-    (bitvec, "_bank_access", "z3.ULT(words[0], words[1])", "z3.ULT(threads[0], threads[1])"),
+    (bitvec, "_bank_access", "{a.thread: thread}", "{a.thread: ex.mul(thread, ex.const(8))}"),
+    (bitvec, "_BankQuery", 'if a.kind == "cp.async.ca" else', 'if a.kind == "st" else'),
+    (bitvec, "_BankQuery", "z3.ULT(words[0], words[1])", "z3.ULT(self.threads[0], self.threads[1])"),
     (bitvec, "_byte", "t.swizzle(a.swizzle, element)", "element"),
     (bitvec, "_byte", "a.element_bits // 8)", "a.element_bits // 4)"),
     (bitvec, "Translation", "sw.shift)), sw.shift", "sw.shift)), sw.shift + 1"),
