@@ -20,10 +20,20 @@ _SKIPPED_FOLDERS = frozenset(
     {".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", "venv", ".tox", ".cutecheck_cache"}
 )
 
-# a file that uses CuTe says one of these somewhere; anything else is only read as an include
-_CUTE = re.compile(
-    rb"\bcute\b|\bcute::|\bCopy_Atom\b|\bMMA_Atom\b|\bTiledMMA\b|\bTiledCopy\b|make_tiled_|\bmake_layout\b|\bSmemLayout|\bcutlass\.cute\b"
-)
+# A file that uses CuTe says one of these somewhere; anything else is only read as an include. Plain searches, since
+# most files of a tree have none: a pattern with alternatives takes ten times as long.
+_WORDS = (
+    b"cute::", b"cute/", b"namespace cute", b"Copy_Atom", b"MMA_Atom", b"TiledMMA", b"TiledMma", b"TiledCopy",
+    b"make_tiled_", b"make_layout", b"make_tma_copy", b"SmemLayout", b"cutecheck:",
+)  # fmt: skip
+_PYTHON = re.compile(rb"\bcute\b|cutecheck:")
+
+
+def has_cute_names(data: bytes, python: bool = False) -> bool:
+    """A quick look at the bytes of a file: whether it can contain anything for cutecheck."""
+    if python:
+        return b"cute" in data and _PYTHON.search(data) is not None
+    return any(word in data for word in _WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +59,44 @@ def discover(paths: Sequence[Path], exclude: Sequence[str] = ()) -> Discovery:
     unwanted = pathspec.GitIgnoreSpec.from_lines(exclude)
     found: dict[str, SourceFile] = {}
     errors: list[SourceError] = []
+    seen: set[str] = set()
     for root in paths:
         if root.is_dir():
             for file in _walk(root, errors):
                 shown = file.relative_to(root).as_posix()
-                if not unwanted.match_file(shown) and file.suffix in SUFFIXES:
-                    _take(shown, file, found, errors)
+                if not unwanted.match_file(shown) and file.suffix in SUFFIXES and _first(file, seen):
+                    _take(_unused(shown, file, found), file, found, errors)
         elif root.exists():
-            _take(root.name, root, found, errors, explicit=True)
+            if _first(root, seen):
+                _take(_unused(root.name, root, found), root, found, errors, explicit=True)
         else:
             errors.append(SourceError(root.as_posix(), "no such file or folder"))
     return Discovery(tuple(found[p] for p in sorted(found)), tuple(errors))
 
 
+def _first(file: Path, seen: set[str]) -> bool:
+    """Whether the file is met for the first time: roots may overlap and links may lead to the same file."""
+    real = os.path.realpath(file)
+    if real in seen:
+        return False
+    seen.add(real)
+    return True
+
+
+def _unused(shown: str, file: Path, found: dict[str, SourceFile]) -> str:
+    """A display path of its own: two roots may have files of the same relative path."""
+    for parent in file.absolute().parents:
+        if shown not in found:
+            break
+        # one folder more than the path shows now
+        depth = shown.count("/") + 1
+        shown = "/".join(file.absolute().parts[-depth - 1 :]) if parent.name else file.absolute().as_posix()
+    return shown
+
+
 def _take(
     shown: str, file: Path, found: dict[str, SourceFile], errors: list[SourceError], explicit: bool = False
 ) -> None:
-    if shown in found:
-        return
     try:
         size = file.stat().st_size
         if size > MAX_BYTES:
@@ -76,7 +106,7 @@ def _take(
     except OSError as error:
         errors.append(SourceError(shown, f"cannot be read: {error.strerror or error}"))
         return
-    cute = bool(_CUTE.search(data))
+    cute = has_cute_names(data, file.suffix in DSL_SUFFIXES)
     if b"\0" in data[:4096]:
         if explicit or cute:
             errors.append(SourceError(shown, "binary file, not read"))

@@ -3,7 +3,7 @@
 ``text``, ``lexer``: characters, tokens and places. ``strip``, ``directives``, ``conditions``, ``defines``,
 ``expand``: the preprocessor. ``cursor`` → ``types`` → ``expressions`` → ``statements`` → ``specifiers`` →
 ``classes`` → ``declarations``: the parser, one class in layers. ``scan``: names found without parsing.
-``unit``: a file from bytes to IR.
+``unit``: a file from bytes to IR. ``tree``: the files of a run, under the macros of what they include.
 """
 
 from cutecheck.source.cpp.defines import Defines, Macro

@@ -42,6 +42,7 @@ class Cursor:
         self.depth = 0
         self.notes: list[ir.Note] = []
         self.targs_memo: dict[int, tuple[tuple[ir.Expr, ...], int] | None] = {}
+        self.loose_flags: set[str] = set()  # specifiers met inside a type: `const __device__ T`
         self.class_name = ""  # of the innermost class around the position
 
     # ------------------------------------------------------------ tokens
@@ -124,13 +125,13 @@ class Cursor:
 
     def attempt(self, rule: Callable[[], T]) -> T | None:
         """``rule()``, or None with the position restored when it fails."""
-        at, depth, notes = self.at, self.depth, len(self.notes)
+        at, end, depth, notes = self.at, self.end, self.depth, len(self.notes)
         try:
             return rule()
         except TooDeep:
             raise
         except Fail:
-            self.at, self.depth = at, depth
+            self.at, self.end, self.depth = at, end, depth
             del self.notes[notes:]
             return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 from cutecheck.source.cpp.classes import ClassParser
@@ -32,7 +33,7 @@ class DeclarationParser(ClassParser):
                 found.extend(self.declaration(scope))
             except (Fail, RecursionError) as error:
                 reason = str(error) if isinstance(error, Fail) else "nested too deeply"
-                self.depth, self.at = 0, start
+                self.depth, self.at, self.end = 0, start, close
                 self.skip_statement()
                 self.note("error", reason, start, max(start, self.at - 1))
             if self.at == start:
@@ -174,6 +175,11 @@ class DeclarationParser(ClassParser):
             if self.tok == "[":
                 self.skip_group()
             self.take("=")
+            if self.tok in ("struct", "class", "union", "enum"):
+                defined = self.attempt(lambda: self.class_or_enum((), "typedef"))
+                if defined is not None:
+                    self.accept(";")
+                    return [replace(decl, name=name) for decl in defined if isinstance(decl, (ir.Class, ir.Enum))]
             target = self.alias_target()
             return [ir.Alias(name, tparams, target, self.span(at, at), self.span(first))]
         found: list[ir.Decl] = []
@@ -189,11 +195,6 @@ class DeclarationParser(ClassParser):
     def alias_target(self) -> ir.Expr:
         """The type after ``using X =`` up to ``;``; what is not a type there becomes Opaque."""
         start = self.at
-        if self.tok in ("struct", "class", "union", "enum"):
-            found_class = self.attempt(lambda: self.class_or_enum((), "block"))
-            if found_class:
-                self.accept(";")
-                return self.opaque("type defined inside an alias", start)
 
         def rule() -> ir.Expr:
             found = self.type_id(abstract=True)

@@ -167,6 +167,8 @@ CUTLASS_NOT_IMPLEMENTED() assert(0)
 C10_HOST_DEVICE __host__ __device__
 C10_DEVICE __device__
 C10_HOST __host__
+__CUTE_REQUIRES(...) typename cute::enable_if<(__VA_ARGS__)>::type* = nullptr
+__CUTE_REQUIRES_V(...) typename cute::enable_if<decltype((__VA_ARGS__))::value>::type* = nullptr
 _Pragma(x)
 __pragma(x)""".splitlines(),
     )

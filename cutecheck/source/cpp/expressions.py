@@ -195,7 +195,11 @@ class ExpressionParser(TypeParser):
             self.at += 1
             if self.is_ident() and self.peek().endswith('"'):  # "a" PRIx64 "b"
                 self.at += 1
-        return literals.string(texts, self.span(first))
+        literal = literals.string(texts, self.span(first))
+        if self.is_ident() and self.adjacent():  # "(8,8):(1,8)"_lay
+            suffix = ir.Name('operator""' + self.ident(), None, self.span(self.at - 1))
+            return ir.Call(suffix, (ir.Arg(literal),), self.span(first))
+        return literal
 
     def word_primary(self, tok: str) -> ir.Expr:
         first = self.at

@@ -10,18 +10,21 @@ import re
 from dataclasses import dataclass
 from itertools import accumulate
 
-_TOKEN = re.compile(
-    r"""\s+
-    |(?:u8|[uUL])?R"([^()\\\s]{0,16})\((?:.|\n)*?\)\1"
-    |(?:u8|[uUL])?"(?:[^"\\\n]|\\.|\\\n)*"
-    |[uUL]?'(?:[^'\\\n]|\\.)+'
-    |[^\W\d]\w*
-    |\.?\d(?:[eEpP][+-]|'(?=\w)|[\w.])*
-    |<<<|<<=|\.\.\.|->\*
-    |::|->|\+\+|--|&&|\|\||==|!=|<=|<<|\+=|-=|\*=|/=|%=|&=|\|=|\^=|\#\#
-    |.""",
-    re.VERBOSE,
+# A token and the white space after it. Alternatives by frequency; the last one takes any character.
+_TOKEN = (
+    r"(?:[^\W\d]\w*"
+    r"|::|[(),;{}\[\]>?~]"
+    r"|\.?\d(?:[eEpP][+-]|'(?=\w)|[\w.])*"
+    r"|<<<|<<=|\.\.\.|->\*|->|\+\+|--|&&|\|\||==|!=|<=|<<|\+=|-=|\*=|/=|%=|&=|\|=|\^=|\#\#"
+    r"|\"(?:[^\"\\\n]|\\.|\\\n)*\""
+    r"|'(?:[^'\\\n]|\\.)+'"
+    r"|[\W])\s*"
 )
+_LITERAL = r"(?:(?:u8|[uUL])\"(?:[^\"\\\n]|\\.|\\\n)*\"|[uUL]'(?:[^'\\\n]|\\.)+')\s*"
+_RAW = r"(?:u8|[uUL])?R\"([^()\\\s]{0,16})\((?:.|\n)*?\)\1\"\s*"
+_FAST = re.compile(_TOKEN)
+_FULL = re.compile("|".join([_RAW, _LITERAL, _TOKEN]))
+_PREFIXED = re.compile(r"[uULR8][\"']")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _BRACKETS = frozenset("()[]{}")
 
@@ -41,13 +44,14 @@ class Tokens:
 def lex(text: str, begin: int = 0, end: int | None = None) -> Tokens:
     """Tokens of ``text[begin:end]``; offsets are those of ``text``. Never fails: odd characters are tokens."""
     part = text if begin == 0 and end is None else text[begin:end]
-    pieces = [m.group() for m in _TOKEN.finditer(part)] if 'R"' in part else _FAST.findall(part)
-    offsets = accumulate(map(len, pieces), initial=begin)
-    kept = [(piece, at) for piece, at in zip(pieces, offsets, strict=False) if not piece[0].isspace()]
-    texts = [piece for piece, _ in kept]
-    starts = [at for _, at in kept]
+    body = part.lstrip()
+    if _PREFIXED.search(body) is None:
+        pieces = _FAST.findall(body)
+    else:
+        pieces = [match.group() for match in _FULL.finditer(body)]
+    starts = list(accumulate(map(len, pieces), initial=begin + len(part) - len(body)))
+    texts = [piece.rstrip() for piece in pieces]
     texts.append("")
-    starts.append(begin + len(part))
     return Tokens(texts, starts, _match(texts))
 
 
@@ -55,7 +59,8 @@ def _match(texts: list[str]) -> list[int]:
     """Partners of brackets. A bracket without one is given the nearest sensible partner or stays alone (-1)."""
     partner = [-1] * len(texts)
     stack: list[int] = []
-    for at, text in [(at, text) for at, text in enumerate(texts) if text in _BRACKETS and text]:
+    for at in [at for at, text in enumerate(texts) if text in _BRACKETS]:
+        text = texts[at]
         if text in _CLOSER:
             stack.append(at)
             continue
@@ -68,8 +73,3 @@ def _match(texts: list[str]) -> list[int]:
             partner[at] = stack.pop()
             partner[partner[at]] = at
     return partner
-
-
-_FAST = re.compile(
-    _TOKEN.pattern.replace("""    |(?:u8|[uUL])?R"([^()\\\\\\s]{0,16})\\((?:.|\\n)*?\\)\\1"\n""", ""), re.VERBOSE
-)

@@ -7,11 +7,6 @@ import re
 from cutecheck.source.cpp.directives import _LINE
 from cutecheck.source.cpp.strip import blank, strip_strings
 
-# A file without one of these has nothing for cutecheck.
-CUTE_BYTES = re.compile(
-    rb"cute::|cute/|using namespace cute|make_tiled_|TiledMMA|TiledMma|TiledCopy|Copy_Atom|MMA_Atom|make_layout|"
-    rb"make_tma_copy|tile_to_shape|cutecheck:"
-)
 CALL_NAMES = re.compile(
     r"\b(make_tiled_copy(?:_[ABCSD])?(?:_C_atom|_C_Atom)?|make_tiled_mma|make_tma_copy\w*|make_tma_atom\w*|make_cotiled_copy|"
     r"make_im2col_tma_copy\w*|tile_to_shape|tile_to_mma_shape|ss_smem_selector|rs_smem_selector|"
@@ -20,11 +15,6 @@ CALL_NAMES = re.compile(
     r"\b(Layout_(?:MN|K)_(?:INTER|SW32|SW64|SW96|SW128)(?:_32B)?_Atom(?:_Bits)?)\b"
 )
 _DECLARES = re.compile(r"\b(?:struct|class|friend)\s+\Z")
-
-
-def has_cute_names(data: bytes) -> bool:
-    """A quick look: whether the file can contain anything for cutecheck."""
-    return CUTE_BYTES.search(data) is not None
 
 
 def configuration_calls(text: str) -> list[tuple[int, int, str]]:

@@ -62,7 +62,9 @@ class SpecifierParser(StatementParser):
             if tok in _TYPE_WORDS or ((self.is_ident() or tok == "::") and tok not in KEYWORDS):
                 if self.is_nameless_function():
                     break
+                self.loose_flags.clear()
                 specs.type = self.type_specifier()
+                specs.flags.update(self.loose_flags - {""})
                 if "const" in self.texts[specs.first : self.at]:
                     specs.flags.add("const")
                 continue

@@ -8,7 +8,7 @@ from typing import Literal
 from cutecheck.source.cpp.cursor import Fail
 from cutecheck.source.cpp.expressions import ExpressionParser
 from cutecheck.source.cpp.lexer import lex
-from cutecheck.source.cpp.words import BUILTIN_TYPES, SPECIFIERS
+from cutecheck.source.cpp.words import BUILTIN_TYPES, KEYWORDS, SPECIFIERS, SPELLED
 from cutecheck.source.eval import ir
 
 ASSIGN_OPS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="])
@@ -80,7 +80,7 @@ class StatementParser(ExpressionParser):
             try:
                 body.extend(self.statement())
             except Fail as error:
-                self.at, self.depth = start, depth
+                self.at, self.end, self.depth = start, close, depth
                 self.skip_statement()
                 body.append(ir.ExprStmt(self.opaque(str(error), start), self.span(start)))
             if self.at == start:
@@ -136,24 +136,33 @@ class StatementParser(ExpressionParser):
             return self.asm_statement()
         if tok in STATIC_ASSERTS or tok in ASSERTS or tok in CONTRACTS:
             return self.assert_macro()
-        if tok in _DECLARATION_WORDS and not (tok in BUILTIN_TYPES and self.peek() in ("(", "{")):
+        if tok in _DECLARATION_WORDS and self.begins_declaration():
             return self.block_declaration()
         if self.is_ident() and self.peek() == ":" and self.peek(2) != ":":
             self.at += 2  # label
             return []
-        if (self.is_ident() or tok == "::") and self.looks_like_declaration():
+        if tok not in _DECLARATION_WORDS and self.begins_declaration():
             return self.block_declaration()
         if self.is_ident() and tok.isupper() and self.peek() in ("for", "while", "do", "if", "{", "return"):
             self.at += 1  # an unknown statement macro such as MY_UNROLL
             return self._statement()
         return self.expression_statement(first)
 
+    def begins_declaration(self) -> bool:
+        """Whether a declaration rather than an expression begins here: ``int x`` against ``int(x) + 1``."""
+        tok = self.tok
+        if tok in BUILTIN_TYPES:
+            return self.peek() not in ("(", "{")
+        if tok == "typename" or tok not in _DECLARATION_WORDS:
+            return (self.is_ident() or tok == "::") and self.looks_like_declaration()
+        return True
+
     def looks_like_declaration(self) -> bool:
         """``T x``, ``A<B>::C* x``, ``T (&x)[n]`` at the position (which does not move)."""
         start = self.at
 
         def rule() -> bool:
-            if self.tok == "decltype":
+            if self.tok in ("decltype", "typename"):
                 self.type_specifier()
             else:
                 self.qualified_name(in_type=True)
@@ -166,7 +175,7 @@ class StatementParser(ExpressionParser):
                     self.skip_group()
             if self.tok == "(" and self.peek() in ("&", "*") and self.is_ident(2) and self.peek(3) == ")":
                 return self.peek(4) in ("[", "(")
-            if not self.is_ident() or self.tok in ("and", "or", "not", "xor", "operator"):
+            if not self.is_ident() or self.tok in KEYWORDS or self.tok in SPELLED or self.tok == "not":
                 return False
             self.ident()
             return self.tok in _AFTER_DECLARATOR or self.at >= self.end
@@ -222,7 +231,7 @@ class StatementParser(ExpressionParser):
         if ";" in self.texts[self.at : close] and self._has_top_level(";", close):
             parts = self.statement()
             init = parts[0] if len(parts) == 1 else ir.Block(tuple(parts), self.span(self.at), scoped=False)
-        if self.tok in _DECLARATION_WORDS or self.looks_like_declaration():
+        if self.begins_declaration():
             start = self.at
             parts = self.block_declaration()
             init = parts[0] if init is None else ir.Block((init, *parts), self.span(start), scoped=False)

@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_TEXT = re.compile(
-    r"""//(?:[^\n\\]|\\.|\\\n)*
-    |/\*.*?(?:\*/|\Z)
-    |(?<![\w"])(?:u8|[uUL])?R"([^()\\\s]{0,16})\(.*?\)\1"
-    |"(?:[^"\\\n]|\\.)*"
-    |(?<!\w)'(?:[^'\\\n]|\\.)+'""",
-    re.VERBOSE | re.DOTALL,
-)
+_PARTS = r"""/(?:/(?:[^\n\\]|\\.)*|\*.*?(?:\*/|\Z))|"(?:[^"\\\n]|\\.)*"|'(?<!\w')(?:[^'\\\n]|\\.)+'"""
+# Every alternative begins with a character of its own: the search skips from one to the next.
+_PLAIN = re.compile(_PARTS, re.DOTALL)
+_RAW = re.compile(r'(?<![\w"])(?:u8|[uUL])?R"([^()\\\s]{0,16})\(.*?\)\1"|' + _PARTS, re.DOTALL)
 _NOT_NEWLINE = re.compile(r"[^\n]+")
 _DIRECTIVE = re.compile(r"//\s*cutecheck:\s*(ignore(?:-file)?|assume|instantiate)\b[ \t]*(.*)", re.DOTALL)
 
@@ -26,6 +22,10 @@ class Comment:
     begin: int
     text_at: int
     end: int
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return _RAW if 'R"' in text else _PLAIN
 
 
 def blank(text: str) -> str:
@@ -54,7 +54,7 @@ def strip_comments(text: str) -> tuple[str, tuple[Comment, ...]]:
                 return " " * len(found)
         return blank(found)
 
-    return _TEXT.sub(replace, text), tuple(comments)
+    return _pattern(text).sub(replace, text), tuple(comments)
 
 
 def strip_strings(text: str) -> str:
@@ -64,4 +64,4 @@ def strip_strings(text: str) -> str:
         found = match.group()
         return found if found[0] == "/" else found[0] + blank(found[1:-1]) + found[-1]
 
-    return _TEXT.sub(replace, text)
+    return _pattern(text).sub(replace, text)

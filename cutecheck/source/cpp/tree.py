@@ -1,47 +1,64 @@
-"""The C++ files of a run: their text, includes and lowered units, each read once an architecture."""
+"""The C++ files of a run: their text, includes and lowered units, each under the macros of what it includes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from cutecheck.source.cpp.defines import Defines, Macro
-from cutecheck.source.cpp.directives import depends_on_arch, preprocess
-from cutecheck.source.cpp.strip import strip_comments
-from cutecheck.source.cpp.unit import decode, load
+from cutecheck.source.cpp.directives import Preprocessed, preprocess
+from cutecheck.source.cpp.strip import Comment, strip_comments
+from cutecheck.source.cpp.text import Origin
+from cutecheck.source.cpp.unit import decode, finish
 from cutecheck.source.eval import ir
 
-_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
 TRANSLATION_UNITS = (".cu", ".cpp", ".cc", ".cxx")
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
+
+_INCLUDE_LINE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
 
 
 @dataclass(slots=True)
 class _File:
+    """A file without its comments, the same for every target; ``includes`` are those of every ``#if`` branch."""
+
     path: str
     file: Path
-    text: str
+    origin: Origin
     stripped: str
-    arch_dependent: bool
+    comments: tuple[Comment, ...]
+    includes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.origin.text
 
 
 @dataclass(slots=True)
 class Tree:
-    """``files`` maps display paths to files on disk; ``include_dirs`` are searched after the tree."""
+    """``files`` maps display paths to files on disk; ``include_dirs`` are searched after the tree.
+
+    Units are kept by target; two targets that see the same text get the very same unit, lowered bodies included.
+    """
 
     files: dict[str, Path]
     include_dirs: tuple[Path, ...] = ()
     user: tuple[tuple[str, str], ...] = ()
     _read: dict[str, _File | None] = field(default_factory=dict)
     _units: dict[tuple[str, str], ir.Unit] = field(default_factory=dict)
-    _macros: dict[tuple[str, str], dict[str, Macro]] = field(default_factory=dict)
-    _includes: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    _same: dict[tuple[str, str], ir.Unit] = field(default_factory=dict)
+    _done: dict[tuple[str, str], Preprocessed] = field(default_factory=dict)
+    _reach: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _resolved: dict[tuple[str, str], str | None] = field(default_factory=dict)
     _suffixes: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for path in self.files:
             self._suffixes.setdefault(PurePosixPath(path).name, []).append(path)
+
+    # ------------------------------------------------------------ text
 
     def text(self, path: str) -> str:
         found = self.file(path)
@@ -55,14 +72,33 @@ class Tree:
                 text = decode(self.files[path].read_bytes())[0]
             except (OSError, KeyError):
                 return None
-            stripped = strip_comments(text)[0]
-            self._read[path] = _File(path, self.files[path], text, stripped, depends_on_arch(text))
+            stripped, comments = strip_comments(text)
+            found = _File(path, self.files[path], Origin(path, text), stripped, comments)
+            self._read[path] = found
+            targets: dict[str, None] = {}
+            for match in _INCLUDE.finditer(stripped):
+                target = self.resolve(match.group(1) or match.group(2), path, match.group(1) is not None)
+                if target is not None and target != path:
+                    targets[target] = None
+            found.includes = tuple(targets)
         return self._read[path]
 
+    # ------------------------------------------------------------ includes
+
     def resolve(self, include: str, from_path: str, is_system: bool) -> str | None:
-        """The display path an include names: beside the includer, in the tree, or on the include path."""
-        target = PurePosixPath(include)
+        """The display path an include names: beside the includer, in the tree, or on the include path.
+
+        Of several files of the tree with that trailing path the one nearest to the includer, then the one with the
+        shortest path; between equals there is no answer.
+        """
         parent = PurePosixPath(from_path).parent
+        key = (include, "<>" if is_system and "/" in include else str(parent) + (" <>" if is_system else ""))
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(include, from_path, parent, is_system)
+        return self._resolved[key]
+
+    def _resolve(self, include: str, from_path: str, parent: PurePosixPath, is_system: bool) -> str | None:
+        target = PurePosixPath(include)
         if not is_system:
             beside = _normal(parent / target)
             if beside in self.files:
@@ -72,7 +108,13 @@ class Tree:
                 return self._adopt(beside, disk)
         matches = [p for p in self._suffixes.get(target.name, ()) if p == include or p.endswith("/" + include)]
         if matches:
-            return max(matches, key=lambda p: (_common(p, from_path), -len(p)))
+            ranked = sorted(matches, key=lambda p: (-_common(p, from_path), p.count("/")))
+            if len(ranked) > 1 and all(
+                _common(p, from_path) == _common(ranked[0], from_path) and p.count("/") == ranked[0].count("/")
+                for p in ranked[:2]
+            ):
+                return None
+            return ranked[0]
         for folder in self.include_dirs:
             disk = folder / include
             if disk.is_file():
@@ -85,53 +127,20 @@ class Tree:
             self._suffixes.setdefault(PurePosixPath(path).name, []).append(path)
         return path
 
-    def _key(self, path: str, arch: str) -> tuple[str, str]:
-        found = self.file(path)
-        return path, arch if found is not None and found.arch_dependent else ""
-
     def includes(self, path: str, arch: str) -> tuple[str, ...]:
-        """Files of the tree that a file includes directly."""
-        self._scan(path, arch, ())
-        return self._includes.get((path, arch), ())
-
-    def _scan(self, path: str, arch: str, stack: tuple[str, ...]) -> dict[str, Macro]:
-        """Macros that stand at the end of a file, those of its includes among them."""
-        key = (path, arch)
-        if key in self._macros:
-            return self._macros[key]
-        found = self.file(path)
-        if found is None or path in stack or len(stack) > 200:
-            return {}
-        self._macros[key] = {}
-        first = preprocess(found.stripped, Defines(arch, self.user))
-        targets = []
-        macros: dict[str, Macro] = {}
-        for inc in first.includes:
+        """Files of the tree that a file includes directly, in the branches active for ``arch``."""
+        if self.file(path) is None:
+            return ()
+        found: dict[str, None] = {}
+        for inc in self.preprocessed(path, arch).includes:
             target = self.resolve(inc.text, path, inc.is_system)
             if target is not None and target != path:
-                targets.append(target)
-                macros.update(self._scan(target, arch, (*stack, path)))
-        self._includes[key] = tuple(dict.fromkeys(targets))
-        macros.update(first.macros.final())
-        self._macros[key] = macros
-        return macros
+                found[target] = None
+        return tuple(found)
 
     def closure(self, path: str, arch: str) -> list[str]:
-        """A file and everything it includes, includes first."""
-        out: dict[str, None] = {}
-        stack = [(path, iter(self.includes(path, arch)))]
-        seen = {path}
-        while stack:
-            at, rest = stack[-1]
-            for target in rest:
-                if target not in seen:
-                    seen.add(target)
-                    stack.append((target, iter(self.includes(target, arch))))
-                    break
-            else:
-                out[at] = None
-                stack.pop()
-        return list(out)
+        """A file and everything it includes, includes first; cycles are cut."""
+        return _postorder(path, lambda name: self.includes(name, arch))
 
     def reaching(self, targets: frozenset[str]) -> frozenset[str]:
         """Files from which a chain of ``#include`` lines leads to one of the targets, conditions ignored."""
@@ -151,24 +160,79 @@ class Tree:
         return frozenset(found)
 
     def _include_lines(self, path: str) -> list[tuple[str, str]]:
+        """The include lines of a file that need not be read as a whole for this."""
         try:
             data = self.files[path].read_bytes()
         except OSError:
             return []
-        return [(q.decode(), t.decode("utf-8", "replace")) for q, t in _INCLUDE.findall(data)]
+        return [(q.decode(), t.decode("utf-8", "replace")) for q, t in _INCLUDE_LINE.findall(data)]
+
+    # ------------------------------------------------------------ macros and units
+
+    def _behind(self, path: str) -> tuple[str, ...]:
+        """Everything that a file may include in any branch, innermost first."""
+        if path not in self._reach:
+
+            def targets(name: str) -> tuple[str, ...]:
+                found = self.file(name)
+                return () if found is None else found.includes
+
+            self._reach[path] = tuple(_postorder(path, targets)[:-1])
+        return self._reach[path]
+
+    def preprocessed(self, path: str, arch: str) -> Preprocessed:
+        """The directives of a readable file evaluated under the macros of its includes."""
+        key = (path, arch)
+        if key not in self._done:
+            macros: dict[str, Macro] = {}
+            for name in self._behind(path):
+                behind = self.file(name)
+                if behind is None or "#" not in behind.stripped:
+                    continue
+                if (name, arch) not in self._done:  # innermost first: what it needs is in `macros`
+                    self._done[name, arch] = preprocess(behind.stripped, Defines(arch, self.user, dict(macros)))
+                done = self._done[name, arch]
+                macros.update(done.macros.final())
+                macros.pop(done.guard, None)
+            found = self.file(path)
+            stripped = "" if found is None else found.stripped
+            self._done[key] = preprocess(stripped, Defines(arch, self.user, macros))
+        return self._done[key]
 
     def unit(self, path: str, arch: str) -> ir.Unit | None:
-        """The lowered file."""
+        """The lowered file; None when it cannot be read."""
         found = self.file(path)
         if found is None:
             return None
-        key = self._key(path, arch)
+        key = (path, arch)
         if key not in self._units:
-            macros: dict[str, Macro] = {}
-            for target in self.includes(path, arch):
-                macros.update(self._scan(target, arch, (path,)))
-            self._units[key] = load(path, found.text, Defines(arch, self.user, macros))
+            done = self.preprocessed(path, arch)
+            self._units[key] = finish(found.origin, found.stripped, found.comments, done, self._share)
         return self._units[key]
+
+    def _share(self, path: str, parsed: str, make: Callable[[], ir.Unit]) -> ir.Unit:
+        key = (path, parsed)
+        if key not in self._same:
+            self._same[key] = make()
+        return self._same[key]
+
+
+def _postorder(start: str, targets: Callable[[str], tuple[str, ...]]) -> list[str]:
+    """Everything reachable from ``start``, what a name leads to before the name itself."""
+    out: list[str] = []
+    stack = [(start, iter(targets(start)))]
+    seen = {start}
+    while stack:
+        at, rest = stack[-1]
+        for target in rest:
+            if target not in seen:
+                seen.add(target)
+                stack.append((target, iter(targets(target))))
+                break
+        else:
+            out.append(at)
+            stack.pop()
+    return out
 
 
 def _normal(path: PurePosixPath) -> str:

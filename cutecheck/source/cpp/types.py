@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.source.cpp.cursor import Cursor, Fail
-from cutecheck.source.cpp.words import BUILTIN_TYPES, KEYWORDS, OPERATOR_TOKENS, words
+from cutecheck.source.cpp.words import BUILTIN_TYPES, KEYWORDS, OPERATOR_TOKENS, SPECIFIERS, words
 from cutecheck.source.eval import ir
 
 _CV = {"const": "const", "volatile": "volatile"}
@@ -178,6 +178,9 @@ class TypeParser(Cursor):
                 self.at += 1
             elif tok in BUILTIN_TYPES and result is None:
                 words.append(tok)
+                self.at += 1
+            elif tok in SPECIFIERS and result is None and not words:
+                self.loose_flags.add(SPECIFIERS[tok] or "")
                 self.at += 1
             elif result is None and not words:
                 if tok == "typename" and self.peek() == "decltype":

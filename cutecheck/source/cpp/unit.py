@@ -7,8 +7,8 @@ from collections.abc import Callable
 from cutecheck.source.cpp.cursor import Fail
 from cutecheck.source.cpp.declarations import DeclarationParser
 from cutecheck.source.cpp.defines import Defines
-from cutecheck.source.cpp.directives import MacroScope, preprocess
-from cutecheck.source.cpp.expand import expand
+from cutecheck.source.cpp.directives import MacroScope, Preprocessed, preprocess
+from cutecheck.source.cpp.expand import Expanded, expand
 from cutecheck.source.cpp.lexer import lex
 from cutecheck.source.cpp.scan import configuration_calls
 from cutecheck.source.cpp.strip import Comment, strip_comments
@@ -22,11 +22,15 @@ ASSUME = "__cutecheck_assume"
 def decode(data: bytes) -> tuple[str, bool]:
     """Text of a source file, and whether it was valid UTF-8 (otherwise Latin-1, so that columns still count)."""
     if data.startswith(b"\xef\xbb\xbf"):
-        data = b"   " + data[3:]
+        data = data[3:]
+    valid = True
     try:
-        return data.decode("utf-8"), True
+        text = data.decode("utf-8")
     except UnicodeDecodeError:
-        return data.decode("latin-1"), False
+        text, valid = data.decode("latin-1"), False
+    if "\r" in text:  # the columns of what stands before stay true
+        text = text.replace("\r\n", " \n").replace("\r", " ")
+    return text.replace("\0", " "), valid
 
 
 def load(path: str, text: bytes | str, defines: Defines | None = None) -> ir.Unit:
@@ -35,18 +39,37 @@ def load(path: str, text: bytes | str, defines: Defines | None = None) -> ir.Uni
     ``path`` is the display path of all spans. Function bodies and class members are lowered on first use. Never
     raises on any input: what is not understood becomes a Note (``error``) or an Opaque node.
     """
-    defines = defines or Defines()
     raw = decode(text)[0] if isinstance(text, bytes) else text
-    if "\r" in raw:
-        raw = raw.replace("\r\n", " \n").replace("\r", " ")
-    if "\0" in raw:
-        raw = raw.replace("\0", " ")
     origin = Origin(path, raw)
     stripped, comments = strip_comments(raw)
-    calls = tuple((origin.span(begin, end), name) for begin, end, name in configuration_calls(stripped))
-    done = preprocess(stripped, defines)
+    return finish(origin, stripped, comments, preprocess(stripped, defines or Defines()))
+
+
+def finish(
+    origin: Origin,
+    stripped: str,
+    comments: tuple[Comment, ...],
+    done: Preprocessed,
+    share: Callable[[str, str, Callable[[], ir.Unit]], ir.Unit] | None = None,
+) -> ir.Unit:
+    """Expand, parse and lower preprocessed text.
+
+    ``share(path, parsed text, make)`` may answer with a unit made earlier from the same parsed text.
+    """
     body = _with_assumptions(done.text, comments)
+    if "\\\n" in body:  # line splices outside directives
+        body = body.replace("\\\n", " \n")
     expanded = expand(origin, body, done.macros)
+
+    def make() -> ir.Unit:
+        return _parse(origin, stripped, comments, done, expanded)
+
+    return make() if share is None else share(origin.path, expanded.source.text, make)
+
+
+def _parse(
+    origin: Origin, stripped: str, comments: tuple[Comment, ...], done: Preprocessed, expanded: Expanded
+) -> ir.Unit:
     source = expanded.source
     parser = DeclarationParser(source, lex(source.text))
     parser.share_tokens = False
@@ -60,12 +83,13 @@ def load(path: str, text: bytes | str, defines: Defines | None = None) -> ir.Uni
     for comment in comments:
         span = origin.span(comment.begin, comment.end)
         if comment.word == "instantiate":
-            target = lower_expression(comment.text, path, origin, comment.text_at)
+            target = lower_expression(comment.text, origin.path, origin, comment.text_at)
             decls.append(ir.Instantiate(target, span))
         elif comment.word != "assume":
             notes.append(ir.Note(comment.word, comment.text, span))
     includes = tuple((inc.text, inc.is_system, origin.span(inc.begin, inc.end)) for inc in done.includes)
-    return ir.Unit(path, "cpp", tuple(decls), includes, calls, tuple(notes))
+    calls = tuple((origin.span(begin, end), name) for begin, end, name in configuration_calls(stripped))
+    return ir.Unit(origin.path, "cpp", tuple(decls), includes, calls, tuple(notes))
 
 
 def _with_assumptions(text: str, comments: tuple[Comment, ...]) -> str:
