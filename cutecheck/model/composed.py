@@ -22,6 +22,20 @@ def make_composed_layout(
     return ComposedLayout(a, offset, b)
 
 
+class Unsigned(int):
+    """A static integer of unsigned type (``C<0u>``), as recasting an offset leaves it.
+
+    It equals the signed one, but CuTe's overload that drops an identity swizzle at ``Int<0>`` does not match it.
+    """
+
+    __slots__ = ()
+
+
+def is_static_zero(offset: Offset) -> bool:
+    """``is_constant<0, Offset>``: false for a pointer flag."""
+    return isinstance(offset, int) and offset == 0
+
+
 def compose3(
     a: Swizzle | Layout | ComposedLayout, offset: Offset, b: Layout | Swizzle | ComposedLayout
 ) -> Layout | ComposedLayout:

@@ -176,6 +176,8 @@ def text(value: object) -> str:
         return "(" + ",".join([f"_{v}" if type(v) is int else text(v) for v in cast("tuple[object, ...]", value)]) + ")"
     if kind is int:
         return f"_{value}"
+    if isinstance(value, int) and kind is not bool:
+        return f"_{int(value)}"
     if isinstance(value, Dyn):
         return _expression(value.expr)
     if isinstance(value, Sym):

@@ -57,7 +57,7 @@ def evenly_divides(a: Any, tiler: Any) -> bool:
 def lex_less(a: Any, b: Any) -> bool:
     """Lexicographic order of coordinates."""
     if not (isinstance(a, tuple) and isinstance(b, tuple)):
-        return ints.less(a, b)
+        return ints.less(it.integer(a), it.integer(b))
     for x, y in zip(a, b, strict=False):
         if lex_less(x, y):
             return True
@@ -69,7 +69,7 @@ def lex_less(a: Any, b: Any) -> bool:
 def colex_less(a: Any, b: Any) -> bool:
     """Colexicographic order of coordinates."""
     if not (isinstance(a, tuple) and isinstance(b, tuple)):
-        return ints.less(a, b)
+        return ints.less(it.integer(a), it.integer(b))
     for x, y in zip(reversed(a), reversed(b), strict=False):
         if colex_less(x, y):
             return True
@@ -81,12 +81,13 @@ def colex_less(a: Any, b: Any) -> bool:
 def elem_less(a: Any, b: Any) -> bool:
     """Every element of ``a`` is less than its partner in ``b``: a predicate in bounds."""
     if not (isinstance(a, tuple) and isinstance(b, tuple)):
-        return ints.less(a, b)
-    return len(a) <= len(b) and all(map(elem_less, a, b))
+        return ints.less(it.integer(a), it.integer(b))
+    pairs = list(map(elem_less, a, b))  # every pair must compile, whatever the others say
+    return len(a) <= len(b) and all(pairs)
 
 
 def equal(a: Any, b: Any) -> bool:
     """Leafwise equality of tuples."""
     if isinstance(a, tuple) or isinstance(b, tuple):
         return isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and all(map(equal, a, b))
-    return ints.equal(a, b)
+    return ints.equal(it.integer(a), it.integer(b))

@@ -11,9 +11,9 @@ from cutecheck.model.algebra.coordinates import crd2idx
 from cutecheck.model.algebra.simplify import coalesce_x
 from cutecheck.model.algebra.structure import coprofile, get, rank
 from cutecheck.model.basis import ScaledBasis, Underscore
-from cutecheck.model.composed import compose3, on_domain
-from cutecheck.model.ints import CuteError, Int
-from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle
+from cutecheck.model.composed import compose3, is_static_zero, on_domain
+from cutecheck.model.ints import CuteError, Dyn, Int
+from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.swizzle import compose_swizzles, make_swizzle
 
 
@@ -38,7 +38,7 @@ def composition(*args: Any) -> Any:
     if isinstance(b, Swizzle):
         return _with_swizzle(a, b)
     if isinstance(b, ComposedLayout):
-        if type(b.offset) is not int or b.offset != 0:
+        if not is_static_zero(b.offset) and not isinstance(b.offset, SmemPtrFlag):
             raise CuteError("composition: Require offset == 0", b)
         return composition(composition(a, b.a), b.b)
     return compose_layouts(a, b)
@@ -130,5 +130,11 @@ def _compose_mode(shapes: tuple[Any, ...], strides: tuple[Any, ...], shape: Int,
 
 
 def with_shape(layout: AnyLayout, *shapes: Any) -> Any:
-    """``layout.with_shape(shape)``: the same values under another shape."""
+    """``layout.with_shape(shape)``: the same values under another shape.
+
+    CuteError for a single run-time integer, which the member function does not compile with (two-phase lookup does
+    not find ``make_layout(int)``); ``with_shape(make_shape(n))`` does.
+    """
+    if len(shapes) == 1 and isinstance(shapes[0], Dyn):
+        raise CuteError("with_shape: make_layout is not found for a bare run-time integer", shapes[0])
     return composition(layout, make_layout(shapes[0] if len(shapes) == 1 else shapes))

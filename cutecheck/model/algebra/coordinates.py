@@ -180,6 +180,8 @@ def offsets(layout: Any) -> list[int]:
         n, step = _known(s), _known(d)
         if n == 1:
             continue
+        if n < 0:  # a complement of negative strides can have negative extents: no nested loop, one index at a time
+            return [_known(_value(layout, i)) for i in range(_known(it.product(layout.shape)))]
         result = [b + x for b in range(0, n * step, step) for x in result] if step else result * n
     return result
 
@@ -187,6 +189,8 @@ def offsets(layout: Any) -> list[int]:
 def _known(a: Any) -> int:
     if type(a) is int:
         return a
+    if isinstance(a, ScaledBasis) and not a.path:
+        return _known(a.value)
     number = None if isinstance(a, (ScaledBasis, tuple)) else ints.known_value(a)
     if number is None:
         raise TypeError(f"not a known integer: {a}")

@@ -9,7 +9,7 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.algebra.compose import composition
 from cutecheck.model.algebra.simplify import coalesce_layout
 from cutecheck.model.basis import Underscore
-from cutecheck.model.composed import compose3
+from cutecheck.model.composed import compose3, is_static_zero
 from cutecheck.model.ints import CuteError, Dyn, Int, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, MixedBits, SmemPtrFlag, Swizzle
 
@@ -88,7 +88,7 @@ def left_inverse(layout: Any) -> Any:
 
 
 def _invert_composed(layout: ComposedLayout, invert: Any) -> Any:
-    if isinstance(layout.a, Swizzle) and type(layout.offset) is int and layout.offset == 0:
+    if isinstance(layout.a, Swizzle) and is_static_zero(layout.offset):
         return composition(invert(layout.b), layout.a)
     return compose3(invert(layout.b), invert(layout.offset), invert(layout.a))
 

@@ -13,9 +13,9 @@ from cutecheck.model.algebra.coordinates import crd2idx
 from cutecheck.model.algebra.slicing import slice
 from cutecheck.model.algebra.structure import append, cosize, get, rank, shape, size, tile_unzip, transform_layout, zip
 from cutecheck.model.basis import Underscore, X
-from cutecheck.model.composed import on_domain
+from cutecheck.model.composed import is_static_zero, on_domain
 from cutecheck.model.ints import CuteError
-from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.swizzle import make_swizzle
 
 
@@ -42,7 +42,7 @@ def _over_swizzle(block: Layout, tiler: ComposedLayout) -> Any:
     sw, base = tiler.a, tiler.b
     if not isinstance(sw, Swizzle) or not isinstance(base, Layout):
         raise CuteError("logical_product: no overload for this tiler", tiler)
-    if type(tiler.offset) is not int or tiler.offset != 0:
+    if not is_static_zero(tiler.offset) and not isinstance(tiler.offset, SmemPtrFlag):
         raise CuteError("logical_product: Require Swizzle offset == 0", tiler)
     result = logical_product(block, base)
     extents = (1 << sw.base, 1 << sw.bits, 1 << (abs(sw.shift) - sw.bits), 1 << sw.bits, 1)

@@ -11,7 +11,7 @@ from cutecheck.model.algebra.construct import stack
 from cutecheck.model.algebra.divide import logical_divide
 from cutecheck.model.algebra.inverse import right_inverse
 from cutecheck.model.algebra.simplify import coalesce_layout
-from cutecheck.model.composed import compose3
+from cutecheck.model.composed import Unsigned, compose3
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Dyn, Int
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle
@@ -31,7 +31,11 @@ def upcast(x: Any, n: int) -> Any:
         if isinstance(x.offset, SmemPtrFlag):
             return compose3(x.a, _scaled_flag(x.offset, n, 1), upcast(x.b, n))
         return compose3(upcast(x.a, n), upcast(x.offset, n), upcast(x.b, n))
-    return upcast_bits(cast(Bits, x), n)
+    return _unsigned(upcast_bits(cast(Bits, x), n))
+
+
+def _unsigned(offset: Bits) -> Bits:
+    return Unsigned(offset) if isinstance(offset, int) else offset
 
 
 def _upcast(shape: IntTuple, stride: IntTuple, n: int) -> Layout:
@@ -64,7 +68,7 @@ def downcast(x: Any, n: int) -> Any:
         if isinstance(x.offset, SmemPtrFlag):
             return compose3(x.a, _scaled_flag(x.offset, 1, n), downcast(x.b, n))
         return compose3(downcast(x.a, n), downcast(x.offset, n), downcast(x.b, n))
-    return downcast_bits(cast(Bits, x), n)
+    return _unsigned(downcast_bits(cast(Bits, x), n))
 
 
 def _downcast(shape: IntTuple, stride: IntTuple, n: int) -> Layout:
