@@ -132,9 +132,9 @@ def _compose_mode(shapes: tuple[Any, ...], strides: tuple[Any, ...], shape: Int,
 def with_shape(layout: AnyLayout, *shapes: Any) -> Any:
     """``layout.with_shape(shape)``: the same values under another shape.
 
-    CuteError for a single run-time integer, which the member function does not compile with (two-phase lookup does
-    not find ``make_layout(int)``); ``with_shape(make_shape(n))`` does.
+    CuteError for a plain layout and a single run-time integer: the member function comes before ``make_layout``, and
+    no namespace lookup finds that for an ``int``. ``with_shape(make_shape(n))`` compiles.
     """
-    if len(shapes) == 1 and isinstance(shapes[0], Dyn):
+    if isinstance(layout, Layout) and len(shapes) == 1 and isinstance(shapes[0], Dyn):
         raise CuteError("with_shape: make_layout is not found for a bare run-time integer", shapes[0])
     return composition(layout, make_layout(shapes[0] if len(shapes) == 1 else shapes))

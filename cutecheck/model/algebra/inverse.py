@@ -90,6 +90,8 @@ def left_inverse(layout: Any) -> Any:
 def _invert_composed(layout: ComposedLayout, invert: Any) -> Any:
     if isinstance(layout.a, Swizzle) and is_static_zero(layout.offset):
         return composition(invert(layout.b), layout.a)
+    if isinstance(layout.offset, Dyn):
+        raise CuteError("no inverse of a run-time offset is found where CuTe looks for it", layout)
     return compose3(invert(layout.b), invert(layout.offset), invert(layout.a))
 
 

@@ -30,8 +30,14 @@ def upcast(x: Any, n: int) -> Any:
     if isinstance(x, ComposedLayout):
         if isinstance(x.offset, SmemPtrFlag):
             return compose3(x.a, _scaled_flag(x.offset, n, 1), upcast(x.b, n))
+        _refuse_run_time(x)
         return compose3(upcast(x.a, n), upcast(x.offset, n), upcast(x.b, n))
     return _unsigned(upcast_bits(cast(Bits, x), n))
+
+
+def _refuse_run_time(x: ComposedLayout) -> None:
+    if isinstance(x.offset, Dyn):
+        raise CuteError("no recast of a run-time offset is found where CuTe looks for it", x)
 
 
 def _unsigned(offset: Bits) -> Bits:
@@ -67,6 +73,7 @@ def downcast(x: Any, n: int) -> Any:
     if isinstance(x, ComposedLayout):
         if isinstance(x.offset, SmemPtrFlag):
             return compose3(x.a, _scaled_flag(x.offset, 1, n), downcast(x.b, n))
+        _refuse_run_time(x)
         return compose3(downcast(x.a, n), downcast(x.offset, n), downcast(x.b, n))
     return _unsigned(downcast_bits(cast(Bits, x), n))
 
