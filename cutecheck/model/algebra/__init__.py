@@ -8,6 +8,7 @@ Where CuTe does not compile, the functions raise :class:`~cutecheck.model.ints.C
 on an open parameter, :class:`~cutecheck.model.ints.UndecidedError`.
 """
 
+from cutecheck.model.algebra.bind import bind, variables
 from cutecheck.model.algebra.common import domain_distribute, max_common_layout, max_common_vector
 from cutecheck.model.algebra.compare import (
     colex_less,
@@ -135,6 +136,7 @@ __all__ = [
     "as_position_independent_swizzle_layout",
     "back",
     "basis_like",
+    "bind",
     "blocked_product",
     "ceil_div",
     "coalesce",
@@ -231,6 +233,7 @@ __all__ = [
     "unflatten",
     "unwrap",
     "upcast",
+    "variables",
     "weakly_compatible",
     "weakly_congruent",
     "with_shape",
