@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cutecheck.facts import Event, Facts, Launch, Lint, Site, SmemBuffer, SourceError, Span, Unknown
+from cutecheck.facts import Call, Event, Facts, Launch, Lint, Site, SmemBuffer, SourceError, Span, Unknown
 from cutecheck.source.cpp import lower_expression
 from cutecheck.source.cpp.semantics import CppDialect
 from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
@@ -44,6 +44,7 @@ class _Collected:
     buffers: dict[tuple[str, str], SmemBuffer] = field(default_factory=dict)
     launches: dict[tuple[object, ...], Launch] = field(default_factory=dict)
     lints: dict[Span, Lint] = field(default_factory=dict)
+    facts: dict[tuple[object, ...], Call] = field(default_factory=dict)
     errors: dict[tuple[str, str], SourceError] = field(default_factory=dict)
     calls: dict[str, tuple[tuple[Span, str], ...]] = field(default_factory=dict)
     inactive: set[Span] = field(default_factory=set)
@@ -73,6 +74,7 @@ def extract(request: ExtractRequest) -> Facts:
         events=tuple(sorted(out.events.values(), key=lambda e: (e.span, e.enclosing, e.arch))),
         buffers=tuple(sorted(out.buffers.values(), key=lambda b: (b.span, b.buffer_id, b.arch))),
         launches=tuple(sorted(out.launches.values(), key=lambda s: (s.span, s.kernel, s.arch))),
+        calls=tuple(sorted(out.facts.values(), key=lambda c: (c.span, c.enclosing, c.arch))),
         lints=tuple(sorted(out.lints.values(), key=lambda s: s.span)),
         errors=(*found.errors, *out.errors.values()),
         files=len(found.files),
@@ -149,9 +151,6 @@ def _note_unit(unit: ir.Unit, out: _Collected) -> None:
     inactive = {n.span for n in unit.notes if n.kind == "inactive"}
     out.active.update(span for span, _ in unit.calls if span not in inactive)
     out.inactive.update(inactive)
-    for n in unit.notes:
-        if n.kind == "lint":
-            out.lints[n.span] = Lint("comma-coordinate", n.span, n.text)
 
 
 def _merge(recorder: Recorder, reported: frozenset[str], out: _Collected) -> None:
@@ -171,6 +170,10 @@ def _merge(recorder: Recorder, reported: frozenset[str], out: _Collected) -> Non
         out.buffers.setdefault((b.buffer_id, b.arch), b)
     for s in recorder.launches.values():
         out.launches.setdefault((s.span, s.kernel, s.arch), s)
+    out.lints.update({s: lint for s, lint in recorder.lints.items() if s.path in reported})
+    for key, fact in recorder.calls.items():
+        if fact.span.path in reported:
+            out.facts.setdefault((*key, fact.arch), fact)
     for place, values in recorder.reached.items():
         out.reached.setdefault(place, {}).update(values)
     out.internals.extend(recorder.internals)

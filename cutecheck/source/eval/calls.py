@@ -216,6 +216,7 @@ def run_function(
     finally:
         m.recorder.frame = before
         env.frame = caller
+    m.outs = {i: env.vars[p.name] for i, p in enumerate(fn.params) if _writable(p) and p.name in env.vars}
     value = join_returns(m, frame.returns, span)
     if fn.ret is not None and not isinstance(fn.ret, ir.Auto) and isinstance(value, (Scalar, int, Extern)):
         typed = m.eval(fn.ret, env)
@@ -226,6 +227,15 @@ def run_function(
         if isinstance(typed, classes.ScalarType):
             return classes.symbolic(m, typed, f"{fn.name}()#{m.fresh('').expr}", span)
     return value
+
+
+def _writable(p: ir.Param) -> bool:
+    """True for a parameter through which the caller's variable can be written."""
+    return isinstance(p.type, ir.TypeMod) and p.type.kind == "ref" and not _is_const(p.type.inner)
+
+
+def _is_const(t: ir.Expr) -> bool:
+    return isinstance(t, ir.TypeMod) and t.kind == "const"
 
 
 def _symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> str:
@@ -295,6 +305,7 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
         m.run(fn.node.body.get(), env)
     finally:
         m.recorder.frame = before
+    m.outs = {i: env.vars[p.name] for i, p in enumerate(fn.node.params) if _writable(p) and p.name in env.vars}
     return join_returns(m, frame.returns, span)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model import expr as ex
 from cutecheck.source.eval import calls, classes, intrinsics, ir, memory, templates
 from cutecheck.source.eval.lookup import EnumRef, Namespace, in_path, lookup, member, missing, type_member
 from cutecheck.source.eval.machine import Machine, handles
@@ -175,10 +176,39 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         config = [m.eval(a, env) for a in node.launch.args]
         return m.recorder.launch(m, fn, config, args, node)
     m.recorder.call = node
+    if not isinstance(fn, (FuncSet, Closure)):
+        for a in node.args:
+            if isinstance(a.value, ir.Binary) and a.value.op == ",":
+                m.recorder.comma(a.value)
+    outs = m.outs
+    m.outs = {}
     try:
         return calls.apply(m, fn, args, kwargs, node.span)
     except SubstitutionFailure as failure:
         return Unknown(f"substitution failure: {failure}", node.span)
+    finally:
+        _write_back(m, node, fn, env)
+        m.outs = outs
+
+
+def _write_back(m: Machine, node: ir.Call, fn: Value, env: Env) -> None:
+    """What a call may have written: reference parameters of a followed function, anything whose address it got."""
+    from cutecheck.source.eval.statements import assign, forget
+
+    for i, a in enumerate(node.args):
+        at = a.value
+        if i in m.outs and isinstance(at, (ir.Name, ir.Attr)):
+            assign(m, at, m.outs[i], env, node.span)
+        elif (
+            isinstance(at, ir.Unary)
+            and at.op == "&"
+            and isinstance(at.operand, ir.Name)
+            and not isinstance(fn, Intrinsic)
+        ):
+            owner = env.find_var(at.operand.ident)
+            if owner is not None:
+                old = owner.vars[at.operand.ident]
+                m.journal.set(owner.vars, at.operand.ident, forget(m, old, at.operand.ident, ex.ANY, node.span))
 
 
 @handles(ir.Construct)

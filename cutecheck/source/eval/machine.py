@@ -64,6 +64,7 @@ class Machine:
         self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
         self.names: dict[tuple[str, str], Value] = {}  # library names looked up
         self.assigned: dict[int, tuple[str, ...]] = {}  # names a loop assigns, by its node
+        self.outs: dict[int, Value] = {}  # final values of the reference parameters of the last call
         self._fresh = 0
 
     def eval(self, node: ir.Expr, env: Env) -> Value:
@@ -87,6 +88,12 @@ class Machine:
         """A run-time integer nobody else has."""
         self._fresh += 1
         return Dyn.named(f"{name}#{self._fresh}", domain)
+
+    def library_namespace(self, path: str) -> Value:
+        """A namespace of a known library."""
+        from cutecheck.source.eval.lookup import Namespace
+
+        return Namespace(None, path)
 
     def unknown(self, reason: str, span: Span | None) -> Unknown:
         return Unknown(reason, span)

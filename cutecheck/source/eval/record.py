@@ -13,6 +13,7 @@ from cutecheck.facts import (
     Guard,
     Hypothesis,
     Launch,
+    Lint,
     Site,
     SiteKind,
     SiteStatus,
@@ -22,6 +23,7 @@ from cutecheck.facts import (
     TensorFact,
     Unknown,
 )
+from cutecheck.facts.core import Call as CallFact
 from cutecheck.model import ints
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
@@ -110,6 +112,8 @@ class Recorder:
         self.internals: list[tuple[str, Span | None, BaseException]] = []
         self.hypotheses: list[Hypothesis] = []
         self.drops: dict[str, int] = {}
+        self.calls: dict[tuple[Any, ...], CallFact] = {}
+        self.lints: dict[Span, Lint] = {}
         self.walked: set[int] = set()
         self.pending: list[Any] = []
         self.open = False  # evaluating a template whose parameters nothing binds
@@ -214,6 +218,35 @@ class Recorder:
             kind = site_kind("", config) or kind_by_name(name, "")
             self._site(kind, "", frame.symbol if frame else "", frame.bindings if frame else (), span, span, value)
         self.loose.clear()
+
+    def called(self, m: Machine, c: Call, value: Value) -> None:
+        """A function of CuTe that rules look at was called."""
+        name = c.name.rsplit("::", 1)[-1]
+        if name not in RECORDED:
+            return
+        arguments = tuple(self._fact(a, c.span) for a in c.args)
+        where, bindings = (self.frame.symbol, self.frame.bindings) if self.frame is not None else ("", ())
+        fact = CallFact(
+            name, c.span, arguments, self._fact(value, c.span), where, self.arch, bindings, tuple(self.hypotheses)
+        )
+        self.calls[(c.span, where, bindings)] = fact
+
+    def _fact(self, v: Value, span: Span) -> object:
+        """A value as facts hold it: model values, tensors, or Unknown."""
+        if isinstance(v, TensorVal):
+            return self._tensor(v, span)
+        if isinstance(v, ValueType):
+            v = v.value
+        if isinstance(v, Scalar):
+            return v.value if v.value is not None else Unknown(f"a {v.ctype} that is not known", span)
+        if isinstance(v, (Object, Extern, Pointer, Slice)):
+            return Unknown(f"a value of type {type(v).__name__.lower()}", span)
+        return v
+
+    def comma(self, node: ir.Expr) -> None:
+        """An argument of a CuTe call is a comma expression: all but its last operand is discarded."""
+        span = node.span
+        self.lints.setdefault(span, Lint("comma-coordinate", span, f"({self.text(node)})"))
 
     def used(self, m: Machine, ident: str, span: Span, value: Value) -> None:
         """A name was evaluated; the scan of configuration names asks which places were reached."""
@@ -430,6 +463,17 @@ class Recorder:
             )
             for b in self.buffers.values()
         )
+
+
+RECORDED = frozenset({
+    "make_tiled_copy", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C", "make_tiled_copy_S",
+    "make_tiled_copy_D", "make_tiled_mma", "make_cotiled_copy", "logical_divide", "zipped_divide", "tiled_divide",
+    "flat_divide", "local_tile", "local_partition", "make_tma_copy", "make_tma_atom", "make_tma_copy_A_sm90",
+    "make_tma_copy_B_sm90", "make_tma_copy_C_sm90", "make_tma_atom_A_sm100", "make_tma_atom_B_sm100",
+    "partition_fragment_A", "partition_fragment_B", "partition_fragment_C", "make_fragment_A", "make_fragment_B",
+    "make_fragment_C", "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile_S",
+    "retile_D", "tile_to_shape", "composition", "make_tensor", "recast",
+})  # fmt: skip
 
 
 CONFIG_NAMES = frozenset({

@@ -16,7 +16,7 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
-from cutecheck.source.eval.intrinsics import cuda, events, layouts, selectors, tensors, tiled, traits
+from cutecheck.source.eval.intrinsics import cuda, events, layouts, selectors, tensors, tiled, tma, traits
 from cutecheck.source.eval.intrinsics.registry import (
     CONFIGURING,
     CONSTANTS,
@@ -62,6 +62,11 @@ _STATIC_INT = re.compile(r"_(\d+)$")
 _FAILURES = (TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError, AssertionError)
 
 
+_FUNCTORS = frozenset({
+    "identity", "negate", "plus", "minus", "multiplies", "max_fn", "min_fn", "conjugate", "absolute_value", "abs_fn",
+})  # fmt: skip
+
+
 def find(m: Machine, path: str, name: str, span: Span) -> Value | None:
     """What a name of CuTe, CUTLASS, the standard library or CUDA means, None when it is not known."""
     key = (path, name)
@@ -82,9 +87,9 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
             return TemplateRef(key)
         if key in FUNCTIONS:
             return Intrinsic(key)
-        found = selectors.find(m, key)
-        if found is not None:
-            return found
+        if selectors.is_layout_atom(key):
+            selectors.register_layout_atom(key)
+            return TemplateRef(key)
     if name in cuda.BUILTINS:
         return Tag(name)
     if name == "void":
@@ -94,6 +99,10 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return ScalarType(element)
     if atoms.is_mma_op(name) or atoms.is_copy_op(name):
         return ValueType(CuteOp(name))
+    if name in _FUNCTORS:
+        return ValueType(Tag(name))
+    if not short and name in ("GMMA", "UMMA", "SM90", "SM100", "TMA"):
+        return m.library_namespace(f"cute::{name}")
     if name == "dim3":
         return ExternType("dim3")
     return None
@@ -146,7 +155,7 @@ def call(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value],
     run = FUNCTIONS.get(name)
     if run is None:
         return Unknown(f"`{name}` is not modelled", span)
-    if name not in TOLERANT:
+    if name not in TOLERANT or any(isinstance(t, Unknown) for t in fn.targs or ()):
         for a in (*args, *(fn.targs or ())):
             if isinstance(a, Unknown):
                 m.recorder.configured(m, name, span, a) if name in CONFIGURING else None
@@ -156,6 +165,7 @@ def call(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value],
     model = [m.dialect.to_model(_by_value(a)) for a in args]
     c = Call(m, name, fn.targs or (), model, span, {k: m.dialect.to_model(v) for k, v in kwargs.items()}, args)
     value = guarded(m, name, span, lambda: run(c))
+    m.recorder.called(m, c, value)
     if name in CONFIGURING:
         m.recorder.configured(m, name, span, value)
     return m.dialect.from_model(value)
@@ -214,7 +224,9 @@ def call_method(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, 
             return Unknown(f"`{fn.name}` of `{a.what}`, whose type is not in the scanned files", span)
     model = [fn.self_, *(m.dialect.to_model(a) for a in args)]
     c = Call(m, fn.name, fn.targs or (), model, span, kwargs, [fn.self_, *args])
-    return m.dialect.from_model(guarded(m, fn.name, span, lambda: run(c)))
+    value = guarded(m, fn.name, span, lambda: run(c))
+    m.recorder.called(m, c, value)
+    return m.dialect.from_model(value)
 
 
 def call_value(m: Machine, fn: Value, args: list[Value], span: Span) -> Value:
@@ -432,5 +444,6 @@ __all__ = [
     "index",
     "method",
     "static_member",
+    "tma",
     "traits",
 ]

@@ -128,7 +128,7 @@ def _measure(c: Call) -> Value:
         return alg.layout(first, *modes)
     if hasattr(first, "layout_tv") or hasattr(first, "thr_layout_vmnk"):
         if c.name == "size":
-            return first.size
+            return first.num_thr if hasattr(first, "layout_tv") else first.size
         if c.name == "shape":
             raise Unsupported("shape of a tiled object")
     if isinstance(first, Slice):

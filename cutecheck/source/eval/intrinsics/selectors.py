@@ -1,14 +1,101 @@
-"""Names made by CUTLASS's and CuTe's selectors: shared-memory layout atoms of GMMA and UMMA."""
+"""Shared-memory layout atoms of GMMA and UMMA, and the selectors that choose operations and layouts."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from cutecheck.source.eval.values import Value
+from cutecheck.facts import Span
+from cutecheck.model.dtype import DType
+from cutecheck.model.tiled import selectors, smem_atoms
+from cutecheck.source.eval.intrinsics.registry import TYPES, Call, Unsupported, function
+from cutecheck.source.eval.intrinsics.types import element, static_value
+from cutecheck.source.eval.values import CuteOp, Scalar, ScalarType, Tag, Value, ValueType, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_ATOM = re.compile(r"Layout_(K|MN)_(INTER|SW32|SW64|SW128|SW128_32B)_Atom$")
+_SPARSE_ATOM = re.compile(r"Layout_(K|MN)_(INTER|SW32|SW64|SW128)_SpAtom$")
 
-def find(m: Machine, key: str) -> Value | Any:
-    return None
+
+def _element(v: Value) -> DType:
+    found = element(v)
+    if found is None:
+        raise Unsupported("the element type is not known")
+    return found
+
+
+def _major(v: Value) -> Any:
+    if isinstance(v, ValueType):
+        v = v.value
+    if not isinstance(v, Tag) or "::Major::" not in v.name:
+        raise Unsupported("the major mode is not known")
+    return v.name.rsplit("::", 1)[-1]
+
+
+def is_layout_atom(key: str) -> bool:
+    """True for ``GMMA::Layout_K_SW128_Atom`` and its kin, in any of their namespaces."""
+    name = key.rsplit("::", 1)[-1]
+    return bool(_ATOM.match(name) or _SPARSE_ATOM.match(name))
+
+
+def layout_atom(m: Machine, key: str, targs: tuple[Value, ...], span: Span) -> Value:
+    """A layout atom for an element type."""
+    name = key.rsplit("::", 1)[-1]
+    plain = _ATOM.match(name)
+    if plain:
+        return ValueType(smem_atoms.smem_layout_atom(plain.group(1), plain.group(2), _element(targs[0])))  # type: ignore[arg-type]
+    sparse = _SPARSE_ATOM.match(name)
+    assert sparse is not None
+    n = constant(targs[1])
+    if n is None:
+        raise Unsupported("the sparsity is not a known number")
+    return ValueType(smem_atoms.smem_sparse_layout_atom(sparse.group(1), sparse.group(2), _element(targs[0]), n))  # type: ignore[arg-type]
+
+
+def register_layout_atom(key: str) -> None:
+    """Make a layout atom a type template of the table."""
+    TYPES[key] = lambda m, targs, span: layout_atom(m, key, targs, span)
+
+
+def _operation(name: str, args: tuple[object, ...]) -> CuteOp:
+    """An atom's operation as a value of the evaluator."""
+    values: list[Value] = []
+    for a in args:
+        if isinstance(a, DType):
+            values.append(ScalarType(a))
+        else:
+            values.append(Scalar(a, "int") if isinstance(a, int) else Tag(str(a)))
+    return CuteOp(name, tuple(values))
+
+
+@function("ss_op_selector", "rs_op_selector", "ss_op_selector_sparse", "rs_op_selector_sparse")
+def _op_selector(c: Call) -> Value:
+    kinds = (_element(c.targs[0]), _element(c.targs[1]), _element(c.targs[2]))
+    shape = static_value(c.m, c.targs[3])
+    rest = [t.value if isinstance(t, ValueType) else t for t in c.targs[4:]]
+    names = [t.name if isinstance(t, Tag) else str(constant(t)) for t in rest]
+    majors = [n.replace("SM90::", "").replace("cute::", "") for n in names if "::Major::" in n]
+    scales = tuple(n for n in names if "::Major::" not in n)
+    while len(majors) < 2:
+        majors.append("GMMA::Major::K")
+    atom = selectors.gmma_op_selector(
+        "SS" if c.name.startswith("ss") else "RS", kinds, shape, (majors[0], majors[1]), scales,
+        sparse=c.name.endswith("sparse"),
+    )  # fmt: skip
+    return _operation(atom.op, atom.args)
+
+
+@function("ss_smem_selector", "rs_smem_selector", "sm100_smem_selector")
+def _smem_selector(c: Call) -> Value:
+    major, kind = _major(c.targs[0]), _element(c.targs[1])
+    mn, k = static_value(c.m, c.targs[2]), static_value(c.m, c.targs[3])
+    if c.name == "rs_smem_selector" and len(c.targs) > 4:
+        return smem_atoms.rs_smem_selector(major, kind, mn, k, bool(constant(c.targs[4])))
+    return getattr(smem_atoms, c.name)(major, kind, mn, k)
+
+
+@function("tile_to_mma_shape", configuring=True)
+def _tile_to_mma_shape(c: Call) -> Value:
+    return smem_atoms.tile_to_mma_shape(*c.args)

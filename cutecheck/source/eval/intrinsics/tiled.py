@@ -19,7 +19,18 @@ from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, functio
 from cutecheck.source.eval.intrinsics.types import element, operation, static_value
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import CuteOp, Scalar, ScalarType, Slice, Tag, TensorVal, Value, ValueType, constant
+from cutecheck.source.eval.values import (
+    ArrayType,
+    CuteOp,
+    Scalar,
+    ScalarType,
+    Slice,
+    Tag,
+    TensorVal,
+    Value,
+    ValueType,
+    constant,
+)
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -33,6 +44,8 @@ def atom_args(m: Machine, op: CuteOp) -> tuple[object, ...]:
             out.append(a.dtype)
         elif isinstance(a, Tag):
             out.append(a.name)
+        elif isinstance(a, ArrayType):
+            out.append(_array_element(a))
         elif constant(a) is not None:
             out.append(constant(a))
         elif isinstance(a, ValueType) and constant(a.value) is not None:
@@ -40,6 +53,14 @@ def atom_args(m: Machine, op: CuteOp) -> tuple[object, ...]:
         else:
             raise Unsupported(f"the template arguments of {op.name} are not known")
     return tuple(out)
+
+
+def _array_element(a: ArrayType) -> DType:
+    """A fixed-size array as the element of a copy operation: only its width counts."""
+    inner, extent = a.inner, a.extent
+    if isinstance(inner, ScalarType) and inner.dtype.bits is not None and isinstance(extent, int):
+        return DType(f"array<{inner.dtype.name},{extent}>", inner.dtype.bits * extent)
+    raise Unsupported("the width of an array is not known")
 
 
 def mma_atom(m: Machine, v: Value, span: Span) -> Any:
@@ -306,6 +327,7 @@ def _size(c: Call) -> Value:
     return c.arg(0).size
 
 
+@method_of("CuteOp", "with")
 @method_of("copy_atom", "with")
 @method_of("tiled", "with")
 def _with(c: Call) -> Value:
