@@ -30,12 +30,11 @@ class EnumRef:
 
 
 LIBRARIES = ("cute", "std", "cutlass", "cuda", "thrust", "torch", "at", "c10", "nvcuda")
-_NAMESPACES = frozenset(
-    (
-        "detail arch gemm collective GMMA UMMA SM90 SM100 Major ScaleIn ScaleOut epilogue layout platform "
-        "cuda kernel thread threadblock device fusion transform conv chrono literals reference host"
-    ).split()
-)
+_NAMESPACES = frozenset({
+    "detail", "arch", "gemm", "collective", "GMMA", "UMMA", "SM90", "SM100", "Major", "ScaleIn", "ScaleOut",
+    "epilogue", "layout", "platform", "cuda", "kernel", "thread", "threadblock", "device", "fusion", "transform",
+    "conv", "chrono", "literals", "reference", "host",
+})  # fmt: skip
 _MISSING = object()
 
 
