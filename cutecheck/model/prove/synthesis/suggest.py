@@ -1,0 +1,74 @@
+"""One answer for a buffer: swizzle, else padding, else XOR layout, else the certificate that the family has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cutecheck.model.layout import Swizzle, SwizzleUnit
+from cutecheck.model.prove.answer import Options
+from cutecheck.model.prove.properties import BankAccess
+from cutecheck.model.prove.synthesis.padding import Padding, find_padding
+from cutecheck.model.prove.synthesis.swizzles import Family, SwizzleSearch, find_swizzle
+from cutecheck.model.prove.synthesis.xor_layout import NotConcreteError, XorLayout, find_xor_layout
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesis:
+    """The result for ``count`` accesses; ``text`` says it in one line.
+
+    At most one of ``swizzle``, ``padding`` and ``xor`` is set. ``search`` always holds what the family gave.
+    """
+
+    count: int
+    search: SwizzleSearch
+    swizzle: Swizzle | None
+    padding: Padding | None
+    xor: XorLayout | None
+    text: str
+
+
+def suggest(
+    accesses: Sequence[BankAccess],
+    *,
+    pitch: int | None = None,
+    tile: int | None = None,
+    unit: SwizzleUnit = SwizzleUnit.ELEMENT,
+    arch: str = "",
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> Synthesis:
+    """A layout under which all ``accesses`` of a buffer are proved conflict free.
+
+    ``tile``: elements of the swizzled tile (a member's period must divide it). ``pitch``: elements a row, for
+    padding. ``unit``: BYTE where the consumer is WGMMA or TMA, which take byte swizzles only.
+    """
+    search = find_swizzle(accesses, Family(tile=tile), options, arch, unit)
+    known = f"for the {len(accesses)} accesses" if len(accesses) > 1 else "for the access"
+    if search.swizzle is not None:
+        return Synthesis(
+            len(accesses), search, search.swizzle, None, None, f"{_spelled(search.swizzle)} frees it {known}, proved"
+        )
+    why = (
+        f"no {search.family} frees it {known} ({search.members} members, one replayed conflict each)"
+        if search.none_exists
+        else f"no swizzle found {known}"
+    )
+    padding = (
+        find_padding(accesses, pitch, options, arch) if pitch is not None and unit is SwizzleUnit.ELEMENT else None
+    )
+    if padding is not None:
+        text = f"{why}; rows of {padding.pitch} elements (padding {padding.extra}) do, proved"
+        return Synthesis(len(accesses), search, None, padding, None, text)
+    xor: XorLayout | None = None
+    try:
+        xor = find_xor_layout(accesses) if accesses else None
+        rest = f"an XOR layout does ({xor})" if xor is not None else "no XOR layout does either"
+    except NotConcreteError as error:
+        rest = f"XOR layouts not searched: {error}"
+    if search.best is not None and xor is None:
+        rest += f"; least excess {search.best_excess} with {_spelled(search.best)}"
+    return Synthesis(len(accesses), search, None, None, xor, f"{why}; {rest}")
+
+
+def _spelled(sw: Swizzle) -> str:
+    return f"Swizzle<{sw.bits},{sw.base},{sw.shift}>"

@@ -1,0 +1,147 @@
+"""General XOR layouts: each bit of the place inside a 128-byte line takes the exclusive or of some bits above it.
+
+Under such a linear map two words meet in a bank exactly when the exclusive or of their addresses maps into other
+lines at the same place, so the differences between lanes of a phase are all that matters; they are few.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cutecheck.model.access import active_lanes, phase_lanes, wavefronts
+from cutecheck.model.prove.domains import size_of, variable_domains
+from cutecheck.model.prove.engines.concrete import plain_offsets
+from cutecheck.model.prove.make import make_obligation
+from cutecheck.model.prove.properties import BankAccess
+
+_ADDRESSES = 1 << 17
+_NODES = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class XorLayout:
+    """``columns[i]`` is XORed into byte-address bits ``low`` .. 6 when bit ``7 + i`` is set.
+
+    ``low`` is the first bit above the widest vector. The identity when all columns are 0.
+    """
+
+    low: int
+    columns: tuple[int, ...]
+
+    def __call__(self, byte: int) -> int:
+        mixed = 0
+        for i, column in enumerate(self.columns):
+            if byte >> (7 + i) & 1:
+                mixed ^= column
+        return byte ^ mixed << self.low
+
+    def __str__(self) -> str:
+        parts = []
+        for target in range(self.low, 7):
+            sources = [7 + i for i, c in enumerate(self.columns) if c >> (target - self.low) & 1]
+            if sources:
+                parts.append(f"bit {target} ^= {' ^ '.join(f'bit {s}' for s in sources)}")
+        return "byte address: " + ("; ".join(parts) or "unchanged")
+
+
+class NotConcreteError(Exception):
+    """The accesses have open parameters or are too many to list."""
+
+
+def find_xor_layout(accesses: Sequence[BankAccess]) -> XorLayout | None:
+    """An XOR layout that frees every access, checked by evaluating every instruction; None when there is none.
+
+    NotConcreteError for accesses with open parameters, which cannot be listed.
+    """
+    low = max(max(a.vector_bits // 8, 4) for a in accesses).bit_length() - 1
+    instructions = [(a, lanes) for a in accesses for lanes in _instructions(a)]
+    differences = {d for a, lanes in instructions for d in _differences(a, lanes)}
+    high = max((d.bit_length() for d in differences), default=0)
+    count = max(0, high - 7)
+    columns = _solve({d for d in differences if d % (1 << low) < 4}, low, count)
+    if columns is None:
+        return None
+    layout = XorLayout(low, columns)
+    for a, lanes in instructions:
+        moved = [None if x is None else layout(x) for x in lanes]
+        if wavefronts(a.kind, moved, a.vector_bits // 8, a.matrices).excess:
+            raise AssertionError("an XOR layout that frees all differences has a conflict")
+    return layout
+
+
+def _instructions(a: BankAccess) -> list[list[int | None]]:
+    """Byte addresses of every warp instruction before any swizzle."""
+    domains = variable_domains(make_obligation(a))
+    domains.pop(a.thread, None)
+    if any((size_of(d) or _ADDRESSES) > 64 for d in domains.values()):
+        raise NotConcreteError("open parameters")
+    rest = plain_offsets(a.rest.shape, a.rest.stride, {})
+    result: list[list[int | None]] = []
+    choices = [[v for v in range(d.bounds()[0] or 0, (d.bounds()[1] or 0) + 1) if v in d] for d in domains.values()]
+    for combination in itertools.product(*choices):
+        values = dict(zip(domains, combination, strict=True))
+        elements = [a.offset.evaluate({**values, a.thread: t}) for t in range(a.threads)]
+        if len(result) * 32 + len(rest) * len(elements) > _ADDRESSES:
+            raise NotConcreteError("too many addresses")
+        for shift, start in itertools.product(rest, range(0, a.threads, 32)):
+            lanes: list[int | None] = [(e + shift) * a.element_bits // 8 for e in elements[start : start + 32]]
+            if any(x is not None and x % (a.vector_bits // 8) for x in lanes):
+                raise NotConcreteError("misaligned vectors")
+            result.append(lanes + [None] * (32 - len(lanes)))
+    return result
+
+
+def _differences(a: BankAccess, lanes: list[int | None]) -> set[int]:
+    """XOR of the byte addresses of different words of one phase."""
+    size = phase_lanes(a.kind, a.vector_bits // 8)
+    used = lanes[: active_lanes(a.kind, a.matrices)]
+    found = set()
+    for first in range(0, len(used), size):
+        phase = [x for x in used[first : first + size] if x is not None]
+        for x, y in itertools.combinations(phase, 2):
+            if x // 4 != y // 4 or a.kind == "cp.async.ca":
+                found.add(x ^ y)
+    return found
+
+
+def _solve(differences: set[int], low: int, count: int) -> tuple[int, ...] | None:
+    """Columns for the bits above a line so that every difference changes the place inside it; backtracking."""
+    by_top: dict[int, list[tuple[int, int]]] = {}
+    for d in differences:
+        place, line = (d & 127) >> low, d >> 7
+        if line == 0:
+            if place == 0:
+                return None
+            continue
+        by_top.setdefault(line.bit_length() - 1, []).append((place, line))
+    width = 1 << (7 - low)
+    columns = [0] * count
+    nodes = 0
+
+    def fits(top: int) -> bool:
+        for place, line in by_top.get(top, ()):
+            mixed = place
+            for i in range(top + 1):
+                if line >> i & 1:
+                    mixed ^= columns[i]
+            if mixed == 0:
+                return False
+        return True
+
+    def extend(top: int) -> bool:
+        nonlocal nodes
+        if top == count:
+            return True
+        for value in range(width):
+            nodes += 1
+            if nodes > _NODES:
+                raise NotConcreteError("search limit")
+            columns[top] = value
+            if fits(top) and extend(top + 1):
+                return True
+        columns[top] = 0
+        return False
+
+    return tuple(columns) if extend(0) else None

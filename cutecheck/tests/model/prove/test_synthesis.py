@@ -1,0 +1,124 @@
+"""Layouts found for whole buffers, and the proof that none exists."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from cutecheck.model import expr as ex
+from cutecheck.model.access import wavefronts
+from cutecheck.model.expr import Expr
+from cutecheck.model.layout import Layout, Swizzle
+from cutecheck.model.prove import Verdict, make_obligation, prove
+from cutecheck.model.prove.properties import BankAccess
+from cutecheck.model.prove.synthesis import find_padding, find_swizzle, find_xor_layout, suggest
+from cutecheck.model.prove.synthesis.padding import NotRowsError, repitch
+from cutecheck.tests.model.prove.random_accesses import digits
+
+THREAD = ex.var("threadIdx.x", ex.Domain(0, 127))
+
+
+def lanes(extents: list[int], strides: list[int]) -> Expr:
+    total = ex.const(0)
+    for digit, stride in zip(digits(THREAD, extents), strides, strict=True):
+        total = ex.add(total, ex.mul(digit, ex.const(stride)))
+    return total
+
+
+def fp16(row: int) -> list[BankAccess]:
+    """128x64 fp16: 16-byte copy in, ldmatrix.x4, 4-byte stores of an accumulator."""
+    copy_in = BankAccess("st", 16, 128, lanes([8, 16], [8, row]), 128, rest=Layout((8,), (16 * row,)))
+    rows = lanes([16, 2, 4], [row, 8, 16 * row])
+    load = BankAccess("ldmatrix", 16, 128, rows, 128, rest=Layout((2, 4), (64 * row, 16)), matrices=4)
+    out = lanes([4, 8, 4], [2, row, 16 * row])
+    return [copy_in, load, BankAccess("st", 16, 32, out, 128, rest=Layout((2, 8, 2), (8 * row, 8, 64 * row)))]
+
+
+def fp32(store: bool) -> list[BankAccess]:
+    """128x32 fp32: 16-byte copy in, ldmatrix, and 8-byte stores of an accumulator."""
+    found = [
+        BankAccess("st", 32, 128, lanes([8, 16], [4, 32]), 128, rest=Layout((8,), (512,))),
+        BankAccess("ldmatrix", 32, 128, lanes([16, 2, 4], [32, 4, 512]), 128, None, Layout((2, 4), (2048, 8)), 4),
+    ]
+    accumulator = BankAccess("st", 32, 64, lanes([4, 8, 4], [2, 32, 512]), 128, rest=Layout((2, 4, 2), (256, 8, 2048)))
+    return [*found, accumulator] if store else found
+
+
+def test_fp16_tile() -> None:
+    started = time.perf_counter()
+    found = suggest(fp16(64), tile=64 * 128)
+    assert found.swizzle == Swizzle(3, 3, 3)
+    assert all(o.verdict is Verdict.PROVED for o in found.search.outcomes)
+    assert time.perf_counter() - started < 10
+
+
+def test_only_one_member_frees_the_fp16_tile() -> None:
+    accesses = fp16(64)
+    other = [sw for sw in (Swizzle(2, 3, 3), Swizzle(3, 3, 4), Swizzle(3, 4, 3)) if _free(accesses, sw)]
+    assert other == []
+
+
+def _free(accesses: list[BankAccess], sw: Swizzle) -> bool:
+    return all(prove(make_obligation(replace(a, swizzle=sw))).verdict is Verdict.PROVED for a in accesses)
+
+
+def test_fp32_tile_without_the_store() -> None:
+    assert suggest(fp32(store=False)).swizzle == Swizzle(3, 2, 3)
+
+
+def test_fp32_tile_has_no_swizzle_but_an_xor_layout() -> None:
+    found = suggest(fp32(store=True), pitch=32)
+    assert found.swizzle is None
+    assert found.search.none_exists
+    assert found.search.members == len(found.search.conflicts) > 100
+    assert "B <= 5" in found.text
+    assert found.padding is None
+    assert found.xor is not None
+    assert found.text.endswith(f"an XOR layout does ({found.xor})")
+    assert found.search.best is not None
+
+
+def test_padding_of_the_fp16_tile() -> None:
+    padding = find_padding(fp16(64), 64)
+    assert padding is not None
+    assert (padding.pitch, padding.extra) == (72, 8)
+
+
+def test_repitch_equals_the_access_built_on_that_pitch() -> None:
+    for built, moved in zip(fp16(72), (repitch(a, 64, 72) for a in fp16(64)), strict=True):
+        assert moved.rest == built.rest
+        for t in range(128):
+            assert moved.offset.evaluate({"threadIdx.x": t}) == built.offset.evaluate({"threadIdx.x": t})
+
+
+def test_repitch_refuses_what_is_not_rows() -> None:
+    access = BankAccess("st", 16, 128, lanes([8, 16], [8, 100]), 128)
+    try:
+        repitch(access, 64, 72)
+    except NotRowsError:
+        return
+    raise AssertionError("a step of 100 elements is not rows of 64")
+
+
+def test_row_and_column_access_of_a_float_tile_needs_five_bits() -> None:
+    row = BankAccess("st", 32, 32, lanes([32, 4], [1, 32]), 128, rest=Layout((8,), (128,)))
+    column = BankAccess("ld", 32, 32, lanes([32, 4], [32, 1]), 128, rest=Layout((8,), (4,)))
+    found = find_swizzle([row, column])
+    assert found.swizzle == Swizzle(5, 0, 5)
+
+
+def test_no_xor_layout_for_columns_of_wide_vectors() -> None:
+    """A column of 4-byte words in a buffer that keeps 16-byte vectors whole can reach 8 banks only."""
+    copy_in = BankAccess("st", 32, 128, lanes([8, 16], [4, 32]), 128)
+    column = BankAccess("ld", 32, 32, lanes([32, 4], [32, 1]), 128)
+    assert find_xor_layout([copy_in, column]) is None
+
+
+def test_xor_layout_is_a_bijection_that_keeps_vectors() -> None:
+    layout = find_xor_layout(fp32(store=True))
+    assert layout is not None
+    image = [layout(x) for x in range(1 << 13)]
+    assert sorted(image) == list(range(1 << 13))
+    for x in range(0, 1 << 13, 16):
+        assert [layout(x + i) for i in range(16)] == [layout(x) + i for i in range(16)]
+    assert wavefronts("st", [layout(lane * 16) for lane in range(32)], 16).excess == 0
