@@ -173,11 +173,28 @@ def sub(a: Expr, b: Expr) -> Expr:
 
 def mul(a: Expr, b: Expr) -> Expr:
     terms: dict[Monomial, int] = {}
+    cancelled = None
     for m1, c1 in a.terms:
         for m2, c2 in b.terms:
             monomial = tuple(sorted(m1 + m2, key=str)) if m1 and m2 else m1 + m2
-            terms[monomial] = terms.get(monomial, 0) + c1 * c2
-    return _build(terms)
+            c = c1 * c2
+            shorter = _cancel(monomial, c) if c not in (1, -1) else None
+            if shorter is not None:
+                cancelled = shorter if cancelled is None else add(cancelled, shorter)
+            else:
+                terms[monomial] = terms.get(monomial, 0) + c
+    return _build(terms) if cancelled is None else add(_build(terms), cancelled)
+
+
+def _cancel(monomial: Monomial, c: int) -> Expr | None:
+    """``c * (x / m) * ...`` with numbers cancelled where the division is exact; None when nothing cancels."""
+    for i, atom in enumerate(monomial):
+        if isinstance(atom, Op) and atom.kind == "div":
+            m = atom.args[1].constant
+            if m is not None and m > 1 and (g := math.gcd(c, m)) > 1 and divisor(atom.args[0]) % m == 0:
+                others = Expr(((monomial[:i] + monomial[i + 1 :], c // g),))
+                return mul(others, _exact(atom.args[0], m // g))
+    return None
 
 
 def trunc_div(a: int, b: int) -> int:
@@ -232,6 +249,8 @@ def _fold(kind: OpKind, args: tuple[Expr, ...]) -> Expr | None:
     n = b.constant
     if kind in ("div", "mod") and n is not None and n > 0:
         return _fold_division(kind, a, n)
+    if kind in ("div", "mod") and n is None:
+        return _fold_quotient(kind, a, b)
     if kind in ("min", "max"):
         if a == b:
             return a
@@ -257,22 +276,18 @@ def _fold_division(kind: OpKind, a: Expr, n: int) -> Expr | None:
     """``a / n`` and ``a % n`` for a positive number n: split off the multiples of n when a >= 0."""
     if n == 1:
         return a if kind == "div" else const(0)
-    if divisor(a) % n == 0:
-        return (
-            Expr(tuple((m, c // n) for m, c in a.terms))
-            if kind == "div" and _whole(a, n)
-            else (const(0) if kind == "mod" else None)
-        )
+    whole, rest = _split_multiples(a, n)
+    if not rest.terms:
+        return const(0) if kind == "mod" else _exact(whole, n)
     if not _at_least(a, 0):
         return None
-    whole = Expr(tuple((m, c) for m, c in a.terms if c % n == 0))
-    rest = sub(a, whole)
-    if whole.terms and _at_least(rest, 0) and _at_least(whole, 0):
-        tail = op(kind, rest, const(n))
-        return add(Expr(tuple((m, c // n) for m, c in whole.terms)), tail) if kind == "div" else tail
-    _, hi = bounds(a)
-    if hi is not None and hi < n:
-        return const(0) if kind == "div" else a
+    if _at_least(rest, 0):
+        _, hi = bounds(rest)
+        if hi is not None and hi < n:
+            return rest if kind == "mod" else _exact(whole, n)
+        if whole.terms:
+            tail = op(kind, rest, const(n))
+            return tail if kind == "mod" else add(_exact(whole, n), tail)
     inner = a.terms[0][0][0] if len(a.terms) == 1 and len(a.terms[0][0]) == 1 and a.terms[0][1] == 1 else None
     if isinstance(inner, Op) and inner.kind == kind and (m := inner.args[1].constant) is not None and m > 0:
         if kind == "div":
@@ -282,8 +297,61 @@ def _fold_division(kind: OpKind, a: Expr, n: int) -> Expr | None:
     return None
 
 
-def _whole(a: Expr, n: int) -> bool:
-    return all(c % n == 0 for _, c in a.terms)
+def _split_multiples(a: Expr, n: int) -> tuple[Expr, Expr]:
+    """``(whole, rest)`` with ``a == whole + rest``: every value of ``whole`` is a multiple of n."""
+    whole: list[tuple[Monomial, int]] = []
+    rest: list[tuple[Monomial, int]] = []
+    for monomial, c in a.terms:
+        if c * math.prod(map(_atom_divisor, monomial)) % n == 0:
+            whole.append((monomial, c))
+            continue
+        over = c % n
+        rest.append((monomial, over))
+        if c != over:
+            whole.append((monomial, c - over))
+    return Expr(tuple(whole)), Expr(tuple(rest))
+
+
+def _exact(a: Expr, n: int) -> Expr:
+    """``a / n`` where n divides every term's values: numbers cancel, what is left stays a division."""
+    total = const(0)
+    for monomial, c in a.terms:
+        g = math.gcd(c, n)
+        term = Expr(((monomial, c // g),))
+        total = add(total, term if g == n else atom_expr(Op("div", (term, const(n // g)))))
+    return total
+
+
+def _fold_quotient(kind: OpKind, a: Expr, b: Expr) -> Expr | None:
+    """``a / b`` and ``a % b`` by an expression b >= 1, for a >= 0: polynomial division as far as ranges prove it."""
+    if not (_at_least(b, 1) and _at_least(a, 0)):
+        return None
+    quotient = _leading_quotient(a, b)
+    rest = sub(a, mul(quotient, b))
+    for q, r in ((quotient, rest), (sub(quotient, const(1)), add(rest, b))):
+        if _at_least(r, 0) and _at_least(sub(b, r), 1):
+            return q if kind == "div" else r
+    if quotient.terms and rest.terms and _at_least(rest, 0):
+        tail = op(kind, rest, b)
+        return add(quotient, tail) if kind == "div" else tail
+    return None
+
+
+def _leading_quotient(a: Expr, b: Expr) -> Expr:
+    """A polynomial q for which ``a - q * b`` may be small: term by term, by the first term of b."""
+    lead, scale = b.terms[0]
+    total = const(0)
+    for monomial, c in a.terms:
+        left = list(monomial)
+        for atom in lead:
+            if atom not in left:
+                break
+            left.remove(atom)
+        else:
+            total = add(total, Expr(((tuple(left), c // scale),)) if c // scale else const(0))
+            if len(b.terms) > 1:
+                break
+    return total
 
 
 def divisor(a: Expr) -> int:

@@ -424,12 +424,12 @@ def filter_zeros_tuple(a: IntTuple, b: IntTuple) -> IntTuple:
     return cast(IntTuple, repeat_like(b, 1)) if is_zero(a) else b
 
 
-def exchange_sort(keys: list[int], values: list[int]) -> list[int]:
+def exchange_sort(keys: list[Int], values: list[int]) -> list[int]:
     """The values in CuTe's order by key: an exchange sort, which is not stable."""
     pairs = list(zip(keys, values, strict=True))
     for i in range(len(pairs)):
         for j in range(i + 1, len(pairs)):
-            if pairs[j][0] < pairs[i][0]:
+            if ints.less(pairs[j][0], pairs[i][0]):
                 pairs[i], pairs[j] = pairs[j], pairs[i]
     return [v for _, v in pairs]
 

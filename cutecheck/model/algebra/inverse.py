@@ -14,11 +14,9 @@ from cutecheck.model.ints import CuteError, Dyn, Int, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, MixedBits, SmemPtrFlag, Swizzle
 
 
-def _sortable(stride: Any) -> int:
+def _sortable(stride: Any) -> int | Sym:
     """A static stride as a sort key."""
-    if isinstance(stride, Sym):
-        raise ints.UndecidedError(ints.Condition(ints.Rel.LT, stride.expr, stride.expr))
-    if not isinstance(stride, int):
+    if not isinstance(stride, (int, Sym)):
         raise CuteError("an inverse sorts static integral strides", stride)
     return stride
 
@@ -70,7 +68,7 @@ def left_inverse(layout: Any) -> Any:
     before = _prefix_products(shapes)
     if not it.is_static(strides):
         raise CuteError("Left inverse requires static strides", layout)
-    keys = [_sortable(d) for d in strides] if len(strides) > 1 else [0]
+    keys: list[Int] = [_sortable(d) for d in strides] if len(strides) > 1 else [0]
     order = it.exchange_sort(keys, list(range(len(strides))))
     new_shape: list[Any] = []
     new_stride: list[Any] = [0]

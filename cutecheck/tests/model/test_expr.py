@@ -1,0 +1,96 @@
+"""Folding keeps the value of an expression: random trees against plain integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from cutecheck.model import expr as ex
+from cutecheck.model.expr import Domain
+
+DOMAINS = {
+    "t": Domain(lo=0, hi=127),
+    "m": Domain(lo=16, hi=256, step=16),
+    "n": Domain(values=(32, 64, 128)),
+    "k": Domain(lo=1),
+    "x": Domain(),
+}
+SAMPLES = {
+    "t": [0, 1, 5, 31, 64, 127],
+    "m": [16, 48, 256],
+    "n": [32, 64, 128],
+    "k": [1, 2, 7, 40],
+    "x": [-9, -1, 0, 3, 50],
+}
+
+leaves = st.one_of(st.sampled_from(list(DOMAINS)), st.integers(-20, 40))
+kinds = st.sampled_from(["add", "sub", "mul", "div", "mod", "div", "mod", "min", "max", "and", "xor", "shr", "abs"])
+trees = st.recursive(leaves, lambda inner: st.tuples(kinds, inner, inner), max_leaves=7)
+
+
+def build(tree: Any) -> ex.Expr:
+    if isinstance(tree, int):
+        return ex.const(tree)
+    if isinstance(tree, str):
+        return ex.var(tree, DOMAINS[tree])
+    kind, a, b = tree
+    left, right = build(a), build(b)
+    if kind in ("add", "sub", "mul"):
+        return {"add": ex.add, "sub": ex.sub, "mul": ex.mul}[kind](left, right)
+    return ex.op(kind, left) if kind == "abs" else ex.op(kind, left, right)
+
+
+def value(tree: Any, point: dict[str, int]) -> int:
+    if isinstance(tree, int):
+        return tree
+    if isinstance(tree, str):
+        return point[tree]
+    kind, a, b = tree
+    x, y = value(a, point), value(b, point)
+    if kind in ("div", "mod"):
+        quotient = abs(x) // abs(y) * (1 if (x >= 0) == (y >= 0) else -1)
+        return quotient if kind == "div" else x - y * quotient
+    if kind == "shr":
+        if not 0 <= y < 64:
+            raise ZeroDivisionError
+        return x >> y
+    plain = {"add": x + y, "sub": x - y, "mul": x * y, "min": min(x, y), "max": max(x, y), "and": x & y}
+    return abs(x) if kind == "abs" else x ^ y if kind == "xor" else plain[kind]
+
+
+@settings(max_examples=400, deadline=None)
+@given(trees, st.data())
+def test_folding_keeps_the_value(tree: Any, data: st.DataObject) -> None:
+    point = {name: data.draw(st.sampled_from(SAMPLES[name])) for name in SAMPLES}
+    try:
+        expected = value(tree, point)
+        e = build(tree)
+    except (ZeroDivisionError, ValueError):
+        assume(False)
+        return
+    assert e.evaluate(point) == expected
+    lo, hi = ex.bounds(e)
+    assert (lo is None or lo <= expected) and (hi is None or expected <= hi)
+    d = ex.divisor(e)
+    assert expected % d == 0 if d else expected == 0
+    bound = e.substitute({name: ex.const(v) for name, v in point.items()})
+    assert bound.constant == expected
+
+
+def test_what_tilings_need_is_decided() -> None:
+    m, n, t = (ex.var(name, DOMAINS[name]) for name in "mnt")
+    one = ex.const(1)
+
+    def ceil_div(a: ex.Expr, b: ex.Expr) -> ex.Expr:
+        return ex.op("div", ex.sub(ex.add(a, b), one), b)
+
+    assert ceil_div(m, m) == one
+    assert ex.op("mod", m, m) == ex.const(0)
+    assert ex.mul(ex.const(8), ceil_div(m, ex.const(8))) == m
+    assert ceil_div(ex.mul(m, n), n) == m
+    assert ceil_div(ex.mul(ex.const(4), ex.mul(m, n)), ex.mul(m, n)) == ex.const(4)
+    assert ex.op("mod", ex.const(4), m) == ex.const(4)
+    assert ex.op("div", ex.add(t, ex.mul(ex.const(128), m)), ex.const(128)) == m
+    assert ex.op("mod", ex.add(t, ex.mul(ex.const(128), m)), ex.const(128)) == t
