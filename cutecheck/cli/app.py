@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from cutecheck import __version__
 from cutecheck.cli import atom, check, eval, facts, rule
-from cutecheck.cli.output import wants_json
+from cutecheck.cli.output import fail, wants_json
 
 COMMANDS = (check, facts, eval, atom, rule)
 USAGE_ERROR = 2
@@ -42,6 +42,16 @@ def build() -> Parser:
     return parser
 
 
+def _place(error: BaseException) -> str:
+    """Module and line where it happened: enough to report it, no traceback."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "unknown place"
+    return f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"
+
+
 def run(argv: Sequence[str]) -> int:
     """Parse and run; every failure is one line on stderr and exit code 2."""
     try:
@@ -53,6 +63,8 @@ def run(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return USAGE_ERROR
+    except Exception as error:
+        return fail(f"internal error: {type(error).__name__}: {error} ({_place(error)})", wants_json(argv))
     except KeyboardInterrupt:
         print("cutecheck: interrupted", file=sys.stderr)
         return USAGE_ERROR

@@ -56,10 +56,16 @@ def _finding(finding: Finding, others: int, report: Report) -> Iterator[Line]:
         yield Line(safe(f"  = help: {finding.help}"))
     for fix in finding.fixes:
         yield Line(safe(f"  = fix ({'safe' if fix.safe else 'unsafe'}): {fix.title}"))
-    where = ", ".join(x for x in (finding.enclosing, finding.arch) if x)
+    where = ", ".join(x for x in (_short(finding.enclosing), finding.arch) if x)
     if where or others:
         more = f" and {plural(others, 'more instantiation')}" if others else ""
         yield Line(safe(f"  = in: {where or 'this instantiation'}{more}"), "frame")
+
+
+def _short(text: str, limit: int = 100) -> str:
+    """The name of an instantiation on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
 def _elsewhere(related: Related, report: Report) -> Iterator[Line]:

@@ -185,3 +185,17 @@ def test_eval_answers_one_object_a_line() -> None:
     assert answers[0]["result"] == "_8:_1" and answers[3]["result"] == "_32"
     for answer in answers:
         valid(json.dumps(answer), "eval")
+
+
+def test_a_crash_is_one_line_with_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object) -> None:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr("cutecheck.engine.run.extract_facts", crash)
+    assert main(["check", file(tmp_path, "good.cu", GOOD), "--output-format", "json"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("cutecheck: error: internal error: RuntimeError: two lines (")
+    assert captured.err.count("\n") == 1
+    valid(captured.out, "error")
