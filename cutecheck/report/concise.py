@@ -17,9 +17,8 @@ def error_line(error: SourceError) -> str:
 
 
 def render(report: Report, unknown: str = "warn") -> Iterator[str]:
-    """The lines of the concise report."""
-    for finding in report.findings:
-        yield safe(f"{finding.span}: {finding.code} {finding.message}")
+    """The lines of the concise report; findings that differ by instantiation alone are one line."""
+    yield from dict.fromkeys(safe(f"{f.span}: {f.code} {' '.join(f.message.split())}") for f in report.findings)
     for error in (*report.errors, *report.failures):
         yield error_line(error)
     yield from summary_lines(summarise(report), unknown)

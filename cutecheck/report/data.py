@@ -38,7 +38,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The counts of the summary line. Sites and events are distinct places, whatever their instantiations."""
+    """The counts of the summary line. Sites, events and findings are distinct places, whatever their instantiations."""
 
     files: int
     files_with_cute: int
@@ -84,7 +84,7 @@ def summarise(report: Report) -> Summary:
     facts = report.facts
     statuses = site_statuses(facts.sites)
     verdicts = Counter(o.verdict.value for o in report.outcomes)
-    severities = Counter(f.severity for f in report.findings)
+    severities = Counter(s for _, _, s in {(f.code, f.span, f.severity) for f in report.findings})
     return Summary(
         files=facts.files,
         files_with_cute=facts.files_with_cute,

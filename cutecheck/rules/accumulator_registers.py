@@ -35,6 +35,7 @@ class AccumulatorRegisters(Rule):
 
     Assumptions
         Addresses, fragments and loop variables need registers too: fewer accumulators can also be too many.
+        Accumulators of 16 bits, which share registers, are not judged.
 
     Fix
         More warpgroups for the tile, or a smaller tile.
@@ -54,6 +55,8 @@ class AccumulatorRegisters(Rule):
         if call.function not in _MAKERS or not isinstance(tensor, TensorFact) or tensor.space != "rmem":
             return
         if isinstance(tensor.layout, Unknown) or tensor.dtype is None or tensor.dtype.bits is None:
+            return
+        if tensor.dtype.bits < 32:
             return
         bits = size(tensor.layout) * tensor.dtype.bits
         payload = Holds((Condition(Rel.LT, as_expr(bits), as_expr(32 * REGISTERS)),), "accumulators fit the registers")

@@ -28,6 +28,7 @@ class Context:
     facts: Facts
     prover: Callable[[Obligation], Outcome]
     outcomes: dict[Obligation, Outcome] = field(default_factory=dict)
+    _leaders: dict[object, Site] = field(default_factory=dict, repr=False)
 
     def prove(self, obligation: Obligation) -> Outcome:
         """The outcome of an obligation; the same obligation is proved once."""
@@ -46,6 +47,17 @@ class Context:
         obligation = Obligation(f"{property}-{event.event_id}-{part}", property, (event.event_id,), None,
                                 arch=event.arch, span=event.span)  # fmt: skip
         self.outcomes[obligation] = Outcome(obligation, Verdict.UNKNOWN, reason=reason)
+
+    def leads(self, site: Site) -> bool:
+        """True for the site that speaks for all sites of this value: without bindings, the first in the sources."""
+        if not self._leaders:
+            for other in self.facts.sites:
+                if other.value is not None:
+                    key = (other.kind, other.arch, other.value)
+                    first = self._leaders.setdefault(key, other)
+                    if (bool(other.bindings), other.span) < (bool(first.bindings), first.span):
+                        self._leaders[key] = other
+        return self._leaders.get((site.kind, site.arch, site.value)) is site
 
     def event(self, event_id: str) -> Event | None:
         return next((e for e in self.facts.events if e.event_id == event_id), None)

@@ -50,7 +50,7 @@ class PermutationNoEffect(Rule):
 
     def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
         mma = site.value
-        if not usable(site) or not isinstance(mma, TiledMMA):
+        if not usable(site) or not context.leads(site) or not isinstance(mma, TiledMMA):
             return
         for mode, entry in enumerate(mma.permutation_mnk):
             if not isinstance(entry, Layout) or not isinstance(entry.shape, tuple):

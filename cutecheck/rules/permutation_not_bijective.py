@@ -54,7 +54,7 @@ class PermutationNotBijective(Rule):
 
     def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
         mma = site.value
-        if not usable(site) or not isinstance(mma, TiledMMA):
+        if not usable(site) or not context.leads(site) or not isinstance(mma, TiledMMA):
             return
         enclosing = ", ".join(f"{k}={v}" for k, v in site.bindings)
         for mode, entry in enumerate(mma.permutation_mnk):

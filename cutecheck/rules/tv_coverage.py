@@ -49,7 +49,12 @@ class TileNotCovered(Rule):
 
     def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
         copy = site.value
-        if not usable(site) or not isinstance(copy, TiledCopy) or not isinstance(copy.layout_tv, Layout):
+        if (
+            not usable(site)
+            or not context.leads(site)
+            or not isinstance(copy, TiledCopy)
+            or not isinstance(copy.layout_tv, Layout)
+        ):
             return
         tile = copy.tiler_shape
         payload = Coverage(copy.layout_tv, tile, replicated=True, what=site.symbol)

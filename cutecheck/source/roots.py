@@ -11,7 +11,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.templates import bind
 from cutecheck.source.eval.types import is_type
-from cutecheck.source.eval.values import BudgetExceeded, SubstitutionFailure
+from cutecheck.source.eval.values import BudgetExceeded, FuncSet, SubstitutionFailure, Value
 
 
 class Roots:
@@ -26,17 +26,46 @@ class Roots:
     def run(self, instantiate: Iterable[tuple[ir.Expr, Env]]) -> None:
         m = self.m
         for node, env in instantiate:
-            self._guard(lambda node=node, env=env: m.eval(node, env), node.span)
+            named: list[Value] = []
+            self._guard(lambda node=node, env=env, named=named: named.append(m.eval(node, env)), node.span)
+            for value in named:
+                self._function(value)
             self.fixpoint()
         entries = [e for e in m.program.entries() if e.unit.path in self.reported]
         for e in entries:
             self._declared(e)
         self.fixpoint()
-        for e in entries:
-            if isinstance(e.decl, ir.Function) and not e.decl.tparams and e.decl.body is not None:
+        for e in self._callers_first(entries):
+            if isinstance(e.decl, ir.Function) and not self._walked(e.decl):
                 self._walk(e, e.decl, e.env)
                 self.fixpoint()
         self._open(entries)
+
+    def _callers_first(self, entries: list[Entry]) -> list[Entry]:
+        """Functions that are no templates: what a caller passes is known before a callee is walked on its own.
+
+        Functions without parameters, then host and device functions, then kernels; each from the end of the files,
+        where callers stand. What a walk reached is not walked again with open arguments.
+        """
+        plain = [
+            e for e in entries if isinstance(e.decl, ir.Function) and not e.decl.tparams and e.decl.body is not None
+        ]
+
+        def rank(e: Entry) -> int:
+            fn = e.decl
+            assert isinstance(fn, ir.Function)
+            return 2 if "kernel" in fn.flags else 1 if fn.params else 0
+
+        return sorted(plain[::-1], key=rank)
+
+    def _function(self, value: Value) -> None:
+        """``template __global__ void kernel<...>(...);``: the function under these template arguments."""
+        if not isinstance(value, FuncSet) or value.targs is None:
+            return
+        for e in value.entries:
+            fn = e.decl
+            if isinstance(fn, ir.Function) and fn.tparams and fn.body is not None:
+                self._walk(e, fn, e.env, value.targs)
 
     def _guard(self, run: object, span: Span | None) -> None:
         self.m.budget.restart()
@@ -98,13 +127,13 @@ class Roots:
             ) or (isinstance(decl, ir.Class) and decl.tparams is None and not decl.forward and decl.name):
                 lookup.member(m, inst, decl.name, None, decl.span)
 
-    def _walk(self, e: Entry, fn: ir.Function, scope: Env) -> None:
+    def _walk(self, e: Entry, fn: ir.Function, scope: Env, targs: tuple[Value, ...] = ()) -> None:
         """A function body with symbolic arguments."""
         m = self.m
         template = Env(scope, "template")
 
         def run() -> None:
-            bind(m, fn.tparams or (), (), template)
+            bind(m, fn.tparams or (), targs, template)
             args = []
             for p in fn.params:
                 typed = m.eval(p.type, template) if p.type is not None and not isinstance(p.type, ir.Auto) else None

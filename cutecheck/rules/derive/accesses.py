@@ -210,12 +210,22 @@ def _side(event: Event, side: Side, tensor: TensorFact) -> Access | Opaque | Non
     split = split_run(parts.modes, count) if used.automatic else peel(parts.modes, count)
     if split is None:
         return opaque(f"the first {count} elements of `{tensor.name}` cannot be told from the rest")
-    known = known_value(tensor.alignment_bytes) if tensor.alignment_bytes is not None else None
-    default = SMEM_BASE if tensor.space == "smem" else GMEM_BASE
+    base, base_known = _base(tensor)
     return Access(
         event, side, tensor, tensor.dtype, used, width, count, ex.add(outer, parts.offset), split[1], split[0],
-        parts.swizzle, parts.swizzle or _root_swizzle(tensor), threads, known or default, known is not None,
+        parts.swizzle, parts.swizzle or _root_swizzle(tensor), threads, base, base_known,
     )  # fmt: skip
+
+
+def _base(tensor: TensorFact) -> tuple[int, bool]:
+    """Alignment in bytes of the tensor's memory, and whether the source says it.
+
+    The type of a shared array says less than what the hardware does: allocations start at multiples of 16.
+    """
+    known = known_value(tensor.alignment_bytes) if tensor.alignment_bytes is not None else None
+    if tensor.space == "smem":
+        return (known, True) if known is not None and known >= SMEM_BASE else (SMEM_BASE, False)
+    return (known, True) if known is not None else (GMEM_BASE, False)
 
 
 def _width(event: Event, element_bits: int, used: Instruction) -> int | str:
