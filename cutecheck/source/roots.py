@@ -48,7 +48,9 @@ class Roots:
         where callers stand. What a walk reached is not walked again with open arguments.
         """
         plain = [
-            e for e in entries if isinstance(e.decl, ir.Function) and not e.decl.tparams and e.decl.body is not None
+            e
+            for e in reversed(entries)
+            if isinstance(e.decl, ir.Function) and not e.decl.tparams and e.decl.body is not None
         ]
 
         def rank(e: Entry) -> int:
@@ -56,7 +58,7 @@ class Roots:
             assert isinstance(fn, ir.Function)
             return 2 if "kernel" in fn.flags else 1 if fn.params else 0
 
-        return sorted(plain[::-1], key=rank)
+        return sorted(plain, key=rank)
 
     def _function(self, value: Value) -> None:
         """``template __global__ void kernel<...>(...);``: the function under these template arguments."""

@@ -222,7 +222,8 @@ class Recorder:
     def called(self, m: Machine, c: Call, value: Value) -> None:
         """A function of CuTe that rules look at was called."""
         name = c.name.rsplit("::", 1)[-1]
-        if name not in RECORDED:
+        refused = isinstance(value, Unknown) and value.rejected and value.span == c.span
+        if name not in RECORDED and not refused:
             return
         arguments = tuple(self._fact(a, c.span) for a in c.args)
         where, bindings = (self.frame.symbol, self.frame.bindings) if self.frame is not None else ("", ())
@@ -239,7 +240,9 @@ class Recorder:
             v = v.value
         if isinstance(v, Scalar):
             return v.value if v.value is not None else Unknown(f"a {v.ctype} that is not known", span)
-        if isinstance(v, (Object, Extern, Pointer, Slice)):
+        if isinstance(v, Slice):
+            return self._fact(v.tiled, span)
+        if isinstance(v, (Object, Extern, Pointer)):
             return Unknown(f"a value of type {type(v).__name__.lower()}", span)
         return v
 
