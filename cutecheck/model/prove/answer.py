@@ -13,13 +13,15 @@ from cutecheck.model.prove.obligation import Outcome
 class Options:
     """How to prove. ``rlimit`` is Z3's reproducible budget, ``timeout_ms`` the wall-clock backstop behind it.
 
-    ``engine`` forces one engine by name (the verdict is then at most unknown, or refuted). ``dump`` receives
+    ``engine`` forces one engine by name (the verdict is then at most unknown, or refuted); ``without`` leaves engines
+    out. ``dump`` receives
     (name, SMT-LIB 2 text) of every Z3 query. ``cache`` maps a question to its outcome within one run.
     """
 
     timeout_ms: int = 5000
     rlimit: int = 10_000_000
     engine: str | None = None
+    without: tuple[str, ...] = ()
     dump: Callable[[str, str], None] | None = None
     cache: MutableMapping[str, Outcome] | None = None
 

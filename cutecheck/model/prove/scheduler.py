@@ -24,11 +24,12 @@ _NORMAL = ("normal-form", "normal", "run")
 _BRUTE = ("brute-force", "brute", "run")
 _INTEGERS = ("z3-int", "integers", "run")
 _BITVECTORS = ("z3-bv", "bitvec", "run")
+_GF2 = ("gf2", "gf2", "run")
 _RESIDUES = ("residues", "residues", "run")
 
 # Engines of each property, cheap first: (name, module under engines/, function). Their code is disjoint.
 _ENGINES: dict[type[object], tuple[tuple[str, str, str], ...]] = {
-    p.BankAccess: (_RESIDUES, _BITVECTORS, _BRUTE),
+    p.BankAccess: (_RESIDUES, _GF2, _BITVECTORS, _BRUTE),
     p.GmemSectors: (_NORMAL, _RESIDUES, _BRUTE, _BITVECTORS),
     p.Coverage: (_NORMAL, _BRUTE, _INTEGERS),
     p.Bijective: (_NORMAL, _BRUTE, _INTEGERS),
@@ -68,6 +69,7 @@ def _prove(obligation: Obligation, options: Options) -> Outcome:
     entries = _ENGINES.get(type(cast("p.Payload", obligation.objects)), ())
     if options.engine is not None:
         entries = tuple(e for e in entries if e[0] == options.engine)
+    entries = tuple(e for e in entries if e[0] not in options.without)
     if not entries:
         return Outcome(obligation, Verdict.UNKNOWN, reason=f"no engine for {obligation.property}")
     runs: list[EngineRun] = []

@@ -32,7 +32,7 @@ from cutecheck.model.prove.properties import ZERO, Alignment, BankAccess, Cosize
 
 _BASE = "smem base"
 _LANE = "lane of the phase"
-_BASES = 1 << 16  # allocation addresses tried, beyond every period of banks and swizzles
+_BASE_BITS = 16  # allocation addresses below 2^16: beyond every period of banks and swizzles
 
 
 def run(obligation: Obligation, options: Options) -> Answer:
@@ -65,10 +65,10 @@ def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Ans
     if matrix:
         active = [t.variable(n) * t.value(1 << k) for k, n in enumerate(bits[:2])]
         t.constraints.append(z3.ULT(sum(active, t.value(0)), t.value(a.matrices)))
-    lanes = [z3.BitVec(name, t.width) for name in ("lane a", "lane b")]
-    t.constraints += [z3.ULT(lane, t.value(group)) for lane in lanes]
+    lanes = [t.field(name, group.bit_length() - 1) for name in ("lane a", "lane b")]
     threads = [t.expression(thread, {_LANE: lane}) for lane in lanes]
-    t.constraints += [z3.ULT(x, t.value(a.threads)) for x in threads]
+    if a.threads != group << len(bits):
+        t.constraints += [z3.ULT(x, t.value(a.threads)) for x in threads]
     offset = a.offset.substitute({a.thread: thread})
     own, shared = _split(offset, _LANE)
     rest = t.layout_offset(a.rest.shape, a.rest.stride, "rest")
@@ -90,24 +90,19 @@ class _BankQuery:
 
     def __init__(self, t: Translation, a: BankAccess, lanes: list[Any], threads: list[Any], own: ex.Expr) -> None:
         self.t, self.a, self.threads = t, a, threads
-        self.base = t.z3.BitVec(_BASE, t.width)
-        aligned = self.base & t.value(_low_bits(a.base_alignment)) == 0
-        t.constraints += [aligned, t.z3.ULT(self.base, t.value(_BASES))]
+        known = min(_low_bits(a.base_alignment).bit_length(), _BASE_BITS - 1)
+        self.base = t.field(_BASE, _BASE_BITS - known, known)
         self.own = [t.expression(own, {_LANE: lane}) for lane in lanes]
 
     def solver(self, options: Options, common: Any, given: list[Any]) -> Any:
         t, a, z3 = self.t, self.a, self.t.z3
         lane_bytes = a.vector_bits // 8
         words, extra = [], list(given)
-        for i, own in enumerate(self.own):
+        for own in self.own:
             byte = _byte(t, a, common + own, self.base)
             extra.append(byte & t.value(lane_bytes - 1) == 0)
-            word = z3.LShR(byte, 2)
-            if lane_bytes > 4:
-                k = z3.BitVec(f"k_{i}", t.width)
-                extra.append(z3.ULT(k, t.value(lane_bytes // 4)))
-                word = word + k
-            words.append(word)
+            words.append(z3.LShR(byte, 2))
+        # Aligned vectors share a bank exactly when their first words do.
         s = solver("QF_BV", options)
         s.add(*t.constraints, *extra)
         s.add((words[0] ^ words[1]) & t.value(31) == 0)
@@ -136,14 +131,13 @@ def _ring_query(a: BankAccess, domains: dict[str, Domain], own: ex.Expr, grain: 
     s.add(base & t.value(_low_bits(min(grain, 1 << (width - 1)))) == 0)
     forms = [own.substitute({_LANE: ex.const(i)}) for i in range(group + 1)]
     distinct = [i for i, f in enumerate(forms) if a.kind == "cp.async.ca" or f not in forms[:i]]
-    lanes = [z3.BitVec(name, width) for name in ("lane a", "lane b")]
+    lanes = [t.field(name, group.bit_length()) for name in ("lane a", "lane b")]
     words = []
     for lane in lanes:
         s.add(z3.Or([lane == t.value(i) for i in distinct]))
         byte = _byte(t, a, base + t.expression(own, {_LANE: lane}), t.value(0))
         s.add(byte & t.value(lane_bytes - 1) == 0)
         words.append(z3.LShR(byte, 2))
-    # Aligned vectors share a bank exactly when their first words do.
     s.add(*t.constraints, z3.ULT(lanes[0], lanes[1]), (words[0] ^ words[1]) & t.value(31) == 0)
     return s if a.base_alignment % max(4, lane_bytes) == 0 else None
 

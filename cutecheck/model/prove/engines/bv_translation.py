@@ -39,10 +39,27 @@ class Translation:
 
     def variable(self, name: str) -> Any:
         if name not in self.environment:
-            v = self.z3.BitVec(name, self.width)
+            d = self.domains.get(name, Domain())
+            low, high = d.bounds()
+            if low is not None and low >= 0 and high is not None and high < 1 << (self.width - 1):
+                v = self.field(name, high.bit_length())
+            else:
+                v = self.z3.BitVec(name, self.width)
             self.environment[name] = v
-            self._constrain(v, self.domains.get(name, Domain()))
+            self._constrain(v, d)
         return self.environment[name]
+
+    def field(self, name: str, bits: int, shift: int = 0) -> Any:
+        """A variable of ``bits`` bits at ``shift``, the others 0: fewer unknowns than a bounded word."""
+        z3 = self.z3
+        if bits == 0:
+            return self.value(0)
+        parts = [z3.BitVec(name, bits)]
+        if shift:
+            parts.append(z3.BitVecVal(0, shift))
+        if self.width > bits + shift:
+            parts.insert(0, z3.BitVecVal(0, self.width - bits - shift))
+        return z3.Concat(*parts) if len(parts) > 1 else parts[0]
 
     def _constrain(self, v: Any, d: Domain) -> None:
         z3 = self.z3

@@ -16,7 +16,7 @@ from cutecheck.model.prove.domains import first_values, meets, size_of, variable
 from cutecheck.model.prove.obligation import Obligation
 from cutecheck.model.prove.properties import BankAccess
 
-_LIMIT = 1 << 12  # phases
+_LIMIT = 1 << 8  # parameter values
 
 
 class NotLinearError(Exception):
@@ -75,42 +75,51 @@ def _bank_access(obligation: Obligation, a: BankAccess) -> Answer:
         rest = [x + i * stride for i in range(extent) for x in rest]
     fails: tuple[tuple[str, int], ...] | None = None
     worst = 1
-    count = 0
+    degrees: dict[tuple[int, ...], int] = {}
     for combination in itertools.product(*(first_values(d, _LIMIT) for d in domains.values())):
         values = dict(zip(domains, combination, strict=True))
         if not meets(obligation.hypotheses, values):
             continue
-        for first, shift in itertools.product(range(0, a.threads, 1 << lane_bits), rest):
+        elements = [a.offset.evaluate({**values, a.thread: t}) for t in range(a.threads)]
+        for first in range(0, a.threads, 1 << lane_bits):
             if matrix and first % 32 >= 8 * a.matrices:
                 continue
-            count += 1
-            if count > _LIMIT:
-                raise NotLinearError("too many phases")
-            degree = _phase_degree(a, [a.offset.evaluate({**values, a.thread: first + i}) + shift
-                                       for i in range(1 << lane_bits)])  # fmt: skip
-            if degree > worst:
-                worst, fails = degree, tuple(values.items())
+            vectors, joined = _linear(elements[first : first + (1 << lane_bits)])
+            for shift in rest:
+                if (elements[first] + shift) & joined or (elements[first] + shift) * a.element_bits % a.vector_bits:
+                    raise NotLinearError("lane bits carry, or vectors are not aligned")
+            if vectors not in degrees:
+                degrees[vectors] = _phase_degree(a, vectors)
+            if degrees[vectors] > worst:
+                worst, fails = degrees[vectors], tuple(values.items())
     if worst > 1:
         return Answer("fails", detail=f"a phase of {worst} wavefronts", values=fails or ())
     return Answer("holds", reductions=("R5: ranks over GF(2)",))
 
 
-def _phase_degree(a: BankAccess, lanes: list[int]) -> int:
-    """Wavefronts of one phase from the ranks of its word and bank vectors."""
+def _linear(lanes: list[int]) -> tuple[tuple[int, ...], int]:
+    """One vector a lane bit such that lanes are their exclusive or, and the bits they use together."""
     base = lanes[0]
-    vectors = [lanes[1 << k] - base for k in range(len(lanes).bit_length() - 1)]
+    vectors = tuple(lanes[1 << k] - base for k in range(len(lanes).bit_length() - 1))
     joined = 0
     for v in vectors:
-        if v < 0 or v & joined or v & base:
+        if v < 0 or v & joined:
             raise NotLinearError("lane bits carry")
         joined |= v
-    for i, x in enumerate(lanes):
-        if x != base ^ _xor(v for k, v in enumerate(vectors) if i >> k & 1):
-            raise NotLinearError("lanes are not linear")
+    spanned = [0]
+    for v in vectors:
+        spanned += [x ^ v for x in spanned]
+    if any(x - base != y for x, y in zip(lanes, spanned, strict=True)):
+        raise NotLinearError("lanes are not linear")
+    return vectors, joined
+
+
+def _phase_degree(a: BankAccess, vectors: tuple[int, ...]) -> int:
+    """Wavefronts of one phase from the ranks of its word and bank vectors."""
     vector_elements = a.vector_bits // a.element_bits
-    if (base | joined) & (vector_elements - 1):
-        raise NotLinearError("vectors are not aligned")
     within = [1 << k for k in range(vector_elements.bit_length() - 1)]
+    if any(v & (vector_elements - 1) for v in vectors):
+        raise NotLinearError("vectors are not aligned")
     moved = [_swizzled(a, v) for v in (*vectors, *within)]
     words = [v * a.element_bits // 32 for v in moved]
     banks = [w & 31 for w in words]
@@ -118,13 +127,6 @@ def _phase_degree(a: BankAccess, lanes: list[int]) -> int:
         words_in_lane = max(0, (a.vector_bits // 32).bit_length() - 1)
         return 1 << (len(vectors) + words_in_lane - rank(banks))
     return 1 << (rank(words) - rank(banks))
-
-
-def _xor(vectors: Iterator[int]) -> int:
-    result = 0
-    for v in vectors:
-        result ^= v
-    return result
 
 
 def _swizzled(a: BankAccess, v: int) -> int:
