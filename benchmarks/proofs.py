@@ -107,9 +107,8 @@ def report(name: str, obligations: list[Obligation]) -> None:
     warm = median(lambda: [prove(o) for o in obligations])
     verdicts = {v: sum(o.verdict.value == v for o in outcomes) for v in sorted({o.verdict.value for o in outcomes})}
     rate = len(obligations) / warm * 1e3
-    print(
-        f"{name:28}{len(obligations):4} obligations  cold {cold:7.1f} ms  warm {warm:7.1f} ms  {rate:7.0f}/s  {verdicts}"
-    )
+    figures = f"cold {cold:7.1f} ms  warm {warm:7.1f} ms  {rate:7.0f}/s"
+    print(f"{name:28}{len(obligations):4} obligations  {figures}  {verdicts}")
 
 
 def side_by_side() -> None:
