@@ -70,8 +70,20 @@ def flatten_to_tuple(t: Any) -> tuple[Any, ...]:
         return (t,)
     for x in t:
         if type(x) is tuple:
-            return tuple(leaves(t))
-    return t
+            break
+    else:
+        return t
+    flat: list[Any] = []
+    _collect(t, flat)
+    return tuple(flat)
+
+
+def _collect(t: tuple[Any, ...], into: list[Any]) -> None:
+    for x in t:
+        if type(x) is tuple:
+            _collect(x, into)
+        else:
+            into.append(x)
 
 
 def flatten(t: Any) -> Any:

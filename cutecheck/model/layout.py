@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias, Union, cast
+from typing import Any, TypeAlias, Union, cast
 
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis, Underscore
@@ -116,21 +117,41 @@ class Major(Enum):
 Offset: TypeAlias = Union[IntTuple, SmemPtrFlag, MixedBits]
 
 
-@dataclass(frozen=True, slots=True)
+_apply: Callable[[Layout | ComposedLayout, Coord], Any] | None = None
+
+
+def _apply_layout(layout: Layout | ComposedLayout, coord: tuple[Coord, ...]) -> Any:
+    """``layout(coord...)``; the algebra is imported on the first call, since it imports this module."""
+    global _apply
+    if _apply is None:
+        from cutecheck.model.algebra.coordinates import apply_layout
+
+        _apply = apply_layout
+    return _apply(layout, coord[0] if len(coord) == 1 else coord)
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Layout:
     """``shape:stride``, congruent hierarchical tuples; maps coordinates to offsets in elements."""
 
     shape: IntTuple
     stride: IntTuple
 
+    def __init__(self, shape: IntTuple, stride: IntTuple) -> None:
+        # The slots are set directly: twice as fast as what a frozen dataclass generates, and layouts are made a lot.
+        _set_shape(self, shape)
+        _set_stride(self, stride)
+
     def __call__(self, *coord: Coord) -> IntTuple | Layout:
         """The offset of a coordinate; a sublayout when the coordinate holds ``_``."""
-        from cutecheck.model.algebra import apply_layout
-
-        return cast("IntTuple | Layout", apply_layout(self, coord[0] if len(coord) == 1 else coord))
+        return _apply_layout(self, coord)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         return f"{text(self.shape)}:{text(self.stride)}"
+
+
+_set_shape: Callable[[Layout, IntTuple], None] = Layout.__dict__["shape"].__set__
+_set_stride: Callable[[Layout, IntTuple], None] = Layout.__dict__["stride"].__set__
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +170,7 @@ class ComposedLayout:
 
     def __call__(self, *coord: Coord) -> IntTuple | AnyLayout:
         """The offset of a coordinate; a sublayout when the coordinate holds ``_``."""
-        from cutecheck.model.algebra import apply_layout
-
-        return cast("IntTuple | AnyLayout", apply_layout(self, coord[0] if len(coord) == 1 else coord))
+        return _apply_layout(self, coord)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         return f"{self.a} o {text(self.offset)} o {self.b}"

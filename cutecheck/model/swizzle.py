@@ -24,8 +24,9 @@ Bits = Int | MixedBits
 def apply_swizzle(swizzle: Swizzle, offset: Int) -> Int:
     """``offset ^ ((offset & yyy) >> shift)``; a negative shift moves the bits up."""
     if type(offset) is int:
-        moved = offset & swizzle.yyy_mask
-        return offset ^ (moved >> swizzle.shift if swizzle.shift >= 0 else moved << -swizzle.shift)
+        shift = swizzle.shift
+        mask = ((1 << swizzle.bits) - 1) << swizzle.base
+        return offset ^ ((offset >> shift) & mask) if shift >= 0 else offset ^ ((offset & mask) << -shift)
     return bit_xor(offset, shift_right(bit_and(offset, swizzle.yyy_mask), swizzle.shift))
 
 

@@ -55,7 +55,8 @@ def _with_swizzle(a: Layout, b: Swizzle) -> AnyLayout:
 def compose_layouts(a: Layout, b: Any) -> Layout:
     """``composition`` of a plain layout with a layout or a tiler."""
     if isinstance(b, Layout):
-        flat = coalesce_x(a, 0 if _plain(b.stride) else coprofile(b))
+        stride = b.stride
+        flat = coalesce_x(a, 0 if type(stride) is int or _plain(stride) else coprofile(b))
         return _compose(flat.shape, flat.stride, b.shape, b.stride)
     if isinstance(b, tuple):
         if len(b) > rank(a):
@@ -73,8 +74,11 @@ def compose_layouts(a: Layout, b: Any) -> Layout:
 
 def _plain(stride: IntTuple) -> bool:
     """No basis element among the leaves."""
-    if isinstance(stride, tuple):
-        return all(map(_plain, stride))
+    if type(stride) is tuple:
+        for d in stride:
+            if type(d) is not int and not _plain(d):
+                return False
+        return True
     return not isinstance(stride, ScaledBasis)
 
 
@@ -83,6 +87,11 @@ def _compose(lhs_shape: IntTuple, lhs_stride: IntTuple, shape: IntTuple, stride:
         if not isinstance(stride, tuple) or len(stride) != len(shape):
             raise CuteError("composition: shape and stride are not congruent", shape, stride)
         return stack([_compose(lhs_shape, lhs_stride, s, d) for s, d in zip(shape, stride, strict=True)])
+    if type(stride) is int and type(shape) is int and stride != 0:
+        if type(lhs_shape) is tuple:
+            return _compose_mode(lhs_shape, cast("tuple[Any, ...]", lhs_stride), shape, stride)
+        if type(lhs_stride) is int:
+            return Layout(shape, stride * lhs_stride)
     if isinstance(stride, ScaledBasis):
         return _compose(it.get(lhs_shape, *stride.path), it.get(lhs_stride, *stride.path), shape, stride.value)
     if isinstance(stride, tuple):
@@ -103,17 +112,24 @@ def _compose_mode(shapes: tuple[Any, ...], strides: tuple[Any, ...], shape: Int,
             if stride % s and stride >= s:
                 raise CuteError("composition: Stride Divisibility Condition", stride, s)
             next_shape: Int = -(-s // stride)
-            next_stride: Int = -(-stride // s)
-        else:
-            s = it.integer(s)
-            if (
-                it.is_static(s)
-                and it.is_static(stride)
-                and not (ints.equal(ints.mod(stride, s), 0) or ints.less(stride, s))
-            ):
-                raise CuteError("composition: Stride Divisibility Condition", stride, s)
-            next_shape = ints.ceil_div(s, ints.absolute(stride))
-            next_stride = ints.ceil_div(ints.absolute(stride), s) * ints.signum(stride)
+            if next_shape != 1 and shape != 1:
+                new_shape: Int = next_shape if next_shape < shape else shape
+                if shape % new_shape:
+                    raise CuteError("composition: Shape Divisibility Condition", shape, new_shape)
+                result_shape.append(new_shape)
+                result_stride.append(stride * d if type(d) is int else it.times(stride, d))
+                shape //= new_shape
+            stride = -(-stride // s)
+            continue
+        s = it.integer(s)
+        if (
+            it.is_static(s)
+            and it.is_static(stride)
+            and not (ints.equal(ints.mod(stride, s), 0) or ints.less(stride, s))
+        ):
+            raise CuteError("composition: Stride Divisibility Condition", stride, s)
+        next_shape = ints.ceil_div(s, ints.absolute(stride))
+        next_stride = ints.ceil_div(ints.absolute(stride), s) * ints.signum(stride)
         if not it.is_one(next_shape) and not it.is_one(shape):
             new_shape = ints.minimum(next_shape, shape)
             if it.is_static(new_shape) and it.is_static(shape) and not ints.equal(ints.mod(shape, new_shape), 0):

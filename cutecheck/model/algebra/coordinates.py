@@ -54,6 +54,10 @@ def _linear(index: Int, shape: tuple[Any, ...], stride: tuple[Any, ...]) -> IntT
     """An integral coordinate into several modes; the last mode takes what is left."""
     total: IntTuple | None = None
     last = len(shape) - 1
+    if type(index) is int and index >= 0:
+        number = _linear_numbers(index, shape, stride)
+        if number is not None:
+            return number
     for i, (s, d) in enumerate(zip(shape, stride, strict=True)):
         if type(index) is int and index == 0:
             part = _index(0, s, d)
@@ -65,6 +69,18 @@ def _linear(index: Int, shape: tuple[Any, ...], stride: tuple[Any, ...]) -> IntT
             index = ints.div(index, extent)
         total = part if total is None else it.plus(total, part)
     return cast(IntTuple, total)
+
+
+def _linear_numbers(index: int, shape: tuple[Any, ...], stride: tuple[Any, ...]) -> int | None:
+    """:func:`_linear` for plain positive extents, leaf by leaf; None where something else occurs."""
+    flat = it.flatten_to_tuple(shape)
+    total = 0
+    for s, d in zip(flat, it.flatten_to_tuple(stride), strict=True):
+        if type(d) is not int or type(s) is not int or s < 1:
+            return None
+        total += index % s * d
+        index //= s
+    return total + index * flat[-1] * d if index else total
 
 
 def _horner(coord: Coord, shape: IntTuple) -> IntTuple:
@@ -137,7 +153,10 @@ def _value(layout: Any, coord: Coord) -> Any:
         return _index(coord, layout.shape, layout.stride)
     if isinstance(layout, Swizzle):
         return apply_swizzle(layout, it.integer(coord))
-    inner = it.plus(cast(IntTuple, offset_value(layout.offset)), _value(layout.b, coord))
+    inner = _value(layout.b, coord)
+    start = layout.offset
+    if type(start) is not int or start != 0 or type(inner) is not int:
+        inner = it.plus(cast(IntTuple, offset_value(start)), inner)
     return _value(layout.a, inner)
 
 
@@ -155,7 +174,7 @@ def all_underscore(coord: object) -> bool:
 
 def apply_layout(layout: AnyLayout, coord: Coord) -> Any:
     """``layout(coord)``: an offset, or a slice when the coordinate holds ``_``."""
-    if has_underscore(coord):
+    if type(coord) is not int and has_underscore(coord):
         from cutecheck.model.algebra.slicing import slice
 
         return slice(coord, layout)

@@ -14,27 +14,40 @@ from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout
 
 def _merge_from_the_back(shapes: tuple[Any, ...], strides: tuple[Any, ...], last_shape: Any) -> Layout:
     """Merge neighbouring modes from the back; static extents 1 vanish."""
-    new_shape, new_stride = [last_shape], [strides[-1]]
-    for i in range(len(shapes) - 2, -1, -1):
-        s, d = shapes[i], strides[i]
-        if it.is_one(s):
+    top, below = last_shape, strides[-1]  # the mode that grows; finished ones behind it are in the lists
+    new_shape: list[Any] = []
+    new_stride: list[Any] = []
+    for s, d in zip(shapes[-2::-1], strides[-2::-1], strict=True):
+        if type(s) is int:
+            if s == 1:
+                continue
+            if type(top) is int:
+                if top == 1 and not new_shape:
+                    top, below = s, d
+                    continue
+                if type(d) is int is type(below):
+                    if s * d == below:
+                        top *= s
+                    else:
+                        new_shape.append(top)
+                        new_stride.append(below)
+                        top = s
+                    below = d
+                    continue
+        elif it.is_one(s):
             continue
-        top = new_shape[-1]
-        if len(new_shape) == 1 and it.is_one(top):
-            new_shape[0], new_stride[0] = s, d
-        elif type(top) is type(s) is type(d) is int is type(new_stride[-1]):
-            if s * d == new_stride[-1]:
-                new_shape[-1], new_stride[-1] = s * top, d
-            else:
-                new_shape.append(s)
-                new_stride.append(d)
-        elif it.is_static(top) and it.constant_equal(it.times(s, d), new_stride[-1]):
-            new_shape[-1], new_stride[-1] = s * top, d
+        if not new_shape and it.is_one(top):
+            top, below = s, d
+        elif it.is_static(top) and it.constant_equal(it.times(s, d), below):
+            top, below = s * top, d
         else:
-            new_shape.append(s)
-            new_stride.append(d)
-    if len(new_shape) == 1:
-        return Layout(1, 0) if it.is_one(new_shape[0]) else Layout(new_shape[0], new_stride[0])
+            new_shape.append(top)
+            new_stride.append(below)
+            top, below = s, d
+    if not new_shape:
+        return Layout(1, 0) if it.is_one(top) else Layout(top, below)
+    new_shape.append(top)
+    new_stride.append(below)
     return Layout(tuple(new_shape[::-1]), tuple(new_stride[::-1]))
 
 
