@@ -75,10 +75,7 @@ def compose_layouts(a: Layout, b: Any) -> Layout:
 def _plain(stride: IntTuple) -> bool:
     """No basis element among the leaves."""
     if type(stride) is tuple:
-        for d in stride:
-            if type(d) is not int and not _plain(d):
-                return False
-        return True
+        return all(type(d) is int or _plain(d) for d in stride)
     return not isinstance(stride, ScaledBasis)
 
 
@@ -108,7 +105,7 @@ def _compose_mode(shapes: tuple[Any, ...], strides: tuple[Any, ...], shape: Int,
     result_shape: list[IntTuple] = []
     result_stride: list[IntTuple] = []
     for s, d in zip(shapes[:-1], strides[:-1], strict=True):
-        if type(s) is int is type(stride) is type(shape) and s > 0 < stride:
+        if type(s) is int and type(stride) is int and type(shape) is int and s > 0 and stride > 0:
             if stride % s and stride >= s:
                 raise CuteError("composition: Stride Divisibility Condition", stride, s)
             next_shape: Int = -(-s // stride)
