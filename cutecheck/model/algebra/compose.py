@@ -105,7 +105,7 @@ def _compose_mode(shapes: tuple[Any, ...], strides: tuple[Any, ...], shape: Int,
     result_shape: list[IntTuple] = []
     result_stride: list[IntTuple] = []
     for s, d in zip(shapes[:-1], strides[:-1], strict=True):
-        if type(s) is int and type(stride) is int and type(shape) is int and s > 0 and stride > 0:
+        if type(s) is int and isinstance(stride, int) and isinstance(shape, int) and s > 0 and stride > 0:
             if stride % s and stride >= s:
                 raise CuteError("composition: Stride Divisibility Condition", stride, s)
             next_shape: Int = -(-s // stride)
