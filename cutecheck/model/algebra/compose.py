@@ -108,14 +108,14 @@ def _compose_mode(shapes: tuple[Any, ...], strides: tuple[Any, ...], shape: Int,
         if type(s) is int and isinstance(stride, int) and isinstance(shape, int) and s > 0 and stride > 0:
             if stride % s and stride >= s:
                 raise CuteError("composition: Stride Divisibility Condition", stride, s)
-            next_shape: Int = -(-s // stride)
-            if next_shape != 1 and shape != 1:
-                new_shape: Int = next_shape if next_shape < shape else shape
-                if shape % new_shape:
-                    raise CuteError("composition: Shape Divisibility Condition", shape, new_shape)
-                result_shape.append(new_shape)
+            inner = -(-s // stride)
+            if inner != 1 and shape != 1:
+                inner = min(inner, shape)
+                if shape % inner:
+                    raise CuteError("composition: Shape Divisibility Condition", shape, inner)
+                result_shape.append(inner)
                 result_stride.append(stride * d if type(d) is int else it.times(stride, d))
-                shape //= new_shape
+                shape //= inner
             stride = -(-stride // s)
             continue
         s = it.integer(s)
