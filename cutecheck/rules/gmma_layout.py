@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from cutecheck.facts import Call, TensorFact, Unknown
+from cutecheck.findings import Finding, Related
+from cutecheck.model.algebra import get
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import GmmaCanonical, Major
+from cutecheck.model.tiled import TiledMMA
+from cutecheck.rules.base import Context
 from cutecheck.rules.rejected import Rejected
+
+_OPERANDS = {"make_fragment_A": 0, "make_fragment_B": 1, "partition_fragment_A": 0, "partition_fragment_B": 1}
+_DESCRIPTOR = re.compile(r"SM90::GMMA::smem_desc<.*Major::(K|MN)>|^GMMA::smem_desc<.*Major::(K|MN)>")
 
 
 class GmmaLayout(Rejected):
@@ -39,3 +51,56 @@ class GmmaLayout(Rejected):
     family = "gmma-layout"
     pattern = re.compile(r"canonical [GU]MMA|Unsupported layout swizzle|Not a canonical|layout_type")
     advice = "tile one of GMMA::Layout_K_SW128_Atom and its like to the shape"
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        yield from super().on_call(call, context)
+        stated = _descriptor(call)
+        if stated is None:
+            return
+        tensor, layout, major, bits = stated
+        payload = GmmaCanonical(layout, bits, major, what=tensor.name)
+        outcome = context.prove(make_obligation(payload, arch=call.arch, span=call.span))
+        if outcome.verdict is Verdict.REFUTED:
+            shown = tensor.root_layout if tensor.root_layout is not None else tensor.layout
+            yield self.finding(
+                call.span,
+                f"operand {call.function[-1]} `{tensor.name}`: {_why(layout)} is no canonical {major}-major "
+                "layout of a WGMMA descriptor",
+                label=f"layout {shown}",
+                help=self.advice,
+                witness=outcome.witness,
+                related=[Related(tensor.span, f"operand {tensor.layout}")] if tensor.span != call.span else [],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
+
+
+def _descriptor(call: Call) -> tuple[TensorFact, AnyLayout, Major, int] | None:
+    """The operand a descriptor is made of: its tensor, (MN, K) of one instruction, its major mode, element bits."""
+    operand = _OPERANDS.get(call.function)
+    mma = next((a for a in call.arguments if isinstance(a, TiledMMA)), None)
+    tensor = next((a for a in call.arguments if isinstance(a, TensorFact)), None)
+    if operand is None or mma is None or tensor is None or call.function.startswith("partition"):
+        return None
+    found = _DESCRIPTOR.search(mma.atom.frg_types[operand])
+    if found is None or tensor.dtype is None or tensor.dtype.bits is None or isinstance(tensor.layout, Unknown):
+        return None
+    layout = tensor.layout
+    if isinstance(layout, Layout):
+        part: AnyLayout = get(layout, 0)
+    elif isinstance(layout.b, Layout):
+        part = ComposedLayout(layout.a, layout.offset, get(layout.b, 0))
+    else:
+        return None
+    major: Major = "K" if (found[1] or found[2]) == "K" else "MN"
+    return tensor, part, major, tensor.dtype.bits
+
+
+def _why(layout: AnyLayout) -> str:
+    if isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle):
+        sw = layout.a
+        where = "on bytes" if sw.unit.value == "byte" else "on elements"
+        if (sw.base, sw.shift) != (4, 3) or sw.bits > 3 or sw.unit.value != "byte":
+            return f"the swizzle {sw} {where} (WGMMA knows Sw<0..3,4,3> on bytes)"
+        return f"{layout}"
+    return f"the plain tile {layout}"

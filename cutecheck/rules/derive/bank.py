@@ -11,6 +11,7 @@ from cutecheck.facts import Event, TensorFact
 from cutecheck.findings import Related, Severity
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove import Outcome, Verdict, make_obligation
+from cutecheck.model.tiled import TiledMMA
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import vector_faults
@@ -72,7 +73,8 @@ def cause(access: Access) -> Cause:
     if access.side == "src":
         return "read"
     source = access.event.operands[0]
-    return "epilogue" if source.space == "rmem" and source.provenance in ("retile", "fragment") else "write"
+    accumulators = source.provenance == "retile" or isinstance(source.source, TiledMMA)
+    return "epilogue" if source.space == "rmem" and accumulators else "write"
 
 
 def mismatched_swizzle(access: Access) -> bool:

@@ -73,9 +73,15 @@ def test_rows_of_halves_one_at_a_time_do_not_conflict() -> None:
 
 def test_accumulator_stores_are_the_epilogue_rule() -> None:
     tiled = make_tiled_copy_C(atom("UniversalCopy", HALF, dtype("uint32_t")), hmma())
-    bad = copy_event(tiled, HALF, None, ("smem", PLAIN))
-    assert codes(Facts(events=(bad,))) == ["CUT103"]
-    assert codes(Facts(events=(copy_event(tiled, HALF, None, ("smem", SWIZZLED)),))) == []
+
+    def retiled(tile: str, provenance: str = "retile") -> Facts:
+        event = copy_event(tiled, HALF, None, ("smem", tile))
+        registers = replace(event.operands[0], provenance=provenance)  # type: ignore[arg-type]
+        return Facts(events=(replace(event, operands=(registers, event.operands[1])),))
+
+    assert codes(retiled(PLAIN)) == ["CUT103"]
+    assert codes(retiled(SWIZZLED)) == []
+    assert codes(retiled(PLAIN, "fragment")) == ["CUT102"]  # staged in registers, no accumulators
 
 
 def test_a_half_swizzle_on_floats_is_a_parameter_fault() -> None:

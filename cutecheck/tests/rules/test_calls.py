@@ -4,9 +4,11 @@ import pytest
 
 from cutecheck.facts import Call, Facts
 from cutecheck.model.algebra import zipped_divide
+from cutecheck.model.atoms import mma_op
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove import Verdict
+from cutecheck.model.tiled import make_tiled_mma
 from cutecheck.tests.rules.build import FLOAT, SPAN, codes, findings, layout, outcomes, tensor
 
 
@@ -53,3 +55,18 @@ def test_an_open_tma_stride_names_its_contract() -> None:
 def test_accumulators(shape: str, expected: list[str]) -> None:
     fragment = tensor("acc", "rmem", layout(f"{shape}:(_1,_2,_4,_128)"), FLOAT)
     assert codes(call("partition_fragment_C", None, None, result=fragment)) == expected
+
+
+@pytest.mark.parametrize(
+    ("tile", "expected"),
+    [
+        ("((_64,_16),_1,_4):((_64,_1),_0,_16)", ["CUT503"]),
+        ("Sw<3,4,3> o smem_ptr[16b](unset) o ((_64,_16),_1,_4):((_64,_1),_0,_16)", []),
+        ("Sw<3,4,4> o smem_ptr[16b](unset) o ((_64,_16),_1,_4):((_64,_1),_0,_16)", ["CUT503"]),
+        ("Sw<3,3,3> o _0 o ((_64,_16),_1,_4):((_64,_1),_0,_16)", ["CUT503"]),
+    ],
+)
+def test_descriptors_of_wgmma(tile: str, expected: list[str]) -> None:
+    mma = make_tiled_mma(mma_op("SM90_64x64x16_F32F16F16_SS", ("GMMA::Major::K", "GMMA::Major::K")))
+    operand = tensor("tCsA", "smem", layout(tile), dtype("half_t"))
+    assert codes(call("make_fragment_A", mma, operand)) == expected
