@@ -18,6 +18,7 @@ from cutecheck.source.eval.values import (
     Object,
     Pack,
     Pointer,
+    PtrType,
     Scalar,
     SubstitutionFailure,
     TemplateRef,
@@ -258,7 +259,10 @@ def bind_parameters(
             value = args[i]
             if p.type is not None and isinstance(value, (Scalar, int, Extern)) and not isinstance(p.type, ir.Auto):
                 typed = m.eval(p.type, env)
-                value = classes.convert(m, typed, value, span) if isinstance(typed, classes.ScalarType) else value
+                if isinstance(value, Scalar) and value.ctype == "nullptr_t" and isinstance(typed, PtrType):
+                    value = classes.symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
+                elif isinstance(typed, classes.ScalarType):
+                    value = classes.convert(m, typed, value, span)
         elif p.name in kwargs:
             value = kwargs[p.name]
         elif p.default is not None:
