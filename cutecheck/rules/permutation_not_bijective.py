@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cutecheck.facts import Site
-from cutecheck.findings import Finding
-from cutecheck.model.algebra import get, size
+from cutecheck.findings import Finding, Severity
+from cutecheck.model.algebra import coalesce, get, size
 from cutecheck.model.ints import known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
@@ -82,7 +82,8 @@ class PermutationNotBijective(Rule):
             if outcome.verdict is Verdict.REFUTED:
                 yield self.finding(
                     site.span,
-                    f"the permutation of {name} in `{site.symbol}` covers {known_value(mma.tile_size(mode))}, "
+                    severity=_severity(entry),
+                    message=f"the permutation of {name} in `{site.symbol}` covers {known_value(mma.tile_size(mode))}, "
                     f"its atoms cover {known_value(atoms)}",
                     label=f"not a multiple of {known_value(atoms)}",
                     help="since CuTe 3.4 the third argument is a permutation (Tile), not a value layout",
@@ -90,3 +91,12 @@ class PermutationNotBijective(Rule):
                     enclosing=enclosing,
                     arch=site.arch,
                 )
+
+
+def _severity(entry: object) -> Severity:
+    """An identity prefix changes no partition, only ``tile_size``: what is left of a value layout of old CuTe."""
+    if isinstance(entry, Layout):
+        flat = coalesce(entry)
+        if isinstance(flat, Layout) and not isinstance(flat.shape, tuple) and flat.stride in (0, 1):
+            return "note" if flat.shape == 1 else "warning"
+    return "error"

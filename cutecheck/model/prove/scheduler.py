@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import cast
 
 from cutecheck.model.prove import properties as p
-from cutecheck.model.prove.answer import Answer, Options
+from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import describe, variable_domains
 from cutecheck.model.prove.engines import brute
 from cutecheck.model.prove.hypotheses import follows_from_one, satisfiable
@@ -77,7 +77,10 @@ def _prove(obligation: Obligation, options: Options) -> Outcome:
     for name, module, function in entries:
         started = time.perf_counter()
         engine = cast("Engine", getattr(import_module(f"cutecheck.model.prove.engines.{module}"), function))
-        answer = engine(obligation, options)
+        try:
+            answer = engine(obligation, options)
+        except ZeroDivisionError:  # plain evaluation at a parameter value the source rules out, but does not state
+            answer = unknown("divides by a value that may be 0")
         runs.append(EngineRun(name, answer.answer, (time.perf_counter() - started) * 1e3, answer.detail))
         answers.append(answer)
         if _settled(obligation, answers):

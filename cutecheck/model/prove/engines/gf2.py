@@ -121,7 +121,8 @@ def _phase_degree(a: BankAccess, vectors: tuple[int, ...]) -> int:
     if any(v & (vector_elements - 1) for v in vectors):
         raise NotLinearError("vectors are not aligned")
     moved = [_swizzled(a, v) for v in (*vectors, *within)]
-    words = [v * a.element_bits // 32 for v in moved]
+    inside = [1 << k for k in range((a.element_bits // 32).bit_length() - 1)]  # words of one wide element
+    words = [v * a.element_bits // 32 for v in moved] + inside
     banks = [w & 31 for w in words]
     if a.kind == "cp.async.ca":
         words_in_lane = max(0, (a.vector_bits // 32).bit_length() - 1)
