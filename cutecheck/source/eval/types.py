@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from cutecheck.facts import Unknown
+from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -24,6 +27,7 @@ from cutecheck.source.eval.values import (
     ScalarType,
     Str,
     Tag,
+    TensorVal,
     TraitType,
     Value,
     ValueType,
@@ -117,8 +121,20 @@ def spell(v: Value) -> str:
         return str(v).lower()
     if isinstance(v, int):
         return f"_{v}"
-    if isinstance(v, (Dyn, Sym)):
+    if isinstance(v, Dyn):
+        return _FRESH.sub("", str(v))
+    if isinstance(v, Sym):
         return str(v)
+    if isinstance(v, (Layout, ComposedLayout)):
+        return _FRESH.sub("", str(v))
+    if isinstance(v, TiledMMA):
+        return f"TiledMMA<{_spell_op(v.atom)},{v.atom_layout_mnk},{spell(v.permutation_mnk)}>"
+    if isinstance(v, TiledCopy):
+        return f"TiledCopy<{_spell_op(v.atom)},{v.layout_tv},{spell(v.tiler_mn)}>"
+    if isinstance(v, (MMAAtom, CopyAtom)):
+        return _spell_op(v)
+    if isinstance(v, TensorVal):
+        return f"Tensor<{v.space},{v.dtype.name if v.dtype is not None else '?'},{spell(v.layout)}>"
     if isinstance(v, Underscore):
         return "_"
     if isinstance(v, tuple):
@@ -138,6 +154,15 @@ def spell(v: Value) -> str:
     if isinstance(v, Unknown):
         return "?"
     return str(v)
+
+
+_FRESH = re.compile(r"#\d+")
+
+
+def _spell_op(atom: MMAAtom | CopyAtom) -> str:
+    args = ",".join(a.name if isinstance(a, DType) else str(a) for a in atom.args)
+    op = f"{atom.op}<{args}>" if args else atom.op
+    return f"Copy_Atom<{op},{atom.value_type.name}>" if isinstance(atom, CopyAtom) else op
 
 
 def class_name(inst: ClassInst) -> str:
