@@ -117,6 +117,10 @@ class Roots:
 
     def _members(self, inst: ClassInst) -> None:
         m = self.m
+        known = len(m.recorder.hypotheses)
+        for decl in inst.decl.members:
+            if isinstance(decl, ir.TopLevel) and isinstance(decl.stmt, ir.Assert):
+                m.run(decl.stmt, inst.env)
         for decl in inst.decl.members:
             if (
                 (isinstance(decl, ir.Alias) and decl.tparams is None)
@@ -128,6 +132,7 @@ class Roots:
                 )
             ) or (isinstance(decl, ir.Class) and decl.tparams is None and not decl.forward and decl.name):
                 lookup.member(m, inst, decl.name, None, decl.span)
+        del m.recorder.hypotheses[known:]
 
     def _walk(self, e: Entry, fn: ir.Function, scope: Env, targs: tuple[Value, ...] = ()) -> None:
         """A function body with symbolic arguments."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model import expr as ex
 from cutecheck.model import ints
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import dtype
@@ -239,6 +240,8 @@ class CppDialect:
             return Scalar(wrap(int(number), name), name)
         if isinstance(number, int):
             return Scalar(wrap(number, name) if name in INTEGERS else float(number), name)
+        if name == "bool" and isinstance(value, Scalar) and value.ctype == "bool":
+            return value
         if isinstance(number, (Dyn, Sym)):
             return Scalar(number if name in INTEGERS and name != "bool" else None, name)
         return Scalar(None, name)
@@ -258,10 +261,13 @@ def _number(value: Value) -> Value:
     return Scalar(value.value, "int") if isinstance(value, EnumVal) else value
 
 
-def _condition_value(rel: Rel, a: Int, b: Int) -> Int | None:
-    """0 or 1 where decided, else None (not tracked)."""
-    answer = ints.decide(Condition(rel, ints.as_expr(a), ints.as_expr(b)))
-    return None if isinstance(answer, Undecided) else int(answer)
+def _condition_value(rel: Rel, a: Int, b: Int) -> Int:
+    """0 or 1 where decided, else an opaque integer: static when both operands are, run-time otherwise."""
+    left, right = ints.as_expr(a), ints.as_expr(b)
+    answer = ints.decide(Condition(rel, left, right))
+    if isinstance(answer, Undecided):
+        return ints.wrap(ex.op("opaque", left, right, label=rel.name.lower()), isinstance(a, Dyn) or isinstance(b, Dyn))
+    return int(answer)
 
 
 def scalar_type(name: str) -> ScalarType | None:

@@ -87,6 +87,12 @@ def _parse(
             decls.append(ir.Instantiate(target, span))
         elif comment.word != "assume":
             notes.append(ir.Note(comment.word, comment.text, span))
+    alive = {(begin, end) for begin, end, _ in configuration_calls(done.text)}
+    notes += [
+        ir.Note("inactive", name, origin.span(begin, end))
+        for begin, end, name in configuration_calls(stripped)
+        if (begin, end) not in alive
+    ]
     includes = tuple((inc.text, inc.is_system, origin.span(inc.begin, inc.end)) for inc in done.includes)
     calls = tuple((origin.span(begin, end), name) for begin, end, name in configuration_calls(stripped))
     return ir.Unit(origin.path, "cpp", tuple(decls), includes, calls, tuple(notes))

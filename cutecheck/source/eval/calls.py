@@ -207,6 +207,7 @@ def run_function(
     frame.returns = []
     env.frame = frame
     m.recorder.walked.add(id(fn))
+    known = len(m.recorder.hypotheses)
     bind_parameters(m, fn.params, args, kwargs, env, span)
     before, m.recorder.frame = m.recorder.frame, frame
     try:
@@ -217,6 +218,7 @@ def run_function(
     finally:
         m.recorder.frame = before
         env.frame = caller
+        del m.recorder.hypotheses[known:]
     m.outs = {i: env.vars[p.name] for i, p in enumerate(fn.params) if _writable(p) and p.name in env.vars}
     value = join_returns(m, frame.returns, span)
     if fn.ret is not None and not isinstance(fn.ret, ir.Auto) and isinstance(value, (Scalar, int, Extern)):

@@ -27,7 +27,8 @@ from cutecheck.facts.core import Call as CallFact
 from cutecheck.model import ints
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.expr import Op
+from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.model.inttuple import product
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
@@ -56,6 +57,8 @@ _RESOLVED: SiteStatus = "resolved"
 _SYMBOLIC: SiteStatus = "symbolic"
 _UNKNOWN: SiteStatus = "unknown"
 _UNBOUND: SiteStatus = "unbound"
+# a launch places dynamic shared memory on at least this many bytes (taken as an assumption by the rules)
+DYNAMIC_ALIGN = 16
 CONFIG_TYPES = (TiledCopy, TiledMMA, CopyAtom, MMAAtom, Layout, ComposedLayout)
 
 
@@ -170,10 +173,13 @@ class Recorder:
         kind = site_kind(decl.name, config)
         own = [k for k, v in self.loose.items() if _inside(v[1], decl.full_span)]
         if kind is None:
-            if not isinstance(value, Unknown) or not own:
+            if not isinstance(value, Unknown):
                 return
-            name = self.loose[own[-1]][0]
-            kind = kind_by_name(name, decl.name)
+            names = [self.loose[k][0] for k in own]
+            names += [n for s, n in (unit.calls if unit is not None else ()) if _inside(s, decl.full_span)]
+            if not names or (isinstance(decl, ir.Variable) and isinstance(value, Unknown) and value.span == decl.span):
+                return
+            kind = kind_by_name(names[0], decl.name)
         for k in own:
             del self.loose[k]
         self._site(kind, decl.name, place, bindings, decl.span, decl.full_span, value)
@@ -307,7 +313,11 @@ class Recorder:
         return Unknown("the items of this loop are not known", node.span)
 
     def hypothesis(self, m: Machine, node: ir.Assert, env: Env) -> None:
-        """An assertion of the scanned code that dominates what follows."""
+        """An assertion of the scanned code (never CuTe's own) that dominates what follows."""
+        if "include/cute/" in node.span.path:
+            return
+        for condition in conditions(m, node.cond, env):
+            self.hypotheses.append(Hypothesis(condition, node.span, node.kind, self.frame.symbol if self.frame else ""))
 
     # -------------------------------------------------------------- memory
 
@@ -332,6 +342,8 @@ class Recorder:
         own = align_bytes(m, t, decl.span)
         align = max(explicit or 1, own if isinstance(own, int) else 1)
         dynamic = "extern" in decl.flags
+        if dynamic:
+            align = max(align, DYNAMIC_ALIGN)
         size = Unknown("dynamic shared memory", decl.span) if dynamic else size_bytes(m, t, decl.span)
         self._buffer(ident, decl.name, decl.span, None if isinstance(size, Unknown) else size, align, t)
         if isinstance(t, ClassInst):
@@ -485,6 +497,29 @@ CONFIG_NAMES = frozenset({
     "TiledMMA", "TiledCopy", "MMA_Atom", "Copy_Atom", "make_tma_copy", "make_tma_atom", "tile_to_shape",
     "make_tiled_copy_C_warpcontiguousM", "make_tiled_copy_B_warpcontiguousN", "tile_to_mma_shape",
 })  # fmt: skip
+
+
+def conditions(m: Machine, node: ir.Expr, env: Env) -> list[Condition]:
+    """The comparisons that an asserted expression states over open or run-time integers."""
+    if not isinstance(node, ir.Binary):
+        return []
+    if node.op in ("&&", "and"):
+        return conditions(m, node.left, env) + conditions(m, node.right, env)
+    relations = {"==": Rel.EQ, "!=": Rel.NE, "<": Rel.LT, "<=": Rel.LE, ">": Rel.LT, ">=": Rel.LE}
+    if node.op not in relations:
+        return []
+    sides = [m.dialect.to_model(m.eval(side, env)) for side in (node.left, node.right)]
+    if not all(isinstance(s, (int, Dyn, Sym)) for s in sides) or all(isinstance(s, int) for s in sides):
+        return []
+    left, right = (ints.as_expr(s) for s in (reversed(sides) if node.op in (">", ">=") else sides))
+    if node.op == "==" and right.constant == 0 and len(left.terms) == 1:
+        ((monomial, factor),) = left.terms
+        if factor == 1 and len(monomial) == 1 and isinstance(monomial[0], Op) and monomial[0].kind == "mod":
+            value, modulus = monomial[0].args
+            return [Condition(Rel.DIVIDES, modulus, value)]
+    return (
+        [] if left.constant is not None and right.constant is not None else [Condition(relations[node.op], left, right)]
+    )
 
 
 def _inside(inner: Span, outer: Span) -> bool:

@@ -251,7 +251,8 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         if a.value is None or b.value is None or isinstance(a.value, float) or isinstance(b.value, float):
             return Scalar(None, a.ctype)
-        return Scalar(_cover(m, a.value, b.value, what, span), a.ctype)
+        static = isinstance(cond, Sym) or (isinstance(cond, Scalar) and isinstance(cond.value, Sym))
+        return Scalar(_cover(m, a.value, b.value, what, span, static), a.ctype)
     if isinstance(a, (int, Dyn, Sym)) and isinstance(b, (int, Dyn, Sym)):
         return _cover(m, a, b, what, span)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
@@ -276,16 +277,20 @@ def _same(a: Value, b: Value) -> bool:
         return False
 
 
-def _cover(m: Machine, a: Any, b: Any, what: str, span: Span) -> Int:
-    """A fresh integer in the hull of two, a multiple of what divides both; static when both are."""
+def _cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True) -> Int:
+    """A fresh integer in the hull of two, a multiple of what divides both; static when they and the condition are."""
+    static = static and isinstance(a, (int, Sym)) and isinstance(b, (int, Sym))
     if isinstance(a, int) and isinstance(b, int):
-        return Sym.named(f"({m.recorder.text(span) or what})", Domain(values=tuple(sorted({a, b}))))
+        domain = Domain(values=tuple(sorted({a, b})))
+        if static:
+            return Sym.named(f"({m.recorder.text(span) or what})", domain)
+        return m.fresh(what.strip("`") or "join", domain)
 
     (al, ah), (bl, bh) = ex.bounds(as_expr(a)), ex.bounds(as_expr(b))
     lo = None if al is None or bl is None else min(al, bl)
     hi = None if ah is None or bh is None else max(ah, bh)
     step = math.gcd(ex.divisor(as_expr(a)), ex.divisor(as_expr(b))) or 1
-    if isinstance(a, (int, Sym)) and isinstance(b, (int, Sym)):
+    if static:
         return Sym.named(f"({m.recorder.text(span) or what})", Domain(lo, hi, step))
     return m.fresh(what.strip("`") or "join", Domain(lo, hi, step))
 

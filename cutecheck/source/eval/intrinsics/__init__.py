@@ -13,7 +13,7 @@ from cutecheck.model.algebra import Major
 from cutecheck.model.atoms import CopyAtom, MMAAtom, UnknownAtomError
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import dtype
-from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError
+from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError, assuming
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics import cuda, events, layouts, selectors, tensors, tiled, tma, traits
@@ -133,6 +133,9 @@ def apply_type(m: Machine, name: str, targs: tuple[Value, ...], span: Span) -> V
 def guarded(m: Machine, name: str, span: Span, run: Any) -> Value:
     """Run a model function; what it refuses or cannot do becomes Unknown with the reason."""
     try:
+        if m.recorder.hypotheses:
+            with assuming([h.condition for h in m.recorder.hypotheses if h.origin == "static_assert"]):
+                return run()
         return run()
     except CuteError as error:
         return Unknown(f"CuTe rejects {name}: {error}", span, True)
