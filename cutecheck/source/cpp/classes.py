@@ -170,7 +170,7 @@ class ClassParser(SpecifierParser):
                 parser = kind(source, tokens, open_at + 1, close)
             else:
                 parser = kind(source, lex(source.text, begin, end))
-            parser.share_tokens = share
+            parser.share_tokens = True
             parser.class_name = class_name
             return tuple(parser.declarations(parser.end, "class"))
 
@@ -317,7 +317,7 @@ class ClassParser(SpecifierParser):
         kind = self.array_suffix(named.type, first)
         while self.specifier(specs):
             pass
-        if self.tok == ":" and not self.share_tokens and self.class_name:  # bit-field
+        if self.tok == ":" and self.in_class:  # bit-field
             self.at += 1
             self.expression()
         init: ir.Expr | None = None

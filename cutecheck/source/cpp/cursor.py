@@ -43,6 +43,7 @@ class Cursor:
         self.notes: list[ir.Note] = []
         self.targs_memo: dict[int, tuple[tuple[ir.Expr, ...], int] | None] = {}
         self.loose_flags: set[str] = set()  # specifiers met inside a type: `const __device__ T`
+        self.in_class = False
         self.class_name = ""  # of the innermost class around the position
 
     # ------------------------------------------------------------ tokens

@@ -27,6 +27,7 @@ class DeclarationParser(ClassParser):
         """Declarations up to token ``close``; one that fails becomes a Note and is stepped over."""
         found: list[ir.Decl] = []
         outer, self.end = self.end, close
+        around, self.in_class = self.in_class, scope == "class"
         while self.at < close:
             start = self.at
             try:
@@ -38,7 +39,7 @@ class DeclarationParser(ClassParser):
                 self.note("error", reason, start, max(start, self.at - 1))
             if self.at == start:
                 self.at += 1
-        self.end = outer
+        self.end, self.in_class = outer, around
         return found
 
     def declaration(self, scope: Literal["namespace", "class", "block"]) -> list[ir.Decl]:

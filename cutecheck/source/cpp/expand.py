@@ -21,7 +21,7 @@ _KEPT = STATIC_ASSERTS | ASSERTS | CONTRACTS
 _SKIP = r"\"(?:[^\"\\\n]|\\.)*\"|'(?<!\w')(?:[^'\\\n]|\\.)+'"
 _LITERAL = re.compile(_SKIP)
 _GROUP = re.compile(_SKIP + r"|[()]")
-MAX_TOKENS = 400_000  # an expansion beyond this is left as written
+MAX_TOKENS = 250_000  # an expansion beyond this is left as written
 _EMPTY: frozenset[str] = frozenset()
 
 
@@ -352,7 +352,7 @@ class _Writer:
         self.pieces.append(Piece(self.length, begin, end, False))
 
     def source(self, origin: Origin) -> Source:
-        return Source(origin, "".join(self.parts), tuple(self.pieces), tuple(p.start for p in self.pieces))
+        return Source(origin, "".join(self.parts), tuple(self.pieces))
 
 
 def _joins(left: str, right: str) -> bool:

@@ -193,8 +193,8 @@ class ExpressionParser(TypeParser):
         while self.tok.endswith('"'):
             texts.append(self.tok)
             self.at += 1
-            if self.is_ident() and self.peek().endswith('"'):  # "a" PRIx64 "b"
-                self.at += 1
+            if self.is_ident() and not self.adjacent() and (self.peek().endswith('"') or self.tok.isupper()):
+                self.at += 1  # "a" PRIx64 "b": a macro that the tree does not define
         literal = literals.string(texts, self.span(first))
         if self.is_ident() and self.adjacent():  # "(8,8):(1,8)"_lay
             suffix = ir.Name('operator""' + self.ident(), None, self.span(self.at - 1))
@@ -267,7 +267,9 @@ class ExpressionParser(TypeParser):
             pattern = self.unary_level(op)
             self.take(")")
             return ir.Fold(op, pattern, None, True, self.span(first))
+        left_at = self.at
         left = self.expression()
+        left_end = self.at
         while self.tok == "," and self.peek() != "...":
             self.at += 1
             left = ir.Binary(",", left, self.expression(), self.span(first + 1))
@@ -287,7 +289,11 @@ class ExpressionParser(TypeParser):
         self.at += count
         right = self.unary_level(op)
         self.take(")")
-        if _names_pack_last(left, right):
+        packs = self.source.packs
+        in_left, in_right = (
+            not packs.isdisjoint(self.texts[a:b]) for a, b in ((left_at, left_end), (left_end, self.at))
+        )
+        if in_right > in_left or (in_right == in_left and isinstance(left, ir.Lit)):
             return ir.Fold(op, right, left, True, self.span(first))
         return ir.Fold(op, left, right, False, self.span(first))
 
@@ -358,13 +364,13 @@ class ExpressionParser(TypeParser):
 
     def member(self, base: ir.Expr, first: int) -> ir.Expr:
         self.at += 1
-        self.accept("template")
+        named = self.accept("template")
         while True:
             ident = self.unqualified_ident()
-            targs = self.maybe_targs(in_type=False)
+            targs = self.maybe_targs(in_type=named)
             if not self.accept("::"):  # x.Base::f: the member is f
                 return ir.Attr(base, ident, targs, self.span(first))
-            self.accept("template")
+            named = self.accept("template")
 
     def launch(self, base: ir.Expr, first: int) -> ir.Expr:
         start = self.at
@@ -413,12 +419,3 @@ class ExpressionParser(TypeParser):
                 self.skip_group()
             else:
                 return
-
-
-def _names_pack_last(left: ir.Expr, right: ir.Expr) -> bool:
-    """Of ``(left op ... op right)`` one side is the initial value: a literal or a call-free name is it."""
-    if isinstance(left, ir.Lit):
-        return True
-    if isinstance(right, ir.Lit):
-        return False
-    return not isinstance(right, ir.Construct) or isinstance(left, ir.Construct)

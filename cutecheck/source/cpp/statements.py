@@ -148,16 +148,19 @@ class StatementParser(ExpressionParser):
             return self._statement()
         return self.expression_statement(first)
 
-    def begins_declaration(self) -> bool:
-        """Whether a declaration rather than an expression begins here: ``int x`` against ``int(x) + 1``."""
+    def begins_declaration(self, condition: bool = False) -> bool:
+        """Whether a declaration rather than an expression begins here: ``int x`` against ``int(x) + 1``.
+
+        One in a ``condition`` has an initialiser: ``if (T* p = q)`` against ``if (a * b)``.
+        """
         tok = self.tok
         if tok in BUILTIN_TYPES:
             return self.peek() not in ("(", "{")
         if tok == "typename" or tok not in _DECLARATION_WORDS:
-            return (self.is_ident() or tok == "::") and self.looks_like_declaration()
+            return (self.is_ident() or tok == "::") and self.looks_like_declaration(condition)
         return True
 
-    def looks_like_declaration(self) -> bool:
+    def looks_like_declaration(self, condition: bool = False) -> bool:
         """``T x``, ``A<B>::C* x``, ``T (&x)[n]`` at the position (which does not move)."""
         start = self.at
 
@@ -168,7 +171,7 @@ class StatementParser(ExpressionParser):
                 self.qualified_name(in_type=True)
             if self.is_concept_auto():
                 return True
-            self.pointers(ir.Lit(None, "", self.span(start)), start)
+            kind = self.pointers(ir.Lit(None, "", self.span(start)), start)
             while self.tok in SPECIFIERS or self.tok == "alignas":
                 self.at += 1
                 if self.tok == "(":
@@ -178,6 +181,10 @@ class StatementParser(ExpressionParser):
             if not self.is_ident() or self.tok in KEYWORDS or self.tok in SPELLED or self.tok == "not":
                 return False
             self.ident()
+            if condition:
+                return self.tok in ("=", "{")
+            if isinstance(kind, ir.TypeMod) and kind.kind in ("ref", "rref") and self.tok in (";", ",", ")", ""):
+                return False  # a reference without initialiser: `a & b;`
             return self.tok in _AFTER_DECLARATOR or self.at >= self.end
 
         found = self.attempt(rule)
@@ -231,7 +238,7 @@ class StatementParser(ExpressionParser):
         if ";" in self.texts[self.at : close] and self._has_top_level(";", close):
             parts = self.statement()
             init = parts[0] if len(parts) == 1 else ir.Block(tuple(parts), self.span(self.at), scoped=False)
-        if self.begins_declaration():
+        if self.begins_declaration(condition=True):
             start = self.at
             parts = self.block_declaration()
             init = parts[0] if init is None else ir.Block((init, *parts), self.span(start), scoped=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cutecheck.facts.span import Span
 
@@ -49,14 +50,27 @@ class Origin:
         return Span(self.path, line, begin - starts[line - 1] + 1, last, end - starts[last - 1] + 1)
 
 
-@dataclass(frozen=True, slots=True)
+_PACK = re.compile(r"\.\.\.\s*([^\W\d]\w*)")
+
+
 class Source:
     """Parsed text with its origin; ``pieces`` empty means that both are the same, character by character."""
 
-    origin: Origin
-    text: str
-    pieces: tuple[Piece, ...] = ()
-    starts: tuple[int, ...] = field(default=())
+    __slots__ = ("_packs", "origin", "pieces", "starts", "text")
+
+    def __init__(self, origin: Origin, text: str, pieces: tuple[Piece, ...] = ()) -> None:
+        self.origin = origin
+        self.text = text
+        self.pieces = pieces
+        self.starts = tuple(piece.start for piece in pieces)
+        self._packs: frozenset[str] | None = None
+
+    @property
+    def packs(self) -> frozenset[str]:
+        """Names declared as packs anywhere in the text: tells the pack from the initial value in a binary fold."""
+        if self._packs is None:
+            self._packs = frozenset(_PACK.findall(self.text))
+        return self._packs
 
     def span(self, begin: int, end: int) -> Span:
         """The span, in the scanned file, of characters ``begin .. end`` of the parsed text."""

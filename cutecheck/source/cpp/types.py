@@ -27,9 +27,9 @@ class TypeParser(Cursor):
         base: ir.Expr | None = None
         is_global = self.accept("::")
         while True:
-            self.accept("template")
+            named = self.accept("template")
             ident = self.unqualified_ident()
-            targs = self.maybe_targs(in_type)
+            targs = self.maybe_targs(in_type or named)
             if base is None and not is_global:
                 base = ir.Name(ident, targs, self.span(first))
             else:
@@ -105,6 +105,8 @@ class TypeParser(Cursor):
     def _is_template_use(self, args: tuple[ir.Expr, ...], after: int) -> bool:
         """Whether ``name < args >`` before token ``after`` is a template-id and not two comparisons."""
         follower = self.texts[after] if after < self.end else ""
+        if follower == "=" and self.starts[after - 1] + 1 == self.starts[after]:
+            return False  # a < b >= c
         if follower in _NO_OPERAND:
             return True
         if follower not in _MAYBE_OPERAND:
@@ -115,10 +117,12 @@ class TypeParser(Cursor):
         )
         name = self.texts[self.at - 1]
         typelike = name[0].isupper() or name.endswith(("_v", "_t"))
+        if doubtful and not tight:
+            return False
         if follower == "{":
-            return not doubtful or tight
+            return True
         if follower == "(":
-            return tight or typelike or (not doubtful and len(args) < 2)
+            return tight or typelike or len(args) < 2
         return typelike if doubtful or not tight else True
 
     def template_arguments(self) -> tuple[ir.Expr, ...]:
@@ -233,9 +237,9 @@ class TypeParser(Cursor):
         """``::name<..>`` parts after a base that is not a name (``decltype(x)::value``)."""
         while self.tok == "::":
             self.at += 1
-            self.accept("template")
+            named = self.accept("template")
             ident = self.unqualified_ident()
-            base = ir.Scoped(base, ident, self.maybe_targs(in_type=False), self.span(first))
+            base = ir.Scoped(base, ident, self.maybe_targs(in_type=named), self.span(first))
         return base
 
     def pointers(self, inner: ir.Expr, first: int) -> ir.Expr:
