@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -60,7 +61,8 @@ def prove_or_contract(obligation: Obligation, variables: list[Var], divisor: int
     stronger = context.prover(replace(obligation, hypotheses=(*obligation.hypotheses, *needed)))
     if stronger.verdict not in (Verdict.PROVED, Verdict.ASSUMED):
         return outcome
-    reason = f"holds if {' and '.join(map(str, needed))}, which nothing in the source states"
+    stated = re.sub(r"#+\d+", "", " and ".join(map(str, needed)))  # names without the suffixes that keep them apart
+    reason = f"holds if {stated}, which nothing in the source states"
     return context.record(
         replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason, scope="", measure=(), runs=stronger.runs)
     )
