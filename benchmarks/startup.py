@@ -41,11 +41,13 @@ def sample(lines: int = 500) -> str:
 
 
 def cpu_ms(command: list[str]) -> float:
-    """User plus system time of one child process; its exit status does not matter."""
+    """User plus system time of one child process. RuntimeError when it does not do its work."""
     pid = os.posix_spawn(
         command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     )
-    _, _, usage = os.wait4(pid, 0)
+    _, status, usage = os.wait4(pid, 0)
+    if os.waitstatus_to_exitcode(status) not in (0, 1):
+        raise RuntimeError(f"{' '.join(command[1:])} failed")
     return (usage.ru_utime + usage.ru_stime) * 1e3
 
 

@@ -201,7 +201,8 @@ def _side(event: Event, side: Side, tensor: TensorFact) -> Access | Opaque | Non
     if parts is None or isinstance(offset, (tuple, ScaledBasis)):
         return opaque("not a layout with one swizzle at most")
     outer = as_expr(offset)
-    if parts.swizzle is not None and ex.divisor(outer) % _period(parts.swizzle, tensor.dtype.bits):
+    inside = parts.swizzle is not None and parts.swizzle.unit is SwizzleUnit.ELEMENT
+    if inside and ex.divisor(outer) % _period(parts.swizzle):
         return opaque(f"`{tensor.name}` starts inside a period of its swizzle")
     width = _width(event, tensor.dtype.bits, used)
     if isinstance(width, str):
@@ -240,10 +241,9 @@ def _width(event: Event, element_bits: int, used: Instruction) -> int | str:
     return f"{width} bits are no whole number of {element_bits}-bit elements" if width % element_bits else width
 
 
-def _period(swizzle: Swizzle, element_bits: int) -> int:
-    """Elements after which a swizzle repeats."""
-    period = 1 << (swizzle.bits + swizzle.base + abs(swizzle.shift))
-    return period if swizzle.unit is SwizzleUnit.ELEMENT else max(1, period * 8 // element_bits)
+def _period(swizzle: Swizzle | None) -> int:
+    """Elements after which an element-wise swizzle repeats."""
+    return 1 if swizzle is None else 1 << (swizzle.bits + swizzle.base + abs(swizzle.shift))
 
 
 def _root_swizzle(tensor: TensorFact) -> Swizzle | None:

@@ -10,7 +10,7 @@ from cutecheck.model import ints
 from cutecheck.model import inttuple as it
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.ints import Dyn, Sym
-from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.values import Slice, TensorVal, Value
 
@@ -262,3 +262,15 @@ def is_leaf(v: object) -> bool:
 
 def multiply(a: Any, b: Any) -> Any:
     return ints.mul(a, b)
+
+
+def under_pointer(layout: Any, part: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Take part of a tensor's layout; a swizzle on shared-memory addresses belongs to its pointer and stays as it is.
+
+    ``make_tensor`` moves it there (``cute/pointer_flagged.hpp``), so slices and partitions see the plain layout under
+    it, and their offsets count before the swizzle.
+    """
+    if isinstance(layout, ComposedLayout) and isinstance(layout.offset, SmemPtrFlag) and isinstance(layout.b, Layout):
+        inner, offset = part(layout.b)
+        return ComposedLayout(layout.a, layout.offset, inner), offset
+    return part(layout)

@@ -13,7 +13,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, IntTuple, Layout
 from cutecheck.model.swizzle import offset_value
-from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor
+from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor, under_pointer
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.intrinsics.types import element
 from cutecheck.source.eval.values import (
@@ -152,14 +152,14 @@ def sliced(c: Call, t: TensorVal, coord: Any) -> Value:
         if t.pointer is None:
             return c.m.dialect.from_model(_shift(t.offset, alg.apply_layout(t.layout, coord)))
         return Scalar(None, t.dtype.name if t.dtype is not None else "value")
-    layout, offset = alg.slice_and_offset(coord, t.layout)
+    layout, offset = under_pointer(t.layout, lambda plain: alg.slice_and_offset(coord, plain))
     return t.derive(layout, _shift(t.offset, offset), "slice" if t.provenance == "view" else t.provenance)
 
 
 def moved(c: Call, t: TensorVal, coord: Any) -> Value:
     if isinstance(t.layout, Unknown):
         return t.layout
-    layout, offset = alg.domain_offset(coord, t.layout)
+    layout, offset = under_pointer(t.layout, lambda plain: alg.domain_offset(coord, plain))
     return t.derive(layout, _shift(t.offset, offset), t.provenance)
 
 
@@ -182,7 +182,7 @@ def _local(c: Call) -> Value:
     if c.name == "local_partition":
         coord = alg.get_flat_coord(tiler, coord)
         tiler = it.product_each(alg.shape(tiler))
-    zipped = alg.zipped_divide(t.layout, tiler)
+    zipped = under_pointer(t.layout, lambda plain: (alg.zipped_divide(plain, tiler), 0))[0]
     inner, outer = alg.rank(zipped, 0), alg.rank(zipped, 1)
     if c.name in ("local_tile", "inner_partition"):
         rest = it.append(coord, X, outer) if isinstance(coord, tuple) else coord
@@ -190,7 +190,7 @@ def _local(c: Call) -> Value:
     else:
         own = it.append(coord, X, inner) if isinstance(coord, tuple) else coord
         full, provenance = (own, it.repeat(X, outer)), "partition"
-    layout, offset = alg.slice_and_offset(full, zipped)
+    layout, offset = under_pointer(zipped, lambda plain: alg.slice_and_offset(full, plain))
     return t.derive(layout, _shift(t.offset, offset), provenance)  # type: ignore[arg-type]
 
 

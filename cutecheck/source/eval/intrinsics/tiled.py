@@ -15,6 +15,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.layout import IntTuple, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled.fragments import make_fragment
+from cutecheck.source.eval.intrinsics.layouts import under_pointer
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of, type_maker
 from cutecheck.source.eval.intrinsics.types import element, operation, static_value
 from cutecheck.source.eval.scope import ClassInst
@@ -220,7 +221,7 @@ def _partition(c: Call) -> Value:
         raise Unsupported(f"{c.name} of something that is not a tensor")
     if isinstance(t.layout, Unknown):
         return t.layout
-    layout, offset = getattr(obj.get_slice(index), c.name)(t.layout)
+    layout, offset = under_pointer(t.layout, getattr(obj.get_slice(index), c.name))
     return t.derive(layout, _plus(t.offset, offset), "partition", obj)
 
 
