@@ -11,7 +11,7 @@ from typing import Any
 from cutecheck.model.expr import Domain, Expr, const
 from cutecheck.model.ints import Dyn, Sym, wrap
 from cutecheck.model.prove.domains import meets, variable_domains
-from cutecheck.model.prove.obligation import FiniteSet, Obligation
+from cutecheck.model.prove.obligation import Obligation
 
 
 def bind(value: Any, numbers: Mapping[str, int]) -> Any:
@@ -39,9 +39,10 @@ def at(obligation: Obligation, numbers: Mapping[str, int]) -> Obligation:
 
 
 def finite_parameters(obligation: Obligation, limit: int) -> tuple[str, ...]:
-    """Parameters with finite sets that the question mentions, when their combinations stay within ``limit``."""
+    """Parameters and variables with finite sets that the question mentions, when they stay within ``limit`` cases."""
     domains = variable_domains(obligation)
-    names = tuple(n for n, d in obligation.params if isinstance(d, FiniteSet) and n in domains)
+    thread = getattr(obligation.objects, "thread", None)
+    names = tuple(n for n, d in domains.items() if n != thread and d.values)
     count = math.prod(len(domains[n].values or ()) for n in names)
     return names if names and count <= limit else ()
 

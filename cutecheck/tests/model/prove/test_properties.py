@@ -149,6 +149,11 @@ class TestParametric:
         assert outcome.verdict is Verdict.REFUTED
         assert outcome.reason == "refuted for hd = 96, proved for hd = 64; hd = 128; hd = 192; hd = 256"
 
+    def test_finite_domain_of_a_variable_is_split_too(self) -> None:
+        hd = Sym.named("hd", ex.Domain(values=(32, 96)))
+        outcome = ask(p.Divides((p.Division("kHeadDim", hd, 64),)))
+        assert outcome.reason == "refuted for hd = 32; hd = 96"
+
     def test_stride_contract(self) -> None:
         row = ex.var("row", ex.Domain(0))
         goal = p.Alignment(16, 16, ex.mul(row, LDA.expr), 16)

@@ -1,0 +1,118 @@
+"""Cost of cp.async.cg copies by the segment model (see ``access.cg_segments``): model-based, never a proof.
+
+Measured on an H200 (sm_90) for 16 bytes a lane and sources whose lines are whole: one segment is about 2.75 cycles.
+Where lanes share or split source lines a fetch cost comes on top that the model does not order.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from cutecheck.model.access import LINE_BYTES, MEASURED_ARCH, cg_segments
+from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.layout import SwizzleUnit
+from cutecheck.model.prove.domains import expressions, first_values, opaque_names
+from cutecheck.model.prove.engines.banks import swizzled
+from cutecheck.model.prove.engines.concrete import TooLargeError, plain_offsets
+from cutecheck.model.prove.properties import BankAccess, GmemSectors
+
+CYCLES_PER_SEGMENT = 2.75
+_FAR_ROWS = 1 << 12  # lines between source rows of an open stride: rows never share a line
+
+
+class NoCostError(Exception):
+    """The copy's addresses are not known well enough; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentCost:
+    """Segments of the costliest warp instruction and the least for its source lines; totals over the copy.
+
+    ``warp`` and ``instruction`` (linear index of the rest coordinate) name the costliest. ``assumptions`` say which
+    open values were fixed, and on which architecture the model was measured.
+    """
+
+    segments: int
+    least: int
+    warp: int
+    instruction: int
+    total_segments: int
+    total_least: int
+    instructions: int
+    assumptions: tuple[str, ...]
+
+    @property
+    def excess_cycles(self) -> float:
+        """Estimated cycles of the whole copy above its least cost."""
+        return (self.total_segments - self.total_least) * CYCLES_PER_SEGMENT
+
+
+def cg_cost(shared: BankAccess, source: GmemSectors) -> SegmentCost:
+    """Segments of a cp.async.cg copy from its destination and source accesses; NoCostError when not known.
+
+    Both run over the same threads and instructions. Uniform values are taken at their smallest; a run-time stride
+    between source rows is taken as whole 128-byte lines.
+    """
+    if shared.vector_bits != 128 or source.vector_bits != 128:
+        raise NoCostError("cp.async.cg moves 16 bytes a lane")
+    if shared.threads != source.threads:
+        raise NoCostError("source and destination have different thread counts")
+    for e in expressions((shared, source)):
+        if opaque := next(opaque_names(e), None):
+            raise NoCostError(f"address depends on {opaque}")
+    assumptions: list[str] = [f"cp.async.cg segment model, measured on {MEASURED_ARCH}"]
+    try:
+        to, into = _addresses(shared.offset, shared, assumptions)
+        of, away = _addresses(source.offset, source, assumptions)
+    except (KeyError, TypeError, TooLargeError) as error:
+        raise NoCostError(f"address is not known: {error}") from error
+    if len(into) != len(away):
+        raise NoCostError("source and destination run different numbers of instructions")
+    worst: tuple[int, int, int, int] | None = None
+    total = total_least = count = 0
+    for i, start in itertools.product(range(len(into)), range(0, shared.threads, 32)):
+        lanes = range(start, min(start + 32, shared.threads))
+        places = [_shared_byte(shared, to[t] + into[i]) for t in lanes]
+        origins = [(of[t] + away[i]) * source.element_bits // 8 for t in lanes]
+        segments = cg_segments(places, origins)
+        lines = len({g // LINE_BYTES for g in origins})
+        least = -(-max(lines, -(-len(places) * 16 // LINE_BYTES)) // 4)
+        total, total_least, count = total + segments, total_least + least, count + 1
+        if worst is None or segments - least > worst[0] - worst[1]:
+            worst = (segments, least, start // 32, i)
+    if worst is None:
+        raise NoCostError("the copy has no instruction")
+    return SegmentCost(*worst, total, total_least, count, tuple(dict.fromkeys(assumptions)))
+
+
+def _addresses(offset: Expr, access: BankAccess | GmemSectors, assumptions: list[str]) -> tuple[list[int], list[int]]:
+    """Element offsets of every thread and of every instruction, open values fixed."""
+    values: dict[str, int] = {}
+    for e in expressions((offset, access.rest)):
+        for v in e.variables():
+            if v.name != access.thread:
+                values[v.name] = _fixed(offset, v.name, v.domain, access, assumptions)
+    threads = [offset.evaluate({**values, access.thread: t}) for t in range(access.threads)]
+    return threads, plain_offsets(access.rest.shape, access.rest.stride, values)
+
+
+def _fixed(offset: Expr, name: str, domain: Domain, access: BankAccess | GmemSectors, assumptions: list[str]) -> int:
+    """A uniform value at its smallest; one that scales a thread term or a rest stride at whole lines."""
+    scales = any(
+        name in {v.name for v in Expr((t,)).variables()} and access.thread in {v.name for v in Expr((t,)).variables()}
+        for t in offset.terms
+    ) or any(name in {v.name for v in e.variables()} for e in expressions(access.rest.stride))
+    if scales and isinstance(access, GmemSectors):
+        value = _FAR_ROWS * LINE_BYTES * 8 // access.element_bits
+        assumptions.append(f"rows of {name} elements start on {LINE_BYTES}-byte lines")
+        return value if value in domain else first_values(domain, 1)[-1]
+    found = first_values(domain, 1)
+    return found[0] if found else 0
+
+
+def _shared_byte(access: BankAccess, element: int) -> int:
+    sw = access.swizzle
+    if sw is not None and sw.unit is SwizzleUnit.BYTE:
+        return swizzled(sw, element * access.element_bits // 8)
+    return swizzled(sw, element) * access.element_bits // 8
