@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from cutecheck.model.atoms import table
 from cutecheck.model.atoms.atom import CopyAtom, MMAAtom
@@ -48,7 +48,7 @@ def is_copy_op(name: str) -> bool:
     return _kind(name) == "copy"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kind(name: str) -> str | None:
     found = table.rows(_split(table.canonical_name(name))[0])
     return found[0].kind if found else None

@@ -14,6 +14,7 @@ from cutecheck.model.tiled.copy import (
     make_tiled_copy_S,
 )
 from cutecheck.model.tiled.mma import ThrMMA, TiledMMA, make_tiled_mma
+from cutecheck.model.tiled.tmem_copy import make_tmem_copy, make_tmem_warp_partitioner, make_utccp_copy
 
 __all__ = [
     "ThrCopy",
@@ -30,4 +31,7 @@ __all__ = [
     "make_tiled_copy_S",
     "make_tiled_copy_impl",
     "make_tiled_mma",
+    "make_tmem_copy",
+    "make_tmem_warp_partitioner",
+    "make_utccp_copy",
 ]

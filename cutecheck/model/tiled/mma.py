@@ -32,7 +32,7 @@ from cutecheck.model.algebra import (
 from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.basis import Underscore, X
 from cutecheck.model.ints import CuteError, Int
-from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Tile
+from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle, Tile
 from cutecheck.model.notation import show
 from cutecheck.model.tiled import fragments
 
@@ -203,17 +203,21 @@ class ThrMMA:
     def partition_C(self, layout: AnyLayout) -> tuple[AnyLayout, IntTuple]:  # noqa: N802
         return self.partition("C", layout)
 
-    def partition_fragment(self, operand: str, layout: AnyLayout, element_bits: int | None = None) -> AnyLayout:
+    def partition_fragment(
+        self, operand: str, layout: AnyLayout, element_bits: int | None = None, swizzle: Swizzle | None = None
+    ) -> AnyLayout:
         """``partition_fragment_A/B/C``: the layout of the fragment for this thread's part.
 
-        ``element_bits``: width of the tensor's elements, needed for shared-memory descriptors.
+        ``element_bits``: width of the tensor's elements; ``swizzle``: byte swizzle of its pointer (descriptors only).
         """
         part, _ = self.partition(operand, layout)
-        return self.make_fragment(operand, part, element_bits)
+        return self.make_fragment(operand, part, element_bits, swizzle)
 
-    def make_fragment(self, operand: str, part: AnyLayout, element_bits: int | None = None) -> AnyLayout:
+    def make_fragment(
+        self, operand: str, part: AnyLayout, element_bits: int | None = None, swizzle: Swizzle | None = None
+    ) -> AnyLayout:
         """``make_fragment_A/B/C`` of an already partitioned layout."""
-        return fragments.make_fragment(self.tiled_mma.atom, operand, part, element_bits)
+        return fragments.make_fragment(self.tiled_mma.atom, operand, part, element_bits, swizzle)
 
     def __str__(self) -> str:
         return f"ThrMMA\n  Thr VMNK: {show(self.thr_vmnk)}\n{self.tiled_mma}"
