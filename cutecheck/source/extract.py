@@ -14,10 +14,10 @@ from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
 from cutecheck.source.discover import discover
 from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.budget import Budget, Limits
-from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder, kind_by_name
-from cutecheck.source.roots import Roots
+from cutecheck.source.roots import Roots, left_open
 
 _SM = re.compile(rb"\bSM(\d\d\d?)_|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
 
@@ -65,9 +65,14 @@ def extract(request: ExtractRequest) -> Facts:
     units = [p for p in files if p in reach and (p in wanted_set or p.endswith(TRANSLATION_UNITS))]
     archs = request.archs or default_archs(files[p] for p in wanted)
     out = _Collected()
+    reported = frozenset(units)
     for arch in archs:
-        for path in translation_units(units, tree, arch):
-            _evaluate(path, arch, tree, frozenset(units), request, out)
+        ordered = translation_units(units, tree, arch)
+        run = _Run(arch, tree, reported, request, out)
+        for path in ordered:
+            run.closed(path)
+        for path in ordered:
+            run.opened(path)
     _uncovered(out, archs[-1] if archs else "")
     return Facts(
         sites=tuple(sorted(out.sites.values(), key=lambda s: (s.span, s.symbol, s.arch))),
@@ -103,33 +108,60 @@ def default_archs(files: Iterable[Path]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _evaluate(
-    path: str, arch: str, tree: Tree, reported: frozenset[str], request: ExtractRequest, out: _Collected
-) -> None:
-    """One translation unit under one architecture."""
-    program = Program()
-    closure = tree.closure(path, arch)
-    for p in closure:
-        unit = tree.unit(p, arch)
-        if unit is not None:
-            program.add(unit)
-            if p in reported:
-                _note_unit(unit, out)
-    recorder = Recorder(arch, lambda p: tree.text(p).split("\n") if p in tree.files else [])
-    m = Machine(program, CppDialect(), recorder, arch, Budget(request.limits))
-    roots = Roots(m, frozenset(reported & set(closure)))
-    asked = [(node, scope.env) for node, scope, _ in program.instantiate]
-    asked += [
-        (lower_expression(text, "<instantiate>"), program.root.env)
-        for text in request.instantiate
-        if _names(text, program)
-    ]
-    roots.run(asked)
-    recorder.flush_loose()
-    for unknown in roots.cut:
-        where = unknown.span.path if unknown.span is not None else path
-        out.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
-    _merge(recorder, reported, out)
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One architecture of one request."""
+
+    arch: str
+    tree: Tree
+    reported: frozenset[str]
+    request: ExtractRequest
+    out: _Collected
+    history: History = field(default_factory=History)
+
+    def closed(self, path: str) -> None:
+        """Everything that a translation unit instantiates."""
+        program, closure = self._program(path)
+        roots = self._roots(program, closure)
+        asked = [(node, scope.env) for node, scope, _ in program.instantiate]
+        asked += [
+            (lower_expression(text, "<instantiate>"), program.root.env)
+            for text in self.request.instantiate
+            if _names(text, program)
+        ]
+        roots.run(asked)
+        self._collect(roots, path)
+
+    def opened(self, path: str) -> None:
+        """The templates of a translation unit that nothing in the run instantiated."""
+        program, closure = self._program(path)
+        if any(e.unit.path in self.reported and left_open(e, self.history) for e in program.entries()):
+            roots = self._roots(program, closure)
+            roots.run_open()
+            self._collect(roots, path)
+
+    def _program(self, path: str) -> tuple[Program, list[str]]:
+        program = Program()
+        closure = self.tree.closure(path, self.arch)
+        for p in closure:
+            unit = self.tree.unit(p, self.arch)
+            if unit is not None:
+                program.add(unit)
+                if p in self.reported:
+                    _note_unit(unit, self.out)
+        return program, closure
+
+    def _roots(self, program: Program, closure: list[str]) -> Roots:
+        recorder = Recorder(self.arch, self.tree.lines)
+        m = Machine(program, CppDialect(), recorder, self.arch, Budget(self.request.limits), self.history)
+        return Roots(m, self.reported & set(closure))
+
+    def _collect(self, roots: Roots, path: str) -> None:
+        roots.m.recorder.flush_loose()
+        for unknown in roots.cut:
+            where = unknown.span.path if unknown.span is not None else path
+            self.out.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
+        _merge(roots.m.recorder, self.reported, self.out)
 
 
 def _names(text: str, program: Program) -> bool:

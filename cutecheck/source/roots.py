@@ -7,11 +7,24 @@ from collections.abc import Iterable
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, lookup
 from cutecheck.source.eval.calls import run_function
-from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.templates import bind
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import BudgetExceeded, FuncSet, SubstitutionFailure, Value
+
+
+def left_open(e: Entry, history: History) -> bool:
+    """True for a template that nothing has instantiated so far."""
+    decl = e.decl
+    if isinstance(decl, ir.Class):
+        return decl.tparams is not None and not decl.forward and id(decl) not in history.classes
+    return (
+        isinstance(decl, ir.Function)
+        and decl.tparams is not None
+        and decl.body is not None
+        and id(decl) not in history.functions
+    )
 
 
 class Roots:
@@ -39,7 +52,12 @@ class Roots:
             if isinstance(e.decl, ir.Function) and not self._walked(e.decl):
                 self._walk(e, e.decl, e.env)
                 self.fixpoint()
-        self._open(entries)
+
+    def run_open(self) -> None:
+        """Templates that no translation unit instantiated, with open parameters."""
+        self._open(
+            [e for e in self.m.program.entries() if e.unit.path in self.reported and left_open(e, self.m.history)]
+        )
 
     def _callers_first(self, entries: list[Entry]) -> list[Entry]:
         """Functions that are no templates: what a caller passes is known before a callee is walked on its own.
@@ -163,34 +181,23 @@ class Roots:
     def _open(self, entries: list[Entry]) -> None:
         """Templates that nothing instantiated: evaluated with open parameters."""
         m = self.m
-        used_classes = {id(i.decl) for i in m.recorder.instances}
         m.recorder.open = True
         try:
             for e in entries:
                 decl = e.decl
-                if (
-                    isinstance(decl, ir.Class)
-                    and decl.tparams is not None
-                    and not decl.forward
-                    and id(decl) not in used_classes
-                ):
+                if isinstance(decl, ir.Class):
                     self._guard(lambda e=e, decl=decl: self._open_class(e, decl), decl.span)
             self.fixpoint()
             for e in entries:
                 decl = e.decl
-                if (
-                    isinstance(decl, ir.Function)
-                    and decl.tparams is not None
-                    and decl.body is not None
-                    and not self._walked(decl)
-                ):
+                if isinstance(decl, ir.Function) and not self._walked(decl):
                     self._walk(e, decl, e.env)
                     self.fixpoint()
         finally:
             m.recorder.open = False
 
     def _walked(self, fn: ir.Function) -> bool:
-        return id(fn) in self.m.recorder.walked
+        return id(fn) in self.m.history.functions
 
     def _open_class(self, e: Entry, decl: ir.Class) -> None:
         env = Env(e.env, "template")

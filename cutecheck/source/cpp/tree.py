@@ -47,6 +47,7 @@ class Tree:
     include_dirs: tuple[Path, ...] = ()
     user: tuple[tuple[str, str], ...] = ()
     _read: dict[str, _File | None] = field(default_factory=dict)
+    _lines: dict[str, list[str]] = field(default_factory=dict)
     _units: dict[tuple[str, str], ir.Unit] = field(default_factory=dict)
     _same: dict[tuple[str, str], ir.Unit] = field(default_factory=dict)
     _done: dict[tuple[str, str], Preprocessed] = field(default_factory=dict)
@@ -63,6 +64,12 @@ class Tree:
     def text(self, path: str) -> str:
         found = self.file(path)
         return "" if found is None else found.text
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file; none when it is not of the tree."""
+        if path not in self._lines:
+            self._lines[path] = self.text(path).split("\n") if path in self.files else []
+        return self._lines[path]
 
     def file(self, path: str) -> _File | None:
         """The file of a display path, read once; None when it cannot be read."""

@@ -10,12 +10,14 @@ from cutecheck.source.eval.values import BudgetExceeded
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a user can raise. Steps are evaluated nodes; instantiations are per declaration."""
+    """What a user can raise. Steps are evaluated nodes; instantiations are walked kernels a declaration,
+    ``flag_combinations`` those that differ in boolean template arguments alone."""
 
     steps_per_root: int = 2_000_000
     depth: int = 400
     call_depth: int = 60
-    instantiations: int = 24
+    instantiations: int = 400
+    flag_combinations: int = 3
     loop_iterations: int = 4096
 
 

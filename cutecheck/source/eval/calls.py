@@ -206,7 +206,7 @@ def run_function(
     frame.kernel = symbol if "kernel" in fn.flags else (current.kernel if current is not None else "")
     frame.returns = []
     env.frame = frame
-    m.recorder.walked.add(id(fn))
+    m.history.functions.add(id(fn))
     known = len(m.recorder.hypotheses)
     bind_parameters(m, fn.params, args, kwargs, env, span)
     before, m.recorder.frame = m.recorder.frame, frame
@@ -350,18 +350,26 @@ def launch(m: Machine, fn: Value, args: list[Value], block: Any, smem: Any, span
             best = candidate
     if best is None or best.fn.body is None:
         return Unknown(f"no overload of kernel `{fn.name}` takes these arguments", span)
-    key = (id(best.fn), type_key(tuple(best.env.vars.values())), tuple(type_key(type_of(a)) for a in args))
-    if key in m.walked:
+    values = [best.env.vars[p.name] for p in best.fn.tparams or () if p.name in best.env.vars]
+    shown = tuple(spell(v) for v in values)
+    symbol = _symbol(best.entry, best.fn, shown)
+    types = "|".join(spell(v) for v in values if not (isinstance(v, Scalar) and v.ctype == "bool"))
+    done = m.history.launches.setdefault((id(best.fn), types), set())
+    signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)})"
+    if signature in done:
         return Unknown("walked before", span)
-    count = sum(1 for k in m.walked if k[0] == id(best.fn))
-    m.walked[key] = 1
-    if count >= m.budget.limits.instantiations:
+    # flags rarely change a layout: a few combinations of them stand for the rest
+    if len(done) >= m.budget.limits.flag_combinations or _instantiations(m, best.fn) >= m.budget.limits.instantiations:
         m.recorder.dropped(best.fn, span)
-        return Unknown(f"more than {m.budget.limits.instantiations} instantiations of `{fn.name}`", span)
-    shown = tuple(spell(best.env.vars[p.name]) for p in best.fn.tparams or () if p.name in best.env.vars)
-    m.recorder.launched(_symbol(best.entry, best.fn, shown), span, block, smem)
+        return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
+    done.add(signature)
+    m.recorder.launched(symbol, span, block, smem)
     env = Env(best.env, "function", self_=fn.self_)
     return run_function(m, best.entry, best.fn, env, args, {}, span)
+
+
+def _instantiations(m: Machine, fn: ir.Function) -> int:
+    return sum(len(done) for (decl, _), done in m.history.launches.items() if decl == id(fn))
 
 
 def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span) -> Value:

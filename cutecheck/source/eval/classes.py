@@ -32,6 +32,7 @@ def instance(
     shown: tuple[Value, ...] | None,
     outer: ClassInst | None,
     bindings: dict[str, Value] | None = None,
+    siblings: tuple[Entry, ...] = (),
 ) -> ClassInst:
     """The class under template arguments, one object an argument list."""
     key = (id(decl), id(entry.env), type_key(args))
@@ -46,6 +47,8 @@ def instance(
     inst.ident = len(m.instances) + 1
     env.cls = inst
     m.instances[key] = inst
+    m.history.classes.add(id(decl))
+    m.history.classes.update(id(e.decl) for e in siblings)
     m.recorder.instantiated(m, inst)
     return inst
 

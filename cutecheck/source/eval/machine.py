@@ -49,18 +49,35 @@ def runs(*nodes: type) -> Callable[[Handler], Handler]:
     return register
 
 
+class History:
+    """What earlier translation units of the run evaluated; units are shared, so declarations are the same objects."""
+
+    def __init__(self) -> None:
+        self.functions: set[int] = set()
+        self.classes: set[int] = set()
+        self.launches: dict[tuple[int, str], set[str]] = {}  # by (declaration, arguments but flags): the symbols walked
+
+
 class Machine:
     """State of one evaluation. Not reentrant across architectures: build one machine an architecture."""
 
-    def __init__(self, program: Program, dialect: Dialect, recorder: Recorder, arch: str, budget: Budget) -> None:
+    def __init__(
+        self,
+        program: Program,
+        dialect: Dialect,
+        recorder: Recorder,
+        arch: str,
+        budget: Budget,
+        history: History | None = None,
+    ) -> None:
         self.program = program
         self.dialect = dialect
         self.recorder = recorder
         self.arch = arch
         self.budget = budget
+        self.history = history if history is not None else History()
         self.journal = Journal()
         self.instances: dict[Any, Any] = {}  # class instances by (declaration, arguments)
-        self.walked: dict[Any, int] = {}  # function instantiations walked, by declaration
         self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
         self.names: dict[tuple[str, str], Value] = {}  # library names looked up
         self.assigned: dict[int, tuple[str, ...]] = {}  # names a loop assigns, by its node

@@ -117,7 +117,6 @@ class Recorder:
         self.drops: dict[str, int] = {}
         self.calls: dict[tuple[Any, ...], CallFact] = {}
         self.lints: dict[Span, Lint] = {}
-        self.walked: set[int] = set()
         self.pending: list[Any] = []
         self.open = False  # evaluating a template whose parameters nothing binds
         self._quiet = 0
