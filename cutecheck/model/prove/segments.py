@@ -1,7 +1,7 @@
 """Cost of cp.async.cg copies by the segment model (see ``access.cg_segments``): model-based, never a proof.
 
-Measured on an H200 (sm_90) for 16 bytes a lane and sources whose lines are whole: one segment is about 2.75 cycles.
-Where lanes share or split source lines a fetch cost comes on top that the model does not order.
+Measured on an H200 (sm_90) for 16 bytes a lane, for sources of 4 to 32 lines an instruction, whole, shared or split:
+up to 16 segments the cycles follow the segments (about 2.75 each); beyond, they rise faster and scatter.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from cutecheck.model.ints import Condition, Int, Rel, as_expr
 from cutecheck.model.layout import IntTuple, Swizzle, SwizzleUnit
 from cutecheck.model.prove.answer import Answer, unknown
 from cutecheck.model.prove.domains import first_values, meets, opaque_names, variable_domains
+from cutecheck.model.prove.engines.compiled import table
 from cutecheck.model.prove.engines.periods import (
     LIMIT,
     Assignment,
@@ -162,8 +163,7 @@ class Search:
                 yield values_by_name
 
     def _lane_table(self, values: Assignment) -> list[int]:
-        thread = self.access.thread
-        return [self.lanes_part.evaluate({**values, thread: t}) for t in range(self.access.threads)]
+        return table(self.lanes_part, self.access.thread, values, self.access.threads)
 
     def _instruction(self, start: int, lanes: list[int], residue: int, base: int, values: Assignment | None) -> None:
         first = lanes[0]

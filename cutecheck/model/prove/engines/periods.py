@@ -16,6 +16,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Condition
 from cutecheck.model.prove.domains import first_values, meets, size_of
+from cutecheck.model.prove.engines.compiled import function_of
 
 LIMIT = 1 << 16
 
@@ -142,11 +143,13 @@ def _component(
         raise TooManyError("too many combinations of parameters")
     inside = [h for h in hypotheses if {v.name for x in (h.lhs, h.rhs) for v in x.variables()} <= set(names)]
     found: dict[int, Assignment] = {}
+    function = function_of(part, tuple(names))
     for combination in itertools.product(*choices):
-        values = dict(zip(names, combination, strict=True))
-        r = part.evaluate(values) % m
-        if r not in found and meets(inside, values):
-            found[r] = values
+        r = function(*combination) % m
+        if r not in found:
+            values = dict(zip(names, combination, strict=True))
+            if meets(inside, values):
+                found[r] = values
     if not found or inside:
         # Hypotheses may rule out the small representatives of a class but not its larger members.
         exhausted = all(values_to_try(part, n, domains[n], m)[1] for n in names)
