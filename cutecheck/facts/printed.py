@@ -103,8 +103,11 @@ def _argument(argument: object) -> str:
 
 def _operation(atom: MMAAtom | CopyAtom) -> str:
     text = f"cute::{atom.op}"
-    if atom.args:
-        text += f"<{', '.join(map(_argument, atom.args))}>"
+    arguments = [_argument(a) for a in atom.args]
+    if atom.op == "UniversalCopy" and len(arguments) == 1 and "::" in arguments[0]:
+        arguments *= 2  # g++ leaves a default argument out only where it is a builtin type
+    if arguments:
+        text += f"<{', '.join(arguments)}>"
     if atom.via_traits:
         traits = "MMA_Traits" if isinstance(atom, MMAAtom) else "Copy_Traits"
         text = f"cute::{traits}<{text}{' ' if text.endswith('>') else ''}>"

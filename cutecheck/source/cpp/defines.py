@@ -46,6 +46,7 @@ class Defines:
 
 ARCH_NAME = re.compile(r"__CUDA_ARCH\w*|(?:CUTE|CUTLASS)_ARCH_\w+|CUTE_UNROLL|CUTE_GRID_CONSTANT_ENABLED")
 _DERIVED = re.compile(r"(?:CUTE|CUTLASS)_ARCH_(\w+?)_(?:ENABLED|SUPPORTED|ACTIVATED)\Z")
+_TOOLKIT = re.compile(r"CUDA_1[1-9]_\d_SM\d+_FEATURES_SUPPORTED\Z")  # the unit tests' names for "new enough a toolkit"
 _SM = re.compile(r"SM(\d+)([AF]?)(?:_|\Z)")
 
 
@@ -68,6 +69,8 @@ def predefined(name: str, arch: str) -> Macro | None:
         return None
     if name in _FIXED:
         return _FIXED[name]
+    if _TOOLKIT.match(name):
+        return Macro(name, None, "1")
     found = _DERIVED.match(name)
     if found is not None and (name.endswith("_SUPPORTED") or _enabled(found.group(1), number, letter)):
         return Macro(name, None, "1")

@@ -7,7 +7,7 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.source.eval import calls, classes, intrinsics, ir, memory, templates
-from cutecheck.source.eval.lookup import EnumRef, Namespace, in_path, lookup, member, missing, type_member
+from cutecheck.source.eval.lookup import EnumRef, Namespace, in_path, lookup, member, missing, namespace_of, type_member
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.types import is_type, type_of
@@ -65,10 +65,21 @@ def _scoped(m: Machine, node: ir.Scoped, env: Env) -> Value:
         if missing(value):
             value = lookup(m, node.ident, m.program.root.env, node.span)
     else:
-        base = m.eval(node.base, env)
+        base = _scope_of(m, node.base, env)
         value = _member_of(m, base, node, env)
     value = _with_targs(m, value, node.targs, env, node.span)
     m.recorder.used(m, node.ident, node.span, value)
+    return value
+
+
+def _scope_of(m: Machine, node: ir.Expr, env: Env) -> Value:
+    """What stands left of ``::``: functions do not count there, so ``gemm::`` is the namespace, not the function."""
+    value = m.eval(node, env)
+    if isinstance(value, (Intrinsic, FuncSet, Unknown, ExternType)) and isinstance(node, (ir.Name, ir.Scoped)):
+        scope = env.namespace()
+        found = namespace_of(m, node, scope if scope is not None else m.program.root)
+        if found is not None and not (isinstance(value, ExternType) and found.scope is None):
+            return found
     return value
 
 

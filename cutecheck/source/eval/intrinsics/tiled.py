@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
+_GMMA_ALIAS = re.compile(r"SM90_64x\d+x\d+_")
+
+
 def atom_args(m: Machine, op: CuteOp) -> tuple[object, ...]:
     """Template arguments of an operation in the atom data's terms: DType, int, or the spelling of an enumerator."""
     out: list[object] = []
@@ -72,7 +75,10 @@ def mma_atom(m: Machine, v: Value, span: Span) -> Any:
     if isinstance(v, TiledMMA):
         return v.atom
     if isinstance(v, CuteOp):
-        return atoms.mma_op(v.name, atom_args(m, v), via_traits=bool(v.traits))
+        args = atom_args(m, v)
+        if _GMMA_ALIAS.match(v.name) and len(args) == 2:
+            args = (*args, "GMMA::ScaleIn::One", "GMMA::ScaleIn::One")  # the alias template passes its own defaults
+        return atoms.mma_op(v.name, args, via_traits=bool(v.traits))
     if isinstance(v, ClassInst):
         from cutecheck.source.eval.intrinsics.traits import user_mma_atom
 
