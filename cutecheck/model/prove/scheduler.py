@@ -43,7 +43,7 @@ _ENGINES: dict[type[object], tuple[tuple[str, str, str], ...]] = {
     p.Divides: (_NORMAL, _RESIDUES, _BRUTE, _INTEGERS),
     p.Holds: (_NORMAL, _BRUTE, _INTEGERS),
     p.InBounds: (_NORMAL, _BRUTE, _INTEGERS),
-    p.Alignment: (_NORMAL, _RESIDUES, _BRUTE, _INTEGERS, _BITVECTORS),
+    p.Alignment: (_NORMAL, _RESIDUES, _BITVECTORS, _INTEGERS, _BRUTE),
 }
 
 _MEASURED = ("wavefronts", "ideal", "excess")

@@ -130,7 +130,9 @@ class Search:
         self.reductions = [f"R1: wavefronts depend on the base modulo {self.modulus} elements"]
 
     def run(self) -> Answer:
-        bases = range(0, self.base_modulus, math.gcd(self.access.base_alignment, self.base_modulus))
+        # A pointer swizzle needs a base that is a multiple of its period: an obligation of its own, assumed here.
+        known = self.access.base_alignment if not self.byte_unit else self.base_modulus
+        bases = range(0, self.base_modulus, math.gcd(known, self.base_modulus))
         for lane_values in self._lane_parameters():
             substitution = {n: ex.const(v) for n, v in lane_values.items()}
             base_part = self.base_part.substitute(substitution)
@@ -246,7 +248,7 @@ class Search:
         if self.obligation.arch and not self.obligation.arch.startswith("sm_90"):
             texts.append("access-model: sm_90")
         if self.byte_unit:
-            texts.append(f"shared-memory base is a multiple of {access.base_alignment} bytes")
+            texts.append(f"shared-memory base is a multiple of {swizzle_period(access.swizzle)} bytes")
         if access.predicated:
             texts.append("a refutation assumes every lane's predicate true")
         if self.misaligned:

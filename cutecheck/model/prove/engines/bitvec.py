@@ -90,7 +90,9 @@ class _BankQuery:
 
     def __init__(self, t: Translation, a: BankAccess, lanes: list[Any], threads: list[Any], own: ex.Expr) -> None:
         self.t, self.a, self.threads = t, a, threads
-        known = min(_low_bits(a.base_alignment).bit_length(), _BASE_BITS - 1)
+        # A pointer swizzle needs a base that is a multiple of its period: an obligation of its own, assumed here.
+        by_byte = a.swizzle is not None and a.swizzle.unit is SwizzleUnit.BYTE
+        known = min(_BASE_BITS if by_byte else _low_bits(a.base_alignment).bit_length(), _BASE_BITS - 1)
         self.base = t.field(_BASE, _BASE_BITS - known, known)
         self.own = [t.expression(own, {_LANE: lane}) for lane in lanes]
 

@@ -31,7 +31,8 @@ def bank_access(a: p.BankAccess, values: Values) -> Checked:
         if unit << a.swizzle.base < a.vector_bits:
             raise ValueError("the swizzle splits vectors: check contiguity first")
     reach = 128 if a.swizzle is None or not by_byte else 1 << (a.swizzle.bits + a.swizzle.base + abs(a.swizzle.shift))
-    shifts = range(0, max(reach, 128), a.base_alignment)
+    # A pointer swizzle needs a base that is a multiple of its period: an obligation of its own, assumed here.
+    shifts = range(0, max(reach, 128), max(reach, 128) if by_byte else a.base_alignment)
     shape = [number(s, values) for s, _ in pairs(a.rest.shape, a.rest.stride)]
     steps = [number(d, values) for _, d in pairs(a.rest.shape, a.rest.stride)]
     cost = len(shifts) * math.prod(shape) * a.threads

@@ -72,14 +72,19 @@ class Integers:
         raise UnsupportedError(f"{atom} has no integer form")
 
     def _division(self, operation: Op, args: list[Any], inside: dict[str, Any]) -> Any:
-        """a = q*n + r with 0 <= r < n; needs a >= 0 and n > 0, where C++ and mathematics agree."""
+        """a = q*n + r with |r| < n and r of the sign of a, as C++ truncates; needs n > 0."""
         z3 = self.z3
         bounded = [a.substitute({n: ex.var(n, d) for n, d in self.domains.items()}) for a in operation.args]
         low_a, low_n = ex.bounds(bounded[0])[0], ex.bounds(bounded[1])[0]
-        if low_a is None or low_a < 0 or low_n is None or low_n <= 0:
-            raise UnsupportedError(f"sign of the operands of {operation} is not known")
+        if low_n is None or low_n <= 0:
+            raise UnsupportedError(f"sign of the divisor {bounded[1]} is not known")
         q, r = z3.FreshInt("q"), z3.FreshInt("r")
-        self.constraints += [args[0] == q * args[1] + r, r >= 0, r < args[1], q >= 0]
+        self.constraints.append(args[0] == q * args[1] + r)
+        if low_a is not None and low_a >= 0:
+            self.constraints += [r >= 0, r < args[1], q >= 0]
+        else:
+            down = z3.And(r <= 0, -r < args[1], q <= 0)
+            self.constraints.append(z3.If(args[0] >= 0, z3.And(r >= 0, r < args[1], q >= 0), down))
         if not inside:
             div_op, mod_op = (Op(k, operation.args) for k in ("div", "mod"))
             self._operations[div_op], self._operations[mod_op] = q, r

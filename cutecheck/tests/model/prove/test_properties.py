@@ -7,7 +7,17 @@ import pytest
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
-from cutecheck.model.prove import FiniteSet, Multiple, Outcome, ParamDomain, Range, Verdict, make_obligation, prove
+from cutecheck.model.prove import (
+    FiniteSet,
+    Multiple,
+    Options,
+    Outcome,
+    ParamDomain,
+    Range,
+    Verdict,
+    make_obligation,
+    prove,
+)
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.properties import Payload
 
@@ -180,6 +190,23 @@ class TestParametric:
         goal = p.TmaLimits((64, 64), 16, (2 * LDA,))
         assert ask(goal, hypotheses=given).verdict is Verdict.PROVED
         assert ask(goal, hypotheses=given[1:]).verdict is Verdict.REFUTED
+
+    def test_division_of_either_sign_truncates(self) -> None:
+        m = ex.var("M", ex.Domain(-1000, 1000))
+        tiles = ex.op("div", ex.add(m, ex.const(7)), ex.const(8))
+        covers = p.Holds((Condition(Rel.LE, m, ex.mul(tiles, ex.const(8))),))
+        assert prove(make_obligation(covers), Options(without=("brute-force",))).runs[-1].answer == "holds"
+        exact = p.Holds((Condition(Rel.EQ, m, ex.mul(tiles, ex.const(8))),))
+        assert ask(exact).verdict is Verdict.REFUTED
+
+    def test_alignment_through_bit_operations(self) -> None:
+        t = ex.var("threadIdx.x", ex.Domain(0, 127))
+        row = ex.op("and", ex.mul(ex.op("mod", t, ex.const(8)), ex.const(64)), ex.const(448))
+        bits = ex.op("xor", row, ex.op("and", ex.op("div", row, ex.const(8)), ex.const(56)))
+        outcome = ask(p.Alignment(16, 16, bits, 16))
+        assert outcome.verdict is Verdict.PROVED
+        assert {r.engine for r in outcome.runs} == {"normal-form", "residues"}
+        assert ask(p.Alignment(16, 32, bits, 32)).verdict is Verdict.REFUTED
 
     def test_bounds_of_residue_tiles(self) -> None:
         x, m = ex.var("x", ex.Domain(0)), ex.var("m", ex.Domain(1))
