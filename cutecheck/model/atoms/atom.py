@@ -63,6 +63,7 @@ class CopyAtom:
     targets: tuple[str, ...] = ()
     extra: tuple[tuple[str, str], ...] = ()
     via_traits: bool = False  # named as Copy_Atom<Copy_Traits<Op>, T>
+    tensor_map: object | None = None  # the TensorMap of a TMA copy (cutecheck.model.tiled.tma)
 
     def __post_init__(self) -> None:
         for name in ("src", "dst", "ref"):
