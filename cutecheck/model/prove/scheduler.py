@@ -108,7 +108,7 @@ def _combine(obligation: Obligation, options: Options, runs: list[EngineRun], an
         reductions=_merged(*(a.reductions for a in answers)),
         measure=next((a.measure for a in (*fails, *holds) if a.measure), ()),
     )
-    if holds and fails:
+    if (holds and fails) or len({dict(a.measure)["excess"] for a in fails if "excess" in dict(a.measure)}) > 1:
         return _disagreement(base, answers)
     if fails:
         return _refutation(base, obligation, fails)

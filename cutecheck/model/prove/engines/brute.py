@@ -32,7 +32,8 @@ from cutecheck.model.prove.engines.concrete import (
 )
 from cutecheck.model.prove.obligation import Obligation
 
-_SAMPLES = 256
+_SAMPLES = 256  # parameter values tried of an infinite space
+_SAMPLED = 1 << 13  # and offsets evaluated for them
 
 
 def run(obligation: Obligation, options: Options) -> Answer:
@@ -63,7 +64,7 @@ def run(obligation: Obligation, options: Options) -> Answer:
                     return answer
                 if worst is None or numbers[-1][1] > worst.measure[-1][1]:
                     worst = answer
-            if spent > LIMIT:
+            if spent > (LIMIT if finite else _SAMPLED):
                 return worst or unknown("too large for brute force")
     except TooLargeError:
         return unknown("too large for brute force")

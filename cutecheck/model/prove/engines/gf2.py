@@ -74,26 +74,32 @@ def _bank_access(obligation: Obligation, a: BankAccess) -> Answer:
     for extent, stride in _digits(a.rest.shape, a.rest.stride):
         rest = [x + i * stride for i in range(extent) for x in rest]
     fails: tuple[tuple[str, int], ...] | None = None
-    worst = 1
+    worst = waves = ideal = 0
+    per_warp = min(32, 8 * a.matrices if matrix else 32) >> lane_bits
     degrees: dict[tuple[int, ...], int] = {}
     for combination in itertools.product(*(first_values(d, _LIMIT) for d in domains.values())):
         values = dict(zip(domains, combination, strict=True))
         if not meets(obligation.hypotheses, values):
             continue
         elements = [a.offset.evaluate({**values, a.thread: t}) for t in range(a.threads)]
+        total = 0
         for first in range(0, a.threads, 1 << lane_bits):
             if matrix and first % 32 >= 8 * a.matrices:
                 continue
+            total = 0 if first % 32 == 0 else total
             vectors, joined = _linear(elements[first : first + (1 << lane_bits)])
             for shift in rest:
                 if (elements[first] + shift) & joined or (elements[first] + shift) * a.element_bits % a.vector_bits:
                     raise NotLinearError("lane bits carry, or vectors are not aligned")
             if vectors not in degrees:
                 degrees[vectors] = _phase_degree(a, vectors)
-            if degrees[vectors] > worst:
-                worst, fails = degrees[vectors], tuple(values.items())
-    if worst > 1:
-        return Answer("fails", detail=f"a phase of {worst} wavefronts", values=fails or ())
+            total += degrees[vectors]
+            if total - per_warp > worst:
+                worst, fails = total - per_warp, tuple(values.items())
+                waves, ideal = total, per_warp
+    measure = (("wavefronts", waves), ("ideal", ideal), ("excess", worst))
+    if worst > 0:
+        return Answer("fails", values=fails or (), measure=measure)
     return Answer("holds", reductions=("R5: ranks over GF(2)",))
 
 
