@@ -36,8 +36,8 @@ class ExpressionParser(TypeParser):
         """The binary operator at the position and its number of tokens."""
         tok = self.tok
         if tok == ">":
-            if no_gt:
-                return None
+            if no_gt:  # `>=` is a token of its own: inside template arguments only a plain `>` closes
+                return (">=", 2) if self.joined(1, "=") else None
             text, count = ">", 1
             while self.peek(count) in (">", "=") and count < 3 and self.adjacent(count):
                 text += self.peek(count)

@@ -9,7 +9,7 @@ from cutecheck.source.cpp.strip import blank, strip_strings
 
 CALL_NAMES = re.compile(
     r"\b(make_tiled_copy(?:_[ABCSD])?(?:_C_atom|_C_Atom)?|make_tiled_mma|make_tma_copy\w*|make_tma_atom\w*|make_cotiled_copy|"
-    r"make_im2col_tma_copy\w*|tile_to_shape|tile_to_mma_shape|ss_smem_selector|rs_smem_selector|"
+    r"make_im2col_tma_copy\w*|tile_to_shape|tile_to_mma_shape|composition(?=\s*\(\s*(?:cute::)?Swizzle\b)|ss_smem_selector|rs_smem_selector|"
     r"sm1\d\d_smem_selector)\s*(?:<[^;{}()]*>\s*)?\(|"
     r"\b(TiledMMA|TiledCopy|Copy_Atom|MMA_Atom)\s*<|"
     r"\b(Layout_(?:MN|K)_(?:INTER|SW32|SW64|SW96|SW128)(?:_32B)?_Atom(?:_Bits)?)\b"

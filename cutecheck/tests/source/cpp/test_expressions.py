@@ -52,6 +52,7 @@ CASES = [
     ("f([](auto... t) { }, (u - ... - t), (t - ... - u))", "f(lambda[](t)->-,foldL(-,t,u),foldR(-,t,u))"),
     ("f(xs...)", "f(xs...)"),
     ("m * K < (n + 1) * N || (m + 1) * K >= n * N", "(((m * K) < ((n + 1) * N)) || (((m + 1) * K) >= (n * N)))"),
+    ("conditional<sizeof(T) >= sizeof(U), T, U>::type", "conditional<(sizeof(T) >= sizeof(U)),T,U>::type"),
     ("N < a || b > (c)", "((N < a) || (b > c))"),
     ("X::template f\n <A, B && C>(d)", "X::f<A,(B && C)>(d)"),
     ("x.template g <A && B> (y)", "x.g<(A && B)>(y)"),
