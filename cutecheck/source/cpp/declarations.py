@@ -9,8 +9,10 @@ from typing import Literal
 from cutecheck.source.cpp.classes import ClassParser
 from cutecheck.source.cpp.cursor import Fail
 from cutecheck.source.cpp.specifiers import Declarator, Specs
+from cutecheck.source.cpp.statements import ASSERTS, CONTRACTS, STATIC_ASSERTS
 from cutecheck.source.eval import ir
 
+MACROS = STATIC_ASSERTS | ASSERTS | CONTRACTS
 Heads = tuple[tuple[ir.TParam, ...], ...]
 _FUNCTION_FOLLOW = frozenset(
     ["{", ";", ":", "->", "const", "noexcept", "override", "final", "=", "try", "&", "&&", "requires", "volatile",
@@ -47,6 +49,8 @@ class DeclarationParser(ClassParser):
         if tok == ";":
             self.at += 1
             return []
+        if tok in MACROS and self.peek() == "(":
+            return [ir.TopLevel(stmt) for stmt in self.assert_macro()]
         if tok in _BY_WORD:
             method: Callable[[str], list[ir.Decl] | None] = getattr(self, _BY_WORD[tok])
             found = method(scope)
@@ -432,8 +436,6 @@ _BY_WORD = {
     "typedef": "typedef",
     "static_assert": "static_assertion",
     "_Static_assert": "static_assertion",
-    "CUTE_STATIC_ASSERT": "static_assertion",
-    "CUTE_STATIC_ASSERT_V": "static_assertion",
     "asm": "assembly",
     "struct": "class_declaration",
     "class": "class_declaration",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from cutecheck.source.cpp.cursor import Fail
 from cutecheck.source.cpp.declarations import DeclarationParser
@@ -15,8 +16,6 @@ from cutecheck.source.cpp.strip import Comment, strip_comments
 from cutecheck.source.cpp.text import Origin, Source
 from cutecheck.source.cpp.words import BUILTIN_TYPES
 from cutecheck.source.eval import ir
-
-ASSUME = "__cutecheck_assume"
 
 
 def decode(data: bytes) -> tuple[str, bool]:
@@ -56,13 +55,18 @@ def finish(
 
     ``share(path, parsed text, make)`` may answer with a unit made earlier from the same parsed text.
     """
-    body = _with_assumptions(done.text, comments)
+    body, misplaced = _with_assumptions(done.text, comments)
     if "\\\n" in body:  # line splices outside directives
         body = body.replace("\\\n", " \n")
     expanded = expand(origin, body, done.macros)
 
     def make() -> ir.Unit:
-        return _parse(origin, stripped, comments, done, expanded)
+        unit = _parse(origin, stripped, comments, done, expanded)
+        extra = [
+            ir.Note("error", "`cutecheck: assume` must stand where a statement may", origin.span(c.begin, c.end))
+            for c in misplaced
+        ]
+        return replace(unit, notes=(*unit.notes, *extra)) if extra else unit
 
     return make() if share is None else share(origin.path, expanded.source.text, make)
 
@@ -87,31 +91,31 @@ def _parse(
             decls.append(ir.Instantiate(target, span))
         elif comment.word != "assume":
             notes.append(ir.Note(comment.word, comment.text, span))
-    alive = {(begin, end) for begin, end, _ in configuration_calls(done.text)}
-    notes += [
-        ir.Note("inactive", name, origin.span(begin, end))
-        for begin, end, name in configuration_calls(stripped)
-        if (begin, end) not in alive
-    ]
+    found = [(origin.span(begin, end), name, begin) for begin, end, name in configuration_calls(stripped)]
+    alive = {begin for begin, _, _ in configuration_calls(done.text)} if found else set()
+    notes += [ir.Note("inactive", name, span) for span, name, begin in found if begin not in alive]
     includes = tuple((inc.text, inc.is_system, origin.span(inc.begin, inc.end)) for inc in done.includes)
-    calls = tuple((origin.span(begin, end), name) for begin, end, name in configuration_calls(stripped))
+    calls = tuple((span, name) for span, name, _ in found)
     return ir.Unit(origin.path, "cpp", tuple(decls), includes, calls, tuple(notes))
 
 
-def _with_assumptions(text: str, comments: tuple[Comment, ...]) -> str:
-    """``// cutecheck: assume E`` becomes a statement in place of the comment (same length)."""
+def _with_assumptions(text: str, comments: tuple[Comment, ...]) -> tuple[str, list[Comment]]:
+    """``// cutecheck: assume E`` becomes a statement in place of the comment, where a statement may stand.
+
+    The length stays, and so does the place of the condition. Returns the text and the comments that stand elsewhere.
+    """
+    misplaced: list[Comment] = []
     for comment in comments:
-        if comment.word == "assume" and "\n" not in comment.text and "\\" not in comment.text:
-            room = comment.end - comment.begin
-            statement = f"ASSUME({comment.text});"
-            if len(statement) <= room:
-                # the condition stays where it was written, so that its span is true
-                lead = comment.text_at - comment.begin
-                filled = "ASSUME(".ljust(lead) + comment.text + ");"
-                if len(filled) > room:
-                    filled = statement.ljust(room)
-                text = text[: comment.begin] + filled.ljust(room)[:room] + text[comment.end :]
-    return text
+        if comment.word != "assume":
+            continue
+        before = text[: comment.begin].rstrip()
+        if "\n" in comment.text or not comment.text or (before and before[-1] not in ";{}:"):
+            misplaced.append(comment)
+            continue
+        lead = comment.text_at - comment.begin
+        statement = "ASSUME(".ljust(lead) + comment.text + ")"  # the `)` may take the place of the line end
+        text = text[: comment.begin] + statement + text[comment.begin + len(statement) :]
+    return text, misplaced
 
 
 def lower_expression(text: str, path: str = "<expr>", origin: Origin | None = None, offset: int = 0) -> ir.Expr:

@@ -200,6 +200,29 @@ def test_comments_to_cutecheck() -> None:
     assert [(n.kind, n.text, n.span.line) for n in unit.notes] == [("ignore", "[CC101]", 2)]
 
 
+def test_assumptions_keep_their_place() -> None:
+    text = "// cutecheck: assume a > 1\nvoid f(int n) { // cutecheck: assume n % 8 == 0\n  g(n);\n}\n"
+    unit = load("x.cu", text.encode())
+    first, function = unit.decls
+    assert isinstance(first, ir.TopLevel) and isinstance(first.stmt, ir.Assert) and first.stmt.kind == "contract"
+    assert isinstance(function, ir.Function) and function.body is not None
+    contract, call = function.body.get().body
+    assert isinstance(contract, ir.Assert) and isinstance(call, ir.ExprStmt)
+    span = contract.cond.span
+    assert text.splitlines()[1][span.column - 1 : span.end_column - 1] == "n % 8 == 0"
+    assert (call.span.line, call.span.column) == (3, 3)
+
+
+def test_an_assumption_where_no_statement_may_stand_is_reported() -> None:
+    unit = load(
+        "x.cu", b"void f(int n, // cutecheck: assume n > 0\n  int m) { if (n) // cutecheck: assume m > 0\n g(); }"
+    )
+    assert [(n.kind, n.span.line) for n in unit.notes] == [("error", 1), ("error", 2)]
+    (function,) = unit.decls
+    assert isinstance(function, ir.Function) and function.body is not None
+    assert stmts(function.body.get()) == ["if(n) {g();}"]
+
+
 def test_configuration_calls_ignore_comments_strings_and_definitions() -> None:
     text = (
         '// make_tiled_copy(a)\nauto s = "make_tiled_copy(";\n#define M make_tiled_mma(x)\n'
