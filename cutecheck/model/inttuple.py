@@ -13,6 +13,7 @@ from cutecheck.model import ints
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.ints import CuteError, Dyn, Int, Sym, is_constant
 from cutecheck.model.layout import IntTuple
+from cutecheck.model.version import cute_version
 
 T = TypeVar("T")
 Tree = Union[T, tuple["Tree[T]", ...]]
@@ -413,6 +414,10 @@ def shape_div(a: IntTuple, b: IntTuple) -> IntTuple:
     if isinstance(b, tuple):
         return shape_div(a, product(b))
     x, y = integer(a), integer(b)
+    if cute_version() < (3, 9):
+        from cutecheck.model.algebra.legacy import shape_div as shape_div_before_3_9
+
+        return shape_div_before_3_9(x, y)
     if is_static(x) and is_static(y) and not (ints.equal(ints.mod(x, y), 0) or ints.equal(ints.mod(y, x), 0)):
         raise CuteError("shape_div: Divisibility Condition", x, y)
     return ints.ceil_div(x, y)

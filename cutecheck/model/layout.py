@@ -11,6 +11,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import CuteError, Dyn, Int, Sym
+from cutecheck.model.version import cute_version
 
 # A hierarchical tuple of integers; strides may also hold basis elements.
 IntTuple: TypeAlias = Union[Int, ScaledBasis, tuple["IntTuple", ...]]
@@ -202,7 +203,8 @@ def text(value: object) -> str:
     if isinstance(value, Sym):
         return f"_{_expression(value.expr)}"
     if isinstance(value, ScaledBasis):
-        return text(value.value) + "".join(f"@{i}" for i in reversed(value.path))
+        path = value.path if cute_version() == (4, 1) else value.path[::-1]  # 4.1 printed the outermost index first
+        return text(value.value) + "".join(f"@{i}" for i in path)
     if kind is bool:
         return f"_{int(cast(bool, value))}"
     return str(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.ints import (
     CuteError,
@@ -12,6 +11,7 @@ from cutecheck.model.ints import (
     as_expr,
     bit_and,
     bit_xor,
+    divides,
     shift_right,
 )
 from cutecheck.model.layout import MixedBits, Offset, SmemPtrFlag, Swizzle, SwizzleUnit
@@ -147,19 +147,6 @@ def as_integer(offset: Bits) -> Int:
     return offset.value if isinstance(offset, MixedBits) else offset
 
 
-def is_zero_bits(offset: Bits) -> bool | Dyn:
-    """``offset == C<0>``: a bool when static, else the run-time 0 or 1 as ``1 - min(offset, 1)``."""
-    if isinstance(offset, int):
-        return offset == 0
-    if isinstance(offset, MixedBits) and offset.static:
-        return False if not offset.dynamic.variables() else _zero_flag(offset.value)
-    return _zero_flag(as_integer(offset))
-
-
-def _zero_flag(number: Int) -> Dyn:
-    return Dyn(ex.sub(ex.const(1), ex.op("min", as_expr(number), ex.const(1))))
-
-
 def upcast_bits(offset: Bits, n: int) -> Bits:
     """``upcast<N>`` of an offset: exact division; static remainders and other than powers of two refuse."""
     if isinstance(offset, MixedBits):
@@ -168,9 +155,7 @@ def upcast_bits(offset: Bits, n: int) -> Bits:
             raise CuteError("Static safe_div requires t % u == 0", offset, n)
         return make_mixed_bits(offset.static // n, Dyn(offset.dynamic) // n, offset.flags // n)
     if isinstance(offset, (int, Sym)):
-        from cutecheck.model import ints
-
-        if not ints.divides(n, offset):
+        if not divides(n, offset):
             raise CuteError("Static safe_div requires t % u == 0", offset, n)
     return offset // n
 

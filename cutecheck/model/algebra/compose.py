@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from cutecheck.model import ints
 from cutecheck.model import inttuple as it
+from cutecheck.model.algebra import legacy
 from cutecheck.model.algebra.construct import make_layout, stack
 from cutecheck.model.algebra.coordinates import crd2idx
 from cutecheck.model.algebra.simplify import coalesce_x
@@ -15,6 +16,7 @@ from cutecheck.model.composed import compose3, is_static_zero, on_domain
 from cutecheck.model.ints import CuteError, Dyn, Int
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.swizzle import compose_swizzles, make_swizzle
+from cutecheck.model.version import cute_version
 
 
 def composition(*args: Any) -> Any:
@@ -57,7 +59,8 @@ def compose_layouts(a: Layout, b: Any) -> Layout:
     if isinstance(b, Layout):
         stride = b.stride
         flat = coalesce_x(a, 0 if type(stride) is int or _plain(stride) else coprofile(b))
-        return _compose(flat.shape, flat.stride, b.shape, b.stride)
+        implementation = _compose if cute_version() >= (3, 9) else legacy.compose
+        return implementation(flat.shape, flat.stride, b.shape, b.stride)
     if isinstance(b, tuple):
         if len(b) > rank(a):
             raise CuteError("composition: the tiler has more modes than the layout", a, b)
@@ -69,7 +72,8 @@ def compose_layouts(a: Layout, b: Any) -> Layout:
     if isinstance(b, Underscore):
         return a
     flat = coalesce_x(a)
-    return _compose(flat.shape, flat.stride, it.integer(b), 1)
+    implementation = _compose if cute_version() >= (3, 9) else legacy.compose
+    return implementation(flat.shape, flat.stride, it.integer(b), 1)
 
 
 def _plain(stride: IntTuple) -> bool:

@@ -15,6 +15,7 @@ from cutecheck.model.basis import Underscore, X
 from cutecheck.model.composed import on_domain
 from cutecheck.model.ints import CuteError
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
+from cutecheck.model.version import cute_version
 
 
 def logical_divide(layout: AnyLayout, tiler: Any) -> Any:
@@ -34,7 +35,7 @@ def logical_divide(layout: AnyLayout, tiler: Any) -> Any:
         if isinstance(tiler, ComposedLayout):
             raise CuteError("logical_divide: no overload for a composed tiler", tiler)
         tiler = Layout(tiler, compact_major(tiler))
-    rest = complement(tiler, coalesce_layout(layout).shape)
+    rest = complement(tiler, coalesce_layout(layout).shape if cute_version() >= (3, 9) else layout.shape)
     return compose_layouts(layout, stack([tiler, rest]))
 
 

@@ -6,12 +6,16 @@ from typing import Any
 
 from cutecheck.model import ints
 from cutecheck.model import inttuple as it
+from cutecheck.model.algebra import legacy
+from cutecheck.model.algebra.complement import complement
 from cutecheck.model.algebra.compose import composition
+from cutecheck.model.algebra.construct import stack
 from cutecheck.model.algebra.simplify import coalesce_layout
 from cutecheck.model.basis import Underscore
 from cutecheck.model.composed import compose3, is_static_zero
 from cutecheck.model.ints import CuteError, Dyn, Int, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, MixedBits, SmemPtrFlag, Swizzle
+from cutecheck.model.version import cute_version
 
 
 def _sortable(stride: Any) -> int | Sym:
@@ -36,6 +40,8 @@ def right_inverse(layout: Any) -> Any:
         return _invert_composed(layout, right_inverse)
     if not isinstance(layout, Layout):
         return _negative(layout)
+    if cute_version() < (3, 9):
+        return legacy.right_inverse(layout)
     plain = coalesce_layout(layout)
     shapes, strides = it.wrap(plain.shape), it.wrap(plain.stride)
     before = _prefix_products(shapes)
@@ -63,6 +69,8 @@ def left_inverse(layout: Any) -> Any:
         return _invert_composed(layout, left_inverse)
     if not isinstance(layout, Layout):
         return _negative(layout)
+    if cute_version() < (3, 9):
+        return legacy.right_inverse(stack([layout, complement(layout)]))
     plain = coalesce_layout(layout)
     shapes, strides = it.wrap(plain.shape), it.wrap(plain.stride)
     before = _prefix_products(shapes)

@@ -10,6 +10,7 @@ from cutecheck.model.algebra.complement import complement
 from cutecheck.model.algebra.compose import compose_layouts, composition
 from cutecheck.model.algebra.construct import GenColMajor, Order, compact_major, make_ordered_layout, stack
 from cutecheck.model.algebra.coordinates import crd2idx
+from cutecheck.model.algebra.simplify import coalesce
 from cutecheck.model.algebra.slicing import slice
 from cutecheck.model.algebra.structure import append, cosize, get, rank, shape, size, tile_unzip, transform_layout, zip
 from cutecheck.model.basis import Underscore, X
@@ -17,6 +18,7 @@ from cutecheck.model.composed import is_static_zero, on_domain
 from cutecheck.model.ints import CuteError
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.swizzle import make_swizzle
+from cutecheck.model.version import cute_version
 
 
 def logical_product(block: AnyLayout, tiler: Any) -> Any:
@@ -44,6 +46,8 @@ def _over_swizzle(block: Layout, tiler: ComposedLayout) -> Any:
         raise CuteError("logical_product: no overload for this tiler", tiler)
     if not is_static_zero(tiler.offset) and not isinstance(tiler.offset, SmemPtrFlag):
         raise CuteError("logical_product: Require Swizzle offset == 0", tiler)
+    if cute_version() < (3, 9):
+        raise CuteError("logical_product: no product over a swizzled tiler before CUTLASS 3.9", tiler)
     result = logical_product(block, base)
     extents = (1 << sw.base, 1 << sw.bits, 1 << (abs(sw.shift) - sw.bits), 1 << sw.bits, 1)
     only_zy = Layout(extents, (0, 1 << sw.base, 0, 1 << (sw.base + abs(sw.shift)), 0))
@@ -86,12 +90,17 @@ def _padded_product(block: Layout, tiler: AnyLayout) -> AnyLayout:
     return cast(AnyLayout, logical_product(append(block, rank=modes), append(tiler, rank=modes)))
 
 
+def _by_mode(result: AnyLayout) -> AnyLayout:
+    """Before 3.8 the rank-sensitive products coalesced each mode."""
+    return result if cute_version() >= (3, 8) else cast(AnyLayout, coalesce(result, (1,) * rank(result)))
+
+
 def blocked_product(block: AnyLayout, tiler: AnyLayout) -> Any:
     """The block repeated over the tiler mode by mode: ``((block0, tiler0), ...)``."""
     if isinstance(block, ComposedLayout):
         return on_domain(block, lambda b: cast(AnyLayout, blocked_product(b, tiler)))
     result = _padded_product(block, tiler)
-    return zip(get(result, 0), get(result, 1))
+    return _by_mode(zip(get(result, 0), get(result, 1)))
 
 
 def raked_product(block: AnyLayout, tiler: AnyLayout) -> Any:
@@ -99,7 +108,7 @@ def raked_product(block: AnyLayout, tiler: AnyLayout) -> Any:
     if isinstance(block, ComposedLayout):
         return on_domain(block, lambda b: cast(AnyLayout, raked_product(b, tiler)))
     result = _padded_product(block, tiler)
-    return zip(get(result, 1), get(result, 0))
+    return _by_mode(zip(get(result, 1), get(result, 0)))
 
 
 def tile_to_shape(block: AnyLayout, target: Any, order: Order = GenColMajor) -> Any:

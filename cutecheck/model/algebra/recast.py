@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from cutecheck.model import ints
 from cutecheck.model import inttuple as it
+from cutecheck.model.algebra import legacy
 from cutecheck.model.algebra.construct import stack
 from cutecheck.model.algebra.divide import logical_divide
 from cutecheck.model.algebra.inverse import right_inverse
@@ -16,6 +17,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Dyn, Int
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle
 from cutecheck.model.swizzle import Bits, downcast_bits, downcast_swizzle, upcast_bits, upcast_swizzle
+from cutecheck.model.version import cute_version
 
 
 def upcast(x: Any, n: int) -> Any:
@@ -54,6 +56,8 @@ def _upcast(shape: IntTuple, stride: IntTuple, n: int) -> Layout:
     d = it.integer(stride)
     if isinstance(d, Dyn):
         return Layout(shape, ints.div(d, n))
+    if cute_version() < (3, 9):
+        return legacy.upcast_mode(shape, d, n)
     if not (ints.equal(ints.mod(d, n), 0) or ints.equal(ints.mod(n, d), 0)):
         raise CuteError("upcast: Divisibility condition", d, n)
     distance = ints.absolute(d)

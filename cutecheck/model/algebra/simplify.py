@@ -10,9 +10,10 @@ from cutecheck.model.algebra.structure import rank, transform_layout
 from cutecheck.model.composed import on_domain
 from cutecheck.model.ints import CuteError
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout
+from cutecheck.model.version import cute_version
 
 
-def _merge_from_the_back(shapes: tuple[Any, ...], strides: tuple[Any, ...], last_shape: Any) -> Layout:
+def merge_from_the_back(shapes: tuple[Any, ...], strides: tuple[Any, ...], last_shape: Any) -> Layout:
     """Merge neighbouring modes from the back; static extents 1 vanish."""
     top, below = last_shape, strides[-1]  # the mode that grows; finished ones behind it are in the lists
     new_shape: list[Any] = []
@@ -61,7 +62,7 @@ def _flat(layout: Layout) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 def coalesce_layout(layout: Layout) -> Layout:
     """The simplest layout with the same values on the same indices."""
     shapes, strides = _flat(layout)
-    return _merge_from_the_back(shapes, strides, shapes[-1])
+    return merge_from_the_back(shapes, strides, shapes[-1])
 
 
 def coalesce_x(layout: Layout, profile: IntTuple = 0) -> Layout:
@@ -71,7 +72,7 @@ def coalesce_x(layout: Layout, profile: IntTuple = 0) -> Layout:
             raise CuteError("coalesce: the profile has more modes than the layout", layout, profile)
         return transform_layout(layout, profile, coalesce_x)
     shapes, strides = _flat(layout)
-    return _merge_from_the_back(shapes, strides, 2 if it.is_one(shapes[-1]) else shapes[-1])
+    return merge_from_the_back(shapes, strides, 2 if it.is_one(shapes[-1]) else shapes[-1])
 
 
 def coalesce(x: Any, profile: IntTuple | None = None) -> Any:
@@ -129,6 +130,8 @@ def filter(layout: AnyLayout, profile: IntTuple | None = None) -> Any:
 def nullspace(layout: AnyLayout) -> Layout:
     """The indices that the layout maps to 0 because of static stride-0 modes."""
     if isinstance(layout, ComposedLayout):
+        if cute_version() < (3, 6):
+            raise CuteError("nullspace: no overload for a composed layout before CUTLASS 3.6", layout)
         return Layout(1, 0)
     strides = it.flatten_to_tuple(layout.stride)
     zeros = [i for i, d in enumerate(strides) if it.is_zero(d)]

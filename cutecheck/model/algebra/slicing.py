@@ -17,12 +17,14 @@ from cutecheck.model.layout import AnyLayout, ComposedLayout, Coord, IntTuple, L
 from cutecheck.model.swizzle import (
     Bits,
     as_integer,
+    in_elements,
     make_mixed_bits,
     mixed_and,
     mixed_xor,
     offset_value,
     swizzle_bits,
 )
+from cutecheck.model.version import cute_version
 
 
 def _pick(coord: Any, x: Any, kept: bool) -> tuple[Any, ...]:
@@ -69,7 +71,9 @@ def slice_and_offset(coord: Coord, layout: AnyLayout) -> tuple[Any, Any]:
         return slice(coord, layout), crd2idx(coord, layout)
     if isinstance(layout.a, Swizzle):
         if isinstance(layout.offset, SmemPtrFlag):
-            return _slice_flagged(coord, layout, layout.a, layout.offset)
+            if cute_version() >= (4, 6):
+                return _slice_flagged(coord, layout, layout.a, layout.offset)
+            return _slice_flagged_before_4_6(coord, layout, layout.a, layout.offset)
         if isinstance(layout.b, Layout):
             return _slice_swizzled(coord, layout.a, cast(Bits, layout.offset), layout.b)
     inner, offset = slice_and_offset(coord, cast(AnyLayout, layout.b))
@@ -82,6 +86,15 @@ def _slice_flagged(coord: Coord, layout: ComposedLayout, a: Swizzle, flag: SmemP
     if flag.sparsity is None and it.is_zero(offset):
         return compose3(a, flag, inner), 0
     return make_composed_layout(a, offset, inner), 0
+
+
+def _slice_flagged_before_4_6(coord: Coord, layout: ComposedLayout, a: Swizzle, flag: SmemPtrFlag) -> tuple[Any, Any]:
+    """Sliced like any swizzle: the flag counts as the offset 0 and is lost, but for a mere reshape."""
+    if not isinstance(layout.b, Layout):
+        raise CuteError("slice: no overload for this layout", layout)
+    if all_underscore(coord):
+        return compose3(a, flag, slice(coord, layout.b)), 0
+    return _slice_swizzled(coord, in_elements(a), 0, layout.b)
 
 
 def domain_offset(coord: Coord, layout: AnyLayout) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from cutecheck.model import ints
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra.construct import stack
-from cutecheck.model.basis import ScaledBasis, Underscore
+from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.composed import compose3, on_domain
 from cutecheck.model.ints import CuteError, Int
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle
@@ -199,11 +199,3 @@ def transform_layout(a: Layout, tiler: tuple[Any, ...], f: Any) -> Layout:
         if not isinstance(m, Layout):
             raise CuteError("make_layout: no overload for a composed layout", m)
     return stack(modes)
-
-
-def is_tiler_tuple(tiler: Any) -> bool:
-    return isinstance(tiler, tuple)
-
-
-def is_underscore(x: Any) -> bool:
-    return isinstance(x, Underscore)
