@@ -154,9 +154,8 @@ def upcast_bits(offset: Bits, n: int) -> Bits:
         if offset.static % n or offset.flags % n:
             raise CuteError("Static safe_div requires t % u == 0", offset, n)
         return make_mixed_bits(offset.static // n, Dyn(offset.dynamic) // n, offset.flags // n)
-    if isinstance(offset, (int, Sym)):
-        if not divides(n, offset):
-            raise CuteError("Static safe_div requires t % u == 0", offset, n)
+    if isinstance(offset, (int, Sym)) and not divides(n, offset):
+        raise CuteError("Static safe_div requires t % u == 0", offset, n)
     return offset // n
 
 
