@@ -12,10 +12,10 @@ from cutecheck.model.algebra import max_alignment, max_common_vector
 from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.dtype import DType
-from cutecheck.model.expr import Expr
-from cutecheck.model.ints import CuteError, UndecidedError, as_expr, is_static, known_value
+from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.ints import CuteError, Int, UndecidedError, as_expr, is_static, known_value
 from cutecheck.model.layout import AnyLayout, Layout, Swizzle, SwizzleUnit
-from cutecheck.model.prove.properties import Alignment, BankAccess
+from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.rules.derive.instructions import Instruction, Side, instruction
 from cutecheck.rules.derive.vectors import Mode, as_layout, peel, plain, split_run
@@ -29,7 +29,8 @@ SMEM_BASE = 16
 class Access:
     """One side of a copy in shared or global memory.
 
-    ``bits`` a lane moves at its address; ``count`` elements of that; ``rest`` what the instruction is repeated over.
+    ``bits`` a lane moves at its address; ``count`` elements of that; ``rest`` what the instruction is repeated over, ``repeated``
+    all extents of that, those with strides of the thread's own included.
     ``swizzle`` is still to be applied to offsets; ``root_swizzle`` is that of the whole tensor, which may already be
     part of ``offset``: CuTe decays a swizzled layout that is sliced at a run-time thread.
     ``base`` is the alignment of the tensor's first byte, ``base_known`` False where it is only assumed.
@@ -44,6 +45,7 @@ class Access:
     count: int
     offset: Expr
     rest: tuple[Mode, ...]
+    repeated: tuple[Int, ...]
     vector: tuple[Mode, ...]
     swizzle: Swizzle | None
     root_swizzle: Swizzle | None
@@ -58,7 +60,7 @@ class Access:
     @property
     def instructions(self) -> int | None:
         """How often a warp issues it in one execution of the copy, where that is static."""
-        extents = [known_value(e) for e, _ in self.rest]
+        extents = [known_value(e) for e in self.repeated]
         return None if None in extents else math.prod(cast("list[int]", extents))
 
     def bank(self) -> BankAccess | None:
@@ -212,10 +214,30 @@ def _side(event: Event, side: Side, tensor: TensorFact) -> Access | Opaque | Non
     if split is None:
         return opaque(f"the first {count} elements of `{tensor.name}` cannot be told from the rest")
     base, base_known = _base(tensor)
+    rest, start = _uniform(split[1], ex.add(outer, parts.offset))
     return Access(
-        event, side, tensor, tensor.dtype, used, width, count, ex.add(outer, parts.offset), split[1], split[0],
+        event, side, tensor, tensor.dtype, used, width, count, start, rest,
+        tuple(e for e, _ in split[1]), split[0],
         parts.swizzle, parts.swizzle or _root_swizzle(tensor), threads, base, base_known,
     )  # fmt: skip
+
+
+def _uniform(modes: tuple[Mode, ...], offset: Expr) -> tuple[tuple[Mode, ...], Expr]:
+    """Modes whose strides are the same for every thread, and the offset with the others written into it.
+
+    A swizzled layout that is sliced at a run-time thread has strides that depend on the thread. Their index becomes a
+    variable of the offset: uniform over a warp, as each of its values is another instruction.
+    """
+    kept: list[Mode] = []
+    for i, (extent, stride) in enumerate(modes):
+        step = as_expr(stride)
+        size = known_value(extent)
+        if any(v.name == THREAD for v in step.variables()):
+            index = ex.var(f"value[{i}]", Domain(0, None if size is None else size - 1))
+            offset = ex.add(offset, ex.mul(index, step))
+        else:
+            kept.append((extent, stride))
+    return tuple(kept), offset
 
 
 def _base(tensor: TensorFact) -> tuple[int, bool]:

@@ -12,7 +12,7 @@ from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.model.prove import Obligation, Outcome, Verdict
 from cutecheck.rules.base import Context
 
-_INDICES = ("threadIdx.", "blockIdx.", "rest[")
+_INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[")
 
 
 def open_variables(*values: object) -> list[Var]:

@@ -129,3 +129,15 @@ def test_unknown_operands_say_nothing() -> None:
     blind = tensor("x", "smem", Unknown("opaque"), FLOAT)
     assert codes(Facts(events=(replace(event, operands=(blind, blind)),))) == []
     assert codes(Facts(events=(replace(event, operands=()),))) == []
+
+
+def test_strides_that_depend_on_the_thread_are_those_of_the_thread() -> None:
+    """A column read through Swizzle<5,0,5>: every element of a thread's part has strides of that thread's own."""
+    tiled = universal(32, FLOAT, "(_32,_8):(_1,_32)", "(_1,_1):(_1,_1)")
+    facts = Facts(events=(copy_event(tiled, FLOAT, ("smem", "Sw<5,0,5> o _0 o (_32,_32):(_32,_1)"), None),))
+    assert codes(facts) == []
+    banks = [o for o in outcomes(facts) if o.obligation.property == "bank-conflict-free"]
+    assert [o.verdict for o in banks] == [Verdict.PROVED]
+    big = universal(32, FLOAT, "(_32,_8):(_1,_32)", "(_1,_1):(_1,_1)")
+    event = copy_event(big, FLOAT, ("smem", "Sw<5,0,5> o _0 o (_64,_32):(_32,_1)"), None)
+    assert codes(Facts(events=(event,))) == []
