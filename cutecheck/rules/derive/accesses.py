@@ -29,7 +29,7 @@ SMEM_BASE = 16
 class Access:
     """One side of a copy in shared or global memory.
 
-    ``bits`` a lane moves at its address; ``count`` elements of that; ``rest`` what the instruction is repeated over, ``repeated``
+    ``bits`` a lane moves at its address; ``count`` elements of that; ``rest`` what it is repeated over, ``repeated``
     all extents of that, those with strides of the thread's own included.
     ``swizzle`` is still to be applied to offsets; ``root_swizzle`` is that of the whole tensor, which may already be
     part of ``offset``: CuTe decays a swizzled layout that is sliced at a run-time thread.
