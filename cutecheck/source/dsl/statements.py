@@ -1,0 +1,348 @@
+"""Python statements and definitions to the evaluator's program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tree_sitter import Node
+
+from cutecheck.source.dsl.expressions import arguments, children, expression, opaque, parameters
+from cutecheck.source.dsl.source import Source
+from cutecheck.source.eval import ir
+
+Lower = Callable[[Source, Node], Iterator[ir.Stmt]]
+_LOWER: dict[str, Lower] = {}
+
+
+def lowers(*kinds: str) -> Callable[[Lower], Lower]:
+    def register(function: Lower) -> Lower:
+        for kind in kinds:
+            _LOWER[kind] = function
+        return function
+
+    return register
+
+
+def block(s: Source, node: Node | None) -> ir.Block:
+    """The statements of a body; names live in the function around it."""
+    assert node is not None
+    return ir.Block(tuple(statements(s, children(node))), s.span(node), False)
+
+
+def statements(s: Source, nodes: list[Node]) -> Iterator[ir.Stmt]:
+    for node in nodes:
+        lower = _LOWER.get(node.type)
+        if lower is not None:
+            yield from lower(s, node)
+        else:
+            yield ir.ExprStmt(opaque(s, node, f"{node.type.replace('_', ' ')} is not followed"), s.span(node))
+
+
+@lowers("pass_statement", "global_statement", "comment", "type_alias_statement", "exec_statement", "print_statement")
+def _nothing(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    return iter(())
+
+
+@lowers("nonlocal_statement")
+def _nonlocal(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    for c in children(node):
+        span = s.span(c)
+        yield ir.Local(ir.Using("name", ir.Name(s.text(c), None, span), "nonlocal", span), span)
+
+
+@lowers("expression_statement")
+def _expression(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    parts = children(node)
+    if len(parts) == 1 and parts[0].type in ("assignment", "augmented_assignment"):
+        yield from _assignment(s, parts[0])
+    elif len(parts) == 1 and parts[0].type == "string":
+        return
+    else:
+        for part in parts:
+            yield ir.ExprStmt(expression(s, part), s.span(part))
+
+
+def _assignment(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    span = s.span(node)
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if node.type == "augmented_assignment":
+        op = s.text(node.child_by_field_name("operator"))
+        yield ir.Assign(expression(s, left), op, expression(s, right), span)
+        return
+    annotation = node.child_by_field_name("type")
+    if right is None:
+        if left is not None and left.type == "identifier" and annotation is not None:
+            yield ir.Local(
+                ir.Variable(
+                    s.text(left), expression(s, annotation), None, None, frozenset({"annotated"}), None,
+                    s.span(left), span,
+                ),
+                span,
+            )  # fmt: skip
+        return
+    targets = [left]
+    while right.type == "assignment":
+        targets.append(right.child_by_field_name("left"))
+        inner = right.child_by_field_name("right")
+        if inner is None:
+            return
+        right = inner
+    value = expression(s, right)
+    first = targets[0]
+    if len(targets) == 1 and first is not None and first.type == "identifier" and annotation is not None:
+        yield ir.Local(
+            ir.Variable(
+                s.text(first), expression(s, annotation), value, None, frozenset({"annotated"}), None, s.span(first),
+                span,
+            ),
+            span,
+        )  # fmt: skip
+        return
+    for position, target in enumerate(targets):
+        again = value if position == 0 else expression(s, targets[0])
+        yield ir.Assign(expression(s, target), "=", again, span)
+
+
+@lowers("return_statement")
+def _return(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    parts = children(node)
+    span = s.span(node)
+    yield ir.Return(expression(s, parts[0]) if parts else ir.Lit(None, "py", span), span)
+
+
+@lowers("break_statement", "continue_statement")
+def _jump(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    yield ir.Jump("break" if node.type == "break_statement" else "continue", s.span(node))
+
+
+@lowers("raise_statement")
+def _raise(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    yield ir.Jump("raise", s.span(node))
+
+
+@lowers("assert_statement")
+def _assert(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    parts = children(node)
+    message = s.text(parts[1]) if len(parts) > 1 else ""
+    yield ir.Assert("assert", expression(s, parts[0]), message, s.span(node))
+
+
+@lowers("delete_statement")
+def _delete(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    return iter(())
+
+
+@lowers("if_statement")
+def _if(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    tail: ir.Block | None = None
+    for c in reversed(node.children_by_field_name("alternative")):
+        if c.type == "else_clause":
+            tail = block(s, c.child_by_field_name("body"))
+        else:
+            cond, then = c.child_by_field_name("condition"), c.child_by_field_name("consequence")
+            inner = ir.If(expression(s, cond), block(s, then), tail, False, s.span(c))
+            tail = ir.Block((inner,), s.span(c), False)
+    cond, then = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+    yield ir.If(expression(s, cond), block(s, then), tail, False, s.span(node))
+
+
+@lowers("for_statement")
+def _for(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    target = expression(s, node.child_by_field_name("left"))
+    iterable = expression(s, node.child_by_field_name("right"))
+    body = block(s, node.child_by_field_name("body"))
+    yield ir.Loop("foreach", None, None, None, target, iterable, body, s.span(node))
+    yield from _loop_else(s, node)
+
+
+@lowers("while_statement")
+def _while(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    cond = expression(s, node.child_by_field_name("condition"))
+    yield ir.Loop(
+        "while", None, cond, None, None, None, block(s, node.child_by_field_name("body")), s.span(node)
+    )
+    yield from _loop_else(s, node)
+
+
+def _loop_else(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    other = node.child_by_field_name("alternative")
+    if other is not None:
+        yield block(s, other.child_by_field_name("body"))
+
+
+@lowers("try_statement")
+def _try(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    """The body, its ``else`` and its ``finally``: handlers run only when something went wrong."""
+    yield block(s, node.child_by_field_name("body"))
+    for c in children(node):
+        if c.type == "else_clause":
+            yield block(s, c.child_by_field_name("body"))
+        elif c.type == "finally_clause":
+            yield from (block(s, b) for b in children(c) if b.type == "block")
+
+
+@lowers("with_statement")
+def _with(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    items: list[tuple[ir.Expr, ir.Expr | None]] = []
+    stack = [c for c in children(node) if c.type == "with_clause"]
+    for clause in stack:
+        for item in children(clause):
+            value = item.child_by_field_name("value") or item
+            if value.type == "as_pattern":
+                parts = children(value)
+                alias = value.child_by_field_name("alias")
+                items.append((expression(s, parts[0]), None if alias is None else expression(s, alias)))
+            else:
+                items.append((expression(s, value), None))
+    yield ir.With(tuple(items), block(s, node.child_by_field_name("body")), s.span(node))
+
+
+@lowers("match_statement")
+def _match(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    subjects = node.children_by_field_name("subject")
+    body = node.child_by_field_name("body")
+    if len(subjects) != 1 or body is None:
+        return
+    subject = expression(s, subjects[0])
+    tail: ir.Block | None = None
+    for case in reversed([c for c in children(body) if c.type == "case_clause"]):
+        patterns = [c for c in children(case) if c.type == "case_pattern"]
+        then = block(s, case.child_by_field_name("consequence"))
+        guard = case.child_by_field_name("guard")
+        cond = _pattern(s, subject, patterns[0]) if len(patterns) == 1 else opaque(s, case, "a pattern")
+        if cond is None and guard is None:
+            tail = then
+            continue
+        if guard is not None:
+            extra = expression(s, children(guard)[0])
+            cond = extra if cond is None else ir.Binary("and", cond, extra, s.span(case))
+        assert cond is not None
+        tail = ir.Block((ir.If(cond, then, tail, False, s.span(case)),), s.span(case), False)
+    if tail is not None:
+        yield tail
+
+
+def _pattern(s: Source, subject: ir.Expr, node: Node) -> ir.Expr | None:
+    """The condition of a literal, dotted or alternative pattern; None for ``_``."""
+    inner = children(node)
+    if not inner:
+        return None if s.text(node) == "_" else opaque(s, node, "a pattern")
+    at = inner[0]
+    span = s.span(node)
+    if at.type == "union_pattern":
+        parts = [expression(s, c) if c.type != "dotted_name" else _dotted(s, c) for c in children(at)]
+        out: ir.Expr | None = None
+        for p in parts:
+            one = ir.Binary("==", subject, p, span)
+            out = one if out is None else ir.Binary("or", out, one, span)
+        return out
+    if at.type == "dotted_name":
+        names = children(at)
+        if len(names) == 1:
+            return opaque(s, node, "a capture pattern")
+        return ir.Binary("==", subject, _dotted(s, at), span)
+    if at.type in ("integer", "string", "true", "false", "none", "float"):
+        return ir.Binary("==", subject, expression(s, at), span)
+    return opaque(s, node, "a pattern")
+
+
+def _dotted(s: Source, node: Node) -> ir.Expr:
+    parts = children(node)
+    out: ir.Expr = ir.Name(s.text(parts[0]), None, s.span(parts[0]))
+    for p in parts[1:]:
+        out = ir.Attr(out, s.text(p), None, s.span(parts[0], p))
+    return out
+
+
+@lowers("import_statement", "import_from_statement", "future_import_statement")
+def _import(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    span = s.span(node)
+    if node.type == "future_import_statement":
+        return
+    if node.type == "import_statement":
+        for c in node.children_by_field_name("name"):
+            if c.type == "aliased_import":
+                module, alias = s.text(c.child_by_field_name("name")), s.text(c.child_by_field_name("alias"))
+                yield ir.Local(ir.Import(module, alias, (), False, span), span)
+            else:
+                yield ir.Local(ir.Import(s.text(c), None, (), False, span), span)
+        return
+    module = "".join(s.text(node.child_by_field_name("module_name")).split())
+    names: list[tuple[str, str | None]] = []
+    for c in node.children_by_field_name("name"):
+        if c.type == "aliased_import":
+            names.append((s.text(c.child_by_field_name("name")), s.text(c.child_by_field_name("alias"))))
+        else:
+            names.append((s.text(c), None))
+    star = any(c.type == "wildcard_import" for c in node.children)
+    yield ir.Local(ir.Import(module, None, tuple(names), star, span), span)
+
+
+@lowers("decorated_definition")
+def _decorated(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    marks = [expression(s, children(c)[0]) for c in node.children if c.type == "decorator" and children(c)]
+    inner = node.child_by_field_name("definition")
+    if inner is None:
+        return
+    decl = _class(s, inner, tuple(marks)) if inner.type == "class_definition" else _function(s, inner, tuple(marks))
+    yield ir.Local(decl, s.span(node))
+
+
+@lowers("function_definition")
+def _def(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    yield ir.Local(_function(s, node, ()), s.span(node))
+
+
+@lowers("class_definition")
+def _classdef(s: Source, node: Node) -> Iterator[ir.Stmt]:
+    yield ir.Local(_class(s, node, ()), s.span(node))
+
+
+def spelled(e: ir.Expr) -> str:
+    """A dotted name, calls dropped: ``cute.jit(x=1)`` is ``cute.jit``."""
+    if isinstance(e, ir.Call):
+        return spelled(e.fn)
+    if isinstance(e, ir.Attr):
+        return f"{spelled(e.base)}.{e.ident}"
+    return e.ident if isinstance(e, ir.Name) else ""
+
+
+_FLAGS = {
+    "kernel": "kernel", "jit": "jit", "staticmethod": "static", "classmethod": "classmethod", "property": "property",
+    "cached_property": "property", "setter": "setter", "overload": "deleted",
+}  # fmt: skip
+
+
+def _function(s: Source, node: Node, decorators: tuple[ir.Expr, ...]) -> ir.Function:
+    name = node.child_by_field_name("name")
+    body = node.child_by_field_name("body")
+    flags = {_FLAGS[d.split(".")[-1]] for d in map(spelled, decorators) if d.split(".")[-1] in _FLAGS}
+    ret = node.child_by_field_name("return_type")
+    return ir.Function(
+        s.text(name), None, None, parameters(s, node.child_by_field_name("parameters")),
+        None if ret is None else expression(s, ret), ir.Lazy(lambda: block(s, body)), frozenset(flags),
+        s.span(name or node), s.span(node), decorators=decorators,
+    )  # fmt: skip
+
+
+def _class(s: Source, node: Node, decorators: tuple[ir.Expr, ...]) -> ir.Class:
+    name = node.child_by_field_name("name")
+    bases = [a.value for a in arguments(s, node.child_by_field_name("superclasses")) if a.name is None]
+    body = node.child_by_field_name("body")
+    members: list[ir.Decl] = []
+    for stmt in statements(s, children(body) if body is not None else []):
+        if isinstance(stmt, ir.Local):
+            members.append(stmt.decl)
+        elif isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Name) and stmt.op == "=":
+            target = stmt.target
+            members.append(
+                ir.Variable(
+                    target.ident, None, stmt.value, None, frozenset({"static"}), None, target.span, stmt.span
+                )
+            )
+        else:
+            members.append(ir.TopLevel(stmt))
+    return ir.Class(
+        s.text(name), "class", None, None, tuple(bases), tuple(members), None, s.span(name or node), s.span(node),
+        decorators=decorators,
+    )  # fmt: skip

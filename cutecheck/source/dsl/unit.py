@@ -1,0 +1,67 @@
+"""One Python file to a unit of the evaluator's program."""
+
+from __future__ import annotations
+
+from tree_sitter import Node
+
+from cutecheck.facts.span import Span
+from cutecheck.source.dsl.expressions import children, expression
+from cutecheck.source.dsl.source import Source, parse
+from cutecheck.source.dsl.statements import statements
+from cutecheck.source.eval import ir
+
+CALL_NAMES = frozenset({
+    "make_tiled_copy", "make_tiled_copy_tv", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C",
+    "make_tiled_copy_C_atom", "make_tiled_copy_S", "make_tiled_copy_D", "make_cotiled_copy", "make_tiled_mma",
+    "make_copy_atom", "make_mma_atom", "tile_to_shape", "make_swizzle", "make_composed_layout",
+    "make_smem_layout_atom", "make_smem_layout_a", "make_smem_layout_b", "make_smem_layout_epi",
+    "make_trivial_tiled_mma", "make_tmem_copy", "make_tiled_tma_atom", "make_ordered_layout",
+})  # fmt: skip
+
+
+def lower_unit(path: str, text: str) -> ir.Unit:
+    """Lower a whole file; syntax errors become notes of kind ``error`` and the rest goes on."""
+    source = Source(path, text)
+    root = parse(source)
+    notes = tuple(_errors(source, root)) if root.has_error else ()
+    decls = tuple(ir.TopLevel(stmt) for stmt in statements(source, [c for c in children(root) if c.type != "ERROR"]))
+    return ir.Unit(path, "dsl", decls, (), tuple(_calls(source, root)), notes)
+
+
+def lower_expression(text: str, path: str = "<expression>") -> ir.Expr:
+    """One Python expression."""
+    source = Source(path, text)
+    root = parse(source)
+    nodes = children(root)
+    span = Span(path, 1, 1, 1, len(text) + 1)
+    if root.has_error or len(nodes) != 1 or nodes[0].type != "expression_statement":
+        return ir.Opaque("not a Python expression", span)
+    return expression(source, children(nodes[0])[0])
+
+
+def _errors(source: Source, root: Node) -> list[ir.Note]:
+    """The first syntax error of a file."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type == "ERROR" or node.is_missing:
+            text = source.text(node).strip().split("\n")[0][:40]
+            what = f"missing `{node.type}`" if node.is_missing else f"syntax error near `{text}`"
+            return [ir.Note("error", what, source.span(node))]
+        stack.extend(reversed([c for c in node.children if c.has_error or c.is_missing or c.type == "ERROR"]))
+    return []
+
+
+def _calls(source: Source, root: Node) -> list[tuple[Span, str]]:
+    """Where a configuration function of CuTe is called."""
+    out: list[tuple[Span, str]] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type == "call":
+            fn = node.child_by_field_name("function")
+            last = fn.child_by_field_name("attribute") if fn is not None and fn.type == "attribute" else fn
+            if last is not None and last.type == "identifier" and source.text(last) in CALL_NAMES:
+                out.append((source.span(last), source.text(last)))
+        stack.extend(reversed(node.named_children))
+    return out
