@@ -14,6 +14,7 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Undecided
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.values import EnumVal, Scalar, ScalarType, Str, TraitType, Value, ValueType
 
 # (bits, signed), by the spelling used in values
@@ -60,7 +61,7 @@ def wrap(value: int, ctype: str) -> int:
     return value - (1 << bits) if signed and value >> (bits - 1) else value
 
 
-class CppDialect:
+class CppDialect(Dialect):
     """Scalars are :class:`Scalar`; CuTe's static integers are plain ``int`` and ``Sym``."""
 
     name = "cpp"

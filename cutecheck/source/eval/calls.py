@@ -31,6 +31,9 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     """Call any callable value."""
     from cutecheck.source.eval import intrinsics
 
+    own = m.dialect.apply(m, fn, args, kwargs, span)
+    if own is not None:
+        return own
     if isinstance(fn, Intrinsic):
         return intrinsics.call(m, fn, args, kwargs, span)
     if isinstance(fn, FuncSet):
@@ -271,6 +274,9 @@ def bind_parameters(
             value = m.eval(p.default, env)
         else:
             value = Unknown(f"no argument for `{p.name}`", span)
+        if p.kind == "varkw":
+            named = {q.name for q in params}
+            value = {k: v for k, v in kwargs.items() if k not in named}
         if isinstance(value, TensorVal) and not value.name:
             from dataclasses import replace
 
@@ -283,7 +289,7 @@ def join_returns(m: Machine, returns: list[Value], span: Span) -> Value:
     from cutecheck.source.eval.statements import join
 
     if not returns:
-        return Unknown("the function returns no value", span)
+        return m.dialect.no_value(span)
     value = returns[0]
     for other in returns[1:]:
         value = join(m, value, other, "returned value", span)

@@ -2,34 +2,103 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from cutecheck.facts import Span
+from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.values import Value
 
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.scope import Env
 
-class Dialect(Protocol):
+
+class Hooks:
+    """Where a language may step in before the evaluator's own rule; these defaults never do.
+
+    A hook that answers None leaves the case to the evaluator.
+    """
+
+    block_scope = True  # a name assigned in a block lives in the block; otherwise in the function
+
+    def name_value(self, m: Machine, ident: str, env: Env, span: Span) -> Value | None:
+        """A name that no scope declares."""
+        return None
+
+    def attribute(self, m: Machine, base: Value, name: str, span: Span) -> Value | None:
+        """``base.name``."""
+        return None
+
+    def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value | None:
+        """``fn(args)``."""
+        return None
+
+    def index(self, m: Machine, base: Value, args: list[Value], span: Span) -> Value | None:
+        """``base[args]``."""
+        return None
+
+    def operator(self, m: Machine, op: str, left: Value, right: Value, span: Span) -> Value | None:
+        """``left op right`` before structures and scalars decide."""
+        return None
+
+    def declare(self, m: Machine, decl: ir.Decl, env: Env) -> bool:
+        """A declaration inside a function or module; True when it was handled."""
+        return False
+
+    def assign(self, m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bool:
+        """``target = value``; True when it was handled."""
+        return False
+
+    def items(self, m: Machine, value: Value, span: Span) -> list[Value] | Value | None:
+        """The items a loop or comprehension goes through; Unknown when they are not known."""
+        return None
+
+    def loop_item(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> Value | None:
+        """The item of a loop that is walked once for all its iterations."""
+        return None
+
+    def no_value(self, span: Span) -> Value:
+        """What a function without ``return`` gives."""
+        return Unknown("the function returns no value", span)
+
+    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span) -> Value | None:
+        """One value for the two that branches of an unknown condition leave."""
+        return None
+
+    def entering(self, m: Machine, item: Value) -> Value:
+        """What ``with item as name`` binds."""
+        return item
+
+    def forgotten(self, m: Machine, old: Value, name: str, span: Span) -> Value | None:
+        """What remains of a variable that a loop assigns."""
+        return None
+
+
+class Dialect(Hooks):
     """Scalars of one language, and how they enter and leave CuTe's integers."""
 
     name: str
 
-    def literal(self, node: ir.Lit) -> Value: ...
+    def literal(self, node: ir.Lit) -> Value:
+        raise NotImplementedError
 
     def to_model(self, value: Value) -> Value:
         """A value as an argument of CuTe: scalars become run-time (or static) integers, deep in tuples too."""
-        ...
+        raise NotImplementedError
 
     def from_model(self, value: Value) -> Value:
         """A result of CuTe as a value of the language."""
-        ...
+        raise NotImplementedError
 
     def truth(self, value: Value) -> bool | None:
         """The truth of a condition; None when it depends on what is not known."""
-        ...
+        raise NotImplementedError
 
-    def unary(self, op: str, value: Value, span: Span) -> Value: ...
+    def unary(self, op: str, value: Value, span: Span) -> Value:
+        raise NotImplementedError
 
-    def binary(self, op: str, left: Value, right: Value, span: Span) -> Value: ...
+    def binary(self, op: str, left: Value, right: Value, span: Span) -> Value:
+        raise NotImplementedError
 
-    def cast(self, type_: Value, value: Value, span: Span) -> Value: ...
+    def cast(self, type_: Value, value: Value, span: Span) -> Value:
+        raise NotImplementedError

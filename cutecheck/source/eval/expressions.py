@@ -142,6 +142,9 @@ def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
 
 def attribute(m: Machine, base: Value, name: str, span: Span) -> Value:
     """``base.name`` for any value."""
+    own = m.dialect.attribute(m, base, name, span)
+    if own is not None:
+        return own
     if isinstance(base, Unknown):
         return base
     if isinstance(base, Object):
@@ -248,6 +251,9 @@ def _construct(m: Machine, node: ir.Construct, env: Env) -> Value:
 def _index(m: Machine, node: ir.Index, env: Env) -> Value:
     base = m.eval(node.base, env)
     args = [m.eval(a, env) for a in node.args]
+    own = m.dialect.index(m, base, args, node.span)
+    if own is not None:
+        return own
     if isinstance(base, Unknown):
         return base
     if isinstance(base, (TemplateRef, FuncSet)):
@@ -293,6 +299,12 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
 def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
     if node.op in ("&&", "||", "and", "or"):
         return _logical(m, node, env)
+    if node.op == "=" and not m.dialect.block_scope:
+        from cutecheck.source.eval.statements import assign
+
+        value = m.eval(node.right, env)
+        assign(m, node.left, value, env, node.span)
+        return value
     left = m.eval(node.left, env)
     right = m.eval(node.right, env)
     if node.op == ",":
@@ -304,6 +316,9 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
     for v in (left, right):
         if isinstance(v, Unknown):
             return v
+    own = m.dialect.operator(m, op, left, right, span)
+    if own is not None:
+        return own
     special = intrinsics.binary(m, op, left, right, span)
     if special is not None:
         return special

@@ -58,6 +58,9 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
     if name == "this":
         this = self_of(env)
         return this if this is not None else Unknown("`this` outside a member function", span)
+    known = m.dialect.name_value(m, name, env, span)
+    if known is not None:
+        return known
     found = library(m, "", name, span)
     return Unknown(f"`{name}` is not declared in the scanned files", span) if found is _MISSING else found
 

@@ -52,6 +52,8 @@ def _expr(m: Machine, node: ir.ExprStmt, env: Env) -> Done:
 @runs(ir.Local)
 def _local(m: Machine, node: ir.Local, env: Env) -> Done:
     decl = node.decl
+    if m.dialect.declare(m, decl, env):
+        return Done.NORMAL
     unit = env.frame.unit if env.frame is not None else None
     if isinstance(decl, ir.Variable):
         value = variable_value(m, decl, env)
@@ -111,6 +113,8 @@ def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
 
 def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> None:
     """Write to a variable, a field, or forget what cannot be followed."""
+    if m.dialect.assign(m, target, value, env, span):
+        return
     if isinstance(target, ir.Name):
         at = env.find_var(target.ident)
         if at is not None:
@@ -126,7 +130,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
         this = self_of(env)
         if this is not None and any(d.name == target.ident for _, d in classes.fields(m, this.cls)):
             m.journal.set(this.fields, target.ident, value)
-        elif m.dialect.name != "cpp":
+        elif not m.dialect.block_scope:
             m.journal.set(env.vars, target.ident, value)
     elif isinstance(target, ir.Attr):
         base = m.eval(target.base, env)
@@ -189,14 +193,14 @@ def _with(m: Machine, node: ir.With, env: Env) -> Done:
     for item, target in node.items:
         value = m.eval(item, env)
         if target is not None:
-            bind_target(m, target, value, env, node.span)
+            bind_target(m, target, m.dialect.entering(m, value), env, node.span)
     done = m.run(node.body, env)
     return done if isinstance(done, Done) else Done.NORMAL
 
 
 @runs(ir.If)
 def _if(m: Machine, node: ir.If, env: Env) -> Done:
-    inner = Env(env, "block") if m.dialect.name == "cpp" else env
+    inner = Env(env, "block") if m.dialect.block_scope else env
     if node.init is not None:
         m.run(node.init, inner)
     cond = m.eval(node.cond, inner)
@@ -244,6 +248,9 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
     """One value for two: the same, a run-time integer covering both, or Unknown."""
     if a is b or _same(a, b):
         return a
+    own = m.dialect.joined(m, a, b, what, span)
+    if own is not None:
+        return own
     if isinstance(a, Unknown):
         return a
     if isinstance(b, Unknown):
@@ -325,6 +332,9 @@ def _fall(m: Machine, node: ir.Switch, start: int, env: Env) -> Done:
 
 def iterate(m: Machine, value: Value, span: Span) -> Iterator[Value] | list[Value] | Unknown:
     """The items of a value that can be enumerated."""
+    own = m.dialect.items(m, value, span)
+    if isinstance(own, (list, Unknown)):
+        return own
     if isinstance(value, (list, tuple)):
         return [m.dialect.from_model(v) for v in value]
     if isinstance(value, dict):
@@ -340,7 +350,7 @@ def iterate(m: Machine, value: Value, span: Span) -> Iterator[Value] | list[Valu
 
 @runs(ir.Loop)
 def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
-    inner = Env(env, "block") if m.dialect.name == "cpp" else env
+    inner = Env(env, "block") if m.dialect.block_scope else env
     if node.init is not None:
         m.run(node.init, inner)
     if node.kind == "foreach":
@@ -386,11 +396,14 @@ def _unroll(m: Machine, node: ir.Loop, env: Env) -> Done | None:
 
 
 def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
-    items = iterate(m, m.eval(node.iterable, env) if node.iterable is not None else None, node.span)
+    iterable = m.eval(node.iterable, env) if node.iterable is not None else None
+    items = iterate(m, iterable, node.span)
     if isinstance(items, Unknown):
         havoc(m, node, env, None)
         if node.target is not None:
-            bind_target(m, node.target, m.recorder.loop_item(m, node, env), env, node.span)
+            item = m.dialect.loop_item(m, iterable, node, env)
+            item = m.recorder.loop_item(m, node, env) if item is None else item
+            bind_target(m, node.target, item, env, node.span)
         with m.recorder.looping():
             m.run(node.body, env)
         havoc(m, node, env, None)
@@ -470,6 +483,9 @@ def havoc(m: Machine, node: ir.Loop, env: Env, induction: tuple[str, Domain] | N
 
 def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Value:
     """What remains known of a variable that a loop assigns."""
+    own = m.dialect.forgotten(m, old, name, span)
+    if own is not None:
+        return own
     if isinstance(old, Scalar):
         if old.value is None or isinstance(old.value, float):
             return Scalar(None, old.ctype)

@@ -1,0 +1,300 @@
+"""Python classes: bodies, bases, attributes, instances, dataclasses, named tuples and enumerations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.dsl.statements import spelled
+from cutecheck.source.dsl.values import Builtin, BuiltinType, Enumerator, Super
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+_ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
+_OPERATORS = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "==": "eq", "<": "lt",
+    "<=": "le", ">": "gt", ">=": "ge", "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "@": "matmul",
+}  # fmt: skip
+
+
+def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> ClassInst:
+    """Run a class body: one class object a definition executed."""
+    inst = ClassInst(Entry(decl, env, unit), decl, Env(env, "class"), (), None, None)
+    inst.ident = id(inst)
+    space: dict[str, Value] = inst.env.vars
+    inst.memo["space"] = space
+    inst.memo["fields"] = []
+    inst.memo["foreign"] = []
+    inst.bases = []
+    for node in decl.bases:
+        base = m.eval(node, env)
+        if isinstance(base, ClassInst):
+            inst.bases.append(base)
+        else:
+            inst.memo["foreign"].append(base)
+    inst.memo["enum"] = any(_is_enum(b) for b in (*inst.memo["foreign"], *inst.bases))
+    for member in decl.members:
+        _member(m, inst, member, unit)
+    marks = [spelled(d).split(".")[-1] for d in decl.decorators]
+    inst.memo["struct"] = any(spelled(d) in ("cute.struct", "struct", "cute.union", "union") for d in decl.decorators)
+    inst.memo["union"] = any(spelled(d) in ("cute.union", "union") for d in decl.decorators)
+    inst.memo["dataclass"] = "dataclass" in marks or any(b.memo.get("dataclass") for b in inst.bases)
+    tuples = [b for b in inst.memo["foreign"] if isinstance(b, BuiltinType) and b.name == "NamedTuple"]
+    inst.memo["namedtuple"] = bool(tuples) or any(b.memo.get("namedtuple") for b in inst.bases)
+    if any(m_ in ("mlir_namedtuple",) for m_ in marks):
+        inst.memo["namedtuple"] = True
+    return inst
+
+
+def _is_enum(base: Value) -> bool:
+    if isinstance(base, BuiltinType):
+        return base.name in _ENUMS
+    return isinstance(base, ClassInst) and bool(base.memo.get("enum"))
+
+
+def _member(m: Machine, inst: ClassInst, member: ir.Decl, unit: ir.Unit) -> None:
+    space = inst.env.vars
+    if isinstance(member, ir.Function):
+        entry = Entry(member, inst.env.parent or inst.env, unit)
+        if "setter" not in member.flags:
+            space[member.name] = FuncSet(member.name, (entry,), None, inst)
+    elif isinstance(member, ir.Variable):
+        if "annotated" in member.flags:
+            inst.memo["fields"].append((member.name, member))
+        if member.init is not None:
+            value = m.eval(member.init, inst.env)
+            space[member.name] = Enumerator(inst, member.name, value) if inst.memo["enum"] else value
+            if inst.memo["enum"] and isinstance(value, Builtin) and value.name == "enum.auto":
+                number = sum(isinstance(v, Enumerator) for v in space.values())
+                space[member.name] = Enumerator(inst, member.name, number)
+    elif isinstance(member, ir.Class):
+        space[member.name] = define(m, member, inst.env, unit)
+    elif isinstance(member, ir.TopLevel):
+        m.run(member.stmt, inst.env)
+    elif isinstance(member, ir.Import):
+        m.dialect.declare(m, member, inst.env)
+
+
+def mro(cls: ClassInst) -> list[ClassInst]:
+    """The class and its bases in Python's order (depth first, a shared base last)."""
+    order: list[ClassInst] = []
+
+    def walk(c: ClassInst) -> None:
+        if c in order:
+            order.remove(c)
+        order.append(c)
+        for b in c.bases or ():
+            walk(b)
+
+    walk(cls)
+    return order
+
+
+def find(cls: ClassInst, name: str, after: ClassInst | None = None) -> Value | None:
+    """A class attribute through the bases; after ``after`` for ``super()``."""
+    order = mro(cls)
+    if after is not None:
+        order = order[order.index(after) + 1 :] if after in order else []
+    for c in order:
+        space = c.memo["space"]
+        if name in space:
+            return space[name] if space[name] is not None else _None
+    return None
+
+
+_None = Builtin("None")
+
+
+def _bind(m: Machine, found: Value, obj: Object | ClassInst | Enumerator, cls: ClassInst, span: Span) -> Value:
+    if found is _None:
+        return None
+    if isinstance(found, FuncSet) and found.self_ is None:
+        flags = found.entries[0].decl.flags
+        if "static" in flags:
+            return found
+        owner: Any = cls if "classmethod" in flags else obj
+        if isinstance(owner, ClassInst) and "classmethod" not in flags:
+            return found
+        bound = FuncSet(found.name, found.entries, owner, found.cls)
+        if "property" in flags:
+            from cutecheck.source.eval.calls import apply
+
+            return apply(m, bound, [], {}, span)
+        return bound
+    return found
+
+
+def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
+    if isinstance(base, Object):
+        if name in base.fields:
+            return base.fields[name]
+        if name == "__class__":
+            return base.cls
+        if name == "__dict__":
+            return dict(base.fields)
+        if base.cls.memo.get("struct"):
+            from cutecheck.source.dsl.storage import member
+
+            return member(m, base, name, span)
+        found = find(base.cls, name)
+        if found is not None:
+            return _bind(m, found, base, base.cls, span)
+        if name == "_replace" and base.cls.memo.get("namedtuple"):
+            return Builtin("object._replace", base)
+        if name == "__post_init__":
+            return None
+        if base.cls.memo["foreign"] or any(c.memo["foreign"] for c in mro(base.cls)):
+            return Extern(f"{base.cls.name}.{name}", span)
+        return Unknown(f"`{base.cls.name}` has no attribute `{name}` here", span)
+    if isinstance(base, ClassInst):
+        found = find(base, name)
+        if found is not None:
+            return _bind(m, found, base, base, span)
+        if name == "__name__":
+            return base.name
+        if name == "__members__" and base.memo.get("enum"):
+            return {e.name: e for e in enumerators(m, base)}
+        if base.memo.get("struct"):
+            from cutecheck.source.dsl.storage import class_member
+
+            return class_member(m, base, name, span)
+        if name == "__dataclass_fields__":
+            return {n: None for n, _ in fields(base)}
+        return Unknown(f"class `{base.name}` has no attribute `{name}` here", span)
+    if isinstance(base, Enumerator):
+        if name == "value":
+            return base.value
+        if name == "name":
+            return base.name
+        found = find(base.cls, name)
+        return None if found is None else _bind(m, found, base, base.cls, span)
+    if isinstance(base, Super):
+        cls = base.obj if isinstance(base.obj, ClassInst) else base.obj.cls
+        found = find(cls, name, base.cls)
+        if found is None:
+            return Builtin("object.__init__")
+        return _bind(m, found, base.obj, cls, span)
+    return None
+
+
+def index(m: Machine, base: Value, key: Value, span: Span) -> Value:
+    if isinstance(base, ClassInst):
+        if base.memo.get("enum") and isinstance(key, str):
+            found = base.memo["space"].get(key)
+            return found if found is not None else Unknown(f"no member {key}", span)
+        return base
+    if isinstance(base, Object):
+        if base.cls.memo.get("namedtuple") and isinstance(key, (int, slice)):
+            return tuple(base.fields.values())[key]
+        found = find(base.cls, "__getitem__")
+        if isinstance(found, FuncSet):
+            from cutecheck.source.eval.calls import apply
+
+            return apply(m, _bind(m, found, base, base.cls, span), [key], {}, span)
+    return Unknown(f"indexing `{base.cls.name}`", span)
+
+
+def operator(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value | None:
+    from cutecheck.source.eval.calls import apply
+
+    word = _OPERATORS.get(op)
+    if word is None:
+        return None
+    if isinstance(left, Object):
+        found = find(left.cls, f"__{word}__")
+        if isinstance(found, FuncSet):
+            return apply(m, _bind(m, found, left, left.cls, span), [right], {}, span)
+    if isinstance(right, Object):
+        found = find(right.cls, f"__r{word}__")
+        if isinstance(found, FuncSet):
+            return apply(m, _bind(m, found, right, right.cls, span), [left], {}, span)
+    return None
+
+
+def enumerators(m: Machine, cls: ClassInst) -> list[Enumerator]:
+    return [v for c in reversed(mro(cls)) for v in c.memo["space"].values() if isinstance(v, Enumerator)]
+
+
+def fields(cls: ClassInst) -> list[tuple[str, tuple[ClassInst, ir.Variable]]]:
+    """Annotated fields of a dataclass or named tuple, bases first."""
+    out: dict[str, tuple[ClassInst, ir.Variable]] = {}
+    for c in reversed(mro(cls)):
+        for name, decl in c.memo["fields"]:
+            if decl.type is not None and "ClassVar" in spelled_type(decl.type):
+                continue
+            out[name] = (c, decl)
+    return list(out.items())
+
+
+def spelled_type(e: ir.Expr) -> str:
+    if isinstance(e, ir.Index):
+        return spelled(e.base)
+    return spelled(e)
+
+
+def instantiate(m: Machine, cls: ClassInst, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``Class(args)``."""
+    from cutecheck.source.eval.calls import apply
+
+    if cls.memo.get("enum"):
+        from cutecheck.source.dsl.semantics import equal
+
+        for e in enumerators(m, cls):
+            if args and equal(e.value, args[0]):
+                return e
+        return Unknown(f"no member of `{cls.name}` has this value", span)
+    obj = Object(cls)
+    if cls.memo.get("struct"):
+        from cutecheck.source.dsl.storage import construct
+
+        return construct(m, cls, args, span)
+    init = find(cls, "__init__")
+    if isinstance(init, FuncSet) and not (cls.memo.get("dataclass") and init.cls is None):
+        apply(m, FuncSet(init.name, init.entries, obj, init.cls), args, kwargs, span)
+        return obj
+    if cls.memo.get("dataclass") or cls.memo.get("namedtuple") or cls.memo["fields"]:
+        _fill(m, obj, cls, args, kwargs, span)
+        post = find(cls, "__post_init__")
+        if isinstance(post, FuncSet):
+            apply(m, FuncSet(post.name, post.entries, obj, post.cls), [], {}, span)
+        return obj
+    for key, value in kwargs.items():
+        m.journal.set(obj.fields, key, value)
+    return obj
+
+
+def _fill(
+    m: Machine, obj: Object, cls: ClassInst, args: list[Value], kwargs: dict[str, Value], span: Span
+) -> None:
+    positional = list(args)
+    for name, (owner, decl) in fields(cls):
+        if positional:
+            value = positional.pop(0)
+        elif name in kwargs:
+            value = kwargs[name]
+        elif decl.init is not None:
+            value = owner.memo["space"].get(name)
+            if isinstance(value, Builtin) and value.name == "dataclasses.field":
+                value = _default(m, value, span)
+        else:
+            value = Unknown(f"no argument for `{name}`", span)
+        m.journal.set(obj.fields, name, value)
+
+
+def _default(m: Machine, field: Builtin, span: Span) -> Value:
+    from cutecheck.source.eval.calls import apply
+
+    options = field.self_ or {}
+    if "default" in options:
+        return options["default"]
+    if "default_factory" in options:
+        return apply(m, options["default_factory"], [], {}, span)
+    return Unknown("a field without default", span)
+
+
+def derives(cls: ClassInst, base: ClassInst) -> bool:
+    return base in mro(cls)

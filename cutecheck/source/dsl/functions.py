@@ -1,0 +1,276 @@
+"""Python definitions, assignments and calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.dsl import classes, cute_values, modules
+from cutecheck.source.dsl.statements import spelled
+from cutecheck.source.dsl.values import (
+    Builtin,
+    BuiltinType,
+    Compiled,
+    Enumerator,
+    KernelCall,
+    Module,
+    OpValue,
+    Partial,
+    Super,
+)
+from cutecheck.source.eval import calls, ir
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.values import (
+    Closure,
+    Extern,
+    FuncSet,
+    Intrinsic,
+    Object,
+    ScalarType,
+    TensorVal,
+    Value,
+    constant,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+NONLOCAL = "nonlocal "  # never a Python name
+
+
+def frame_of(env: Env) -> Env:
+    """The environment in which an assignment binds a name."""
+    at = env
+    while at.kind in ("block", "template") and at.parent is not None:
+        at = at.parent
+    return at
+
+
+def declare(m: Machine, decl: ir.Decl, env: Env) -> bool:
+    at = frame_of(env)
+    if isinstance(decl, ir.Function):
+        entry = Entry(decl, at, modules.unit_of(env))
+        m.journal.set(at.vars, decl.name, FuncSet(decl.name, (entry,)))
+    elif isinstance(decl, ir.Class):
+        m.journal.set(at.vars, decl.name, classes.define(m, decl, at, modules.unit_of(env)))
+    elif isinstance(decl, ir.Import):
+        modules.run_import(m, decl, at)
+    elif isinstance(decl, ir.Variable):
+        if decl.init is not None:
+            _bind(m, at, decl.name, m.eval(decl.init, env))
+    elif isinstance(decl, ir.Using) and decl.name == "nonlocal" and isinstance(decl.target, ir.Name):
+        at.vars[NONLOCAL + decl.target.ident] = True
+    return True
+
+
+def _bind(m: Machine, at: Env, name: str, value: Value) -> None:
+    from dataclasses import replace
+
+    if isinstance(value, TensorVal) and value.name != name:
+        value = replace(value, name=name)
+    m.journal.set(at.vars, name, value)
+
+
+def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bool:
+    if isinstance(target, ir.Name):
+        at = frame_of(env)
+        if NONLOCAL + target.ident in at.vars and at.parent is not None:
+            at = at.parent.find_var(target.ident) or at
+        _bind(m, at, target.ident, value)
+    elif isinstance(target, ir.Attr):
+        base = m.eval(target.base, env)
+        if isinstance(base, Object):
+            m.journal.set(base.fields, target.ident, value)
+        elif isinstance(base, ClassInst):
+            m.journal.set(base.memo["space"], target.ident, value)
+        elif not isinstance(base, Unknown):
+            cute_values.set_attribute(m, base, target.ident, value)
+    elif isinstance(target, ir.Sequence_):
+        _unpack(m, target, value, env, span)
+    elif isinstance(target, ir.Index):
+        base = m.eval(target.base, env)
+        keys = [m.eval(a, env) for a in target.args]
+        key = keys[0] if keys else None
+        if isinstance(base, dict):
+            try:
+                base[key] = value
+            except TypeError:
+                pass
+        elif isinstance(base, list) and isinstance(key, int) and -len(base) <= key < len(base):
+            base[key] = value
+        elif isinstance(base, TensorVal):
+            cute_values.stored(m, base, key, value, span)
+    return True
+
+
+def _unpack(m: Machine, target: ir.Sequence_, value: Value, env: Env, span: Span) -> None:
+    parts = m.dialect.items(m, value, span)
+    items: list[Value] | None = parts if isinstance(parts, list) else None
+    if isinstance(value, (dict, range)):
+        items = list(value)
+    star = next((i for i, a in enumerate(target.items) if a.star), None)
+    count = len(target.items)
+    if isinstance(value, Object) and value.cls.memo.get("namedtuple"):
+        items = list(value.fields.values())
+    if items is None or (len(items) != count if star is None else len(items) < count - 1):
+        reason: Value = value if isinstance(value, Unknown) else Unknown("cannot take this value apart", span)
+        if isinstance(value, Extern):
+            reason = Extern(f"{value.what}[...]", span)
+        for a in target.items:
+            assign(m, a.value, reason, env, span)
+        return
+    if star is not None:
+        after = count - star - 1
+        items = [*items[:star], items[star : len(items) - after], *items[len(items) - after :]]
+    for a, item in zip(target.items, items, strict=True):
+        assign(m, a.value, item, env, span)
+
+
+# -------------------------------------------------------------------- calls
+
+
+def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.dsl import builtins
+
+    if isinstance(fn, Unknown):
+        m.recorder.escape(m, [*args, *kwargs.values()], span)
+        return fn
+    if isinstance(fn, FuncSet):
+        return call_function(m, fn, args, kwargs, span)
+    if isinstance(fn, Closure):
+        return calls.call_closure(m, fn, args, kwargs, span)
+    if isinstance(fn, Intrinsic):
+        from cutecheck.source.dsl.api import call_api
+
+        return call_api(m, fn, args, kwargs, span)
+    if isinstance(fn, ClassInst):
+        return classes.instantiate(m, fn, args, kwargs, span)
+    if isinstance(fn, Object):
+        method = classes.attribute(m, fn, "__call__", span)
+        return apply(m, method, args, kwargs, span)
+    if isinstance(fn, Partial):
+        return apply(m, fn.fn, [*fn.args, *args], {**dict(fn.kwargs), **kwargs}, span)
+    if isinstance(fn, (Builtin, BuiltinType, ScalarType)):
+        return builtins.call(m, fn, args, kwargs, span)
+    if isinstance(fn, Compiled):
+        return None
+    found = cute_values.call(m, fn, args, kwargs, span)
+    if found is not None:
+        return found
+    m.recorder.escape(m, [*args, *kwargs.values()], span)
+    if isinstance(fn, Extern):
+        return Extern(f"{fn.what}(...)" if len(fn.what) < 200 else fn.what, span)
+    return Unknown(f"a call of {builtins.describe(fn)}", span)
+
+
+def call_function(m: Machine, fn: FuncSet, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """A function or method of the tree; a kernel waits for its launch."""
+    entry = fn.entries[-1]
+    decl: ir.Function = entry.decl
+    if fn.self_ is not None:
+        args = [fn.self_, *args]
+    if "kernel" in decl.flags:
+        return KernelCall(fn, tuple(args), tuple(kwargs.items()))
+    marks = {spelled(d).split(".")[-1] for d in decl.decorators}
+    if "contextmanager" in marks or "fixture" in marks:
+        return Extern(f"{decl.name}(...)", span)
+    value = run(m, fn, entry, args, kwargs, span)
+    from cutecheck.source.dsl import sites
+
+    sites.helper_called(m, fn, entry, args, kwargs, value, span)
+    return value
+
+
+def run(m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    decl: ir.Function = entry.decl
+    device = bool(decl.flags & {"jit", "kernel"})
+    frame = m.recorder.frame
+    host = device and not on_device(m)
+    if device:
+        args, kwargs = _device_arguments(m, decl, list(args), kwargs, host or "kernel" in decl.flags, entry.env, span)
+    if frame is not None and frame.depth > m.budget.limits.call_depth:
+        return Unknown(f"calls nested deeper than {m.budget.limits.call_depth}", span)
+    at: Any = frame
+    again = 0
+    while at is not None:
+        again += at.function is decl
+        at = at.caller
+    if again > 12:
+        return Unknown(f"`{decl.name}` calls itself", span)
+    env = Env(Env(entry.env, "template"), "function")
+    if fn.cls is not None:
+        env.vars["__class__"] = fn.cls
+    return calls.run_function(m, entry, decl, env, args, kwargs, span)
+
+
+def on_device(m: Machine) -> bool:
+    """Whether the code that runs now is inside a ``@cute.jit`` or ``@cute.kernel`` function."""
+    frame = m.recorder.frame
+    while frame is not None:
+        if frame.function is not None and frame.function.flags & {"jit", "kernel"}:
+            return True
+        frame = frame.caller
+    return False
+
+
+def in_device_body(m: Machine) -> bool:
+    """Whether the innermost function is one whose loops the DSL turns into device loops."""
+    frame = m.recorder.frame
+    while frame is not None and frame.function is None:
+        frame = frame.caller
+    return frame is not None and frame.function is not None and bool(frame.function.flags & {"jit", "kernel"})
+
+
+def _device_arguments(
+    m: Machine, decl: ir.Function, args: list[Value], kwargs: dict[str, Value], convert: bool, env: Env, span: Span
+) -> tuple[list[Value], dict[str, Value]]:
+    """Arguments as the device function sees them: tensors of the host become CuTe tensors, numbers run-time."""
+    params = [p for p in decl.params if p.kind in ("normal", "keyword", "positional")]
+    by_name = {p.name: p for p in params}
+
+    def one(p: ir.Param | None, value: Value) -> Value:
+        kind = _annotation(m, p, env) if p is not None else ""
+        return cute_values.to_parameter(m, value, kind, convert, p.name if p is not None else "argument")
+
+    out = [one(params[i] if i < len(params) else None, a) for i, a in enumerate(args)]
+    return out, {k: one(by_name.get(k), v) for k, v in kwargs.items()}
+
+
+def _annotation(m: Machine, p: ir.Param, env: Env) -> str:
+    """``constexpr``, the name of an element type, or what the annotation is spelled as."""
+    if p.type is None:
+        return ""
+    node = p.type
+    text = spelled(node.base if isinstance(node, ir.Index) else node)
+    if isinstance(node, ir.Lit) and isinstance(node.value, str):
+        text = node.value.split("[")[0]
+    if isinstance(node, ir.Index) and text.endswith("Optional") and node.args:
+        inner = node.args[0]
+        text = spelled(inner.base if isinstance(inner, ir.Index) else inner)
+    return "constexpr" if text.split(".")[-1] == "Constexpr" else text.split(".")[-1]
+
+
+def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``kernel(args).launch(grid=..., block=...)``: the block size holds inside the kernel."""
+    block = kwargs.get("block")
+    dims = [constant(v) for v in block] if isinstance(block, (tuple, list)) else [constant(block)]
+    threads: int | None = 1
+    for d in dims:
+        threads = None if threads is None or d is None else threads * d
+    entry = call.function.entries[-1]
+    symbol = calls._symbol(entry, entry.decl, ())
+    m.recorder._threads.pop(symbol, None)
+    m.recorder.launched(symbol, span, threads, None)
+    run(m, call.function, entry, list(call.args), dict(call.kwargs), span)
+    return None
+
+
+def super_of(m: Machine, args: list[Value], env_vars: dict[str, Value], self_: Value, span: Span) -> Value:
+    cls = args[0] if args else env_vars.get("__class__")
+    obj = args[1] if len(args) > 1 else self_
+    if isinstance(cls, ClassInst) and isinstance(obj, (Object, ClassInst)):
+        return Super(obj, cls)
+    return Unknown("super() outside a method", span)
+
+
+__all__ = ["Enumerator", "Module", "OpValue", "apply", "assign", "declare", "in_device_body", "launch", "on_device"]

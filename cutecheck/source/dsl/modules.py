@@ -1,0 +1,290 @@
+"""Modules: where their source is, running them, imports and attributes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.dsl.unit import lower_unit
+from cutecheck.source.dsl.values import Module
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.scope import Env, Scope
+from cutecheck.source.eval.values import BudgetExceeded, Extern, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+# packages of the DSL whose sources make no sense to interpret: they build the compiler's program
+_BINDINGS = ("cutlass._mlir", "cutlass.base_dsl", "cutlass.cutlass_dsl", "cutlass.pipeline", "cutlass.cute.arch",
+             "cutlass.cute.core", "cutlass.cute.tensor", "cutlass.cute.atom", "cutlass.cute.algorithm",
+             "cutlass.cute.typing", "cutlass.cute.runtime", "cutlass.cute.tuple", "cutlass.cute.nvgpu.cpasync",
+             "cutlass.cute.nvgpu.warp", "cutlass.cute.testing", "cutlass.cute.math", "cutlass.testing",
+             "cutlass._mlir_helpers", "cutlass.cute.ffi", "cutlass.jax", "cutlass.compiler", "cutlass.experimental")  # fmt: skip
+
+
+@dataclass(slots=True)
+class Library:
+    """Where sources are found: ``roots`` of the scanned tree, and the folder that holds the package ``cutlass``."""
+
+    files: dict[str, Path]  # display path to file
+    roots: tuple[Path, ...] = ()
+    cutlass: Path | None = None
+    shown: dict[Path, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    units: dict[str, ir.Unit] = field(default_factory=dict)
+    aliases: dict[tuple[str, str], str | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.shown = {f.resolve(): p for p, f in self.files.items()}
+
+    def locate(self, name: str, importer: Path | None) -> Path | None:
+        """The file of a dotted module: beside the importer, above it, under a root, or in the DSL's package."""
+        parts = name.split(".")
+        if parts[0] == "cutlass":
+            return _file(self.cutlass, parts) if self.cutlass is not None else None
+        folders: list[Path] = []
+        if importer is not None:
+            tops = {r if r.is_dir() else r.parent for r in self.roots}
+            at = importer.parent
+            for _ in range(12):
+                folders.append(at)
+                if at in tops or at.parent == at:
+                    break
+                at = at.parent
+        folders += [r if r.is_dir() else r.parent for r in self.roots]
+        for folder in dict.fromkeys(folders):
+            found = _file(folder, parts)
+            if found is not None:
+                return found
+        return None
+
+    def unit(self, file: Path) -> ir.Unit:
+        file = file.resolve()
+        shown = self.shown.get(file, file.as_posix())
+        if shown not in self.units:
+            try:
+                text = file.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                text = ""
+            self.texts[shown] = text
+            self.units[shown] = lower_unit(shown, text)
+        return self.units[shown]
+
+
+def _file(folder: Path | None, parts: list[str]) -> Path | None:
+    if folder is None:
+        return None
+    base = folder.joinpath(*parts)
+    for candidate in (base.with_suffix(".py") if base.name else base, base / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def is_package(folder: Path, parts: list[str]) -> bool:
+    return folder.joinpath(*parts).is_dir()
+
+
+def find_cutlass(roots: tuple[Path, ...]) -> Path | None:
+    """The folder with the package ``cutlass`` of the DSL: installed here, or in the checkout the sources are part of."""
+    import importlib.util
+
+    given = os.environ.get("CUTECHECK_CUTLASS_DSL")
+    if given:
+        return Path(given)
+    try:
+        spec = importlib.util.find_spec("cutlass")
+    except (ImportError, ValueError):
+        spec = None
+    if spec is not None and spec.origin and (Path(spec.origin).parent / "cute").is_dir():
+        return Path(spec.origin).parent.parent
+    for root in roots:
+        for at in (root.resolve(), *root.resolve().parents):
+            if (at / "python" / "CuTeDSL" / "cutlass" / "cute").is_dir():
+                return at / "python" / "CuTeDSL"
+    return None
+
+
+# -------------------------------------------------------------------- module objects
+
+
+def state(m: Machine) -> dict[str, Any]:
+    """What the machine knows of modules: scopes by name, and files by module name."""
+    return m.functions.setdefault("dsl modules", {"scopes": {}, "files": {}})  # type: ignore[no-any-return]
+
+
+def unit_of(env: Env) -> ir.Unit:
+    scope = env.namespace()
+    assert scope is not None
+    unit: ir.Unit = scope.memo["unit"]
+    return unit
+
+
+def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
+    """Run a module once; its names are the variables of the scope's environment."""
+    scopes = state(m)["scopes"]
+    key = "__main__ " + name if main else name
+    if key in scopes:
+        found: Scope = scopes[key]
+        return found
+    library: Library = m.dialect.library  # type: ignore[attr-defined]
+    unit = library.unit(file)
+    scope = Scope(name, m.program.root)
+    scopes[key] = scope
+    scope.memo["unit"] = unit
+    scope.memo["file"] = file
+    scope.memo["package"] = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    scope.env.vars["__name__"] = "__main__" if main else name
+    scope.env.vars["__file__"] = unit.path
+    before, m.recorder.frame = m.recorder.frame, None
+    depth, m.budget.depth = m.budget.depth, 0
+    try:
+        for decl in unit.decls:
+            if isinstance(decl, ir.TopLevel):
+                m.run(decl.stmt, scope.env)
+    except BudgetExceeded:
+        if main:
+            raise
+    finally:
+        m.recorder.frame = before
+        m.budget.depth = depth
+    return scope
+
+
+def _importer(env: Env) -> tuple[str, Path | None]:
+    scope = env.namespace()
+    if scope is None:
+        return "", None
+    return scope.memo.get("package", ""), scope.memo.get("file")
+
+
+def absolute(module: str, package: str) -> str:
+    """A relative module name from its package."""
+    dots = len(module) - len(module.lstrip("."))
+    if dots == 0:
+        return module
+    parts = package.split(".") if package else []
+    base = parts[: len(parts) - (dots - 1)]
+    return ".".join([*base, module[dots:]] if module[dots:] else base)
+
+
+def run_import(m: Machine, decl: ir.Import, at: Env) -> None:
+    package, file = _importer(at)
+    name = absolute(decl.module, package)
+    if not decl.names and not decl.star:
+        resolved = get(m, name, file)
+        if decl.alias is not None:
+            m.journal.set(at.vars, decl.alias, resolved)
+        else:
+            top = name.split(".")[0]
+            m.journal.set(at.vars, top, Module(top))
+            if isinstance(resolved, Module):
+                get(m, top, file)
+        return
+    base = get(m, name, file)
+    span = decl.span
+    if decl.star:
+        scope = scope_of(m, name)
+        if scope is not None:
+            for key, value in list(scope.env.vars.items()):
+                if not key.startswith("_") and " " not in key:
+                    m.journal.set(at.vars, key, value)
+        return
+    for ident, alias in decl.names:
+        value = attribute(m, base, ident, span) if isinstance(base, Module) else base
+        if isinstance(value, (Unknown, Extern)) or value is None:
+            sub = get(m, f"{name}.{ident}", file)
+            if isinstance(sub, Module):
+                value = sub
+        m.journal.set(at.vars, alias or ident, value)
+
+
+def get(m: Machine, name: str, importer: Path | None) -> Value:
+    """A module by name: known to the evaluator, found as source, or foreign."""
+    files = state(m)["files"]
+    if name not in files:
+        library: Library = m.dialect.library  # type: ignore[attr-defined]
+        files[name] = library.locate(name, importer)
+    if name.split(".")[0] == "cutlass" or files[name] is not None or name.split(".")[0] in KNOWN:
+        return Module(name)
+    folders = [r if r.is_dir() else r.parent for r in m.dialect.library.roots]  # type: ignore[attr-defined]
+    if importer is not None:
+        folders += list(importer.parents)[:6]
+    if any(is_package(f, name.split(".")) for f in folders):
+        return Module(name)
+    return Extern(name)
+
+
+KNOWN = frozenset({
+    "math", "functools", "itertools", "operator", "typing", "dataclasses", "enum", "argparse", "torch", "numpy", "os",
+    "sys", "types", "collections", "abc", "contextlib", "inspect", "pytest", "typing_extensions", "cuda", "copy",
+})  # fmt: skip
+
+
+def scope_of(m: Machine, name: str) -> Scope | None:
+    """The scope of a module that has source and may be interpreted."""
+    scopes = state(m)["scopes"]
+    if name in scopes:
+        found: Scope = scopes[name]
+        return found
+    if any(name == b or name.startswith(b + ".") for b in _BINDINGS) or name in ("cutlass", "cutlass.cute"):
+        return None
+    file = state(m)["files"].get(name)
+    if file is None:
+        library: Library = m.dialect.library  # type: ignore[attr-defined]
+        file = library.locate(name, None)
+    return load(m, name, file) if file is not None else None
+
+
+def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
+    """``module.name``."""
+    if not isinstance(base, Module):
+        return None
+    from cutecheck.source.dsl import builtins
+    from cutecheck.source.dsl.api import library_name
+
+    top = base.name.split(".")[0]
+    if top == "cutlass":
+        found = library_name(m, base.name, name)
+        if found is not None:
+            return found
+    elif top in KNOWN:
+        found = builtins.module_name(m, base.name, name, span)
+        if found is not None:
+            return found
+    scope = scope_of(m, base.name)
+    if scope is not None and name in scope.env.vars:
+        return scope.env.vars[name]
+    if scope is not None and "__getattr__" in scope.env.vars:
+        return Extern(f"{base.name}.{name}", span)
+    importer = scope.memo["file"] if scope is not None else None
+    inner = get(m, f"{base.name}.{name}", importer)
+    if isinstance(inner, Module) and (top != "cutlass" or _is_module(m, inner.name)):
+        return inner
+    if top == "cutlass":
+        if any(base.name == b or base.name.startswith(b + ".") for b in _BINDINGS):
+            return Extern(f"{base.name}.{name}", span)
+        return Unknown(f"`{base.name}.{name}`: the source of the DSL's package `cutlass` is not installed", span)
+    if top in KNOWN:
+        return Extern(f"{base.name}.{name}", span)
+    return Unknown(f"module `{base.name}` has no `{name}` in the scanned files", span)
+
+
+_CUTLASS_MODULES = frozenset({
+    "cutlass.cute", "cutlass.utils", "cutlass.torch", "cutlass.pipeline", "cutlass.cute.nvgpu", "cutlass.cute.arch",
+    "cutlass.cute.nvgpu.warp", "cutlass.cute.nvgpu.warpgroup", "cutlass.cute.nvgpu.cpasync", "cutlass.cute.math",
+    "cutlass.cute.nvgpu.tcgen05", "cutlass.cute.runtime", "cutlass.cute.testing", "cutlass.utils.hopper_helpers",
+    "cutlass.cutlass_dsl", "cutlass.base_dsl", "cutlass.cute.core", "cutlass.cute.typing", "cutlass._mlir",
+    "cutlass.utils.blackwell_helpers", "cutlass.utils.layout", "cutlass.testing", "cutlass.cute.atom",
+    "cutlass.cute.tensor", "cutlass.memory", "cutlass.cute.nvgpu.helpers", "cutlass.cute.nvgpu.common",
+})  # fmt: skip
+
+
+def _is_module(m: Machine, name: str) -> bool:
+    if name in _CUTLASS_MODULES or state(m)["files"].get(name) is not None:
+        return True
+    library: Library = m.dialect.library  # type: ignore[attr-defined]
+    return library.cutlass is not None and is_package(library.cutlass, name.split("."))

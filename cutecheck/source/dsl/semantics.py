@@ -1,0 +1,342 @@
+"""What Python and the DSL decide for themselves: numbers, truth, names, attributes, calls."""
+
+from __future__ import annotations
+
+import operator as op_
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import ints
+from cutecheck.model.basis import ScaledBasis, Underscore, X
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Condition, Dyn, Rel, Sym, Undecided
+from cutecheck.source.dsl import builtins, classes, cute_values, functions, modules
+from cutecheck.source.dsl.values import Builtin, BuiltinType, Enumerator, RunTimeRange
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.dialect import Dialect
+from cutecheck.source.eval.intrinsics import dsl as api
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.values import (
+    EnumVal,
+    Extern,
+    FuncSet,
+    Object,
+    Scalar,
+    ScalarType,
+    TensorVal,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.scope import Env
+
+PLAIN = (int, float, str, bool, tuple, list, dict, range, type(None))
+_COMPARE: dict[str, Rel] = {"==": Rel.EQ, "!=": Rel.NE, "<": Rel.LT, "<=": Rel.LE}
+_PYTHON: dict[str, Any] = {
+    "+": op_.add, "-": op_.sub, "*": op_.mul, "/": op_.truediv, "//": op_.floordiv, "%": op_.mod, "**": op_.pow,
+    "<<": op_.lshift, ">>": op_.rshift, "&": op_.and_, "|": op_.or_, "^": op_.xor,
+    "<": op_.lt, "<=": op_.le, ">": op_.gt, ">=": op_.ge,
+}  # fmt: skip
+_BITS = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
+_MAX_TEXT = 1 << 16
+
+
+class DslDialect(Dialect):
+    """Python's numbers are themselves; run-time numbers of the device are ``Dyn``, others ``Scalar(None, type)``."""
+
+    name = "dsl"
+    block_scope = False
+
+    def __init__(self, library: modules.Library) -> None:
+        self.library = library
+
+    # ---------------------------------------------------------------- scalars
+
+    def literal(self, node: ir.Lit) -> Value:
+        return node.value
+
+    def to_model(self, value: Value) -> Value:
+        if value is None:
+            return X
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, (tuple, list)):
+            return tuple(self.to_model(v) for v in value)
+        if isinstance(value, Scalar) and isinstance(value.value, (int, Dyn)):
+            return value.value
+        return value
+
+    def from_model(self, value: Value) -> Value:
+        if isinstance(value, Underscore):
+            return None
+        if isinstance(value, tuple) and any(isinstance(v, (Underscore, tuple)) for v in value):
+            return tuple(self.from_model(v) for v in value)
+        return value
+
+    def truth(self, value: Value) -> bool | None:
+        if isinstance(value, Scalar):
+            if value.value is None:
+                return None
+            value = value.value
+        if isinstance(value, PLAIN):
+            return bool(value)
+        if isinstance(value, (Dyn, Sym)):
+            answer = ints.decide(Condition(Rel.NE, value.expr, ints.as_expr(0)))
+            return None if isinstance(answer, Undecided) else answer
+        if isinstance(value, (Unknown, Extern, TensorVal)):
+            return None
+        return True
+
+    def unary(self, op: str, value: Value, span: Span) -> Value:
+        if op == "!":
+            known = self.truth(value)
+            return Scalar(None, "bool") if known is None else not known
+        if isinstance(value, Scalar):
+            return value
+        if isinstance(value, (int, float)):
+            return {"-": op_.neg, "+": op_.pos, "~": op_.invert}[op](value)
+        if isinstance(value, (Dyn, Sym)):
+            return 0 - value if op == "-" else value if op == "+" else 0 - value - 1
+        if isinstance(value, ScaledBasis) and op == "-":
+            return ScaledBasis(-value.value, value.path)
+        return Unknown(f"operator {op} on {type(value).__name__}", span)
+
+    def cast(self, type_: Value, value: Value, span: Span) -> Value:
+        return cute_values.to_device(type_, value) if isinstance(type_, ScalarType) else value
+
+    def binary(self, op: str, left: Value, right: Value, span: Span) -> Value:
+        if op in ("is", "is not", "==", "!="):
+            same = equal(left, right, op.startswith("is"))
+            if same is None:
+                return Scalar(None, "bool")
+            return same == (op in ("is", "=="))
+        if op in ("in", "not in"):
+            found = contains(left, right)
+            return Scalar(None, "bool") if found is None else found == (op == "in")
+        if isinstance(left, PLAIN) and isinstance(right, PLAIN):
+            return _plain(op, left, right, span)
+        if isinstance(left, Scalar) or isinstance(right, Scalar):
+            kind = left.ctype if isinstance(left, Scalar) else right.ctype
+            if op in ("<", "<=", ">", ">="):
+                return Scalar(None, "bool")
+            return Scalar(None, "float" if op == "/" else kind)
+        if isinstance(left, (int, Dyn, Sym)) and isinstance(right, (int, Dyn, Sym)):
+            return self._run_time(op, left, right, span)
+        if isinstance(left, float) or isinstance(right, float):
+            return Scalar(None, "bool" if op in ("<", "<=", ">", ">=") else "float")
+        return Unknown(f"operator {op} on {type(left).__name__} and {type(right).__name__}", span)
+
+    def _run_time(self, op: str, a: Any, b: Any, span: Span) -> Value:
+        if op in (">", ">="):
+            a, b, op = b, a, {">": "<", ">=": "<="}[op]
+        if op in _COMPARE:
+            answer = ints.decide(Condition(_COMPARE[op], ints.as_expr(a), ints.as_expr(b)))
+            return Scalar(None, "bool") if isinstance(answer, Undecided) else answer
+        if op == "+":
+            return a + b
+        if op == "-":
+            return a - b
+        if op == "*":
+            return ints.mul(a, b)
+        if op in ("//", "%"):
+            if isinstance(b, int) and b == 0:
+                return Unknown("division by zero", span)
+            return ints.div(a, b) if op == "//" else ints.mod(a, b)
+        if op == "/":
+            return Scalar(None, "float")
+        if op in _BITS:
+            return ints.apply_op(_BITS[op], a, b)  # type: ignore[arg-type]
+        return Unknown(f"operator {op}", span)
+
+    # ---------------------------------------------------------------- hooks
+
+    def name_value(self, m: Machine, ident: str, env: Env, span: Span) -> Value | None:
+        found = builtins.name(ident)
+        if found is not None:
+            return found
+        return Unknown(f"`{ident}` is not defined", span)
+
+    def attribute(self, m: Machine, base: Value, name: str, span: Span) -> Value | None:
+        if isinstance(base, Unknown):
+            return base
+        for look in (modules.attribute, classes.attribute, cute_values.attribute, builtins.attribute):
+            found = look(m, base, name, span)
+            if found is not None:
+                return found
+        if isinstance(base, Extern):
+            return Extern(f"{base.what}.{name}", span)
+        return Unknown(f"no attribute `{name}` is known of {builtins.describe(base)}", span)
+
+    def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value | None:
+        return functions.apply(m, fn, args, kwargs, span)
+
+    def index(self, m: Machine, base: Value, args: list[Value], span: Span) -> Value | None:
+        if isinstance(base, Unknown):
+            return base
+        if not args:
+            return Unknown("an empty index", span)
+        key = args[0]
+        if isinstance(base, (list, tuple, str, range)):
+            if isinstance(key, Unknown):
+                return key
+            if isinstance(key, Enumerator):
+                key = key.value
+            if isinstance(key, (int, slice)):
+                try:
+                    return base[key]
+                except (IndexError, TypeError):
+                    return Unknown("an index out of range", span)
+            return Unknown("an index that is known at run time only", span)
+        if isinstance(base, dict):
+            try:
+                return base[key] if key in base else Unknown(f"no key {key} in this dictionary", span)
+            except TypeError:
+                return Unknown("a key that is not known", span)
+        if isinstance(base, (ClassInst, Object)):
+            return classes.index(m, base, key, span)
+        found = cute_values.index(m, base, key, span)
+        if found is not None:
+            return found
+        if isinstance(base, (BuiltinType, Builtin, ScalarType, FuncSet)):
+            return base
+        if isinstance(base, Extern):
+            return Extern(f"{base.what}[...]", span)
+        return Unknown(f"indexing {builtins.describe(base)}", span)
+
+    def operator(self, m: Machine, op: str, left: Value, right: Value, span: Span) -> Value | None:
+        if op in ("is", "is not", "==", "!=", "in", "not in"):
+            if isinstance(left, Object) and op in ("==", "!=") and isinstance(right, Object):
+                found = classes.operator(m, "==", left, right, span)
+                if found is not None:
+                    return found if op == "==" else self.unary("!", found, span)
+            return self.binary(op, left, right, span)
+        if isinstance(left, Object) or isinstance(right, Object):
+            found = classes.operator(m, op, left, right, span)
+            return found if found is not None else Unknown(f"operator {op} on an object", span)
+        found = cute_values.operator(m, op, left, right, span)
+        if found is not None:
+            return found
+        if isinstance(left, Extern) or isinstance(right, Extern):
+            what = left.what if isinstance(left, Extern) else right.what
+            return Extern(f"{what} {op} ...", span)
+        if isinstance(left, (ScalarType, BuiltinType, ClassInst)) and op == "|":
+            return BuiltinType("Union")
+        return self.binary(op, left, right, span)
+
+    def declare(self, m: Machine, decl: ir.Decl, env: Env) -> bool:
+        return functions.declare(m, decl, env)
+
+    def assign(self, m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bool:
+        return functions.assign(m, target, value, env, span)
+
+    def items(self, m: Machine, value: Value, span: Span) -> list[Value] | Value | None:
+        if isinstance(value, (list, tuple)):
+            return list(value)
+        if isinstance(value, str):
+            return list(value)
+        if isinstance(value, ClassInst):
+            members = classes.enumerators(m, value)
+            return list(members) if members else None
+        if isinstance(value, RunTimeRange):
+            return Unknown("a loop that runs on the device", span)
+        return None
+
+    def loop_item(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> Value | None:
+        if isinstance(iterable, RunTimeRange):
+            low = ints.known_value(iterable.start) if isinstance(iterable.start, (int, Dyn)) else None
+            high = None
+            if isinstance(iterable.stop, (int, Dyn)):
+                high = ints.known_value(iterable.stop)
+            step = iterable.step if isinstance(iterable.step, int) and iterable.step > 0 else 1
+            aligned = step if low is not None and low % step == 0 else 1
+            name = node.target.ident if isinstance(node.target, ir.Name) else "i"
+            return m.fresh(name, Domain(low, None if high is None else high - 1, aligned))
+        return None
+
+    def no_value(self, span: Span) -> Value:
+        return None
+
+    def entering(self, m: Machine, item: Value) -> Value:
+        return item
+
+    def forgotten(self, m: Machine, old: Value, name: str, span: Span) -> Value | None:
+        if isinstance(old, bool):
+            return Scalar(None, "bool")
+        if isinstance(old, float):
+            return Scalar(None, "float")
+        if isinstance(old, tuple) and all(isinstance(v, (int, Dyn)) for v in old):
+            return tuple(self.forgotten(m, v, name, span) if isinstance(v, bool) else m.fresh(name) for v in old)
+        return None
+
+    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span) -> Value | None:
+        number = (int, float, Dyn, Scalar)
+        if isinstance(a, (bool, Scalar)) and isinstance(b, (bool, Scalar)):
+            return Scalar(None, "bool" if isinstance(a, bool) or isinstance(b, bool) else a.ctype)
+        if isinstance(a, (int, Dyn)) and isinstance(b, (int, Dyn)):
+            return cute_values.hull(m, a, b, what)
+        if isinstance(a, number) and isinstance(b, number):
+            return Scalar(None, "float")
+        return None
+
+
+def _plain(op: str, left: Any, right: Any, span: Span) -> Value:
+    run = _PYTHON.get(op)
+    if run is None:
+        return Unknown(f"operator {op}", span)
+    if isinstance(left, str) and op == "%":
+        return Unknown("a formatted string", span)
+    if op == "**" and (abs(left) > 1 << 32 or abs(right) > 64):
+        return Unknown("a power out of range", span)
+    if op == "<<" and isinstance(right, int) and not 0 <= right <= 4096:
+        return Unknown(f"shift by {right}", span)
+    if op == "*" and any(isinstance(v, (str, list, tuple)) for v in (left, right)):
+        n = left if isinstance(left, int) else right
+        if not isinstance(n, int) or n * (len(left) if not isinstance(left, int) else len(right)) > _MAX_TEXT:
+            return Unknown("a repetition out of range", span)
+    try:
+        return run(left, right)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+        return Unknown(f"{error}", span)
+
+
+def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
+    """``a == b``; None when that is not known."""
+    if isinstance(a, (Unknown, Extern)) or isinstance(b, (Unknown, Extern)):
+        return None
+    if a is b:
+        return True
+    if isinstance(a, Scalar) or isinstance(b, Scalar):
+        return False if a is None or b is None else None
+    if isinstance(a, (Dyn, Sym)) or isinstance(b, (Dyn, Sym)):
+        if not isinstance(a, (int, Dyn, Sym)) or not isinstance(b, (int, Dyn, Sym)):
+            return False if a is None or b is None else None
+        answer = ints.decide(Condition(Rel.EQ, ints.as_expr(a), ints.as_expr(b)))
+        return None if isinstance(answer, Undecided) else answer
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        if len(a) != len(b) or isinstance(a, list) != isinstance(b, list):
+            return False
+        answers = [equal(x, y) for x, y in zip(a, b, strict=True)]
+        return False if False in answers else None if None in answers else True
+    if isinstance(a, EnumVal) and isinstance(b, EnumVal):
+        return a.name == b.name and a.enum == b.enum
+    if isinstance(a, (Object, ClassInst)) or isinstance(b, (Object, ClassInst)):
+        return False
+    try:
+        return bool(a == b)
+    except TypeError:
+        return None
+
+
+def contains(item: Value, container: Value) -> bool | None:
+    if isinstance(item, Unknown) or isinstance(container, Unknown):
+        return None
+    if isinstance(container, str):
+        return item in container if isinstance(item, str) else None
+    if isinstance(container, (dict, list, tuple, range)):
+        answers = [equal(item, x) for x in container]
+        return True if True in answers else None if None in answers else False
+    return None
+
+
+__all__ = ["DslDialect", "api", "contains", "equal"]

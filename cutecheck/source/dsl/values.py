@@ -1,0 +1,128 @@
+"""Values of Python programs that the evaluator's own classes do not cover."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.values import FuncSet, Object, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A Python module by its dotted name: of the tree or of a library read as source, or known by name only."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A function or method of Python or its libraries, by name; ``self_`` for a method."""
+
+    name: str
+    self_: Value = field(default=None, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinType:
+    """``int``, ``str``, ``tuple`` ... and markers such as ``Enum`` or ``cute.Tensor``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerator:
+    """A member of an enumeration of the tree."""
+
+    cls: ClassInst
+    name: str
+    value: Value = field(default=None, hash=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OpValue:
+    """An operation of ``cute.nvgpu``: its class name and its fields in order."""
+
+    name: str
+    fields: tuple[tuple[str, Value], ...] = ()
+
+    def get(self, name: str) -> Value:
+        return dict(self.fields).get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """``kernel(args)`` before ``.launch(...)``."""
+
+    function: FuncSet
+    args: tuple[Value, ...] = field(hash=False)
+    kwargs: tuple[tuple[str, Value], ...] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Super:
+    """``super()`` in a method of ``cls``."""
+
+    obj: Object | ClassInst
+    cls: ClassInst
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimeRange:
+    """The iterations of a loop that runs on the device."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+
+@dataclass(frozen=True, slots=True)
+class HostTensor:
+    """A torch, NumPy, CuPy or JAX array, or a CuTe tensor made on the host: shape and strides in elements.
+
+    ``dynamic`` holds, a mode, the (shape, stride) a CuTe view of it has instead of the numbers.
+    """
+
+    shape: tuple[Any, ...]
+    strides: tuple[Any, ...]
+    dtype: Value
+    name: str = ""
+    align: int | None = None
+    layout: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """``functools.partial(fn, *args, **kwargs)``."""
+
+    fn: Value = field(hash=False)
+    args: tuple[Value, ...] = field(hash=False)
+    kwargs: tuple[tuple[str, Value], ...] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The result of ``cute.compile``."""
+
+    fn: Value = field(hash=False)
+
+
+@dataclass(eq=False, slots=True)
+class Namespace:
+    """An object with attributes only: ``argparse`` results, ``types.SimpleNamespace``."""
+
+    fields: dict[str, Value]
+
+
+@dataclass(eq=False, slots=True)
+class Parser:
+    """``argparse.ArgumentParser``: what ``add_argument`` collected."""
+
+    fields: dict[str, Value]
+
+
+__all__ = [
+    "Builtin", "BuiltinType", "ClassInst", "Compiled", "Enumerator", "Env", "HostTensor", "KernelCall", "Module",
+    "Namespace", "OpValue", "Parser", "Partial", "RunTimeRange", "Super",
+]  # fmt: skip

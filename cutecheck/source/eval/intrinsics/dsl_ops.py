@@ -1,0 +1,188 @@
+"""Operations of ``cute.nvgpu``: their fields, and the CuTe atoms they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from cutecheck.model import atoms
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.dtype import DType
+from cutecheck.source.eval.intrinsics.registry import Unsupported
+from cutecheck.source.eval.values import EnumVal, ScalarType, Value, constant
+
+
+@dataclass(frozen=True, slots=True)
+class OpValue:
+    """An operation of ``cute.nvgpu``: its class name, the module it is of, and its fields in order."""
+
+    name: str
+    module: str = ""
+    fields: tuple[tuple[str, Value], ...] = field(default=())
+
+    def get(self, name: str, default: Value = None) -> Value:
+        return dict(self.fields).get(name, default)
+
+
+_REQUIRED = object()
+_WARPGROUP = ("a_dtype", "b_dtype", "acc_dtype", "shape_mnk", "a_src", "a_major_mode", "b_major_mode")
+_TCGEN05 = ("a_dtype", "b_dtype", "acc_dtype", "shape_mnk", "cta_group", "a_src", "a_major_mode", "b_major_mode")
+_MATRIX = (("transpose", False), ("num_matrices", 1), ("unpack_bits", None))
+_ONE = EnumVal("CtaGroup", "ONE", None)
+
+# operation: parameters with their defaults, by the module it is of
+OPERATIONS: dict[tuple[str, str], tuple[tuple[str, Any], ...]] = {
+    ("", "CopyUniversalOp"): (),
+    ("", "CopyG2ROp"): (), ("", "CopyR2GOp"): (), ("", "CopyS2ROp"): (), ("", "CopyR2SOp"): (),
+    ("", "MmaUniversalOp"): (("abacc_dtype", _REQUIRED),),
+    ("cpasync", "CopyG2SOp"): (("cache_mode", EnumVal("LoadCacheMode", "ALWAYS", None)),),
+    ("warp", "MmaF16BF16Op"): (("ab_dtype", _REQUIRED), ("acc_dtype", _REQUIRED), ("shape_mnk", _REQUIRED)),
+    ("warp", "MmaFP8Op"): (("ab_dtype", _REQUIRED), ("acc_dtype", _REQUIRED), ("shape_mnk", _REQUIRED)),
+    ("warp", "MmaTF32Op"): (("shape_mnk", _REQUIRED),),
+    ("warp", "MmaMXF4Op"): (("ab_dtype", _REQUIRED), ("acc_dtype", _REQUIRED), ("sf_type", _REQUIRED)),
+    ("warp", "MmaMXF4NVF4Op"): (("ab_dtype", _REQUIRED), ("acc_dtype", _REQUIRED), ("sf_type", _REQUIRED)),
+    ("warp", "MmaMXF8Op"): (("ab_dtype", _REQUIRED), ("acc_dtype", _REQUIRED), ("sf_type", _REQUIRED)),
+    ("warp", "LdMatrix8x8x16bOp"): _MATRIX, ("warp", "LdMatrix8x16x8bOp"): _MATRIX,
+    ("warp", "LdMatrix16x8x8bOp"): _MATRIX, ("warp", "LdMatrix16x16x8bOp"): _MATRIX,
+    ("warp", "StMatrix8x8x16bOp"): _MATRIX, ("warp", "StMatrix16x8x8bOp"): _MATRIX,
+    ("warpgroup", "MmaF16BF16Op"): (
+        ("ab_dtype", _REQUIRED), ("acc_dtype", _REQUIRED), ("instruction_shape", _REQUIRED), ("a_src", _REQUIRED),
+        ("a_major_mode", _REQUIRED), ("b_major_mode", _REQUIRED),
+    ),
+    ("warpgroup", "MmaF8Op"): tuple((n, _REQUIRED) for n in (
+        "a_dtype", "b_dtype", "acc_dtype", "instruction_shape", "a_src", "a_major_mode", "b_major_mode")),
+    ("warpgroup", "MmaI8Op"): tuple((n, _REQUIRED) for n in (
+        "a_dtype", "b_dtype", "acc_dtype", "instruction_shape", "a_src", "a_major_mode", "b_major_mode")),
+    ("tcgen05", "MmaF16BF16Op"): tuple((n, _REQUIRED) for n in (
+        "ab_dtype", "acc_dtype", "instruction_shape", "cta_group", "a_src", "a_major_mode", "b_major_mode")),
+    ("tcgen05", "MmaTF32Op"): tuple((n, _REQUIRED) for n in (
+        "instruction_shape", "cta_group", "a_src", "a_major_mode", "b_major_mode")),
+    ("tcgen05", "MmaFP8Op"): tuple((n, _REQUIRED) for n in (
+        "a_dtype", "b_dtype", "acc_dtype", "instruction_shape", "cta_group", "a_src", "a_major_mode", "b_major_mode")),
+    ("tcgen05", "MmaI8Op"): tuple((n, _REQUIRED) for n in (
+        "ab_dtype", "instruction_shape", "cta_group", "a_src", "a_major_mode", "b_major_mode")),
+}  # fmt: skip
+for _name in (
+    "CopyBulkTensorTileG2SOp", "CopyBulkTensorTileG2SMulticastOp", "CopyBulkTensorIm2ColG2SOp",
+    "CopyBulkTensorIm2ColG2SMulticastOp",
+):  # fmt: skip
+    OPERATIONS[("cpasync", _name)] = (("cta_group", _ONE),)
+for _name in (
+    "CopyBulkTensorTileS2GOp", "CopyBulkTensorIm2ColS2GOp", "CopyBulkG2SOp", "CopyBulkS2GOp", "CopyBulkG2SMulticastOp",
+    "CopyBulkS2SOp", "CopyBulkS2GByteMaskOp", "CopyDsmemStoreOp",
+):  # fmt: skip
+    OPERATIONS[("cpasync", _name)] = ()
+OPERATIONS[("cpasync", "CopyReduceBulkTensorTileS2GOp")] = (("reduction_kind", EnumVal("ReductionKind", "ADD", None)),)
+
+
+def make_op(module: str, name: str, args: list[Value], kwargs: dict[str, Value]) -> OpValue:
+    """``cute.nvgpu.<module>.<name>(args)`` with the fields the DSL's own object has."""
+    params = OPERATIONS[(module, name)]
+    given = dict(zip((p for p, _ in params), args, strict=False))
+    given.update(kwargs)
+    for p, default in params:
+        if p not in given:
+            if default is _REQUIRED:
+                raise Unsupported(f"{name} without `{p}`")
+            given[p] = default
+    if module == "warp" and name == "MmaTF32Op":
+        given = {"ab_dtype": ScalarType(DType("tfloat32_t", 32)), "acc_dtype": _FLOAT, **given}
+    if module in ("warpgroup", "tcgen05") and name.startswith("Mma"):
+        shape = given.pop("instruction_shape")
+        k = {"MmaF16BF16Op": 16, "MmaTF32Op": 8}.get(name, 32)
+        shape = (*shape, k) if isinstance(shape, tuple) and len(shape) == 2 else shape
+        both = given.pop("ab_dtype", ScalarType(DType("tfloat32_t", 32)))
+        given = {"a_dtype": both, "b_dtype": both, "acc_dtype": _FLOAT, **given, "shape_mnk": shape}
+        order = _WARPGROUP if module == "warpgroup" else _TCGEN05
+        given = {n: given[n] for n in order if n in given}
+    return OpValue(name, module, tuple(given.items()))
+
+
+_FLOAT = ScalarType(DType("float", 32))
+_MMA_NAMES = {
+    "half_t": "F16", "bfloat16_t": "BF16", "float": "F32", "tfloat32_t": "TF32", "float_e4m3_t": "E4M3",
+    "float_e5m2_t": "E5M2", "int8_t": "S8", "uint8_t": "U8", "int32_t": "S32",
+}  # fmt: skip
+
+
+def _code(v: Value) -> str:
+    if not isinstance(v, ScalarType) or v.dtype.name not in _MMA_NAMES:
+        raise Unsupported("the element type of this MMA is not known")
+    return _MMA_NAMES[v.dtype.name]
+
+
+def _numbers(v: Value) -> tuple[int, ...]:
+    if not isinstance(v, tuple) or any(not isinstance(x, int) for x in v):
+        raise Unsupported("the instruction shape is not known")
+    return v
+
+
+def mma_atom(op: Value) -> MMAAtom:
+    """The MMA atom of an operation; UnknownAtomError or Unsupported where CuTe has none."""
+    if isinstance(op, MMAAtom):
+        return op
+    if not isinstance(op, OpValue):
+        raise Unsupported("this is not an MMA operation")
+    if op.name == "MmaUniversalOp":
+        t = op.get("abacc_dtype")
+        if not isinstance(t, ScalarType):
+            raise Unsupported("the element type of this MMA is not known")
+        return atoms.mma_op("UniversalFMA", (t.dtype, t.dtype, t.dtype, t.dtype))
+    if op.module == "warp" and op.name in ("MmaF16BF16Op", "MmaFP8Op", "MmaTF32Op"):
+        ab, acc = _code(op.get("ab_dtype")), _code(op.get("acc_dtype"))
+        m, n, k = _numbers(op.get("shape_mnk"))
+        sm = "SM89" if op.name == "MmaFP8Op" else "SM80"
+        return atoms.mma_op(f"{sm}_{m}x{n}x{k}_{acc}{ab}{ab}{acc}_TN")
+    if op.module == "warpgroup":
+        a, b, acc = _code(op.get("a_dtype")), _code(op.get("b_dtype")), _code(op.get("acc_dtype"))
+        m, n, k = _numbers(op.get("shape_mnk"))
+        source = getattr(op.get("a_src"), "name", "SMEM")
+        kind = "RS" if source == "RMEM" else "SS"
+        majors = [getattr(op.get(f"{x}_major_mode"), "name", None) for x in "ab"]
+        if None in majors:
+            raise Unsupported("the major mode of this MMA is not known")
+        name = f"SM90_{m}x{n}x{k}_{acc}{a}{b}_{kind}"
+        if op.name == "MmaF16BF16Op":
+            return atoms.mma_op(name, (f"GMMA::Major::{majors[0]}", f"GMMA::Major::{majors[1]}"))
+        return atoms.mma_op(f"{name}_TN")
+    raise Unsupported(f"{op.module}.{op.name} is not modelled")
+
+
+def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
+    """The copy atom of an operation on elements of a type; ``bits`` is ``num_bits_per_copy`` (None or 0: automatic)."""
+    if not isinstance(op, OpValue):
+        raise Unsupported("this is not a copy operation")
+    if op.name in ("CopyUniversalOp", "CopyG2ROp", "CopyR2GOp", "CopyS2ROp", "CopyR2SOp"):
+        if not bits:
+            # the compiler chooses the width: one value a thread until then
+            return atoms.copy_op("UniversalCopy", (dtype,), dtype)
+        return atoms.copy_op("UniversalCopy", (_unsigned(bits),), dtype)
+    if op.name == "CopyG2SOp":
+        if not bits:
+            raise Unsupported("cp.async without num_bits_per_copy")
+        cache = "CACHEGLOBAL" if getattr(op.get("cache_mode"), "name", "") == "GLOBAL" else "CACHEALWAYS"
+        return atoms.copy_op(f"SM80_CP_ASYNC_{cache}", (_unsigned(bits),), dtype)
+    if op.name in ("LdMatrix8x8x16bOp", "StMatrix8x8x16bOp"):
+        n, transposed = constant(op.get("num_matrices")), op.get("transpose")
+        if n not in (1, 2, 4) or not isinstance(transposed, bool):
+            raise Unsupported("the number of matrices is not known")
+        sm, verb = ("SM75", "LDSM") if op.name.startswith("Ld") else ("SM90", "STSM")
+        name = f"{sm}_U16x{2 * n}_{verb}_T" if transposed else f"{sm}_U32x{n}_{verb}_N"
+        return atoms.copy_op(name, (), dtype)
+    if op.name == "LdMatrix8x16x8bOp":
+        n = constant(op.get("num_matrices"))
+        if n not in (1, 2, 4) or op.get("unpack_bits") is not None:
+            raise Unsupported("ldmatrix that unpacks")
+        return atoms.copy_op(f"SM75_U32x{n}_LDSM_N", (), dtype)
+    if op.name == "LdMatrix16x16x8bOp":
+        n = constant(op.get("num_matrices"))
+        return atoms.copy_op(f"SM100_U8x{4 * (n or 0)}_LDSM_T", (), dtype)
+    if op.name == "StMatrix16x8x8bOp":
+        n = constant(op.get("num_matrices"))
+        return atoms.copy_op(f"SM100_U8x{4 * (n or 0)}_STSM_T", (), dtype)
+    raise Unsupported(f"{op.name} is not modelled")
+
+
+def _unsigned(bits: int) -> DType:
+    return DType({8: "uint8_t", 16: "uint16_t", 32: "uint32_t", 64: "uint64_t", 128: "uint128_t"}.get(
+        bits, f"uint{bits}_t"), bits)  # fmt: skip
