@@ -21,7 +21,8 @@ class Site:
 
     ``span`` is of the declared name, ``call_span`` of the expression that builds the value. ``value`` is a model
     object (Layout, ComposedLayout, CopyAtom, MMAAtom, TiledCopy, TiledMMA) when the status is resolved or
-    symbolic; otherwise ``reason`` says why not.
+    symbolic; otherwise ``reason`` says why not. A call of the Python DSL is a site of its own: ``call`` names the
+    function (``cute.make_layout``) and ``result`` is what it gives, as the DSL prints it (text, numbers, fields).
     """
 
     site_id: str
@@ -35,6 +36,8 @@ class Site:
     value: object | None = None
     reason: Unknown | None = None
     hypotheses: tuple[Hypothesis, ...] = ()
+    call: str = ""
+    result: object | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ def reason_json(reason: Unknown | None) -> dict[str, Any] | None:
 
 
 def site_json(site: Site, printed: Printer) -> dict[str, Any]:
-    """A site; ``printed`` turns a model value into the fields CuTe would print."""
+    """A site; ``printed`` turns a model value into the fields CuTe would print. DSL sites have their call besides."""
+    own = {"call": site.call, "result": site.result} if site.call else {}
     return {
         "site_id": site.site_id,
         "path": site.span.path,
@@ -50,6 +51,7 @@ def site_json(site: Site, printed: Printer) -> dict[str, Any]:
         "status": site.status,
         "reason": reason_json(site.reason),
         "printed": None if site.value is None else printed(site.value),
+        **own,
     }
 
 

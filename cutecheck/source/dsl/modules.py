@@ -35,9 +35,13 @@ class Library:
     shown: dict[Path, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     units: dict[str, ir.Unit] = field(default_factory=dict)
-    aliases: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    byte: Value = None
 
     def __post_init__(self) -> None:
+        from cutecheck.model.dtype import DType
+        from cutecheck.source.eval.values import ScalarType
+
+        self.byte = ScalarType(DType("uint8_t", 8))
         self.shown = {f.resolve(): p for p, f in self.files.items()}
 
     def locate(self, name: str, importer: Path | None) -> Path | None:

@@ -14,7 +14,6 @@ from cutecheck.source.dsl import builtins, classes, cute_values, functions, modu
 from cutecheck.source.dsl.values import Builtin, BuiltinType, Enumerator, RunTimeRange
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
-from cutecheck.source.eval.intrinsics import dsl as api
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import (
     EnumVal,
@@ -152,6 +151,12 @@ class DslDialect(Dialect):
     # ---------------------------------------------------------------- hooks
 
     def name_value(self, m: Machine, ident: str, env: Env, span: Span) -> Value | None:
+        if ident == "super":
+            cls, frame = env.find_var("__class__"), env.frame
+            if cls is not None and frame is not None and frame.function is not None and frame.function.params:
+                first = env.find_var(frame.function.params[0].name)
+                if first is not None:
+                    return Builtin("super", (cls.vars["__class__"], first.vars[frame.function.params[0].name]))
         found = builtins.name(ident)
         if found is not None:
             return found
@@ -339,4 +344,4 @@ def contains(item: Value, container: Value) -> bool | None:
     return None
 
 
-__all__ = ["DslDialect", "api", "contains", "equal"]
+__all__ = ["DslDialect", "contains", "equal"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.values import FuncSet, Object, Value
 
@@ -41,17 +42,6 @@ class Enumerator:
 
 
 @dataclass(frozen=True, slots=True)
-class OpValue:
-    """An operation of ``cute.nvgpu``: its class name and its fields in order."""
-
-    name: str
-    fields: tuple[tuple[str, Value], ...] = ()
-
-    def get(self, name: str) -> Value:
-        return dict(self.fields).get(name)
-
-
-@dataclass(frozen=True, slots=True)
 class KernelCall:
     """``kernel(args)`` before ``.launch(...)``."""
 
@@ -79,17 +69,22 @@ class RunTimeRange:
 
 @dataclass(frozen=True, slots=True)
 class HostTensor:
-    """A torch, NumPy, CuPy or JAX array, or a CuTe tensor made on the host: shape and strides in elements.
-
-    ``dynamic`` holds, a mode, the (shape, stride) a CuTe view of it has instead of the numbers.
-    """
+    """A torch, NumPy, CuPy or JAX array: shape and strides in elements."""
 
     shape: tuple[Any, ...]
     strides: tuple[Any, ...]
     dtype: Value
-    name: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class HostCute:
+    """A CuTe tensor made on the host (``from_dlpack``, ``make_fake_tensor``); its marks change it in place."""
+
+    shape: tuple[Any, ...]
+    stride: tuple[Any, ...]
+    dtype: Value
     align: int | None = None
-    layout: Any = None
+    concrete: tuple[Any, ...] = ()  # strides of the data
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +118,6 @@ class Parser:
 
 
 __all__ = [
-    "Builtin", "BuiltinType", "ClassInst", "Compiled", "Enumerator", "Env", "HostTensor", "KernelCall", "Module",
+    "Builtin", "BuiltinType", "ClassInst", "Compiled", "Enumerator", "Env", "HostCute", "HostTensor", "KernelCall", "Module",
     "Namespace", "OpValue", "Parser", "Partial", "RunTimeRange", "Super",
 ]  # fmt: skip

@@ -1,0 +1,121 @@
+"""Where the evaluation of a Python file starts: its module code, its driver, its tests, then what nobody called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.dsl import classes, modules
+from cutecheck.source.dsl.semantics import DslDialect
+from cutecheck.source.dsl.statements import spelled
+from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
+from cutecheck.source.eval.budget import Budget, Limits
+from cutecheck.source.eval.calls import apply
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.program import Program
+from cutecheck.source.eval.record import Recorder
+from cutecheck.source.eval.scope import ClassInst, Scope
+from cutecheck.source.eval.values import BudgetExceeded, FuncSet
+
+
+class Driver:
+    """Runs one file as Python would: the last one to run is ``__main__``."""
+
+    def __init__(self, library: modules.Library, arch: str, limits: Limits) -> None:
+        self.library = library
+        self.dialect = DslDialect(library)
+        self.recorder = Recorder(arch, self._lines)
+        self.machine = Machine(Program(), self.dialect, self.recorder, arch, Budget(limits))
+        self.cut: list[Unknown] = []
+
+    def _lines(self, path: str) -> list[str]:
+        text = self.library.texts.get(path)
+        return text.split("\n") if text is not None else []
+
+    def run(self, file: Path, path: str) -> None:
+        """The file as a script, then its tests."""
+        span = Span(path, 1, 1, 1, 1)
+        name = _module_name(path)
+        scope: list[Scope] = []
+        self._guard(lambda: scope.append(modules.load(self.machine, name, file, main=True)), span, keep=True)
+        if not scope:
+            key = "__main__ " + name
+            found = modules.state(self.machine)["scopes"].get(key)
+            if found is None:
+                return
+            scope.append(found)
+        for value in list(scope[0].env.vars.values()):
+            if isinstance(value, FuncSet) and value.entries[0].env.namespace() is scope[0]:
+                self._test(value)
+
+    def _test(self, fn: FuncSet) -> None:
+        decl: ir.Function = fn.entries[0].decl
+        if not decl.name.startswith("test_") or decl.params and not decl.decorators:
+            return
+        given = _parameters(self.machine, fn, decl)
+        if given is None:
+            return
+        for kwargs in given[:8]:
+            self._guard(lambda kwargs=kwargs: apply(self.machine, fn, [], kwargs, decl.span), decl.span)
+
+    def _guard(self, run: object, span: Span, keep: bool = False) -> None:
+        m = self.machine
+        m.budget.restart()
+        mark = m.journal.mark()
+        frame = m.recorder.frame
+        try:
+            run()  # type: ignore[operator]
+        except BudgetExceeded as error:
+            self.cut.append(Unknown(str(error), span))
+        except RecursionError:
+            self.cut.append(Unknown("nesting too deep for the evaluator", span))
+        except Exception as error:  # one driver must not hide the others: it becomes one line of the report
+            m.recorder.internal("driver", span, error)
+            self.cut.append(Unknown(f"internal error while evaluating this: {type(error).__name__}: {error}", span))
+        m.recorder.frame = frame
+        if not keep:
+            m.journal.undo(mark)
+
+
+def _module_name(path: str) -> str:
+    parts = path.removesuffix(".py").split("/")
+    if parts[-1] == "__init__":
+        parts = parts[:-1]
+    return ".".join(p for p in parts if p not in ("..", ".", ""))
+
+
+def _parameters(m: Machine, fn: FuncSet, decl: ir.Function) -> list[dict[str, object]] | None:
+    """Values of a test's parameters: the first of each ``pytest.mark.parametrize``, then each other one in turn."""
+    env = fn.entries[0].env
+    choices: dict[tuple[str, ...], list[object]] = {}
+    for d in decl.decorators:
+        if not isinstance(d, ir.Call) or spelled(d) != "pytest.mark.parametrize" or len(d.args) < 2:
+            continue
+        names = m.eval(d.args[0].value, env)
+        values = m.eval(d.args[1].value, env)
+        if isinstance(names, str):
+            names = [n.strip() for n in names.split(",")]
+        if not isinstance(names, (list, tuple)) or not isinstance(values, (list, tuple, range)) or not values:
+            return None
+        choices[tuple(names)] = list(values)
+    wanted = {p.name for p in decl.params if p.default is None and p.kind == "normal"}
+    if not wanted <= {n for names in choices for n in names}:
+        return None
+
+    def bind(pick: dict[tuple[str, ...], object]) -> dict[str, object]:
+        out: dict[str, object] = {}
+        for names, value in pick.items():
+            if len(names) == 1:
+                out[names[0]] = value
+            elif isinstance(value, (tuple, list)) and len(value) == len(names):
+                out.update(zip(names, value, strict=True))
+        return out
+
+    first = {names: values[0] for names, values in choices.items()}
+    out = [bind(first)]
+    for names, values in choices.items():
+        out += [bind({**first, names: v}) for v in values[1:3]]
+    return out
+
+
+__all__ = ["ClassInst", "Driver", "classes"]

@@ -1,0 +1,101 @@
+"""Sites of the DSL: every call of a configuring or layout function, with what came out."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Site, Span, Unknown
+from cutecheck.source.eval.record import has_open, site_kind
+from cutecheck.source.eval.intrinsics.dsl_show import show
+from cutecheck.source.eval.values import Extern, FuncSet, TensorVal, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.scope import Entry
+
+CALLS = frozenset({
+    "make_layout", "make_ordered_layout", "make_composed_layout", "make_swizzle", "make_identity_layout",
+    "make_layout_tv", "make_layout_image_mask", "recast_layout", "tile_to_shape", "composition", "cosize", "coalesce",
+    "complement", "filter", "filter_zeros", "flat_divide", "group_modes", "local_tile", "logical_divide", "select",
+    "tiled_divide", "zipped_divide", "logical_product", "zipped_product", "tiled_product", "flat_product",
+    "raked_product", "blocked_product", "right_inverse", "left_inverse", "make_copy_atom", "make_mma_atom",
+    "make_tiled_mma", "make_tiled_copy", "make_tiled_copy_tv", "make_tiled_copy_A", "make_tiled_copy_B",
+    "make_tiled_copy_C", "make_tiled_copy_C_atom", "make_tiled_copy_S", "make_tiled_copy_D", "make_cotiled_copy",
+    "make_smem_layout_atom", "local_partition",
+})  # fmt: skip
+_MAX_VARIANTS = 200
+
+
+def api_called(
+    m: Machine, name: str, kind: str, args: list[Value], kwargs: dict[str, Value], value: Value, span: Span
+) -> None:
+    if name not in CALLS:
+        return
+    call = f"cute.nvgpu.{kind}.helpers.{name}" if kind else f"cute.{name}"
+    named(m, call, args, kwargs, value, None, span)
+
+
+def helper_called(
+    m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[str, Value], value: Value, span: Span
+) -> None:
+    """A helper of the package ``cutlass`` that was read as source and called from a scanned file."""
+    scope = entry.env.namespace()
+    if scope is None or not scope.name.startswith("cutlass."):
+        return
+    module = scope.name.removeprefix("cutlass.")
+    if module.startswith("utils.") and "helpers" in module or ".helpers" in module:
+        named(m, f"{module}.{entry.decl.name}", args, kwargs, value, None, span)
+
+
+def named(
+    m: Machine, call: str, args: list[Value], kwargs: dict[str, Value], value: Value, shown: Any, span: Span
+) -> None:
+    """One result of one call; the same place may have several, one a driver or instantiation."""
+    recorder = m.recorder
+    if recorder._quiet or span.path not in m.dialect.library.files:  # type: ignore[attr-defined]
+        return
+    frame = recorder.frame
+    symbol = frame.symbol if frame is not None else call
+    bad = value if isinstance(value, (Unknown, Extern)) else None
+    if isinstance(value, TensorVal) and isinstance(value.layout, Unknown):
+        bad = value.layout
+    if bad is not None:
+        reason = bad if isinstance(bad, Unknown) else Unknown(f"`{bad.what}` is not followed", span)
+        key = (span.path, span.line, span.column, call, reason.reason)
+        if any(k[:4] == key[:4] for k in recorder.sites):
+            return
+        status, result, held = "unknown", None, None
+    else:
+        reason = None
+        result = shown if shown is not None else show(value)
+        key = (span.path, span.line, span.column, call, json.dumps(result, sort_keys=True, default=str))
+        if key in recorder.sites:
+            return
+        same = [k for k in recorder.sites if k[:4] == key[:4]]
+        if len(same) >= _MAX_VARIANTS:
+            return
+        for k in same:
+            if recorder.sites[k].status == "unknown":
+                del recorder.sites[k]
+        status, held = ("symbolic" if has_open(value) else "resolved"), value
+    kind = site_kind("", held) or kind_of(call)
+    bindings = tuple((k, v) for k, v in frame.bindings) if frame is not None else ()
+    ident = f"{span.path}:{span.line}:{span.column}:{call}:{m.arch}:{len(recorder.sites)}"
+    config = held if site_kind("", held) is not None else None
+    recorder.sites[key] = Site(
+        ident, kind, symbol, span, span, bindings, m.arch, status, config, reason,  # type: ignore[arg-type]
+        tuple(recorder.hypotheses), call, result,
+    )  # fmt: skip
+
+
+def kind_of(call: str) -> Any:
+    if "tiled_mma" in call:
+        return "tiled_mma"
+    if "mma_atom" in call:
+        return "mma_atom"
+    if "copy_atom" in call or "tma_atom" in call or call.endswith("_op"):
+        return "copy_atom"
+    if "tiled_copy" in call or "tmem_copy" in call:
+        return "tiled_copy"
+    return "smem_layout" if "smem" in call or "tile_to_shape" in call else "layout"

@@ -1,0 +1,209 @@
+"""Shared memory: ``cute.struct`` classes and ``SmemAllocator``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.ints import Int
+from cutecheck.source.dsl.values import Builtin, BuiltinType
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.values import ArrayType, Object, Pointer, ScalarType, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """``cute.struct.Align[type, bytes]``."""
+
+    type: Value
+    align: int
+
+
+@dataclass(eq=False, slots=True)
+class Allocator:
+    """``SmemAllocator()``: bump allocation of shared memory."""
+
+    name: str
+    count: int = 0
+
+
+def field_type(m: Machine, cls: ClassInst, name: str) -> Value:
+    """The type of a struct's field: an element type, an array, another struct, with alignment."""
+    key = ("field", name)
+    if key not in cls.memo:
+        decl: ir.Variable = dict(cls.memo["fields"])[name]
+        cls.memo[key] = m.eval(decl.type, cls.env) if decl.type is not None else Unknown("an untyped field", decl.span)
+    return cls.memo[key]
+
+
+def typed(m: Machine, base: Value, key: Value, span: Span) -> Value:
+    """``MemRange[type, count]`` and ``Align[type, bytes]``."""
+    assert isinstance(base, BuiltinType)
+    if not isinstance(key, tuple) or len(key) != 2:
+        return Unknown(f"{base.name} takes two arguments", span)
+    inner, number = key
+    if base.name == "Align":
+        return Aligned(inner, number) if isinstance(number, int) else Unknown("an alignment that is not known", span)
+    return ArrayType(inner, number if not isinstance(number, Unknown) else number)
+
+
+def layout(m: Machine, cls: ClassInst, span: Span) -> tuple[dict[str, Int | Unknown], Int | Unknown, int]:
+    """Byte offsets of the fields, the size and the alignment of a struct or union."""
+    offsets: dict[str, Int | Unknown] = {}
+    at: Int | Unknown = 0
+    largest: Any = 0
+    align = 1
+    for name, _ in cls.memo["fields"]:
+        size, own = extent(m, field_type(m, cls, name), span)
+        align = max(align, own)
+        if cls.memo.get("union"):
+            offsets[name] = 0
+            largest = size if isinstance(size, Unknown) else max(largest, size) if isinstance(size, int) else size
+            continue
+        if isinstance(at, int):
+            at = (at + own - 1) // own * own
+        offsets[name] = at
+        at = at if isinstance(at, Unknown) else size if isinstance(size, Unknown) else at + size
+    total = largest if cls.memo.get("union") else at
+    if isinstance(total, int):
+        total = (total + align - 1) // align * align
+    return offsets, total, align
+
+
+def extent(m: Machine, t: Value, span: Span) -> tuple[Int | Unknown, int]:
+    """Size and alignment of a field's type in bytes."""
+    if isinstance(t, Aligned):
+        size, own = extent(m, t.type, span)
+        return size, max(own, t.align)
+    if isinstance(t, ArrayType):
+        if isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and not isinstance(t.extent, Unknown):
+            bits = t.inner.dtype.bits
+            total: Any = t.extent * bits
+            size = (total + 7) // 8 if isinstance(total, int) else total // 8
+            return size, max(1, min(16, bits // 8))
+        return Unknown("the size of this field is not known", span), 1
+    if isinstance(t, ScalarType) and t.dtype.bits is not None:
+        return max(1, t.dtype.bits // 8), max(1, t.dtype.bits // 8)
+    if isinstance(t, ClassInst) and t.memo.get("struct"):
+        _, total, align = layout(m, t, span)
+        return total, align
+    return Unknown("the size of this field is not known", span), 1
+
+
+def construct(m: Machine, cls: ClassInst, args: list[Value], span: Span) -> Value:
+    """``Storage(pointer)``: a view of memory."""
+    pointer = args[0] if args else None
+    if isinstance(pointer, Object):
+        pointer = pointer.pointer
+    if not isinstance(pointer, Pointer):
+        return Unknown(f"`{cls.name}` on an address that is not followed", span)
+    return Object(cls, {}, pointer, cls.name)
+
+
+def member(m: Machine, obj: Object, name: str, span: Span) -> Value:
+    """A field of a struct in memory: its own buffer."""
+    if name in ("_base", "ptr"):
+        return obj.pointer
+    fields = dict(obj.cls.memo["fields"])
+    if name not in fields:
+        if name in ("size_in_bytes", "__sizeof__"):
+            return Builtin("struct.size_in_bytes", obj.cls)
+        return Unknown(f"struct `{obj.cls.name}` has no field `{name}`", span)
+    assert obj.pointer is not None
+    t = field_type(m, obj.cls, name)
+    if isinstance(t, Unknown):
+        return t
+    offsets, _, align = layout(m, obj.cls, span)
+    at = offsets[name]
+    declared = extent(m, t, span)[1]
+    known = max(declared, 1) if obj.pointer.align is None else _aligned(obj.pointer.align, at)
+    if isinstance(t, Aligned):
+        known = max(known, t.align) if (obj.pointer.align or 0) >= align else known
+        t = t.type
+    base = obj.pointer.buffer
+    ident = base if obj.cls.memo.get("union") else f"{base}.{name}"
+    if isinstance(t, ClassInst):
+        return Object(t, {}, Pointer(ident, "smem", t, 0, known), t.name)
+    size = extent(m, t, span)[0]
+    inner = t.inner if isinstance(t, ArrayType) else t
+    decl: ir.Variable = fields[name]
+    m.recorder._buffer(ident, name, decl.span, None if isinstance(size, Unknown) else size, known, t)
+    return Pointer(ident, "smem", inner, 0, known)
+
+
+def _aligned(base: int, offset: Any) -> int:
+    if not isinstance(offset, int):
+        return 1
+    return base if offset == 0 else min(base, offset & -offset)
+
+
+def class_member(m: Machine, cls: ClassInst, name: str, span: Span) -> Value:
+    if name in ("size_in_bytes", "__sizeof__", "__alignof__"):
+        return Builtin(f"struct.{name.strip('_')}", cls)
+    return Unknown(f"struct `{cls.name}` has no `{name}`", span)
+
+
+def allocate(
+    m: Machine, allocator: Allocator, args: list[Value], kwargs: dict[str, Value], span: Span, what: str
+) -> Value:
+    """``allocate``, ``allocate_array`` and ``allocate_tensor`` of a ``SmemAllocator``."""
+    from cutecheck.model import algebra
+    from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+    from cutecheck.source.eval.intrinsics.dsl_tensors import with_pointer
+
+    allocator.count += 1
+    where = m.recorder.frame.symbol if m.recorder.frame is not None else ""
+    ident = f"{where}::smem@{span.line}:{span.column}"
+    first = args[0] if args else kwargs.get("element_type", kwargs.get("size_or_type"))
+    if isinstance(first, Unknown):
+        return first
+    if what == "allocate":
+        align = _number(kwargs.get("byte_alignment", args[1] if len(args) > 1 else 1))
+        if isinstance(first, ClassInst):
+            _, _, own = layout(m, first, span)
+            return Object(first, {}, Pointer(ident, "smem", first, 0, max(own, align)), first.name)
+        byte = m.dialect.library.byte  # type: ignore[attr-defined]
+        inner = first if isinstance(first, ScalarType) else byte
+        return Pointer(ident, "smem", inner, 0, align)
+    if not isinstance(first, ScalarType) or first.dtype.bits is None:
+        return Unknown("the element type of this allocation is not known", span)
+    if what == "allocate_array":
+        count = args[1] if len(args) > 1 else kwargs.get("num_elems", 1)
+        align = _number(kwargs.get("byte_alignment", max(1, first.dtype.bits // 8)))
+        size = (count * first.dtype.bits + 7) // 8 if isinstance(count, int) else None
+        m.recorder._buffer(ident, "", span, size, align, ArrayType(first, count))
+        return Pointer(ident, "smem", first, 0, align)
+    shape = args[1] if len(args) > 1 else kwargs.get("layout")
+    align = _number(kwargs.get("byte_alignment", args[2] if len(args) > 2 else 1))
+    swizzle = kwargs.get("swizzle", args[3] if len(args) > 3 else None)
+    if isinstance(shape, Unknown):
+        return shape
+    made: Any = shape if isinstance(shape, (Layout, ComposedLayout)) else algebra.make_layout(m.dialect.to_model(shape))
+    pointer = Pointer(ident, "smem", first, 0, align)
+    tensor = tensor_on(m, pointer, made, swizzle)
+    cosize = algebra.cosize(made.b if isinstance(made, ComposedLayout) else made)
+    size = (cosize * first.dtype.bits + 7) // 8 if isinstance(cosize, int) else None
+    m.recorder._buffer(ident, "", span, size, align, ArrayType(first, cosize))
+    _ = with_pointer, Swizzle
+    return tensor
+
+
+def tensor_on(m: Machine, pointer: Pointer, made: Any, swizzle: Value) -> Value:
+    """A tensor over shared memory; a swizzle beside or inside its layout is of byte addresses when given beside."""
+    from dataclasses import replace
+
+    from cutecheck.model.layout import Swizzle
+    from cutecheck.source.eval.intrinsics.dsl_tensors import with_pointer
+
+    if isinstance(swizzle, Swizzle):
+        pointer = replace(pointer, swizzle=swizzle)
+    return with_pointer(pointer, made)
+
+
+def _number(v: Value) -> int:
+    return v if isinstance(v, int) else 1

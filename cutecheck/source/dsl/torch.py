@@ -1,0 +1,433 @@
+"""Arrays of the host: shapes and strides of torch tensors, and the CuTe tensors made of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.dtype import dtype
+from cutecheck.model.expr import ANY, Domain
+from cutecheck.model.ints import Dyn
+from cutecheck.source.dsl.builtins import builtin, FUNCTIONS, sequence
+from cutecheck.source.dsl.values import Builtin, HostCute, HostTensor
+from cutecheck.source.eval.values import Extern, ScalarType, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+DTYPES = {
+    "float16": "half_t", "half": "half_t", "bfloat16": "bfloat16_t", "float32": "float", "float": "float",
+    "float64": "double", "double": "double", "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t",
+    "int32": "int32_t", "int": "int32_t", "int64": "int64_t", "long": "int64_t", "bool": "bool",
+    "float8_e4m3fn": "float_e4m3_t", "float8_e5m2": "float_e5m2_t", "float8_e8m0fnu": "float_ue8m0_t",
+    "uint32": "uint32_t", "uint16": "uint16_t", "uint64": "uint64_t",
+}  # fmt: skip
+_FLOAT = ScalarType(dtype("float"))  # type: ignore[arg-type]
+_MAKERS = ("empty", "zeros", "ones", "randn", "rand", "full", "randint", "arange", "empty_strided")
+_LIKE = ("empty_like", "zeros_like", "ones_like", "randn_like", "rand_like", "full_like")
+
+
+def torch_name(full: str) -> Value | None:
+    """``torch.x``."""
+    word = full.rpartition(".")[2]
+    if full.startswith("torch.") and full.count(".") == 1:
+        if word in DTYPES:
+            found = dtype(DTYPES[word])
+            return None if found is None else ScalarType(found)
+        if f"torch.{word}" in FUNCTIONS:
+            return Builtin(f"torch.{word}")
+        if word == "Tensor":
+            return Builtin("torch.Tensor")
+    return None
+
+
+def compact(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Row-major strides."""
+    out: list[Any] = []
+    step: Any = 1
+    for s in reversed(shape):
+        out.append(step)
+        step = step * s if isinstance(s, (int, Dyn)) and isinstance(step, (int, Dyn)) else Unknown("a stride")
+    return tuple(reversed(out))
+
+
+def _shape(m: Machine, args: list[Value], span: Span) -> tuple[Any, ...] | Unknown:
+    if len(args) == 1 and isinstance(args[0], (tuple, list)):
+        args = list(args[0])
+    for a in args:
+        if not isinstance(a, (int, Dyn)):
+            return a if isinstance(a, Unknown) else Unknown("a shape that is not known", span)
+    return tuple(args)
+
+
+def _make(word: str) -> None:
+    def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        kind = kwargs.get("dtype", _FLOAT)
+        if word == "arange":
+            return HostTensor((m.fresh("n"),), (1,), kwargs.get("dtype", ScalarType(dtype("int64_t"))))  # type: ignore[arg-type]
+        if word == "full":
+            args = [args[0] if args else kwargs.get("size")]
+        if word == "empty_strided":
+            size, strides = tuple(args[0]), tuple(args[1])
+            return HostTensor(size, strides, kind)
+        if word == "randint":
+            args = [kwargs.get("size", args[-1] if args else None)]
+        if "size" in kwargs:
+            args = [kwargs["size"]]
+        shape = _shape(m, args, span)
+        return shape if isinstance(shape, Unknown) else HostTensor(shape, compact(shape), kind)
+
+    FUNCTIONS[f"torch.{word}"] = run
+
+
+def _make_like(word: str) -> None:
+    def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        t = args[0]
+        if not isinstance(t, HostTensor):
+            return t
+        return replace(t, dtype=kwargs.get("dtype") or t.dtype)
+
+    FUNCTIONS[f"torch.{word}"] = run
+
+
+for _word in _MAKERS:
+    _make(_word)
+for _word in _LIKE:
+    _make_like(_word)
+
+FUNCTIONS["torch.tensor"] = lambda m, args, kwargs, span: (
+    HostTensor((len(args[0]),), (1,), kwargs.get("dtype", _FLOAT))
+    if isinstance(args[0], (list, tuple))
+    else HostTensor((), (), kwargs.get("dtype", _FLOAT))
+)
+FUNCTIONS["torch.manual_seed"] = lambda m, args, kwargs, span: None
+FUNCTIONS["torch.compile"] = lambda m, args, kwargs, span: args[0] if args else Builtin("id_")
+
+_SAME = (
+    "cuda", "cpu", "clone", "detach", "random_", "normal_", "fill_", "zero_", "copy_", "requires_grad_", "uniform_",
+    "contiguous_", "pin_memory", "data", "mul_", "add_", "div_", "abs", "neg", "exp", "relu", "clamp_", "clamp",
+    "round", "trunc", "sqrt", "half_",
+)  # fmt: skip
+
+
+def tensor_attribute(m: Machine, t: Value, ident: str, span: Span) -> Value:
+    if isinstance(t, HostCute):
+        return _cute_attribute(m, t, ident, span)
+    if ident == "shape":
+        return t.shape
+    if ident in ("dtype",):
+        return t.dtype
+    if ident in ("is_cuda",):
+        return True
+    if ident == "ndim":
+        return len(t.shape)
+    if ident in ("T", "mT"):
+        return _transposed(t, len(t.shape) - 2, len(t.shape) - 1) if len(t.shape) > 1 else t
+    if ident in ("device", "grad"):
+        return Extern(f"tensor.{ident}", span)
+    if f"tensor.{ident}" in FUNCTIONS:
+        return Builtin(f"tensor.{ident}", t)
+    return Builtin("tensor.same", t) if ident in _SAME else Extern(f"tensor.{ident}", span)
+
+
+def _transposed(t: HostTensor, a: int, b: int) -> HostTensor:
+    order = list(range(len(t.shape)))
+    order[a], order[b] = order[b], order[a]
+    return _permuted(t, order)
+
+
+def _permuted(t: HostTensor, order: Any) -> HostTensor:
+    return replace(t, shape=tuple(t.shape[i] for i in order), strides=tuple(t.strides[i] for i in order))
+
+
+@builtin("tensor.same")
+def _same(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return args[0]
+
+
+@builtin("tensor.permute")
+def _permute(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    order = args[1] if len(args) == 2 and isinstance(args[1], (tuple, list)) else args[1:]
+    return _permuted(args[0], order)
+
+
+@builtin("tensor.transpose")
+def _transpose(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return _transposed(args[0], args[1], args[2])
+
+
+FUNCTIONS["tensor.t"] = lambda m, args, kwargs, span: _transposed(args[0], 0, 1)
+
+
+@builtin("tensor.to", "tensor.type")
+def _to(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    for v in (*args[1:], *kwargs.values()):
+        if isinstance(v, ScalarType):
+            return replace(args[0], dtype=v)
+        if isinstance(v, HostTensor):
+            return replace(args[0], dtype=v.dtype)
+    if "dtype" in kwargs and kwargs["dtype"] is not None and not isinstance(kwargs["dtype"], str):
+        return replace(args[0], dtype=Unknown("an element type that is not known", span))
+    return args[0]
+
+
+for _word, _name in (("half", "half_t"), ("float", "float"), ("bfloat16", "bfloat16_t"), ("int", "int32_t"),
+                     ("long", "int64_t"), ("double", "double"), ("bool", "bool")):  # fmt: skip
+    FUNCTIONS[f"tensor.{_word}"] = lambda m, args, kwargs, span, n=_name: replace(args[0], dtype=ScalarType(dtype(n)))
+
+
+@builtin("tensor.view", "tensor.reshape")
+def _view(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    t = args[0]
+    given = [*args[1:], *kwargs.values()]
+    if len(given) == 1 and isinstance(given[0], ScalarType):
+        return replace(t, dtype=given[0])
+    shape = _shape(m, given, span)
+    if isinstance(shape, Unknown):
+        return shape
+    if -1 in shape and all(isinstance(s, int) for s in (*t.shape, *shape)):
+        rest = math.prod(s for s in shape if s != -1)
+        shape = tuple(math.prod(t.shape) // rest if s == -1 else s for s in shape)
+    return HostTensor(shape, compact(shape), t.dtype)
+
+
+@builtin("tensor.unsqueeze")
+def _unsqueeze(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    t, at = args[0], args[1]
+    at = at if at >= 0 else at + len(t.shape) + 1
+    step = t.shape[at] * t.strides[at] if at < len(t.shape) else 1
+    return replace(t, shape=(*t.shape[:at], 1, *t.shape[at:]), strides=(*t.strides[:at], step, *t.strides[at:]))
+
+
+@builtin("tensor.squeeze")
+def _squeeze(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    t = args[0]
+    keep = [i for i, s in enumerate(t.shape) if s != 1 or (len(args) > 1 and i != args[1] % len(t.shape))]
+    return _permuted(t, keep)
+
+
+@builtin("tensor.contiguous")
+def _contiguous(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return replace(args[0], strides=compact(args[0].shape))
+
+
+@builtin("tensor.expand")
+def _expand(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    t, shape = args[0], _shape(m, args[1:], span)
+    if isinstance(shape, Unknown):
+        return shape
+    lead = len(shape) - len(t.shape)
+    strides = [0] * lead + [0 if s == 1 and n != 1 else d for s, d, n in zip(t.shape, t.strides, shape[lead:], strict=True)]
+    full = tuple(t.shape[i - lead] if n == -1 else n for i, n in enumerate(shape))
+    return HostTensor(full, tuple(strides), t.dtype)
+
+
+FUNCTIONS["tensor.size"] = lambda m, args, kwargs, span: args[0].shape[args[1]] if len(args) > 1 else args[0].shape
+FUNCTIONS["tensor.stride"] = lambda m, args, kwargs, span: (
+    args[0].strides[args[1]] if len(args) > 1 else args[0].strides
+)
+FUNCTIONS["tensor.dim"] = lambda m, args, kwargs, span: len(args[0].shape)
+FUNCTIONS["tensor.numel"] = lambda m, args, kwargs, span: math.prod(args[0].shape)
+FUNCTIONS["tensor.element_size"] = lambda m, args, kwargs, span: args[0].dtype.dtype.bits // 8
+FUNCTIONS["tensor.is_contiguous"] = lambda m, args, kwargs, span: args[0].strides == compact(args[0].shape)
+FUNCTIONS["tensor.data_ptr"] = lambda m, args, kwargs, span: Extern("tensor.data_ptr()", span)
+
+
+def index(t: HostTensor, key: Value, span: Span) -> Value:
+    """``t[key]``."""
+    keys = list(key) if isinstance(key, tuple) else [key]
+    if "..." in [k for k in keys if isinstance(k, str)]:
+        at = keys.index("...")
+        keys[at : at + 1] = [slice(None)] * (len(t.shape) - len([k for k in keys if k is not None]) + 1)
+    shape: list[Any] = []
+    strides: list[Any] = []
+    mode = 0
+    for k in keys:
+        if k is None:
+            shape.append(1)
+            strides.append(0)
+            continue
+        if isinstance(k, slice) and k == slice(None):
+            shape.append(t.shape[mode])
+            strides.append(t.strides[mode])
+        elif isinstance(k, slice) and isinstance(t.shape[mode], int):
+            shape.append(len(range(*k.indices(t.shape[mode]))))
+            strides.append(t.strides[mode] * (k.step or 1))
+        elif not isinstance(k, (int, Dyn)):
+            return Unknown("an index of a tensor", span)
+        mode += 1
+    return HostTensor((*shape, *t.shape[mode:]), (*strides, *t.strides[mode:]), t.dtype)
+
+
+# -------------------------------------------------------------------- CuTe tensors of the host
+
+
+def _dynamic(name: str, wide: bool, div: int = 1) -> Dyn:
+    domain = Domain(0, None, div) if div > 1 else (ANY if wide else Domain(0))
+    return Dyn.named(name + (":i64" if wide else ""), domain)
+
+
+def _count(m: Machine) -> int:
+    return len(m.names) + int(str(m.fresh("").expr).rpartition("#")[2] or 0)
+
+
+@builtin("cute.from_dlpack")
+def _from_dlpack(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    t = args[0]
+    if isinstance(t, HostCute):
+        return t
+    if not isinstance(t, HostTensor):
+        return Extern("from_dlpack(...)", span) if not isinstance(t, Unknown) else t
+    align = kwargs.get("assumed_align", args[1] if len(args) > 1 else None)
+    return HostCute(t.shape, t.strides, t.dtype, align if isinstance(align, int) else _element_bytes(t), t.strides)
+
+
+def _element_bytes(t: HostTensor) -> int | None:
+    return max(1, t.dtype.dtype.bits // 8) if isinstance(t.dtype, ScalarType) and t.dtype.dtype.bits else None
+
+
+def as_dynamic(m: Machine, t: HostTensor) -> HostCute:
+    """A torch tensor given to a device function as it is."""
+    made = HostCute(t.shape, t.strides, t.dtype, 16, t.strides)
+    _mark_layout(m, made, None)
+    return made
+
+
+def _mark_layout(m: Machine, t: HostCute, leading: int | None) -> None:
+    n = _count(m)
+    if leading is None:
+        ones = [i for i, d in enumerate(t.concrete) if d == 1]
+        if len(ones) > 1:
+            ones = [i for i in ones if t.shape[i] != 1] or ones[-1:]
+        leading = ones[0] if len(ones) == 1 else None
+    elif leading < 0:
+        leading += len(t.shape)
+    t.shape = tuple(_dynamic(f"shape{n}.{i}", False) for i in range(len(t.shape)))
+    t.stride = tuple(
+        1 if i == leading else 0 if d == 0 else _dynamic(f"stride{n}.{i}", True) for i, d in enumerate(t.concrete)
+    )
+
+
+@builtin("hostcute.mark_layout_dynamic")
+def _mark_layout_dynamic(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    leading = kwargs.get("leading_dim", args[1] if len(args) > 1 else None)
+    _mark_layout(m, args[0], leading if isinstance(leading, int) else None)
+    return args[0]
+
+
+@builtin("hostcute.mark_compact_shape_dynamic")
+def _mark_compact(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """One mode of a compact tensor becomes dynamic; strides that its extent enters become multiples of it."""
+    t = args[0]
+    mode = kwargs.get("mode", args[1] if len(args) > 1 else None)
+    order = kwargs.get("stride_order", args[2] if len(args) > 2 else None)
+    div = kwargs.get("divisibility", args[3] if len(args) > 3 else 1)
+    if not isinstance(mode, int) or not isinstance(div, int):
+        return Unknown("a mode that is not known", span)
+    mode %= len(t.shape)
+    if order is None:
+        order = tuple(sorted(range(len(t.shape)), key=lambda i: (-_value(t.concrete[i]), i)))
+    n = _count(m)
+    shape = list(t.shape)
+    shape[mode] = _dynamic(f"shape{n}.{mode}", False, div)
+    stride = list(t.stride)
+    step: Any = 1
+    wide = False
+    factor = 1
+    for i in reversed(list(order)):  # stride_order lists modes from the outermost to the innermost
+        if isinstance(step, int) and not wide:
+            stride[i] = step
+        else:
+            stride[i] = _dynamic(f"stride{n}.{i}", True, factor)
+        extent = shape[i]
+        if isinstance(extent, Dyn):
+            wide = True
+            from cutecheck.model import expr as ex
+
+            factor *= ex.divisor(extent.expr)
+        elif isinstance(extent, int):
+            step = step * extent if isinstance(step, int) else step
+            factor *= extent
+    t.shape, t.stride = tuple(shape), tuple(stride)
+    return t
+
+
+def _value(v: Any) -> int:
+    return v if isinstance(v, int) else 1 << 40
+
+
+def _cute_attribute(m: Machine, t: HostCute, ident: str, span: Span) -> Value:
+    if ident in ("element_type", "dtype"):
+        return t.dtype
+    if ident == "shape":
+        return t.shape
+    if ident == "stride":
+        return t.stride
+    if ident == "leading_dim":
+        from cutecheck.source.eval.intrinsics.dsl_layouts import leading_dim
+
+        return leading_dim(t.shape, t.stride)
+    if f"hostcute.{ident}" in FUNCTIONS:
+        return Builtin(f"hostcute.{ident}", t)
+    return Extern(f"tensor.{ident}", span)
+
+
+@builtin("cute.make_fake_tensor", "cute.make_fake_compact_tensor")
+def _fake(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    kind = args[0] if args else kwargs.get("dtype")
+    shape = args[1] if len(args) > 1 else kwargs.get("shape")
+    stride = args[2] if len(args) > 2 else kwargs.get("stride")
+    order = kwargs.get("stride_order")
+    align = kwargs.get("assumed_align")
+    shape = _fake_numbers(m, shape, False) if isinstance(shape, (tuple, list)) else (_fake_numbers(m, shape, False),)
+    if isinstance(stride, (tuple, list)):
+        full = tuple(_fake_numbers(m, d, True) for d in stride)
+    else:
+        ranks = list(order) if isinstance(order, (tuple, list)) else list(range(len(shape)))
+        full = _compact_by(m, shape, ranks)
+    size = kind.dtype.bits if isinstance(kind, ScalarType) else None
+    bytes_ = align if isinstance(align, int) else max(1, size // 8) if size else None
+    return HostCute(shape, full, kind, bytes_, full)
+
+
+def _compact_by(m: Machine, shape: tuple[Any, ...], ranks: list[int]) -> tuple[Any, ...]:
+    from cutecheck.model import expr as ex
+
+    stride: list[Any] = [0] * len(shape)
+    step: Any = 1
+    factor = 1
+    n = _count(m)
+    for i in sorted(range(len(shape)), key=lambda i: ranks[i]):
+        stride[i] = step if isinstance(step, int) else _dynamic(f"stride{n}.{i}", True, factor)
+        if isinstance(shape[i], Dyn):
+            factor *= ex.divisor(shape[i].expr)
+            step = None
+        else:
+            factor *= shape[i]
+            step = step * shape[i] if isinstance(step, int) else None
+    return tuple(stride)
+
+
+def _fake_numbers(m: Machine, v: Value, wide: bool) -> Any:
+    if isinstance(v, (tuple, list)):
+        return tuple(_fake_numbers(m, x, wide) for x in v)
+    if isinstance(v, (int, Dyn)):
+        return v
+    return _dynamic(f"size{_count(m)}", wide)
+
+
+@builtin("cute.sym_int", "cute.sym_int32", "cute.sym_int64")
+def _sym_int(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    div = kwargs.get("divisibility", 1)
+    width = kwargs.get("width", args[0] if args else 32)
+    return _dynamic(f"sym{_count(m)}", width == 64, div if isinstance(div, int) else 1)
+
+
+def _sym64(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return _sym_int(m, [64], kwargs, span)
+
+
+FUNCTIONS["cute.sym_int64"] = _sym64
+__all__ = ["as_dynamic", "index", "sequence", "tensor_attribute", "torch_name"]

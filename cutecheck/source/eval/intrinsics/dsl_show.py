@@ -1,0 +1,255 @@
+"""Values as the DSL prints them: element types, operations, atoms, tiled objects, tensors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cutecheck.facts import Unknown
+from cutecheck.model.algebra import CuteError
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.basis import ScaledBasis, Underscore
+from cutecheck.model.dtype import DType
+from cutecheck.model.ints import Dyn, Sym, UndecidedError
+from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.model.notation_dsl import show_dsl
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
+from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, Slice, TensorVal
+
+# CUTLASS name: (the DSL's name, the compiler's)
+NAMES: dict[str, tuple[str, str]] = {
+    "half_t": ("Float16", "f16"), "bfloat16_t": ("BFloat16", "bf16"), "float": ("Float32", "f32"),
+    "double": ("Float64", "f64"), "tfloat32_t": ("TFloat32", "tf32"), "float_e4m3_t": ("Float8E4M3FN", "f8E4M3FN"),
+    "float_e5m2_t": ("Float8E5M2", "f8E5M2"), "float_ue8m0_t": ("Float8E8M0FNU", "f8E8M0FNU"),
+    "float_ue4m3_t": ("Float8E4M3", "f8E4M3"), "float_e2m1_t": ("Float4E2M1FN", "f4E2M1FN"),
+    "float_e2m3_t": ("Float6E2M3FN", "f6E2M3FN"), "float_e3m2_t": ("Float6E3M2FN", "f6E3M2FN"),
+    "int8_t": ("Int8", "i8"), "int16_t": ("Int16", "i16"), "int32_t": ("Int32", "i32"), "int64_t": ("Int64", "i64"),
+    "uint8_t": ("Uint8", "i8"), "uint16_t": ("Uint16", "i16"), "uint32_t": ("Uint32", "i32"),
+    "uint64_t": ("Uint64", "i64"), "bool": ("Boolean", "i8"), "int4b_t": ("Int4", "i4"), "uint4b_t": ("Uint4", "i4"),
+    "uint128_t": ("Uint128", "i128"), "Int128": ("Int128", "i128"),
+}  # fmt: skip
+_SPACES = {"gmem": "gmem", "smem": "smem", "rmem": "rmem", "tmem": "tmem", "unknown": "generic"}
+
+
+def type_name(d: DType | None) -> str:
+    return "?" if d is None else NAMES.get(d.name, (d.name, d.name))[0]
+
+
+def compiler_type(d: DType | None) -> str:
+    return "?" if d is None else NAMES.get(d.name, (d.name, d.name))[1]
+
+
+def op_json(op: OpValue) -> dict[str, Any]:
+    return {"kind": op.name, **{k: show(v) for k, v in sorted(op.fields)}}
+
+
+def _compact(shape: Any) -> str:
+    return "x".join(map(str, shape)) if isinstance(shape, tuple) else str(shape)
+
+
+def copy_type(op: OpValue, dtype: DType, bits: int) -> str:
+    """The compiler's type of a copy atom."""
+    t = compiler_type(dtype)
+    width = f", {bits} b" if bits else ""
+    if op.name == "CopyUniversalOp":
+        return f"!cute_nvgpu.atom.universal_copy<{t}{width}>"
+    if op.name == "CopyG2SOp":
+        cache = str(getattr(op.get("cache_mode"), "name", "ALWAYS")).lower()
+        return f"!cute_nvgpu.atom.simt_async_copy<{t}, cache = {cache}{width}>"
+    n = op.get("num_matrices")
+    order = "t" if op.get("transpose") else "n"
+    if op.name == "LdMatrix8x8x16bOp":
+        return f'!cute_nvgpu.atom.ldsm<val_type = {t}, mode = <"(8,8)">, sz_pattern = u16, num_matrices = {n}, {order}>'
+    if op.name == "LdMatrix8x16x8bOp":
+        return f'!cute_nvgpu.atom.ldsm<val_type = {t}, mode = <"(8,16)">, sz_pattern = u8, num_matrices = {n}, {order}>'
+    if op.name == "StMatrix8x8x16bOp":
+        return f'!cute_nvgpu.atom.stsm<{t}, mode = <"(8,8)">, num_matrices = {n}, {order}>'
+    return f"!cute_nvgpu.atom.{op.name}<{t}>"
+
+
+def mma_type(op: OpValue) -> str:
+    """The compiler's type of an MMA atom."""
+
+    def t(name: str) -> str:
+        v = op.get(name)
+        return compiler_type(v.dtype) if isinstance(v, ScalarType) else "?"
+
+    shape = _compact(op.get("shape_mnk"))
+    if op.name == "MmaUniversalOp":
+        return f'!cute_nvgpu.universal_fma<1x1x1, ({t("abacc_dtype")}, {t("abacc_dtype")}) -> {t("abacc_dtype")}>'
+    if op.module == "warp":
+        a = t("ab_dtype")
+        sm = "sm89" if op.name == "MmaFP8Op" else "sm80"
+        return f"!cute_nvgpu.{sm}.mma<{shape}, elem_type = ({a}, {a}, {t('acc_dtype')}) >"
+    majors = ", ".join(str(getattr(op.get(f"{x}_major_mode"), "name", "?")).lower() for x in "ab")
+    kind = {"RMEM": "rs", "TMEM": "ts"}.get(getattr(op.get("a_src"), "name", ""), "ss")
+    types = f"({t('a_dtype')}, {t('b_dtype')}, {t('acc_dtype')})"
+    return f"!cute_nvgpu.sm90.mma<{shape}, ab_major = ({majors}), elem_type = {types}, frag_kind = {kind}>"
+
+
+def tile_mode(v: Any) -> Any:
+    """A mode of a tiler: ``64`` prints ``64:1``; an omitted one is None."""
+    if isinstance(v, Underscore) or v is None:
+        return None
+    return f"{v}:1" if isinstance(v, int) else show_dsl(v)
+
+
+def show(v: Any) -> Any:
+    """A value as JSON, the way the recorded tables have it."""
+    if v is None or isinstance(v, (bool, str, float)):
+        return v
+    if isinstance(v, Underscore):
+        return None
+    if isinstance(v, int):
+        return v
+    if isinstance(v, Dyn):
+        text = show_dsl(v)
+        return "?" if text.startswith("?{i64}") else text
+    if isinstance(v, (Layout, ComposedLayout, Swizzle)):
+        return show_dsl(v)
+    if isinstance(v, (tuple, list)):
+        return "(" + ", ".join(map(str, v)) + ("," if len(v) == 1 else "") + ")" if _numbers(v) else [show(x) for x in v]
+    if isinstance(v, ScalarType):
+        return type_name(v.dtype)
+    if isinstance(v, EnumVal):
+        return f"{v.enum}.{v.name}"
+    if isinstance(v, OpValue):
+        return op_json(v)
+    if isinstance(v, ScaledBasis):
+        return show_dsl(v)
+    if isinstance(v, TensorVal):
+        return tensor_json(v)
+    if isinstance(v, CopyAtom):
+        return _copy_atom(v)
+    if isinstance(v, MMAAtom):
+        return _mma_atom(v)
+    if isinstance(v, TiledCopy):
+        return _tiled_copy(v)
+    if isinstance(v, TiledMMA):
+        return _tiled_mma(v)
+    if isinstance(v, Slice):
+        return show(v.tiled)
+    if isinstance(v, (Scalar, Sym)):
+        return "?"
+    if isinstance(v, (Unknown, Extern)):
+        return None
+    return str(v)
+
+
+def _numbers(v: Any) -> bool:
+    return bool(v) and all(isinstance(x, int) and not isinstance(x, bool) for x in v)
+
+
+def _extra(atom: Any) -> tuple[Any, str]:
+    found = dict(atom.extra)
+    return json.loads(found.get("dsl op", "null")), found.get("dsl type", "")
+
+
+def _atom_layout(atom: CopyAtom, layout: Layout, type_: str) -> str:
+    # the compiler's automatic width has no value mode yet
+    if type_.startswith("!cute_nvgpu.atom.universal_copy") and " b>" not in type_:
+        return "(1,1):(0,0)"
+    return show_dsl(layout)
+
+
+def _copy_atom(a: CopyAtom) -> dict[str, Any]:
+    op, type_ = _extra(a)
+    return {
+        "kind": "CopyAtom", "op": op, "type": type_, "thr_id": _thread_id(a.thr_id),
+        "value_type": type_name(a.value_type),
+        "layout_src_tv": _atom_layout(a, a.val_layout_src, type_),
+        "layout_dst_tv": _atom_layout(a, a.val_layout_dst, type_),
+    }  # fmt: skip
+
+
+def _thread_id(layout: Layout) -> str:
+    return show_dsl(layout)
+
+
+def _mma_atom(a: MMAAtom) -> dict[str, Any]:
+    op, type_ = _extra(a)
+    return {
+        "kind": "MmaAtom", "op": op, "type": type_, "thr_id": _thread_id(a.thr_id), "shape_mnk": show(a.shape_mnk),
+        "tv_layout_A": show_dsl(a.a_tv), "tv_layout_B": show_dsl(a.b_tv), "tv_layout_C": show_dsl(a.c_tv),
+    }  # fmt: skip
+
+
+def _tiled_copy(t: TiledCopy) -> dict[str, Any]:
+    out = _copy_atom(t.atom)
+    tiler = t.tiler_mn if isinstance(t.tiler_mn, tuple) else (t.tiler_mn,)
+    modes = [tile_mode(m) for m in tiler]
+    tv = show_dsl(t.layout_tv)
+    out.update(
+        kind="TiledCopy", size=t.num_thr, layout_tv_tiled=tv, tiler_mn=modes,
+        type=f'!cute.tiled_copy<{out["type"]}, layout_copy_tv = <"{tv}">, tiler_mn = <"[{";".join(map(str, modes))}]">>',
+    )  # fmt: skip
+    for key, get in (("layout_src_tv_tiled", t.get_layoutS_TV), ("layout_dst_tv_tiled", t.get_layoutD_TV)):
+        try:
+            out[key] = show_dsl(get())
+        except (CuteError, UndecidedError):
+            out[key] = None
+    return out
+
+
+def _tiled_mma(t: TiledMMA) -> dict[str, Any]:
+    out = _mma_atom(t.atom)
+    modes = [tile_mode(m) for m in t.permutation_mnk]
+    layout = show_dsl(t.atom_layout_mnk)
+    shown = ";".join("_" if m is None else m for m in modes)
+    out.update(
+        kind="TiledMma", size=t.size, thr_layout_vmnk=show_dsl(t.thr_layout_vmnk), permutation_mnk=modes,
+        type=f'!cute.tiled_mma<{out["type"]}, atom_layout_MNK = <"{layout}">, permutation_MNK = <"[{shown}]">>',
+    )  # fmt: skip
+    for key, get in (
+        ("tv_layout_A_tiled", t.get_layoutA_TV),
+        ("tv_layout_B_tiled", t.get_layoutB_TV),
+        ("tv_layout_C_tiled", t.get_layoutC_TV),
+    ):
+        try:
+            out[key] = show_dsl(get())
+        except (CuteError, UndecidedError):
+            out[key] = None
+    return out
+
+
+def alignment(t: TensorVal) -> int | None:
+    """What is known of the address of a tensor's first element, in bytes."""
+    from cutecheck.model import expr as ex
+    from cutecheck.model.ints import as_expr
+
+    if t.pointer is None or t.pointer.align is None or t.dtype is None or t.dtype.bits is None:
+        return None
+    known = t.pointer.align
+    for offset in (t.offset, t.pointer.offset):
+        if isinstance(offset, Unknown) or isinstance(offset, tuple):
+            return None
+        if isinstance(offset, int) and offset == 0:
+            continue
+        step = ex.divisor(as_expr(offset)) * t.dtype.bits
+        lowest = step & -step
+        known = min(known, max(1, lowest // 8))
+    return known
+
+
+def tensor_json(t: TensorVal) -> dict[str, Any]:
+    if isinstance(t.layout, Unknown):
+        return {"kind": "Tensor", "layout": None}
+    layout = show_dsl(t.layout)
+    if t.pointer is None:
+        return {"kind": "Tensor", "type": f'!cute.coord_tensor<"{show_dsl(t.offset)}", "{layout}">'}
+    align = alignment(t)
+    parts = [compiler_type(t.dtype), _SPACES.get(t.space, t.space)]
+    if align is not None:
+        parts.append(f"align<{align}>")
+    if isinstance(t.pointer.swizzle, Swizzle) and t.pointer.swizzle.bits:
+        parts.append(show_dsl(t.pointer.swizzle))
+    parts.append(f'"{layout}"')
+    return {
+        "kind": "Tensor", "layout": layout, "dtype": type_name(t.dtype), "memspace": _SPACES.get(t.space, t.space),
+        "type": f"!cute.memref<{', '.join(parts)}>",
+    }  # fmt: skip
+
+
+def pointer_json(p: Pointer) -> str:
+    return f"!cute.ptr<{p.space}>"

@@ -1,0 +1,180 @@
+"""Tensors of the DSL: construction, recasts, copies and gemms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from cutecheck.facts import Unknown
+from cutecheck.model import algebra as alg
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.basis import Underscore
+from cutecheck.model.dtype import DType
+from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval.intrinsics import tensors
+from cutecheck.source.eval.intrinsics.dsl_layouts import layout_of, number
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.values import Extern, Pointer, ScalarType, Slice, TensorVal, Value
+
+
+def dtype_of(v: Value) -> DType:
+    if isinstance(v, ScalarType):
+        return v.dtype
+    raise Unsupported("the element type is not known")
+
+
+def plain_layout(c: Call, v: Value) -> Any:
+    """A layout argument: a layout, or a shape that makes one."""
+    v = number(c, layout_of(v))
+    return v if isinstance(v, (Layout, ComposedLayout)) else alg.make_layout(v)
+
+
+@function("dsl.make_tensor")
+def _make_tensor(c: Call) -> Value:
+    first = c.arg(0)
+    layout = plain_layout(c, c.args[1] if len(c.args) > 1 else c.kwargs["layout"])
+    if isinstance(first, TensorVal):
+        if first.pointer is None:
+            return TensorVal(layout, None, "coord", None, first.offset)
+        first = first.pointer
+    if isinstance(first, Pointer):
+        return with_pointer(first, layout)
+    if isinstance(first, (tuple, int)):
+        return TensorVal(layout, None, "coord", None, number(c, first))
+    raise Unsupported("a tensor on something that is not a pointer cutecheck follows")
+
+
+def with_pointer(p: Pointer, layout: Any) -> TensorVal:
+    """A view of memory; the offset of the pointer becomes the tensor's."""
+    return TensorVal(layout, p, p.space, tensors.pointee(p), 0, "view", name=p.buffer.rsplit(".", 1)[-1])
+
+
+@function("dsl.make_rmem_tensor", "dsl.make_fragment")
+def _rmem(c: Call) -> Value:
+    layout = plain_layout(c, c.arg(0))
+    dtype = dtype_of(c.args[1] if len(c.args) > 1 else c.kwargs["dtype"])
+    if isinstance(layout, ComposedLayout):
+        raise Unsupported("a register tensor with a composed layout")
+    return c.m.recorder.registers(c.m, layout, dtype, c.span, "view", None)
+
+
+@function("dsl.make_fragment_like", "dsl.make_rmem_tensor_like")
+def _like(c: Call) -> Value:
+    t = c.arg(0)
+    given = c.args[1] if len(c.args) > 1 else c.kwargs.get("dtype")
+    if not isinstance(t, TensorVal):
+        return alg.make_fragment_like(t)
+    dtype = t.dtype if given is None or isinstance(given, Underscore) else dtype_of(given)
+    layout = alg.make_fragment_like(layout_of(t))
+    made = c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", t.source)
+    return replace(made, root=t.root)
+
+
+@function("dsl.make_identity_tensor")
+def _identity(c: Call) -> Value:
+    shape = number(c, c.arg(0))
+    return TensorVal(alg.make_identity_layout(shape), None, "coord", None, _zeros(shape))
+
+
+def _zeros(shape: Any) -> Any:
+    return tuple(_zeros(s) for s in shape) if isinstance(shape, tuple) else 0
+
+
+@function("dsl.recast_tensor")
+def _recast(c: Call) -> Value:
+    t, new = c.arg(0), dtype_of(c.args[1] if len(c.args) > 1 else c.kwargs["dtype"])
+    if not isinstance(t, TensorVal):
+        raise Unsupported("recast of something that is not a tensor")
+    if t.dtype is None or t.dtype.bits is None or new.bits is None:
+        raise Unsupported("recast between element types of unknown width")
+    layout = alg.recast_layout(layout_of(t), t.dtype.bits, new.bits)
+    offset = t.offset
+    if offset != 0 and new.bits != t.dtype.bits:
+        offset = offset * t.dtype.bits // new.bits
+    pointer = tensors.cast_pointer_to(t.pointer, ScalarType(new)) if t.pointer is not None else None
+    return replace(t, layout=layout, dtype=new, offset=offset, pointer=pointer)
+
+
+@function("dsl.recast_ptr")
+def _recast_ptr(c: Call) -> Value:
+    p = c.arg(0)
+    swizzle = c.kwargs.get("swizzle_", c.args[1] if len(c.args) > 1 else None)
+    dtype = c.kwargs.get("dtype", c.args[2] if len(c.args) > 2 else None)
+    if not isinstance(p, Pointer):
+        raise Unsupported("recast_ptr of something that is not a pointer")
+    if isinstance(dtype, ScalarType):
+        p = tensors.cast_pointer_to(p, dtype)
+    if isinstance(swizzle, Swizzle):
+        return replace(p, swizzle=swizzle)
+    return replace(p, swizzle=None) if swizzle is None or isinstance(swizzle, Underscore) else p
+
+
+@function("dsl.make_ptr", tolerant=True)
+def _make_ptr(c: Call) -> Value:
+    dtype = c.arg(0)
+    space = getattr(c.kwargs.get("mem_space", c.args[2] if len(c.args) > 2 else None), "name", "unknown")
+    align = c.kwargs.get("assumed_align", c.args[3] if len(c.args) > 3 else None)
+    known: Any = space if space in ("gmem", "smem", "rmem", "tmem") else "unknown"
+    if not isinstance(dtype, ScalarType):
+        raise Unsupported("a pointer to an unknown element type")
+    return Pointer(f"ptr@{c.span.line}:{c.span.column}", known, dtype, 0, align if isinstance(align, int) else None)
+
+
+def addressed(v: Value) -> Value:
+    """A tensor as events show it: a byte swizzle of the pointer becomes part of the layout, in elements."""
+    if not isinstance(v, TensorVal) or v.pointer is None or not isinstance(v.pointer.swizzle, Swizzle):
+        return v
+    swizzle = v.pointer.swizzle
+    if isinstance(v.layout, Unknown) or v.dtype is None or v.dtype.bits is None or swizzle.bits == 0:
+        return v
+    shift = v.dtype.bits.bit_length() - 4  # log2 of the element's bytes
+    if v.dtype.bits & (v.dtype.bits - 1) or isinstance(v.layout, ComposedLayout):
+        return v
+    base = swizzle.base - shift
+    if base < 0:
+        return replace(v, layout=Unknown("a swizzle below the element width"))
+    return replace(v, layout=ComposedLayout(Swizzle(swizzle.bits, base, swizzle.shift), 0, v.layout))
+
+
+@function("dsl.copy", "dsl.basic_copy", "dsl.basic_copy_if", "dsl.autovec_copy", "dsl.copy_atom_call",
+          "dsl.prefetch", "dsl.cooperative_copy", tolerant=True)  # fmt: skip
+def _copy(c: Call) -> Value:
+    args = list(c.args)
+    tiled: Value = None
+    if c.name in ("dsl.copy", "dsl.copy_atom_call", "dsl.prefetch"):
+        first = args.pop(0)
+        tiled = first.tiled if isinstance(first, Slice) else first
+    predicate = c.kwargs.get("pred")
+    if isinstance(predicate, Underscore):
+        predicate = None
+    if c.name == "dsl.basic_copy_if" and args:
+        predicate = args.pop(0)
+    for name in ("src", "dst"):
+        if name in c.kwargs:
+            args.append(c.kwargs[name])
+    if c.name == "dsl.prefetch" or len(args) < 2:
+        return None
+    if tiled is not None and not isinstance(tiled, (TiledCopy, CopyAtom)) and not isinstance(tiled, Unknown):
+        tiled = Unknown("a copy operation that is not modelled", c.span)
+    call = Call(c.m, "copy", (), args, c.span, {}, c.raw)
+    c.m.recorder.event(c.m, "copy", call, tiled, [addressed(a) for a in args[:2]], predicate)
+    return None
+
+
+@function("dsl.gemm", "dsl.mma_atom_call", tolerant=True)
+def _gemm(c: Call) -> Value:
+    args = list(c.args)
+    first = args.pop(0)
+    tiled = first.tiled if isinstance(first, Slice) else first
+    flat = [a[0] if isinstance(a, tuple) and a else a for a in args[:4]]  # [A, SFA]: the operand with its scales
+    if not isinstance(tiled, (TiledMMA, MMAAtom, Unknown)):
+        tiled = Unknown("an MMA operation that is not modelled", c.span)
+    operands = [addressed(a) for a in flat if isinstance(a, (TensorVal, Unknown))]
+    call = Call(c.m, "gemm", (), args, c.span, {}, c.raw)
+    c.m.recorder.event(c.m, "gemm", call, tiled, operands, None)
+    return None
+
+
+def is_foreign(v: Value) -> bool:
+    return isinstance(v, Extern)

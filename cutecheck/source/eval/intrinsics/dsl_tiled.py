@@ -1,0 +1,127 @@
+"""Atoms, tiled copies and tiled MMAs of the DSL."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from cutecheck.model import algebra as alg
+from cutecheck.model import tiled
+from cutecheck.model.algebra import dsl
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.basis import Underscore, X
+from cutecheck.model.layout import Layout, Swizzle
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval.intrinsics import dsl_ops
+from cutecheck.source.eval.intrinsics.dsl_layouts import layout_of, number
+from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
+from cutecheck.source.eval.intrinsics.dsl_show import mma_type, copy_type, op_json
+from cutecheck.source.eval.intrinsics.dsl_tensors import dtype_of, plain_layout
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.values import Slice, Value, constant
+
+OP, TYPE = "dsl op", "dsl type"  # of an atom's `extra`
+
+
+def _argument(c: Call, position: int, name: str, default: Any = None) -> Any:
+    v = c.args[position] if len(c.args) > position else c.kwargs.get(name, default)
+    return default if isinstance(v, Underscore) else v
+
+
+def _marked(atom: Any, op: OpValue, type_: str) -> Any:
+    kept = tuple(x for x in atom.extra if x[0] not in (OP, TYPE))
+    return replace(atom, extra=(*kept, (OP, json.dumps(op_json(op))), (TYPE, type_)))
+
+
+@function("dsl.make_copy_atom", configuring=True)
+def _make_copy_atom(c: Call) -> Value:
+    op, dtype = c.arg(0), dtype_of(_argument(c, 1, "copy_internal_type"))
+    bits = constant(_argument(c, 2, "num_bits_per_copy", 0))
+    if not isinstance(op, OpValue):
+        raise Unsupported("this is not a copy operation cutecheck knows")
+    return _marked(dsl_ops.copy_atom(op, dtype, bits), op, copy_type(op, dtype, bits or 0))
+
+
+@function("dsl.make_mma_atom", configuring=True)
+def _make_mma_atom(c: Call) -> Value:
+    return _mma_atom(c.arg(0))
+
+
+def _mma_atom(op: Value) -> MMAAtom:
+    if isinstance(op, MMAAtom):
+        return op
+    atom = dsl_ops.mma_atom(op)
+    return _marked(atom, op, mma_type(op))  # type: ignore[no-any-return]
+
+
+@function("dsl.make_tiled_mma", configuring=True)
+def _make_tiled_mma(c: Call) -> Value:
+    atom = _mma_atom(_argument(c, 0, "op_or_atom"))
+    layout = plain_layout(c, _argument(c, 1, "atom_layout_mnk", (1, 1, 1)))
+    permutation = _argument(c, 2, "permutation_mnk")
+    if permutation is None:
+        permutation = (X, X, X)
+    permutation = number(c, permutation)
+    if not isinstance(permutation, tuple):
+        permutation = (permutation,)
+    return tiled.make_tiled_mma(atom, layout, permutation)
+
+
+def _copy_atom(v: Value) -> CopyAtom:
+    if isinstance(v, TiledCopy):
+        return v.atom
+    if isinstance(v, CopyAtom):
+        return v
+    raise Unsupported("this is not a copy atom cutecheck knows")
+
+
+@function("dsl.make_tiled_copy_tv", configuring=True)
+def _tv(c: Call) -> Value:
+    atom = _copy_atom(_argument(c, 0, "atom"))
+    thr, val = plain_layout(c, _argument(c, 1, "thr_layout")), plain_layout(c, _argument(c, 2, "val_layout"))
+    tiler, layout_tv = dsl.make_layout_tv(thr, val)
+    return TiledCopy(atom, layout_tv, tiler)
+
+
+@function("dsl.make_tiled_copy", configuring=True)
+def _tiled_copy(c: Call) -> Value:
+    atom = _copy_atom(_argument(c, 0, "atom"))
+    tiler = number(c, _argument(c, 2, "tiler_mn"))
+    return TiledCopy(atom, plain_layout(c, _argument(c, 1, "layout_tv")), tiler)
+
+
+@function("dsl.make_cotiled_copy", configuring=True)
+def _cotiled(c: Call) -> Value:
+    return tiled.make_cotiled_copy(_copy_atom(c.arg(0)), layout_of(c.arg(1)), layout_of(c.arg(2)))
+
+
+@function(
+    "dsl.make_tiled_copy_A", "dsl.make_tiled_copy_B", "dsl.make_tiled_copy_C", "dsl.make_tiled_copy_C_atom",
+    "dsl.make_tiled_copy_S", "dsl.make_tiled_copy_D", configuring=True,
+)  # fmt: skip
+def _of(c: Call) -> Value:
+    other = c.arg(1)
+    other = other.tiled if isinstance(other, Slice) else other
+    wanted = TiledCopy if c.name[-1] in "SD" else TiledMMA
+    if not isinstance(other, wanted):
+        raise Unsupported(f"{c.name[4:]} of something cutecheck does not know")
+    return getattr(tiled, c.name[4:])(_copy_atom(c.arg(0)), other)
+
+
+@function("dsl.make_smem_layout_atom", configuring=True)
+def _smem_layout_atom(c: Call) -> Value:
+    """The swizzled atom of a ``SmemLayoutAtomKind`` for an element type (bytes 128, 64, 32 or 16 a row)."""
+    kind, dtype = getattr(c.arg(0), "name", ""), dtype_of(c.arg(1))
+    if dtype.bits is None or "_" not in kind:
+        raise Unsupported("the kind of this shared-memory atom is not known")
+    major, width = kind.split("_", 1)
+    table = {"INTER": (0, 16), "SW32": (1, 32), "SW64": (2, 64), "SW128": (3, 128)}
+    if width not in table:
+        raise Unsupported(f"{kind} is not modelled")
+    bits, row = table[width]
+    elements = row * 8 // dtype.bits
+    swizzle = Swizzle(bits, 4, 3)
+    if major == "MN":
+        return alg.make_composed_layout(swizzle, 0, Layout((elements, 8), (1, elements)))
+    return alg.make_composed_layout(swizzle, 0, Layout((8, elements), (elements, 1)))
