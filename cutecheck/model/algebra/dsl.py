@@ -134,7 +134,7 @@ def raked_product(block: AnyLayout, tiler: AnyLayout) -> Any:
 def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple[Any, ...], Layout]:
     """``(tiler_mn, layout_tv)`` of thread and value layouts, as ``make_tiled_copy_tv`` builds them."""
     product = raked_product(thr_layout, val_layout)
-    domain = Layout((algebra.size(thr_layout), algebra.size(val_layout)), (1, algebra.size(thr_layout)))
+    domain = make_layout((algebra.size(thr_layout), algebra.size(val_layout)))
     tv = algebra.composition(algebra.right_inverse(product), domain)
     return it.product_each(product.shape), tv
 

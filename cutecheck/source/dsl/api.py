@@ -58,6 +58,8 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
     if name in ("SmemAllocator", "from_dlpack", "make_fake_tensor", "make_fake_compact_tensor", "sym_int", "sym_int32",
                 "sym_int64", "make_tiled_tma_atom"):  # fmt: skip
         return Builtin(f"cute.{name}")
+    if module == "cutlass.torch" and name == "dtype":
+        return Builtin("cute.torch_dtype")
     if name == "make_smem_layout_atom" and ".nvgpu" in module:
         kind = "tcgen05" if "tcgen05" in module else "warpgroup"
         return Intrinsic(f"dsl.make_smem_layout_atom {kind}")
@@ -176,6 +178,13 @@ def _compile(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
 @builtin("cute.struct", "cute.union", "scalar.same")
 def _same(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return args[0]
+
+
+@builtin("cute.torch_dtype")
+def _torch_dtype(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """The torch type of a CuTe element type: the same type here, TFloat32 is stored as float."""
+    v = args[0]
+    return ScalarType(DType("float", 32)) if isinstance(v, ScalarType) and v.dtype.name == "tfloat32_t" else v
 
 
 @builtin("constant")

@@ -251,10 +251,17 @@ def _layout(m: Machine, base: Any, name: str, span: Span) -> Value:
     if name in ("shape", "stride"):
         return m.dialect.from_model(getattr(alg, name)(base))
     if name == "max_alignment":
-        return Extern("alignment", span)
+        return _max_alignment(base)
     if name in ("get_hier_coord", "get_flat_coord"):
         return Builtin(f"layout.{name}", base)
     return Unknown(f"no attribute `{name}` is known of a layout", span)
+
+
+def _max_alignment(base: Any) -> Value:
+    """How many elements from any mode's start are known to be a multiple of: the extent beside a unit stride."""
+    if isinstance(base, Layout) and not isinstance(base.stride, tuple) and base.stride == 1:
+        return ex.divisor(as_expr(base.shape)) if isinstance(base.shape, (int, Dyn)) else 1  # type: ignore[arg-type]
+    return 1
 
 
 def _pointer(m: Machine, p: Pointer, name: str, span: Span) -> Value:
@@ -376,7 +383,9 @@ def tiled_method(m: Machine, owner: Value, name: str, args: list[Value], span: S
 
         shape = number(Call(m, name, (), [part], span), part)
         part = alg.make_layout(shape)
-    run = METHODS.get((kind_of(owner), name))
+    run = METHODS.get((kind_of(owner), name)) or METHODS.get((kind_of(obj), name))
+    if name.startswith("partition_shape"):
+        owner = obj
     if run is None:
         return Unknown(f"`{name}` is not modelled here", span)
     c = Call(m, name, (), [owner, part, *[m.dialect.to_model(a) for a in args[1:]]], span, {}, [owner, *args])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Site, Span, Unknown
 from cutecheck.source.eval.record import has_open, site_kind
-from cutecheck.source.eval.intrinsics.dsl_show import show
+from cutecheck.source.eval.intrinsics.dsl_show import show, without_quotients
 from cutecheck.source.eval.values import Extern, FuncSet, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def api_called(
     if name not in CALLS:
         return
     call = f"cute.nvgpu.{kind}.helpers.{name}" if kind else f"cute.{name}"
+    if name in ("local_tile", "zipped_divide", "flat_divide", "logical_divide", "tiled_divide", "local_partition"):
+        value = without_quotients(value)
     named(m, call, args, kwargs, value, None, span)
 
 

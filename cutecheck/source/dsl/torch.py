@@ -228,6 +228,9 @@ FUNCTIONS["tensor.size"] = lambda m, args, kwargs, span: args[0].shape[args[1]] 
 FUNCTIONS["tensor.stride"] = lambda m, args, kwargs, span: (
     args[0].strides[args[1]] if len(args) > 1 else args[0].strides
 )
+FUNCTIONS["tensor.dim_order"] = lambda m, args, kwargs, span: tuple(
+    sorted(range(len(args[0].shape)), key=lambda i: (-_value(args[0].strides[i]), i))
+)
 FUNCTIONS["tensor.dim"] = lambda m, args, kwargs, span: len(args[0].shape)
 FUNCTIONS["tensor.numel"] = lambda m, args, kwargs, span: math.prod(args[0].shape)
 FUNCTIONS["tensor.element_size"] = lambda m, args, kwargs, span: args[0].dtype.dtype.bits // 8
@@ -290,7 +293,7 @@ def _element_bytes(t: HostTensor) -> int | None:
 
 def as_dynamic(m: Machine, t: HostTensor) -> HostCute:
     """A torch tensor given to a device function as it is."""
-    made = HostCute(t.shape, t.strides, t.dtype, 16, t.strides)
+    made = HostCute(t.shape, t.strides, t.dtype, _element_bytes(t), t.strides)
     _mark_layout(m, made, None)
     return made
 

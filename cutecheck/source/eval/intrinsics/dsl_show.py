@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Unknown
@@ -10,6 +11,7 @@ from cutecheck.model.algebra import CuteError
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import DType
+from cutecheck.model.expr import Var
 from cutecheck.model.ints import Dyn, Sym, UndecidedError
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.notation_dsl import show_dsl
@@ -30,6 +32,32 @@ NAMES: dict[str, tuple[str, str]] = {
     "uint128_t": ("Uint128", "i128"), "Int128": ("Int128", "i128"),
 }  # fmt: skip
 _SPACES = {"gmem": "gmem", "smem": "smem", "rmem": "rmem", "tmem": "tmem", "unknown": "generic"}
+
+
+def without_quotients(v: Any) -> Any:
+    """A layout as the DSL's compiler types it: the extent of a rounded quotient carries no divisor."""
+    if isinstance(v, TensorVal):
+        if isinstance(v.layout, Unknown):
+            return v
+        return replace(v, layout=without_quotients(v.layout))
+    if isinstance(v, ComposedLayout):
+        return replace(v, b=without_quotients(v.b))
+    if isinstance(v, Layout):
+        return Layout(_forget(v.shape), v.stride)
+    return v
+
+
+def _forget(shape: Any) -> Any:
+    if isinstance(shape, tuple):
+        return tuple(_forget(s) for s in shape)
+    if isinstance(shape, Dyn) and not _is_variable(shape):
+        return Dyn.named("quotient")
+    return shape
+
+
+def _is_variable(v: Dyn) -> bool:
+    terms = v.expr.terms
+    return len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1 and isinstance(terms[0][0][0], Var)
 
 
 def type_name(d: DType | None) -> str:
@@ -77,7 +105,7 @@ def mma_type(op: OpValue) -> str:
 
     shape = _compact(op.get("shape_mnk"))
     if op.name == "MmaUniversalOp":
-        return f'!cute_nvgpu.universal_fma<1x1x1, ({t("abacc_dtype")}, {t("abacc_dtype")}) -> {t("abacc_dtype")}>'
+        return f'!cute_nvgpu.atom.universal_fma<1x1x1, ({t("abacc_dtype")}, {t("abacc_dtype")}) -> {t("abacc_dtype")} >'
     if op.module == "warp":
         a = t("ab_dtype")
         sm = "sm89" if op.name == "MmaFP8Op" else "sm80"
@@ -240,7 +268,7 @@ def tensor_json(t: TensorVal) -> dict[str, Any]:
         return {"kind": "Tensor", "type": f'!cute.coord_tensor<"{show_dsl(t.offset)}", "{layout}">'}
     align = alignment(t)
     parts = [compiler_type(t.dtype), _SPACES.get(t.space, t.space)]
-    if align is not None:
+    if align is not None and align != max(1, (t.dtype.bits or 8) // 8 if t.dtype is not None else 1):
         parts.append(f"align<{align}>")
     if isinstance(t.pointer.swizzle, Swizzle) and t.pointer.swizzle.bits:
         parts.append(show_dsl(t.pointer.swizzle))
