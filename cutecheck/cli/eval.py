@@ -50,6 +50,10 @@ def answer(expression: str, lang: str) -> tuple[bool, str]:
         value = evaluate(expression, "dsl" if lang == "dsl" else "cpp")
         if isinstance(value, (Unknown, CuteError)):
             return False, " ".join(str(value).split())
+        if lang == "dsl":
+            from cutecheck.model.notation_dsl import show_dsl
+
+            return True, show_dsl(value)
         return True, show(value)
     except CuteError as error:
         return False, " ".join(str(error).split())

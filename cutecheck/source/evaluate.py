@@ -26,6 +26,8 @@ def evaluate(text: str, lang: str = "cpp") -> Value:
 
     Returns a model value, or Unknown with the reason. Types give the value they stand for.
     """
+    if lang == "dsl":
+        return evaluate_dsl(text)
     if lang != "cpp":
         return Unknown(f"language {lang} is not supported")
     from cutecheck.source.cpp import lower_expression
@@ -40,6 +42,56 @@ def evaluate(text: str, lang: str = "cpp") -> Value:
         value = Unknown(str(error))
     value = plain(value)
     return _printed(text, value) if isinstance(value, Unknown) and not value.rejected else value
+
+
+def evaluate_dsl(text: str) -> Value:
+    """``{"func": name, "args": [...], "kwargs": {...}}``: a call of the DSL's algebra on printed values.
+
+    The name may be qualified (``cute.make_layout``); a number or list stands for itself. Returns a model value, or
+    Unknown with the reason (``rejected`` where the DSL refuses).
+    """
+    import json
+
+    from cutecheck.model.algebra import dsl
+    from cutecheck.model.ints import CuteError, UndecidedError
+    from cutecheck.model.notation import NotationError
+
+    try:
+        call = json.loads(text)
+    except ValueError as error:
+        return Unknown(f"not JSON: {error}")
+    if not isinstance(call, dict) or not isinstance(call.get("func"), str):
+        return Unknown('expected {"func": name, "args": [...], "kwargs": {...}}')
+    args, kwargs = call.get("args", []), call.get("kwargs", {})
+    if not isinstance(args, list) or not isinstance(kwargs, dict):
+        return Unknown("args must be a list and kwargs an object")
+    name = call["func"].rpartition(".")[2]
+    try:
+        values = [_dsl_value(a) for a in args]
+        named = {k: _dsl_value(v) for k, v in kwargs.items()}
+    except NotationError as error:
+        return Unknown(f"cannot read {error}")
+    try:
+        return dsl.call(name, values, named)
+    except CuteError as error:
+        return Unknown(f"the DSL rejects {name}: {error}", None, True)
+    except (UndecidedError, LookupError) as error:
+        return Unknown(f"{name}: {error}")
+    except TypeError as error:
+        return Unknown(f"{name} does not take these arguments: {error}", None, True)
+    except (ValueError, AttributeError, ZeroDivisionError, AssertionError) as error:
+        return Unknown(f"{name} on these operands: {error}")
+
+
+def _dsl_value(v: Value) -> Value:
+    from cutecheck.model.basis import X
+    from cutecheck.model.notation_dsl import parse_dsl
+
+    if isinstance(v, str):
+        return parse_dsl(v)
+    if isinstance(v, list):
+        return tuple(_dsl_value(x) for x in v)
+    return X if v is None else v
 
 
 def plain(value: Value) -> Value:

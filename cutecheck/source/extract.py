@@ -73,6 +73,10 @@ def extract(request: ExtractRequest) -> Facts:
             run.closed(path)
         for path in ordered:
             run.opened(path)
+    scripts = {p: f for p, f in files.items() if p.endswith(".py")}
+    python = [f.path for f in found.files if f.cute and f.path.endswith(".py")]
+    if python:
+        _python(scripts, python, request, out)
     _uncovered(out, archs[-1] if archs else "")
     return Facts(
         sites=tuple(sorted(out.sites.values(), key=lambda s: (s.span, s.symbol, s.arch))),
@@ -83,9 +87,26 @@ def extract(request: ExtractRequest) -> Facts:
         lints=tuple(sorted(out.lints.values(), key=lambda s: s.span)),
         errors=(*found.errors, *out.errors.values()),
         files=len(found.files),
-        files_with_cute=len(wanted),
+        files_with_cute=len(wanted) + len(python),
         cutlass_version=request.cutlass_version,
     )
+
+
+def _python(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest, out: _Collected) -> None:
+    """Every Python file that names CuTe, run as a script."""
+    from cutecheck.source.dsl import extract as dsl
+
+    reported = frozenset(scripts)
+    for path, driver in dsl.runs(scripts, wanted, request.paths, request.archs, request.limits):
+        unit = driver.library.unit(scripts[path])
+        _note_unit(unit, out)
+        for error in dsl.unit_errors(unit, scripts[path]):
+            out.errors.setdefault((error.path, error.message), error)
+        for unknown in driver.cut:
+            where = unknown.span.path if unknown.span is not None else path
+            out.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
+        driver.recorder.flush_loose()
+        _merge(driver.recorder, reported, out)
 
 
 def default_archs(files: Iterable[Path]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.dsl import classes, modules
+from cutecheck.source.dsl import classes, functions, modules
 from cutecheck.source.dsl.semantics import DslDialect
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
@@ -15,7 +15,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import ClassInst, Scope
-from cutecheck.source.eval.values import BudgetExceeded, FuncSet
+from cutecheck.source.eval.values import BudgetExceeded, FuncSet, Object
 
 
 class Driver:
@@ -47,6 +47,35 @@ class Driver:
         for value in list(scope[0].env.vars.values()):
             if isinstance(value, FuncSet) and value.entries[0].env.namespace() is scope[0]:
                 self._test(value)
+
+        self._uncalled(scope[0])
+
+    def _uncalled(self, scope: Scope) -> None:
+        """Functions and methods that nothing called: what is closed in them is still evaluated."""
+        self.recorder.open = True
+        try:
+            for value in list(scope.env.vars.values()):
+                if isinstance(value, FuncSet) and value.entries[0].env.namespace() is scope:
+                    self._walk(value, None)
+                elif isinstance(value, ClassInst) and value.env.namespace() is scope:
+                    obj = Object(value, {}, None, value.name)
+                    for member in list(value.memo["space"].values()):
+                        if isinstance(member, FuncSet) and not member.entries[0].decl.name.startswith("__init"):
+                            self._walk(member, obj)
+        finally:
+            self.recorder.open = False
+
+    def _walk(self, fn: FuncSet, obj: Object | None) -> None:
+        decl: ir.Function = fn.entries[0].decl
+        if id(decl) in modules.state(self.machine).get("walked", ()) or "deleted" in decl.flags:
+            return
+        args: list[object] = [] if obj is None or "static" in decl.flags else [obj]
+        for p in decl.params[len(args) :]:
+            if p.kind in ("varargs", "varkw", "keyword") or p.default is not None:
+                break
+            args.append(Unknown(f"nothing in the scanned files calls `{decl.name}`", p.span))
+        entry = fn.entries[0]
+        self._guard(lambda: functions.run(self.machine, fn, entry, args, {}, decl.span), decl.span)
 
     def _test(self, fn: FuncSet) -> None:
         decl: ir.Function = fn.entries[0].decl

@@ -183,6 +183,7 @@ def call_function(m: Machine, fn: FuncSet, args: list[Value], kwargs: dict[str, 
 
 def run(m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     decl: ir.Function = entry.decl
+    modules.state(m).setdefault("walked", set()).add(id(decl))
     device = bool(decl.flags & {"jit", "kernel"})
     frame = m.recorder.frame
     host = device and not on_device(m)

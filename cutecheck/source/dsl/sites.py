@@ -67,7 +67,7 @@ def named(
         key = (span.path, span.line, span.column, call, reason.reason)
         if any(k[:4] == key[:4] for k in recorder.sites):
             return
-        status, result, held = "unknown", None, None
+        status, result, held = ("unbound" if recorder.open else "unknown"), None, None
     else:
         reason = None
         result = shown if shown is not None else show(value)
@@ -78,7 +78,7 @@ def named(
         if len(same) >= _MAX_VARIANTS:
             return
         for k in same:
-            if recorder.sites[k].status == "unknown":
+            if recorder.sites[k].status in ("unknown", "unbound"):
                 del recorder.sites[k]
         status, held = ("symbolic" if has_open(value) else "resolved"), value
     kind = site_kind("", held) or kind_of(call)

@@ -445,7 +445,10 @@ class Recorder:
             self._tensor(predicate, c.span) if isinstance(predicate, TensorVal) else None, predicate is not None,
             self.frame.symbol, self.arch, self._loops, tuple(self._guards), threads, reason, tuple(self.hypotheses),
         )  # fmt: skip
-        self.events.setdefault((c.span, self.frame.symbol, self.frame.bindings), event)
+        place = (c.span, self.frame.symbol, self.frame.bindings)
+        old = self.events.get(place)
+        if old is None or (old.reason is not None and reason is None):
+            self.events[place] = event
         for v in operands:
             if isinstance(v, TensorVal) and v.pointer is not None and v.pointer.buffer in self.buffers:
                 self.buffers[v.pointer.buffer].accesses.append(ident)

@@ -1,0 +1,57 @@
+"""From Python files to facts: one run of each file as a script, for each architecture it speaks of."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from cutecheck.facts import SourceError
+from cutecheck.source.dsl.drivers import Driver
+from cutecheck.source.dsl.modules import Library, find_cutlass
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.budget import Limits
+
+_ARCHS = (
+    ("sm_90a", re.compile(rb"warpgroup|hopper|[Ss][Mm]_?90|BulkTensor|wgmma")),
+    ("sm_100a", re.compile(rb"tcgen05|blackwell|[Ss][Mm]_?10[03]|tmem")),
+    ("sm_120a", re.compile(rb"[Ss][Mm]_?12[01]|MmaMXF")),
+)
+
+
+def default_archs(data: bytes) -> tuple[str, ...]:
+    """Architectures that a file's own names ask for: sm_80 when it names none."""
+    return tuple(arch for arch, names in _ARCHS if names.search(data)) or ("sm_80",)
+
+
+def runs(
+    files: Mapping[str, Path], wanted: Iterable[str], roots: tuple[Path, ...], archs: tuple[str, ...], limits: Limits
+) -> Iterable[tuple[str, Driver]]:
+    """A finished run for each wanted file and architecture."""
+    library = Library(dict(files), roots, find_cutlass(roots))
+    for path in wanted:
+        file = files[path]
+        try:
+            data = file.read_bytes()
+        except OSError:
+            continue
+        for arch in archs or default_archs(data):
+            driver = Driver(library, arch, limits)
+            driver.run(file, path)
+            yield path, driver
+
+
+def unit_errors(unit: ir.Unit, file: Path) -> list[SourceError]:
+    """The syntax error of a file, if Python itself sees one too (the grammar is not always up to date)."""
+    notes = [n for n in unit.notes if n.kind == "error"]
+    if not notes:
+        return []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
+        return [SourceError(unit.path, n.text, n.span) for n in notes[:1]]
+    return []
