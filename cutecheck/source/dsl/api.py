@@ -9,11 +9,11 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.dsl import builtins, cute_values, storage
+from cutecheck.source.dsl import cute_values, storage
 from cutecheck.source.dsl import sites as dsl_sites
 from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
 from cutecheck.source.dsl.builtins import builtin
-from cutecheck.source.dsl.values import Builtin, BuiltinType, Compiled, HostCute, HostTensor, Module, OpValue
+from cutecheck.source.dsl.values import Builtin, BuiltinType, Compiled, HostCute
 from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names register themselves)
     cuda,
     dsl_layouts,
@@ -199,9 +199,7 @@ def _allocator(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Sp
 
 for _what in ("allocate", "allocate_array", "allocate_tensor"):
 
-    def _allocate(
-        m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span, what: str = _what
-    ) -> Value:
+    def _allocate(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span, what: str = _what) -> Value:
         return storage.allocate(m, args[0], args[1:], kwargs, span, what)
 
     PYTHON[f"smem.{_what}"] = _allocate
@@ -273,9 +271,7 @@ def _load(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
 
 for _method in (*cute_values._SLICE_METHODS, "get_tile_size", "set", "with_"):
 
-    def _tiled(
-        m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span, method: str = _method
-    ) -> Value:
+    def _tiled(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span, method: str = _method) -> Value:
         rest = [*args[1:], *[v for k, v in kwargs.items() if k not in ("loc", "ip")]]
         return cute_values.tiled_method(m, args[0], method, rest, span)
 
@@ -308,7 +304,16 @@ def _from_tensor(m: Machine, args: list[Value], kwargs: dict[str, Value], span: 
 
 
 def _capacity(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    table = {"sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227, "sm_100": 227, "sm_103": 227, "sm_110": 227, "sm_120": 99}
+    table = {
+        "sm_80": 163,
+        "sm_86": 99,
+        "sm_89": 99,
+        "sm_90": 227,
+        "sm_100": 227,
+        "sm_103": 227,
+        "sm_110": 227,
+        "sm_120": 99,
+    }
     given = args[0] if args else kwargs.get("compute_capability", m.arch)
     if not isinstance(given, str):
         return Unknown("the compute capability is not known", span)
@@ -393,4 +398,3 @@ for _quiet in (
     "setmaxregister_decrease", "barrier_arrive",
 ):  # fmt: skip
     PYTHON[f"arch.{_quiet}"] = lambda m, args, kwargs, span: None
-_ = (builtins, HostTensor, Module, OpValue)

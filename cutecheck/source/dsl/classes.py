@@ -267,9 +267,7 @@ def instantiate(m: Machine, cls: ClassInst, args: list[Value], kwargs: dict[str,
     return obj
 
 
-def _fill(
-    m: Machine, obj: Object, cls: ClassInst, args: list[Value], kwargs: dict[str, Value], span: Span
-) -> None:
+def _fill(m: Machine, obj: Object, cls: ClassInst, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:
     positional = list(args)
     for name, (owner, decl) in fields(cls):
         if positional:

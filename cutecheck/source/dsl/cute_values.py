@@ -23,7 +23,6 @@ from cutecheck.source.eval.intrinsics.registry import METHODS, Call
 from cutecheck.source.eval.values import (
     EnumVal,
     Extern,
-    Intrinsic,
     Object,
     Pointer,
     Scalar,
@@ -36,7 +35,18 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
-_INTEGERS = ("int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "int4b_t", "uint4b_t")
+_INTEGERS = (
+    "int8_t",
+    "int16_t",
+    "int32_t",
+    "int64_t",
+    "uint8_t",
+    "uint16_t",
+    "uint32_t",
+    "uint64_t",
+    "int4b_t",
+    "uint4b_t",
+)
 _SLICE_METHODS = frozenset({
     "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile", "make_fragment_A",
     "make_fragment_B", "make_fragment_C", "partition_shape_A", "partition_shape_B", "partition_shape_C", "get_slice",
@@ -92,13 +102,13 @@ def to_parameter(m: Machine, v: Value, kind: str, convert: bool, name: str) -> V
         return tuple(to_parameter(m, x, kind, convert, f"{name}.{i}") for i, x in enumerate(v))
     if isinstance(v, list):
         return [to_parameter(m, x, kind, convert, f"{name}.{i}") for i, x in enumerate(v)]
-    if isinstance(v, Object) and (v.cls.memo.get("namedtuple") or v.cls.memo.get("dataclass")):
-        if any(isinstance(x, (HostTensor, HostCute)) for x in v.fields.values()):
-            made = Object(v.cls)
-            for key, x in v.fields.items():
-                inner = isinstance(x, (HostTensor, HostCute))
-                made.fields[key] = to_parameter(m, x, kind, convert, key) if inner else x
-            return made
+    plain = isinstance(v, Object) and (v.cls.memo.get("namedtuple") or v.cls.memo.get("dataclass"))
+    if plain and any(isinstance(x, (HostTensor, HostCute)) for x in v.fields.values()):
+        made = Object(v.cls)
+        for key, x in v.fields.items():
+            inner = isinstance(x, (HostTensor, HostCute))
+            made.fields[key] = to_parameter(m, x, kind, convert, key) if inner else x
+        return made
     return v
 
 
@@ -260,7 +270,7 @@ def _layout(m: Machine, base: Any, name: str, span: Span) -> Value:
 def _max_alignment(base: Any) -> Value:
     """How many elements from any mode's start are known to be a multiple of: the extent beside a unit stride."""
     if isinstance(base, Layout) and not isinstance(base.stride, tuple) and base.stride == 1:
-        return ex.divisor(as_expr(base.shape)) if isinstance(base.shape, (int, Dyn)) else 1  # type: ignore[arg-type]
+        return ex.divisor(as_expr(base.shape)) if isinstance(base.shape, (int, Dyn)) else 1
     return 1
 
 

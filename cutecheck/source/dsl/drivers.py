@@ -79,7 +79,7 @@ class Driver:
 
     def _test(self, fn: FuncSet) -> None:
         decl: ir.Function = fn.entries[0].decl
-        if not decl.name.startswith("test_") or decl.params and not decl.decorators:
+        if not decl.name.startswith("test_") or (decl.params and not decl.decorators):
             return
         given = _parameters(self.machine, fn, decl)
         if given is None:

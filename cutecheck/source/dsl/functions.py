@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -92,10 +93,8 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> b
         keys = [m.eval(a, env) for a in target.args]
         key = keys[0] if keys else None
         if isinstance(base, dict):
-            try:
+            with contextlib.suppress(TypeError):
                 base[key] = value
-            except TypeError:
-                pass
         elif isinstance(base, list) and isinstance(key, int) and -len(base) <= key < len(base):
             base[key] = value
         elif isinstance(base, TensorVal):

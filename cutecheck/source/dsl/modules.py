@@ -22,7 +22,8 @@ _BINDINGS = ("cutlass._mlir", "cutlass.base_dsl", "cutlass.cutlass_dsl", "cutlas
              "cutlass.cute.core", "cutlass.cute.tensor", "cutlass.cute.atom", "cutlass.cute.algorithm",
              "cutlass.cute.typing", "cutlass.cute.runtime", "cutlass.cute.tuple", "cutlass.cute.nvgpu.cpasync",
              "cutlass.cute.nvgpu.warp", "cutlass.cute.testing", "cutlass.cute.math", "cutlass.testing",
-             "cutlass._mlir_helpers", "cutlass.cute.ffi", "cutlass.jax", "cutlass.compiler", "cutlass.experimental")  # fmt: skip
+             "cutlass._mlir_helpers", "cutlass.cute.ffi", "cutlass.jax", "cutlass.compiler",
+             "cutlass.experimental")  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -93,7 +94,7 @@ def is_package(folder: Path, parts: list[str]) -> bool:
 
 
 def find_cutlass(roots: tuple[Path, ...]) -> Path | None:
-    """The folder with the package ``cutlass`` of the DSL: installed here, or in the checkout the sources are part of."""
+    """The folder with the package ``cutlass`` of the DSL: installed, or in the checkout of the scanned sources."""
     import importlib.util
 
     given = os.environ.get("CUTECHECK_CUTLASS_DSL")
@@ -212,7 +213,11 @@ def get(m: Machine, name: str, importer: Path | None) -> Value:
     if name not in files:
         library: Library = m.dialect.library  # type: ignore[attr-defined]
         files[name] = library.locate(name, importer)
-    if name.split(".")[0] == "cutlass" or files[name] is not None or name.split(".")[0] in KNOWN:
+    if (
+        name.split(".", maxsplit=1)[0] == "cutlass"
+        or files[name] is not None
+        or name.split(".", maxsplit=1)[0] in KNOWN
+    ):
         return Module(name)
     folders = [r if r.is_dir() else r.parent for r in m.dialect.library.roots]  # type: ignore[attr-defined]
     if importer is not None:

@@ -10,7 +10,16 @@ from cutecheck.model import ints
 from cutecheck.model.basis import ScaledBasis, Underscore, X
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym, Undecided
-from cutecheck.source.dsl import builtins, classes, cute_values, functions, modules
+from cutecheck.source.dsl import (  # noqa: F401  (the last three register their functions)
+    builtins,
+    classes,
+    cute_values,
+    functions,
+    functions_of_python,
+    modules,
+    stdlib,
+    torch,
+)
 from cutecheck.source.dsl.values import Builtin, BuiltinType, Enumerator, RunTimeRange
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
@@ -94,7 +103,7 @@ class DslDialect(Dialect):
         if isinstance(value, Scalar):
             return value
         if isinstance(value, (int, float)):
-            return {"-": op_.neg, "+": op_.pos, "~": op_.invert}[op](value)
+            return -value if op == "-" else value if op == "+" or isinstance(value, float) else ~value
         if isinstance(value, (Dyn, Sym)):
             return 0 - value if op == "-" else value if op == "+" else 0 - value - 1
         if isinstance(value, ScaledBasis) and op == "-":
@@ -246,6 +255,9 @@ class DslDialect(Dialect):
         if isinstance(value, RunTimeRange):
             return Unknown("a loop that runs on the device", span)
         return None
+
+    def unrolls(self, m: Machine, env: Env) -> bool:
+        return not functions.in_device_body(m)
 
     def loop_item(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> Value | None:
         if isinstance(iterable, RunTimeRange):

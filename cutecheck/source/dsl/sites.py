@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Site, Span, Unknown
-from cutecheck.source.eval.record import has_open, site_kind
 from cutecheck.source.eval.intrinsics.dsl_show import show, without_quotients
+from cutecheck.source.eval.record import has_open, site_kind
 from cutecheck.source.eval.values import Extern, FuncSet, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def helper_called(
     if scope is None or not scope.name.startswith("cutlass."):
         return
     module = scope.name.removeprefix("cutlass.")
-    if module.startswith("utils.") and "helpers" in module or ".helpers" in module:
+    if (module.startswith("utils.") and "helpers" in module) or ".helpers" in module:
         named(m, f"{module}.{entry.decl.name}", args, kwargs, value, None, span)
 
 

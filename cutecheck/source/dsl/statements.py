@@ -158,9 +158,7 @@ def _for(s: Source, node: Node) -> Iterator[ir.Stmt]:
 @lowers("while_statement")
 def _while(s: Source, node: Node) -> Iterator[ir.Stmt]:
     cond = expression(s, node.child_by_field_name("condition"))
-    yield ir.Loop(
-        "while", None, cond, None, None, None, block(s, node.child_by_field_name("body")), s.span(node)
-    )
+    yield ir.Loop("while", None, cond, None, None, None, block(s, node.child_by_field_name("body")), s.span(node))
     yield from _loop_else(s, node)
 
 
@@ -336,9 +334,7 @@ def _class(s: Source, node: Node, decorators: tuple[ir.Expr, ...]) -> ir.Class:
         elif isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Name) and stmt.op == "=":
             target = stmt.target
             members.append(
-                ir.Variable(
-                    target.ident, None, stmt.value, None, frozenset({"static"}), None, target.span, stmt.span
-                )
+                ir.Variable(target.ident, None, stmt.value, None, frozenset({"static"}), None, target.span, stmt.span)
             )
         else:
             members.append(ir.TopLevel(stmt))

@@ -49,7 +49,7 @@ def typed(m: Machine, base: Value, key: Value, span: Span) -> Value:
     inner, number = key
     if base.name == "Align":
         return Aligned(inner, number) if isinstance(number, int) else Unknown("an alignment that is not known", span)
-    return ArrayType(inner, number if not isinstance(number, Unknown) else number)
+    return ArrayType(inner, number)
 
 
 def layout(m: Machine, cls: ClassInst, span: Span) -> tuple[dict[str, Int | Unknown], Int | Unknown, int]:
@@ -153,8 +153,7 @@ def allocate(
 ) -> Value:
     """``allocate``, ``allocate_array`` and ``allocate_tensor`` of a ``SmemAllocator``."""
     from cutecheck.model import algebra
-    from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
-    from cutecheck.source.eval.intrinsics.dsl_tensors import with_pointer
+    from cutecheck.model.layout import ComposedLayout, Layout
 
     allocator.count += 1
     where = m.recorder.frame.symbol if m.recorder.frame is not None else ""
@@ -186,10 +185,10 @@ def allocate(
     made: Any = shape if isinstance(shape, (Layout, ComposedLayout)) else algebra.make_layout(m.dialect.to_model(shape))
     pointer = Pointer(ident, "smem", first, 0, align)
     tensor = tensor_on(m, pointer, made, swizzle)
-    cosize = algebra.cosize(made.b if isinstance(made, ComposedLayout) else made)
+    domain: Any = made.b if isinstance(made, ComposedLayout) else made
+    cosize = algebra.cosize(domain)
     size = (cosize * first.dtype.bits + 7) // 8 if isinstance(cosize, int) else None
     m.recorder._buffer(ident, "", span, size, align, ArrayType(first, cosize))
-    _ = with_pointer, Swizzle
     return tensor
 
 

@@ -10,7 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import ANY, Domain
 from cutecheck.model.ints import Dyn
-from cutecheck.source.dsl.builtins import builtin, FUNCTIONS, sequence
+from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, sequence
 from cutecheck.source.dsl.values import Builtin, HostCute, HostTensor
 from cutecheck.source.eval.values import Extern, ScalarType, Value
 
@@ -173,9 +173,16 @@ def _to(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> 
     return args[0]
 
 
+def _as_type(word: str, name: str) -> None:
+    found = dtype(name)
+    assert found is not None
+    kind = ScalarType(found)
+    FUNCTIONS[f"tensor.{word}"] = lambda m, args, kwargs, span: replace(args[0], dtype=kind)
+
+
 for _word, _name in (("half", "half_t"), ("float", "float"), ("bfloat16", "bfloat16_t"), ("int", "int32_t"),
                      ("long", "int64_t"), ("double", "double"), ("bool", "bool")):  # fmt: skip
-    FUNCTIONS[f"tensor.{_word}"] = lambda m, args, kwargs, span, n=_name: replace(args[0], dtype=ScalarType(dtype(n)))
+    _as_type(_word, _name)
 
 
 @builtin("tensor.view", "tensor.reshape")
@@ -219,7 +226,9 @@ def _expand(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
     if isinstance(shape, Unknown):
         return shape
     lead = len(shape) - len(t.shape)
-    strides = [0] * lead + [0 if s == 1 and n != 1 else d for s, d, n in zip(t.shape, t.strides, shape[lead:], strict=True)]
+    strides = [0] * lead + [
+        0 if s == 1 and n != 1 else d for s, d, n in zip(t.shape, t.strides, shape[lead:], strict=True)
+    ]
     full = tuple(t.shape[i - lead] if n == -1 else n for i, n in enumerate(shape))
     return HostTensor(full, tuple(strides), t.dtype)
 

@@ -118,6 +118,6 @@ class Parser:
 
 
 __all__ = [
-    "Builtin", "BuiltinType", "ClassInst", "Compiled", "Enumerator", "Env", "HostCute", "HostTensor", "KernelCall", "Module",
-    "Namespace", "OpValue", "Parser", "Partial", "RunTimeRange", "Super",
+    "Builtin", "BuiltinType", "ClassInst", "Compiled", "Enumerator", "Env", "HostCute", "HostTensor", "KernelCall",
+    "Module",     "Namespace", "OpValue", "Parser", "Partial", "RunTimeRange", "Super",
 ]  # fmt: skip

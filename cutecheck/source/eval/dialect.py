@@ -53,6 +53,10 @@ class Hooks:
         """The items a loop or comprehension goes through; Unknown when they are not known."""
         return None
 
+    def unrolls(self, m: Machine, env: Env) -> bool:
+        """Whether a loop here runs as often as its condition says, where that is known."""
+        return env.frame is not None and env.frame.constexpr
+
     def loop_item(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> Value | None:
         """The item of a loop that is walked once for all its iterations."""
         return None

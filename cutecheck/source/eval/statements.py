@@ -355,7 +355,7 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
         m.run(node.init, inner)
     if node.kind == "foreach":
         return _foreach(m, node, inner)
-    if (env.frame is not None and env.frame.constexpr) or (node.kind == "for" and _short_and_pure(m, node)):
+    if m.dialect.unrolls(m, env) or (node.kind == "for" and _short_and_pure(m, node)):
         done = _unroll(m, node, inner)
         if done is not None:
             return done

@@ -103,9 +103,9 @@ def _size_in_bytes(c: Call) -> Value:
     t, layout = c.arg(0), layout_of(c.arg(1))
     if not isinstance(t, ScalarType) or t.dtype.bits is None:
         raise Unsupported("size_in_bytes of an unknown element type")
-    total = layout if isinstance(layout, (int, Dyn)) else alg.cosize(layout)
     if isinstance(layout, ComposedLayout):
-        total = alg.cosize(layout.b)
+        layout = layout.b
+    total = layout if isinstance(layout, (int, Dyn)) else alg.cosize(layout)
     return (total * t.dtype.bits + 7) // 8 if isinstance(total, int) else total * t.dtype.bits // 8
 
 

@@ -105,7 +105,7 @@ def mma_type(op: OpValue) -> str:
 
     shape = _compact(op.get("shape_mnk"))
     if op.name == "MmaUniversalOp":
-        return f'!cute_nvgpu.atom.universal_fma<1x1x1, ({t("abacc_dtype")}, {t("abacc_dtype")}) -> {t("abacc_dtype")} >'
+        return f"!cute_nvgpu.atom.universal_fma<1x1x1, ({t('abacc_dtype')}, {t('abacc_dtype')}) -> {t('abacc_dtype')} >"
     if op.module == "warp":
         a = t("ab_dtype")
         sm = "sm89" if op.name == "MmaFP8Op" else "sm80"
@@ -137,7 +137,9 @@ def show(v: Any) -> Any:
     if isinstance(v, (Layout, ComposedLayout, Swizzle)):
         return show_dsl(v)
     if isinstance(v, (tuple, list)):
-        return "(" + ", ".join(map(str, v)) + ("," if len(v) == 1 else "") + ")" if _numbers(v) else [show(x) for x in v]
+        return (
+            "(" + ", ".join(map(str, v)) + ("," if len(v) == 1 else "") + ")" if _numbers(v) else [show(x) for x in v]
+        )
     if isinstance(v, ScalarType):
         return type_name(v.dtype)
     if isinstance(v, EnumVal):
@@ -208,9 +210,10 @@ def _tiled_copy(t: TiledCopy) -> dict[str, Any]:
     tiler = t.tiler_mn if isinstance(t.tiler_mn, tuple) else (t.tiler_mn,)
     modes = [tile_mode(m) for m in tiler]
     tv = show_dsl(t.layout_tv)
+    tile = ";".join(map(str, modes))
     out.update(
         kind="TiledCopy", size=t.num_thr, layout_tv_tiled=tv, tiler_mn=modes,
-        type=f'!cute.tiled_copy<{out["type"]}, layout_copy_tv = <"{tv}">, tiler_mn = <"[{";".join(map(str, modes))}]">>',
+        type=f'!cute.tiled_copy<{out["type"]}, layout_copy_tv = <"{tv}">, tiler_mn = <"[{tile}]">>',
     )  # fmt: skip
     for key, get in (("layout_src_tv_tiled", t.get_layoutS_TV), ("layout_dst_tv_tiled", t.get_layoutD_TV)):
         try:
@@ -250,7 +253,7 @@ def alignment(t: TensorVal) -> int | None:
         return None
     known = t.pointer.align
     for offset in (t.offset, t.pointer.offset):
-        if isinstance(offset, Unknown) or isinstance(offset, tuple):
+        if isinstance(offset, (Unknown, tuple)):
             return None
         if isinstance(offset, int) and offset == 0:
             continue

@@ -16,7 +16,7 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics import dsl_ops
 from cutecheck.source.eval.intrinsics.dsl_layouts import layout_of, number
 from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
-from cutecheck.source.eval.intrinsics.dsl_show import mma_type, copy_type, op_json
+from cutecheck.source.eval.intrinsics.dsl_show import copy_type, mma_type, op_json
 from cutecheck.source.eval.intrinsics.dsl_tensors import dtype_of, plain_layout
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.values import Slice, Value, constant

@@ -1,0 +1,414 @@
+"""Functions of Python's builtins module."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import ints
+from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _sequence_of, _str, builtin, known, sequence
+from cutecheck.source.dsl.values import (
+    Builtin,
+    BuiltinType,
+    Enumerator,
+    HostTensor,
+    Namespace,
+    Partial,
+    RunTimeRange,
+    Super,
+)
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.values import (
+    Closure,
+    EnumVal,
+    Extern,
+    FuncSet,
+    Intrinsic,
+    Object,
+    Pointer,
+    Scalar,
+    ScalarType,
+    Str,
+    TensorVal,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+# -------------------------------------------------------------------- functions
+
+
+@builtin("len")
+def _len(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    v = args[0]
+    if isinstance(v, (list, tuple, str, dict, range)):
+        return len(v)
+    if isinstance(v, Object) and v.cls.memo.get("namedtuple"):
+        return len(v.fields)
+    if isinstance(v, (Layout, ComposedLayout)):
+        from cutecheck.model import algebra
+
+        return algebra.rank(v)
+    if isinstance(v, HostTensor):
+        return v.shape[0]
+    return v if isinstance(v, Unknown) else Unknown("the length of this value", span)
+
+
+def limits(args: list[Value]) -> tuple[Any, Any, Any]:
+    start: Any = 0
+    step: Any = 1
+    if len(args) == 1:
+        stop = args[0]
+    else:
+        start, stop = args[0], args[1]
+        step = args[2] if len(args) > 2 else 1
+    return start, stop, step
+
+
+@builtin("range")
+def _range(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.dsl.functions import in_device_body
+
+    bad = known(m, args, span)
+    if bad is not None:
+        return bad
+    start, stop, step = limits(args)
+    static = all(isinstance(x, int) for x in (start, stop, step))
+    if static and not in_device_body(m):
+        return range(start, stop, step)
+    return RunTimeRange(start, stop, step)
+
+
+@builtin("dsl.range", "dsl.range_dynamic")
+def _device_range(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    bad = known(m, args, span)
+    return bad if bad is not None else RunTimeRange(*limits(args))
+
+
+@builtin("dsl.range_constexpr")
+def _static_range(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    bad = known(m, args, span)
+    if bad is not None:
+        return bad
+    start, stop, step = limits(args)
+    if all(isinstance(x, int) for x in (start, stop, step)):
+        return range(start, stop, step)
+    return Unknown("the number of iterations is not known", span)
+
+
+@builtin("dsl.const_expr", "dsl.dynamic_expr", "dsl.as_numeric", "dsl.static", "copy.copy", "copy.deepcopy", "id_")
+def _same(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    v = args[0]
+    return list(v) if isinstance(v, list) else dict(v) if isinstance(v, dict) else v
+
+
+@builtin("min", "max")
+def _min_max(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    raise NotImplementedError
+
+
+def _extreme(which: str) -> Function:
+    def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        items = sequence(m, args[0], span) if len(args) == 1 else args
+        if isinstance(items, Unknown):
+            return items
+        bad = known(m, items, span)
+        if bad is not None:
+            return bad
+        if "key" in kwargs:
+            from cutecheck.source.eval.calls import apply
+
+            keys = [apply(m, kwargs["key"], [i], {}, span) for i in items]
+            if not all(isinstance(k, (int, float, str, tuple)) for k in keys):
+                return Unknown(f"{which} by keys that are not known", span)
+            chosen = (min if which == "min" else max)(range(len(items)), key=lambda i: keys[i])
+            return items[chosen]
+        if not items:
+            return kwargs.get("default", Unknown(f"{which} of nothing", span))
+        if all(isinstance(v, (int, float, str)) for v in items):
+            return (min if which == "min" else max)(items)
+        if all(isinstance(v, (int, Dyn, Sym)) for v in items):
+            f = ints.minimum if which == "min" else ints.maximum
+            return functools.reduce(f, items)
+        return Scalar(None, "float")
+
+    return run
+
+
+FUNCTIONS["min"], FUNCTIONS["max"] = _extreme("min"), _extreme("max")
+
+
+@builtin("sum")
+def _sum(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.eval.expressions import binary
+
+    items = sequence(m, args[0], span)
+    if isinstance(items, Unknown):
+        return items
+    out: Value = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    for v in items:
+        out = binary(m, "+", out, v, span)
+    return out
+
+
+@builtin("abs", "round")
+def _abs(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    v = args[0]
+    return abs(v) if isinstance(v, (int, float)) else ints.absolute(v) if isinstance(v, Dyn) else v
+
+
+FUNCTIONS["round"] = lambda m, args, kwargs, span: round(*args) if isinstance(args[0], (int, float)) else args[0]
+
+
+@builtin("pow")
+def _pow(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return m.dialect.binary("**", args[0], args[1], span)
+
+
+@builtin("divmod")
+def _divmod(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return (m.dialect.binary("//", args[0], args[1], span), m.dialect.binary("%", args[0], args[1], span))
+
+
+@builtin("zip")
+def _zip(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    parts = [sequence(m, a, span) for a in args]
+    bad = next((p for p in parts if isinstance(p, Unknown)), None)
+    return bad if bad is not None else list(zip(*parts))  # noqa: B905
+
+
+@builtin("enumerate")
+def _enumerate(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    items = sequence(m, args[0], span)
+    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    return items if isinstance(items, Unknown) else list(enumerate(items, start))
+
+
+@builtin("reversed", "sorted", "iter", "any", "all")
+def _whole(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    raise NotImplementedError
+
+
+FUNCTIONS["iter"] = _sequence_of("list")
+
+
+def _reversed(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    items = sequence(m, args[0], span)
+    return items if isinstance(items, Unknown) else list(reversed(items))
+
+
+FUNCTIONS["reversed"] = _reversed
+
+
+def _sorted(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.eval.calls import apply
+
+    items = sequence(m, args[0], span)
+    if isinstance(items, Unknown):
+        return items
+    key = kwargs.get("key")
+    keys = [apply(m, key, [i], {}, span) for i in items] if key is not None else items
+    if any(not isinstance(k, (int, float, str, tuple)) for k in keys):
+        return Unknown("an order that is not known", span)
+    order = sorted(range(len(items)), key=lambda i: keys[i], reverse=bool(kwargs.get("reverse", False)))
+    return [items[i] for i in order]
+
+
+FUNCTIONS["sorted"] = _sorted
+
+
+def _quantifier(which: str) -> Function:
+    def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        items = sequence(m, args[0], span)
+        if isinstance(items, Unknown):
+            return Scalar(None, "bool")
+        answers = [m.dialect.truth(i) for i in items]
+        stop = which == "any"
+        if stop in answers:
+            return stop
+        return Scalar(None, "bool") if None in answers else not stop
+
+    return run
+
+
+FUNCTIONS["any"], FUNCTIONS["all"] = _quantifier("any"), _quantifier("all")
+FUNCTIONS["dsl.any_"], FUNCTIONS["dsl.all_"] = FUNCTIONS["any"], FUNCTIONS["all"]
+
+
+@builtin("map", "filter")
+def _map(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.eval.calls import apply
+
+    parts = [sequence(m, a, span) for a in args[1:]]
+    bad = next((p for p in parts if isinstance(p, Unknown)), None)
+    if bad is not None:
+        return bad
+    return [apply(m, args[0], list(row), {}, span) for row in zip(*parts)]  # noqa: B905
+
+
+@builtin("filter")
+def _filter(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.eval.calls import apply
+
+    items = sequence(m, args[1], span)
+    if isinstance(items, Unknown):
+        return items
+    kept = []
+    for i in items:
+        keep = m.dialect.truth(i if args[0] is None else apply(m, args[0], [i], {}, span))
+        if keep is None:
+            return Unknown("a filter that is not known", span)
+        if keep:
+            kept.append(i)
+    return kept
+
+
+@builtin("print", "breakpoint", "setattr_", "os.makedirs", "sys.exit", "warnings.warn", "exit")
+def _nothing(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return None
+
+
+@builtin("repr", "format", "str_")
+def _text(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return _str(m, args, kwargs, span)
+
+
+@builtin("getattr")
+def _getattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.eval.expressions import attribute
+
+    if not isinstance(args[1], str):
+        return Unknown("an attribute whose name is not known", span)
+    found = attribute(m, args[0], args[1], span)
+    if isinstance(found, Unknown) and len(args) > 2 and not isinstance(args[0], Unknown):
+        return args[2]
+    return found
+
+
+@builtin("hasattr")
+def _hasattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.eval.expressions import attribute
+
+    if isinstance(args[0], (Unknown, Extern)) or not isinstance(args[1], str):
+        return Scalar(None, "bool")
+    found = attribute(m, args[0], args[1], span)
+    return not isinstance(found, Unknown)
+
+
+@builtin("setattr")
+def _setattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if isinstance(args[0], Object) and isinstance(args[1], str):
+        m.journal.set(args[0].fields, args[1], args[2])
+    return None
+
+
+@builtin("object.__setattr__")
+def _object_setattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return _setattr(m, args, kwargs, span)
+
+
+@builtin("object.__init__", "super_init")
+def _object_init(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return None
+
+
+@builtin("callable")
+def _callable(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    v = args[0]
+    if isinstance(v, (FuncSet, Closure, Intrinsic, Builtin, BuiltinType, ClassInst, Partial, ScalarType)):
+        return True
+    return Scalar(None, "bool") if isinstance(v, (Unknown, Extern, Object)) else False
+
+
+@builtin("id", "hash")
+def _id(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return m.fresh("id")
+
+
+@builtin("locals", "globals", "vars")
+def _locals(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if args and isinstance(args[0], Namespace):
+        return dict(args[0].fields)
+    return {}
+
+
+@builtin("super")
+def _super(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    cls, obj = args[1:3] if len(args) > 2 else args[0] if isinstance(args[0], tuple) else args
+    if isinstance(cls, ClassInst) and isinstance(obj, (Object, ClassInst)):
+        return Super(obj, cls)
+    return Unknown("super() outside a method", span)
+
+
+def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
+    """``isinstance(v, kind)``."""
+    if isinstance(kind, (tuple, list)):
+        answers = [instance_of(m, v, k) for k in kind]
+        return True if True in answers else None if None in answers else False
+    if isinstance(v, (Unknown, Extern)) or isinstance(kind, (Unknown, Extern)):
+        return None
+    if isinstance(kind, ClassInst):
+        from cutecheck.source.dsl.classes import derives
+
+        if isinstance(v, Object):
+            return derives(v.cls, kind)
+        return isinstance(v, Enumerator) and v.cls is kind
+    if isinstance(kind, ScalarType):
+        if isinstance(v, Dyn):
+            bits = 64 if any(x.name.endswith(":i64") for x in v.expr.variables()) else 32
+            return "int" in kind.dtype.name and kind.dtype.bits == bits
+        return isinstance(v, Scalar) and v.ctype == kind.dtype.name
+    if isinstance(kind, BuiltinType):
+        plain: dict[str, Any] = {
+            "int": int, "float": float, "str": (str, Str), "bool": bool, "tuple": tuple, "list": list, "dict": dict,
+            "Tensor": TensorVal, "Layout": Layout, "ComposedLayout": ComposedLayout, "Pointer": Pointer,
+            "Sequence": (list, tuple), "Callable": (FuncSet, Closure, Builtin, Partial), "Integer": (Dyn,),
+            "Numeric": (Dyn, Scalar), "type": (ClassInst, ScalarType, BuiltinType), "set": list,
+            "Iterable": (list, tuple),
+        }  # fmt: skip
+        if kind.name in plain:
+            if kind.name == "tuple" and isinstance(v, Object):
+                return bool(v.cls.memo.get("namedtuple"))
+            if kind.name in ("int",) and isinstance(v, bool):
+                return True
+            return isinstance(v, plain[kind.name])
+        from cutecheck.model.atoms import CopyAtom, MMAAtom
+        from cutecheck.model.tiled import TiledCopy, TiledMMA
+
+        more: dict[str, Any] = {
+            "TiledMma": TiledMMA, "TiledCopy": TiledCopy, "CopyAtom": CopyAtom, "MmaAtom": MMAAtom,
+            "Enum": (Enumerator, EnumVal), "torch.Tensor": HostTensor,
+        }  # fmt: skip
+        if kind.name in more:
+            return isinstance(v, more[kind.name])
+        return False if v is None or isinstance(v, (int, str, float, tuple, list, dict)) else None
+    if isinstance(kind, Builtin):
+        return isinstance(v, HostTensor) if kind.name == "torch.Tensor" else None
+    return None
+
+
+@builtin("isinstance")
+def _isinstance(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    answer = instance_of(m, args[0], args[1])
+    return Scalar(None, "bool") if answer is None else answer
+
+
+@builtin("issubclass")
+def _issubclass(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.dsl.classes import derives
+
+    a, kinds = args[0], args[1] if isinstance(args[1], tuple) else (args[1],)
+    if isinstance(a, ClassInst) and all(isinstance(k, ClassInst) for k in kinds):
+        return any(derives(a, k) for k in kinds)
+    if isinstance(a, ScalarType):
+        names = {k.name for k in kinds if isinstance(k, BuiltinType)}
+        integer = "int" in a.dtype.name
+        if "Numeric" in names or ("Integer" in names and integer) or ("Float" in names and not integer):
+            return True
+        return any(k == a for k in kinds)
+    return Scalar(None, "bool")

@@ -1,0 +1,222 @@
+"""Methods of Python's containers, and the standard modules that configurations use."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import inttuple as it
+from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, known, sequence
+from cutecheck.source.dsl.values import Builtin, Namespace, Parser, Partial
+from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+# -------------------------------------------------------------------- methods
+
+
+def _method(kind: type, *names: str) -> None:
+    for word in names:
+
+        def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span, word: str = word) -> Value:
+            bad = known(m, args, span)
+            if bad is not None:
+                return bad
+            result = getattr(args[0], word)(*args[1:], **kwargs)
+            return list(result) if word in ("keys", "values", "items") else result
+
+        FUNCTIONS[f"{kind.__name__}.{word}"] = run
+
+
+_method(str, "upper", "lower", "split", "strip", "lstrip", "rstrip", "startswith", "endswith", "replace", "isdigit",
+        "rsplit", "title", "capitalize", "count", "find", "index", "zfill", "isalpha", "partition", "rpartition",
+        "removeprefix", "removesuffix", "splitlines", "ljust", "rjust")  # fmt: skip
+_method(dict, "get", "keys", "values", "items", "copy", "update", "setdefault", "pop")
+_method(list, "append", "extend", "insert", "pop", "index", "count", "reverse", "copy", "remove", "clear")
+_method(tuple, "index", "count")
+_method(int, "bit_length")
+_method(float, "is_integer")
+
+
+def _list_append(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    args[0].append(args[1])
+    return None
+
+
+def _dict_update(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if len(args) > 1 and isinstance(args[1], dict):
+        args[0].update(args[1])
+    args[0].update(kwargs)
+    return None
+
+
+FUNCTIONS["list.append"] = _list_append
+FUNCTIONS["list.add"] = _list_append
+FUNCTIONS["dict.update"] = _dict_update
+FUNCTIONS["dict.get"] = lambda m, args, kwargs, span: args[0].get(args[1], args[2] if len(args) > 2 else None)
+FUNCTIONS["str.format"] = lambda m, args, kwargs, span: Unknown("a formatted string", span)
+
+
+@builtin("str.join")
+def _join(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    items = sequence(m, args[1], span)
+    if isinstance(items, Unknown) or any(not isinstance(i, str) for i in items):
+        return Unknown("text that is not known", span)
+    return args[0].join(items)
+
+
+@builtin("object._replace", "dataclasses.replace")
+def _replace(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    old = args[0]
+    if not isinstance(old, Object):
+        return Unknown("replace of a value that is not known", span)
+    made = Object(old.cls)
+    for key, value in {**old.fields, **kwargs}.items():
+        m.journal.set(made.fields, key, value)
+    return made
+
+
+@builtin("kernel.launch")
+def _launch(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.dsl.functions import launch
+
+    return launch(m, args[0], args[1:], kwargs, span)
+
+
+# -------------------------------------------------------------------- standard modules
+
+
+def _math(word: str) -> None:
+    def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        bad = known(m, args, span)
+        if bad is not None:
+            return bad
+        if all(isinstance(a, (int, float)) for a in args):
+            return getattr(math, word)(*args)
+        if word == "prod":
+            return it.product(tuple(args[0])) if isinstance(args[0], (tuple, list)) else Unknown("math.prod", span)
+        return Scalar(None, "float")
+
+    FUNCTIONS[f"math.{word}"] = run
+
+
+for _word in ("log2", "log", "sqrt", "ceil", "floor", "gcd", "lcm", "prod", "exp", "isqrt", "pow", "fabs", "trunc",
+              "exp2", "isnan", "isinf"):  # fmt: skip
+    _math(_word)
+
+
+@builtin("functools.partial")
+def _partial(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return Partial(args[0], tuple(args[1:]), tuple(kwargs.items()))
+
+
+@builtin("functools.reduce")
+def _reduce(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.eval.calls import apply
+
+    items = sequence(m, args[1], span)
+    if isinstance(items, Unknown):
+        return items
+    items = [args[2], *items] if len(args) > 2 else items
+    out = items[0]
+    for v in items[1:]:
+        out = apply(m, args[0], [out, v], {}, span)
+    return out
+
+
+@builtin("functools.lru_cache", "functools.cache", "functools.wraps")
+def _decorator(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return args[0] if args and isinstance(args[0], (FuncSet, Closure)) else Builtin("id_")
+
+
+@builtin("itertools.product")
+def _product(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    parts = [sequence(m, a, span) for a in args]
+    bad = next((p for p in parts if isinstance(p, Unknown)), None)
+    if bad is not None:
+        return bad
+    repeat = kwargs.get("repeat", 1)
+    total = math.prod([len(p) for p in parts if isinstance(p, list)]) ** int(repeat)
+    if total > m.budget.limits.loop_iterations:
+        return Unknown(f"a product of {total} items", span)
+    return list(itertools.product(*parts, repeat=repeat))  # type: ignore[arg-type]
+
+
+@builtin("itertools.chain")
+def _chain(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    parts = [sequence(m, a, span) for a in args]
+    bad = next((p for p in parts if isinstance(p, Unknown)), None)
+    return bad if bad is not None else [x for p in parts for x in p]  # type: ignore[union-attr]
+
+
+@builtin("dataclasses.field")
+def _field(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return Builtin("dataclasses.field", dict(kwargs))
+
+
+@builtin("dataclasses.dataclass", "enum.unique", "typing.cast_")
+def _mark(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return args[0] if args else Builtin("id_")
+
+
+@builtin("typing.cast")
+def _cast(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return args[1]
+
+
+@builtin("enum.auto")
+def _auto(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return Builtin("enum.auto")
+
+
+@builtin("types.SimpleNamespace", "argparse.Namespace")
+def _namespace(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return Namespace(dict(kwargs))
+
+
+FUNCTIONS["argparse.ArgumentParser"] = lambda m, args, kwargs, span: Parser({})
+FUNCTIONS["argparse.add_argument_group"] = lambda m, args, kwargs, span: args[0]
+FUNCTIONS["argparse.add_mutually_exclusive_group"] = lambda m, args, kwargs, span: args[0]
+FUNCTIONS["argparse.error"] = lambda m, args, kwargs, span: None
+FUNCTIONS["argparse.set_defaults"] = lambda m, args, kwargs, span: args[0].fields.update(kwargs)
+
+
+@builtin("argparse.add_argument")
+def _add_argument(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """An option's value when nobody gives it: what the script's own driver runs with."""
+    parser = args[0]
+    flags = [a for a in args[1:] if isinstance(a, str)]
+    long = [f for f in flags if f.startswith("--")]
+    dest = kwargs.get("dest") or (long[0] if long else flags[0] if flags else "").lstrip("-").replace("-", "_")
+    action = kwargs.get("action")
+    if "default" in kwargs:
+        value = kwargs["default"]
+        if isinstance(value, str) and "type" in kwargs:
+            from cutecheck.source.eval.calls import apply
+
+            value = apply(m, kwargs["type"], [value], {}, span)
+    elif action == "store_true":
+        value = False
+    elif action == "store_false":
+        value = True
+    elif kwargs.get("required") or not long:
+        choices = kwargs.get("choices")
+        value = Unknown(f"argument `{dest}` has no default", span) if not choices else choices[0]
+    else:
+        value = None
+    parser.fields[dest] = value
+    return None
+
+
+@builtin("argparse.parse_args", "argparse.parse_known_args")
+def _parse_args(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return Namespace(dict(args[0].fields))
+
+
+FUNCTIONS["argparse.parse_known_args"] = lambda m, args, kwargs, span: (Namespace(dict(args[0].fields)), [])
+FUNCTIONS["os.path.join"] = lambda m, args, kwargs, span: Extern("a path", span)
+FUNCTIONS["os.getenv"] = lambda m, args, kwargs, span: args[1] if len(args) > 1 else None

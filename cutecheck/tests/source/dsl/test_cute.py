@@ -1,0 +1,233 @@
+"""CuTe through the DSL: values as the DSL itself computed them (nvidia-cutlass-dsl 4.8.1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutecheck.model.layout import ComposedLayout
+from cutecheck.source.evaluate import evaluate
+from cutecheck.tests.source.dsl.run import HEAD, driver, events, results
+
+GUIDE = (
+    HEAD
+    + """
+@cute.kernel
+def kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, mma: cute.TiledMma, cta_tiler: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    gA = cute.local_tile(mA, cta_tiler, (bx, by, None), proj=(1, None, 1))
+    gB = cute.local_tile(mB, cta_tiler, (bx, by, None), proj=(None, 1, 1))
+    gC = cute.local_tile(mC, cta_tiler, (bx, by, None), proj=(1, 1, None))
+    thr = mma.get_slice(tidx)
+    a = mma.make_fragment_A(thr.partition_A(gA)[None, None, None, 0])
+    b = mma.make_fragment_B(thr.partition_B(gB)[None, None, None, 0])
+    c = mma.make_fragment_C(thr.partition_C(gC))
+    la = cute.make_layout(a.shape)
+    lb = cute.make_layout(b.shape)
+    lc = cute.make_layout(c.shape)
+    cute.gemm(mma, c, a[None, None, 0], b[None, None, 0], c)
+
+
+@cute.jit
+def host(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
+    op = cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16))
+    mma = cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)), permutation_mnk=(32, 32, 16))
+    kernel(mA, mB, mC, mma, (128, 128, 32)).launch(grid=(4, 4, 1), block=(128, 1, 1))
+
+
+a = make_fake_tensor(cutlass.Float16, (512, 256), stride=(256, 1), assumed_align=16)
+b = make_fake_tensor(cutlass.Float16, (512, 256), stride=(256, 1), assumed_align=16)
+c = make_fake_tensor(cutlass.Float32, (512, 512), stride=(512, 1), assumed_align=16)
+cute.compile(host, a, b, c)
+"""
+)
+
+
+def test_the_running_example_of_the_mma_guide(tmp_path: Path) -> None:
+    made = driver(tmp_path, GUIDE)
+    found = results(made)
+    lines = GUIDE.split("\n")
+
+    def of(text: str, call: str) -> list[Any]:
+        return found[next(i for i, line in enumerate(lines, 1) if text in line), call]
+
+    assert [r.split(":")[0] for r in of("la = ", "make_layout")] == ["((2,2,2),4,2)"]
+    assert [r.split(":")[0] for r in of("lb = ", "make_layout")] == ["((2,2),8,2)"]
+    assert [r.split(":")[0] for r in of("lc = ", "make_layout")] == ["((2,2),4,8)"]
+    (mma,) = of("mma = ", "make_tiled_mma")
+    assert mma["size"] == 128 and mma["permutation_mnk"] == ["32:1", "32:1", "16:1"]
+    assert mma["thr_layout_vmnk"] == "(32,2,2,1):(1,32,64,0)"
+    (gemm,) = events(made)
+    assert gemm.kind == "gemm" and gemm.threads == 128 and len(gemm.operands) == 4
+
+
+RECIPE = (
+    HEAD
+    + """
+import math
+
+def atom(dtype, row_major, tiler, copy_bits=128):
+    size = min(tiler[1] if row_major else tiler[0], 128 * 8 // dtype.width)
+    bits = min(int(math.log2(size * dtype.width // copy_bits)), 3)
+    swizzle = cute.make_swizzle(bits, int(math.log2(copy_bits // 8)), int(math.log2(copy_bits // dtype.width)))
+    shape, stride = ((8, size), (size, 1)) if row_major else ((size, 8), (1, size))
+    outer = cute.make_layout(shape, stride=stride)
+    return cute.tile_to_shape(outer, tiler, (0, 1)), swizzle
+
+r = [atom(cutlass.Float16, True, (128, 32)), atom(cutlass.Float16, True, (128, 64)),
+     atom(cutlass.Float16, False, (64, 8)), atom(cutlass.Float8E4M3FN, True, (128, 256))]
+"""
+)
+
+
+def test_the_swizzle_recipe_of_the_ampere_gemm(tmp_path: Path) -> None:
+    from cutecheck.model.notation_dsl import show_dsl
+    from cutecheck.tests.source.dsl.run import variables
+
+    found = [(show_dsl(layout), show_dsl(swizzle)) for layout, swizzle in variables(tmp_path, RECIPE)["r"]]
+    assert found == [
+        ("((8,16),(32,1)):((32,256),(1,0))", "S<2,4,3>"),
+        ("((8,16),(64,1)):((64,512),(1,0))", "S<3,4,3>"),
+        ("((64,1),(8,1)):((1,0),(64,0))", "S<3,4,3>"),
+        ("((8,16),(128,2)):((128,1024),(1,16384))", "S<3,4,4>"),
+    ]
+
+
+COPY = (
+    HEAD
+    + """
+@cute.kernel
+def fill(src: cute.Tensor, layout: cute.ComposedLayout):
+    tid, _, _ = cute.arch.thread_idx()
+    smem = cutlass.memory.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float16, layout.outer, byte_alignment=1024, swizzle=layout.inner)
+    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), cutlass.Float16, num_bits_per_copy=128)
+    cp = cute.make_tiled_copy_tv(atom, cute.make_ordered_layout((16, 8), order=(1, 0)), cute.make_layout((1, 8)))
+    thr = cp.get_slice(tid)
+    cute.copy(cp, thr.partition_S(src), thr.partition_D(s))
+
+
+@cute.jit
+def host(src: cute.Tensor):
+    atom = cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 0, cute.make_layout((8, 64), stride=(64, 1)))
+    fill(src, cute.tile_to_shape(atom, (64, 64), order=(0, 1))).launch(grid=(1, 1, 1), block=[128, 1, 1])
+
+
+cute.compile(host, make_fake_tensor(cutlass.Float16, (64, 64), stride=(64, 1), assumed_align=16))
+"""
+)
+
+
+def test_a_copy_into_swizzled_shared_memory(tmp_path: Path) -> None:
+    made = driver(tmp_path, COPY)
+    (copy,) = events(made)
+    source, target = copy.operands
+    assert copy.reason is None and copy.threads == 128
+    assert source.space == "gmem" and source.alignment_bytes == 16
+    assert target.space == "smem" and isinstance(target.layout, ComposedLayout)
+    # the swizzle acts on bytes beside the pointer: in elements of two bytes its base is one less
+    assert (target.layout.a.bits, target.layout.a.base, target.layout.a.shift) == (3, 3, 3)  # type: ignore[union-attr]
+    (buffer,) = made.recorder.buffer_facts()
+    assert (buffer.size_bytes, buffer.alignment_bytes, len(buffer.accesses)) == (8192, 1024, 1)
+
+
+STRUCT = (
+    HEAD
+    + """
+@cute.kernel
+def k():
+    @cute.struct
+    class Storage:
+        bar: cute.struct.MemRange[cutlass.Int64, 4]
+        a: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, 256], 1024]
+        b: cute.struct.MemRange[cutlass.Float32, 8]
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate(Storage)
+    t = s.a.get_tensor(cute.make_layout((16, 16)))
+    n = cute.make_layout(Storage.size_in_bytes())
+    u = cute.make_layout(s.b.get_tensor(cute.make_layout(8)).shape)
+
+
+@cute.jit
+def host():
+    k().launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+cute.compile(host)
+"""
+)
+
+
+def test_struct_storage(tmp_path: Path) -> None:
+    made = driver(tmp_path, STRUCT)
+    line = next(i for i, text in enumerate(STRUCT.split("\n"), 1) if "size_in_bytes" in text)
+    assert results(made)[line, "make_layout"] == ["2048:1"]  # 32 + padding to 1024, 512, 32, rounded to 1024
+    found = {b.name: (b.size_bytes, b.alignment_bytes) for b in made.recorder.buffer_facts()}
+    assert found == {"a": (512, 1024), "b": (32, 512)}
+
+
+def test_host_tensors_and_their_marks(tmp_path: Path) -> None:
+    text = HEAD + (
+        "import torch\nfrom cutlass.cute.runtime import from_dlpack\n"
+        "@cute.jit\ndef f(t: cute.Tensor, u: cute.Tensor, v: cute.Tensor):\n"
+        "    cute.select(t.layout, mode=[0, 1, 2])\n    cute.select(u.layout, mode=[0, 1, 2])\n"
+        "    cute.select(v.layout, mode=[0, 1])\n"
+        "def make():\n    return torch.empty((2, 32, 64), dtype=torch.float16).permute(1, 2, 0)\n"
+        "t = from_dlpack(make(), assumed_align=16).mark_layout_dynamic(leading_dim=1)\n"
+        "u = from_dlpack(make()).mark_layout_dynamic(leading_dim=1)\n"
+        "u.mark_compact_shape_dynamic(mode=1, stride_order=(2, 0, 1), divisibility=8)\n"
+        "f(t, u, from_dlpack(torch.zeros(4, 8)))\n"
+    )
+    found = results(driver(tmp_path, text))
+    assert sorted(str(r) for group in found.values() for r in group) == [
+        "(4,8):(8,1)",
+        "(?,?,?):(?{i64},1,?{i64})",
+        "(?,?{div=8},?):(?{i64 div=8},1,?{i64 div=8})",
+    ]
+
+
+def test_device_loops_and_constexpr_loops(tmp_path: Path) -> None:
+    text = HEAD + (
+        "@cute.jit\ndef f():\n    for i in cutlass.range_constexpr(3):\n        cute.make_layout(i + 1)\n"
+        "    for j in range(3):\n        cute.make_layout(j)\n"
+        "    for k in cutlass.range(2):\n        cute.make_layout((k, 4))\n"
+        "f()\n"
+    )
+    found = results(driver(tmp_path, text))
+    assert sorted(str(r) for group in found.values() for r in group) == ["(?,4):(1,?)", "1:0", "2:1", "3:1", "?:1"]
+
+
+@pytest.mark.parametrize(
+    ("op", "why"),
+    [
+        ("cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 32))", "16x8x32"),
+        ("cute.nvgpu.warp.MmaF16BF16Op(cutlass.BFloat16, cutlass.Float16, (16, 8, 16))", "F16BF16"),
+    ],
+)
+def test_operations_without_an_atom(op: str, why: str, tmp_path: Path) -> None:
+    made = driver(tmp_path, HEAD + f"m = cute.make_tiled_mma({op})\n")
+    (site,) = [s for s in made.recorder.sites.values() if s.call.endswith("make_tiled_mma")]
+    assert site.status == "unknown" and site.reason is not None and why in site.reason.reason
+
+
+def test_crashing_inputs_are_answers(tmp_path: Path) -> None:
+    text = HEAD + (
+        "cute.make_layout(0)\ncute.zipped_divide(cute.make_layout(8), 0)\ncute.composition(cute.make_layout(4), 0)\n"
+        "cute.make_swizzle(3, 4, 2)\ncute.tile_to_shape(cute.make_layout((8, 64)), (100, 64), (0, 1))\n"
+        "cute.make_layout((4, (2, 0)), stride=(0, (0, 1)))\ncute.right_inverse(cute.make_layout(0))\n"
+    )
+    found = results(driver(tmp_path, text))
+    assert ["S<0,4,3>"] in found.values()
+
+
+def test_eval_of_the_dsls_table_notation() -> None:
+    from cutecheck.facts import Unknown
+    from cutecheck.model.notation_dsl import show_dsl
+
+    made = evaluate('{"func": "cute.zipped_divide", "args": ["(?,?):(?{i64},1)", "(16, 128)"], "kwargs": {}}', "dsl")
+    assert show_dsl(made) == "((16,128),(?,?)):((?{i64},1),(?{i64 div=16},128))"
+    for bad in ("", "{}", '{"func": "nothing", "args": []}', '{"func": "size", "args": ["(8"]}', "[1]"):
+        assert isinstance(evaluate(bad, "dsl"), Unknown)
