@@ -9,8 +9,8 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import ints
 from cutecheck.model import inttuple as it
 from cutecheck.model.atoms import CopyAtom, MMAAtom
-from cutecheck.model.dtype import DType
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.dtype import DType, dtype
+from cutecheck.model.ints import CuteError, Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
 from cutecheck.source.eval.intrinsics.types import element_bits, static_value
@@ -196,12 +196,25 @@ def _limits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return Unknown("numeric_limits", span)
 
 
-@type_maker("uint_bit", "uint_bit_t", "int_bit", "int_bit_t", "uint_byte", "uint_byte_t")
-def _uint_bit(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    n = constant(targs[0])
-    if n is None:
-        raise Unsupported("the width is not a known number")
-    return ScalarType(DType(f"uint{n}_t", n))
+def _sized_integer(name: str, prefix: str, bits_each: int) -> None:
+    """``uint_bit_t<16>``, ``uint_byte_t<2>`` and the like: the unsigned or signed type of that width."""
+
+    def run(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+        n = constant(static_value(m, targs[0]))
+        if n is None:
+            raise Unsupported("the width is not a known number")
+        found = dtype(f"{prefix}{n * bits_each}_t")
+        if found is None:
+            raise CuteError(f"{name}: no type of this width", n)
+        return ScalarType(found)
+
+    type_maker(name, f"{name}_t")(run)
+
+
+_sized_integer("uint_bit", "uint", 1)
+_sized_integer("int_bit", "int", 1)
+_sized_integer("uint_byte", "uint", 8)
+_sized_integer("int_byte", "int", 8)
 
 
 # ------------------------------------------------------------------ scalar functions
