@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field
+from functools import lru_cache, reduce
 from typing import Literal
 
 OpKind = Literal["div", "mod", "min", "max", "and", "or", "xor", "shl", "shr", "abs", "opaque"]
@@ -65,8 +65,21 @@ class Op:
     kind: OpKind
     args: tuple[Expr, ...]
     label: str = ""
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+    _text: str = field(init=False, repr=False, compare=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.kind, self.args, self.label)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __str__(self) -> str:
+        if not self._text:
+            object.__setattr__(self, "_text", self._spell())
+        return self._text
+
+    def _spell(self) -> str:
         symbol = {"div": "/", "mod": "%", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
         if self.kind in symbol:
             left, right = (f"({a})" if len(a.terms) > 1 else str(a) for a in self.args)
@@ -83,6 +96,14 @@ class Expr:
     """A sum of ``coefficient * monomial``, sorted; the empty sum is 0. Build with the functions below."""
 
     terms: tuple[tuple[Monomial, int], ...]
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+    _text: str = field(init=False, repr=False, compare=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(self.terms))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def constant(self) -> int | None:
@@ -103,6 +124,11 @@ class Expr:
                         yield from argument.variables()
 
     def __str__(self) -> str:
+        if not self._text:
+            object.__setattr__(self, "_text", self._spell())
+        return self._text
+
+    def _spell(self) -> str:
         if not self.terms:
             return "0"
         parts = []
@@ -373,6 +399,7 @@ def _atom_divisor(atom: Atom) -> int:
 Interval = tuple[int | None, int | None]
 
 
+@lru_cache(maxsize=1 << 16)
 def bounds(a: Expr) -> Interval:
     """A range that holds every value of the expression; None is unbounded."""
     lo: int | None = 0

@@ -17,7 +17,7 @@ class Limits:
     depth: int = 400
     call_depth: int = 60
     instantiations: int = 400
-    flag_combinations: int = 3
+    flag_combinations: int = 2
     loop_iterations: int = 4096
 
 

@@ -81,6 +81,15 @@ def self_of(env: Env) -> Object | None:
 
 def in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozenset[int] = frozenset()) -> Value:
     """A name declared in a namespace, its anonymous and used namespaces; or the missing marker."""
+    if not seen and name in scope.absent:
+        return _MISSING
+    found = _in_namespace(m, scope, name, span, seen)
+    if found is _MISSING and not seen:
+        scope.absent.add(name)
+    return found
+
+
+def _in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozenset[int]) -> Value:
     entries = scope.decls.get(name)
     if entries:
         return resolve(m, name, tuple(entries), span, scope.memo)
@@ -94,7 +103,9 @@ def in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozense
         return _MISSING
     for kind, target, alias in scope.usings:
         if kind == "namespace":
-            used = namespace_of(m, target, scope)
+            if id(target) not in scope.used:
+                scope.used[id(target)] = namespace_of(m, target, scope)
+            used = scope.used[id(target)]
             if used is not None and used.scope is not None and used.scope is not scope:
                 found = in_namespace(m, used.scope, name, span, seen | {id(scope)})
                 if found is not _MISSING:

@@ -55,6 +55,7 @@ class History:
     def __init__(self) -> None:
         self.functions: set[int] = set()
         self.classes: set[int] = set()
+        self.assigned: dict[int, tuple[str, ...]] = {}  # names a loop assigns, by its node
         self.launches: dict[tuple[int, str], set[str]] = {}  # by (declaration, arguments but flags): the symbols walked
 
 
@@ -80,7 +81,6 @@ class Machine:
         self.instances: dict[Any, Any] = {}  # class instances by (declaration, arguments)
         self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
         self.names: dict[tuple[str, str], Value] = {}  # library names looked up
-        self.assigned: dict[int, tuple[str, ...]] = {}  # names a loop assigns, by its node
         self.outs: dict[int, Value] = {}  # final values of the reference parameters of the last call
         self._fresh = 0
 

@@ -115,6 +115,7 @@ class Recorder:
         self.internals: list[tuple[str, Span | None, BaseException]] = []
         self.hypotheses: list[Hypothesis] = []
         self.drops: dict[str, int] = {}
+        self.symbols = False  # an open static integer exists
         self.calls: dict[tuple[Any, ...], CallFact] = {}
         self.lints: dict[Span, Lint] = {}
         self.pending: list[Any] = []
@@ -192,7 +193,7 @@ class Recorder:
         if isinstance(config, Unknown):
             status, reason, shown = _UNBOUND if self.open else _UNKNOWN, config, None
         else:
-            status, reason, shown = _SYMBOLIC if has_open(config) else _RESOLVED, None, config
+            status, reason, shown = _SYMBOLIC if self.symbols and has_open(config) else _RESOLVED, None, config
         old = self.sites.get(key)
         if old is not None and old.status == "resolved":
             return
@@ -271,6 +272,7 @@ class Recorder:
             and isinstance(p.type, ir.Name)
             and p.type.ident in ("int", "unsigned", "size_t", "uint32_t", "int32_t")
         ):
+            self.symbols = True
             return Scalar(Sym.named(p.name), "int")
         return Unknown(f"template parameter `{p.name or '<unnamed>'}` is bound nowhere in the scanned files", p.span)
 

@@ -22,7 +22,7 @@ class Entry:
 class Scope:
     """A namespace (or Python module): names to declarations, with the namespaces it uses."""
 
-    __slots__ = ("children", "decls", "env", "memo", "name", "parent", "usings")
+    __slots__ = ("absent", "children", "decls", "env", "memo", "name", "parent", "used", "usings")
 
     def __init__(self, name: str, parent: Scope | None) -> None:
         self.name = name
@@ -31,6 +31,8 @@ class Scope:
         self.children: dict[str, Scope] = {}
         self.usings: list[tuple[str, ir.Expr, str]] = []  # (kind, target, alias)
         self.memo: dict[Any, Value] = {}
+        self.absent: set[str] = set()  # names looked up and not found, once the program is complete
+        self.used: dict[int, Any] = {}  # resolved using directives
         self.env: Env = Env(parent.env if parent is not None else None, "namespace", scope=self)
 
     @property

@@ -287,6 +287,7 @@ def _same(a: Value, b: Value) -> bool:
 def _cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True) -> Int:
     """A fresh integer in the hull of two, a multiple of what divides both; static when they and the condition are."""
     static = static and isinstance(a, (int, Sym)) and isinstance(b, (int, Sym))
+    m.recorder.symbols = m.recorder.symbols or static
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
         if static:
@@ -468,10 +469,10 @@ def _high(v: Value) -> int | None:
 
 def havoc(m: Machine, node: ir.Loop, env: Env, induction: tuple[str, Domain] | None) -> None:
     """Before the body is walked (and after), every variable it assigns is unknown but for what its type says."""
-    names = m.assigned.get(id(node))
+    names = m.history.assigned.get(id(node))
     if names is None:
         parts = [p for p in (node.body, node.step, node.cond) if p is not None]
-        names = m.assigned[id(node)] = tuple(dict.fromkeys(n for p in parts for n in assigned(p)))
+        names = m.history.assigned[id(node)] = tuple(dict.fromkeys(n for p in parts for n in assigned(p)))
     for name in names:
         at = env.find_var(name)
         if at is None:
