@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import resource
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -53,6 +54,7 @@ def main() -> int:
     args = parser.parse_args()
     for root in args.paths:
         report(root, args)
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
     return 0
 
 

@@ -223,7 +223,9 @@ class _Use:
             token = body[at]
             following = body[at + 1].text if at + 1 < len(body) else ""
             if token.text == "#" and following in values:
-                words = " ".join(part.text for part in values[following]).replace("\\", "\\\\").replace('"', '\\"')
+                parts = values[following]
+                words = "".join(" " * (part.space and index > 0) + part.text for index, part in enumerate(parts))
+                words = words.replace("\\", "\\\\").replace('"', '\\"')
                 out.append(Token(f'"{words}"', self.place[0], self.place[1], False, token.space))
                 at += 2
                 continue

@@ -166,6 +166,32 @@ def test_switch_macro_is_read_from_its_definition() -> None:
     assert (branch.span.line, outer.span.line) == (4, 4)
 
 
+MACROS = [
+    ("#define S(x) #x\nauto a = S( (f<A, 2>( b)) );", "[] auto a=(f<A, 2>( b)):string;"),
+    ("#define P(a, b) a##b\nint P(x, 1) = 2;", "[] int x1=2;"),
+    ("#define V(f, ...) f(0, ##__VA_ARGS__)\nauto a = V(g); auto b = V(g, 1, 2);",
+     "[] auto a=g(0); [] auto b=g(0,1,2);"),
+    ("#define V(f, ...) f(0 __VA_OPT__(,) __VA_ARGS__)\nauto a = V(g); auto b = V(g, 1);",
+     "[] auto a=g(0); [] auto b=g(0,1);"),
+    ("#define N(xs...) f(xs)\nauto a = N(1, 2);", "[] auto a=f(1,2);"),
+    ("#define K 2\nint a = K;\n#undef K\nint b = K;\n#define K 3\nint c = K;", "[] int a=2; [] int b=K; [] int c=3;"),
+    ("#define A B\n#define B A\nint x = A;", "[] int x=A;"),
+    ("#define F(x) x + F(x)\nint x = F(1);", "[] int x=(1 + F(1));"),
+    ("#define F(x) x\nint F = 1; int y = F (2);", "[] int F=1; [] int y=2;"),
+    ("#define G F\n#define F(x) (x * 2)\nint y = G(2);", "[] int y=(2 * 2);"),
+    ("#define K 2\nauto s = \"K\"; char c = 'K'; // K\nint a = K /* K */;",
+     "[] auto s=K:string; [] char c=75:char; [] int a=2;"),
+    ("#define LONG a + \\\n  b\nint x = LONG;", "[] int x=(a + b);"),
+    ("#define CASE(T) template <> struct X<T> { };\nCASE(int) CASE(float)",
+     "template<> struct X<int> {}; template<> struct X<float> {};"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), MACROS, ids=[text[:40] for text, _ in MACROS])
+def test_macros_expand_as_the_preprocessor_does(text: str, expected: str) -> None:
+    assert " ".join(decls(text)) == expected
+
+
 def test_conditions_by_architecture() -> None:
     text = "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800\nint a;\n#else\nint b;\n#endif\n"
     assert decls(text, "sm_80") == ["[] int a;"]
