@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal, overload
 
 from cutecheck.facts.span import Span
-from cutecheck.source.cpp.cursor import Fail
+from cutecheck.source.cpp.cursor import Fail, steady
 from cutecheck.source.cpp.lexer import lex
 from cutecheck.source.cpp.specifiers import Declarator, SpecifierParser, Specs
 from cutecheck.source.eval import ir
@@ -165,16 +165,17 @@ class ClassParser(SpecifierParser):
         begin, end = self.starts[open_at] + 1, self.starts[close]
         tokens = self.tokens
 
-        def make() -> tuple[ir.Decl, ...]:
+        def make(own_stack: bool) -> tuple[ir.Decl, ...]:
             if share:
                 parser = kind(source, tokens, open_at + 1, close)
             else:
                 parser = kind(source, lex(source.text, begin, end))
             parser.share_tokens = True
+            parser.own_stack = own_stack
             parser.class_name = class_name
             return tuple(parser.declarations(parser.end, "class"))
 
-        return LazyMembers(make)
+        return LazyMembers(lambda: steady(make))
 
     def trailing_declarators(self, name: str, span: Span, specs: Specs, first: int) -> list[ir.Decl]:
         """Variables declared after ``}`` of a class or enum."""

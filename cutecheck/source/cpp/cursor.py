@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from threading import Thread
 from typing import TypeVar
 
 from cutecheck.facts.span import Span
-from cutecheck.source.cpp.lexer import Tokens, lex
+from cutecheck.source.cpp.lexer import Tokens
 from cutecheck.source.cpp.text import Source
 from cutecheck.source.eval import ir
 
@@ -44,6 +45,7 @@ class Cursor:
         self.targs_memo: dict[int, tuple[tuple[ir.Expr, ...], int] | None] = {}
         self.loose_flags: set[str] = set()  # specifiers met inside a type: `const __device__ T`
         self.in_class = False
+        self.own_stack = False  # a RecursionError is then the text's doing, not the callers'
         self.class_name = ""  # of the innermost class around the position
 
     # ------------------------------------------------------------ tokens
@@ -170,6 +172,27 @@ class Cursor:
         raise NotImplementedError
 
 
-def tokens_of(source: Source, begin: int, end: int) -> Tokens:
-    """Tokens of ``source.text[begin:end]``."""
-    return lex(source.text, begin, end)
+def steady(make: Callable[[bool], T]) -> T:
+    """``make(False)``; should the callers' stack leave it too little room, ``make(True)`` on a stack of its own.
+
+    What a body is lowered to must not depend on how deep the evaluator happened to be when it first asked for it.
+    """
+    try:
+        return make(False)
+    except RecursionError:
+        pass
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(make(True))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=run)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]

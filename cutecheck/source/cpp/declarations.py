@@ -35,6 +35,8 @@ class DeclarationParser(ClassParser):
             try:
                 found.extend(self.declaration(scope))
             except (Fail, RecursionError) as error:
+                if isinstance(error, RecursionError) and not self.own_stack:
+                    raise
                 reason = str(error) if isinstance(error, Fail) else "nested too deeply"
                 self.depth, self.at, self.end = 0, start, close
                 self.skip_statement()

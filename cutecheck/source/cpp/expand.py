@@ -21,7 +21,9 @@ _KEPT = STATIC_ASSERTS | ASSERTS | CONTRACTS
 _SKIP = r"\"(?:[^\"\\\n]|\\.)*\"|'(?<!\w')(?:[^'\\\n]|\\.)+'"
 _LITERAL = re.compile(_SKIP)
 _GROUP = re.compile(_SKIP + r"|[()]")
-MAX_TOKENS = 250_000  # an expansion beyond this is left as written
+MAX_TOKENS = 250_000  # one use beyond this is left as written
+MAX_FILE_TOKENS = 1_000_000  # a file that spent this much has only its small uses expanded
+SMALL = 2_000
 _EMPTY: frozenset[str] = frozenset()
 
 
@@ -54,10 +56,10 @@ def expand(origin: Origin, text: str, scope: MacroScope) -> Expanded:
         return Expanded(Source(origin, text))
     writer = _Writer()
     failed: list[tuple[str, int, int]] = []
-    budget = [MAX_TOKENS]
-    last = 0
+    left = MAX_FILE_TOKENS
+    last = beyond = 0
     for begin, name in _places(text, used):
-        if begin < last:
+        if begin < max(last, beyond):
             continue  # inside the arguments of the use before
         end = begin + len(name)
         macro = scope.at(name, begin)
@@ -66,11 +68,16 @@ def expand(origin: Origin, text: str, scope: MacroScope) -> Expanded:
         stop = _use_end(macro, scope, text, begin, end)
         if stop < 0:
             continue
+        granted = max(SMALL, min(MAX_TOKENS, left))
+        budget = [granted]
         try:
             tokens = _Use(scope, (begin, stop), budget).expand(_tokens(text, begin, stop))
-        except TooLarge:
+        except (TooLarge, RecursionError):
             failed.append((name, begin, stop))
+            beyond = stop  # what is inside stays as written, too
             continue
+        finally:
+            left -= granted - budget[0]
         writer.copy(text, last, begin)
         writer.tokens(tokens)
         last = stop
@@ -171,7 +178,7 @@ def _body_tokens(body: str, place: tuple[int, int], space: bool) -> list[Token]:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """One use of a macro in the file: ``place`` is where, ``budget`` the tokens left for the whole file."""
+    """One use of a macro in the file: ``place`` is where, ``budget`` the tokens it may still spend."""
 
     scope: MacroScope
     place: tuple[int, int]

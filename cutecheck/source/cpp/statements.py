@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from cutecheck.source.cpp.cursor import Fail
+from cutecheck.source.cpp.cursor import Fail, steady
 from cutecheck.source.cpp.expressions import ExpressionParser
 from cutecheck.source.cpp.lexer import lex
 from cutecheck.source.cpp.words import BUILTIN_TYPES, KEYWORDS, SPECIFIERS, SPELLED
@@ -46,21 +46,24 @@ class StatementParser(ExpressionParser):
         begin, end = self.starts[open_at], self.starts[close] + 1
         tokens = self.tokens if self.share_tokens else None
 
-        def make() -> ir.Block:
+        def make(own_stack: bool) -> ir.Block:
             if tokens is None:
                 parser = kind(source, lex(source.text, begin, end))
             else:
                 parser = kind(source, tokens, open_at, close + 1)
             parser.share_tokens = True
             parser.class_name = class_name
+            parser.own_stack = own_stack
             try:
                 return parser.block()
             except (Fail, RecursionError) as error:
+                if isinstance(error, RecursionError) and not own_stack:
+                    raise
                 span = source.span(begin, end)
                 reason = str(error) if isinstance(error, Fail) else "nested too deeply"
                 return ir.Block((ir.ExprStmt(ir.Opaque(reason, span), span),), span)
 
-        return ir.Lazy(make)
+        return ir.Lazy(lambda: steady(make))
 
     def block(self) -> ir.Block:
         """The braced block at the position."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from cutecheck.source.cpp.cursor import Fail
+from cutecheck.source.cpp.cursor import Fail, steady
 from cutecheck.source.cpp.declarations import DeclarationParser
 from cutecheck.source.cpp.defines import Defines
 from cutecheck.source.cpp.directives import MacroScope, Preprocessed, preprocess
@@ -61,7 +61,7 @@ def finish(
     expanded = expand(origin, body, done.macros)
 
     def make() -> ir.Unit:
-        unit = _parse(origin, stripped, comments, done, expanded)
+        unit = steady(lambda own_stack: _parse(origin, stripped, comments, done, expanded, own_stack))
         extra = [
             ir.Note("error", "`cutecheck: assume` must stand where a statement may", origin.span(c.begin, c.end))
             for c in misplaced
@@ -72,11 +72,17 @@ def finish(
 
 
 def _parse(
-    origin: Origin, stripped: str, comments: tuple[Comment, ...], done: Preprocessed, expanded: Expanded
+    origin: Origin,
+    stripped: str,
+    comments: tuple[Comment, ...],
+    done: Preprocessed,
+    expanded: Expanded,
+    own_stack: bool,
 ) -> ir.Unit:
     source = expanded.source
     parser = DeclarationParser(source, lex(source.text))
     parser.share_tokens = False
+    parser.own_stack = own_stack
     decls = parser.declarations(parser.end, "namespace")
     notes = list(parser.notes)
     notes += [ir.Note("preprocessor", message, origin.span(begin, end)) for message, begin, end in done.problems]

@@ -93,6 +93,7 @@ def test_the_sample_itself_is_understood() -> None:
         "#define A B B\n#define B C C\n#define C D D\n" + "#define D E E\n" * 30 + "int x = A;",
         "".join(f"#define M{i} M{i + 1} M{i + 1}\n" for i in range(40)) + "int x = M0;",
         "#define F(x) F(x) x\nint x = " + "F(" * 200 + "1" + ")" * 200 + ";",
+        "#define F(x) (x)\nint x = " + "F(" * 3000 + "1" + ")" * 3000 + ";",
         "#if " + "(" * 3000 + "1" + ")" * 3000 + "\nint x;\n#endif",
         "#if 1\n" * 2000 + "int x;\n" + "#endif\n" * 2000,
         "a" * 200_000,
@@ -110,6 +111,27 @@ def test_nesting_and_repetition(text: str) -> None:
     everything(text)
     lower_expression(text)
     assert time.process_time() - began < 10
+
+
+def test_lowering_does_not_depend_on_the_depth_of_the_caller() -> None:
+    unit = load("x.cu", SAMPLE.encode(), Defines("sm_80"))
+    expected = len(list(walk(load("x.cu", SAMPLE.encode(), Defines("sm_80")).decls)))
+    kernel = next(d for d in unit.decls if isinstance(d, ir.Function))
+    traits = next(d for d in unit.decls if isinstance(d, ir.Class))
+    assert kernel.body is not None
+
+    def deep(body: ir.Lazy, levels: int) -> int:
+        """Ask at the last moment before the stack is full."""
+        try:
+            return deep(body, levels + 1)
+        except RecursionError:
+            try:
+                return len(body.get().body) + len(traits.members)
+            except RecursionError:
+                return 0
+
+    deep(kernel.body, 0)
+    assert len(list(walk(unit.decls))) == expected
 
 
 def test_a_large_generated_header() -> None:
