@@ -39,7 +39,7 @@ def write(
 
     lines = []
     for row in table:
-        cells = [row.kind, row.guards, row.ptx, row.declared, row.pattern, row.when]
+        cells = [row.kind, row.guards, row.ptx, row.declared, row.pattern, row.when, row.asserts]
         cells += [f"{k}={v}" for k, v in row.fields]
         # rows that fix more literal arguments or conditions come first
         literal = sum(1 for p in row.pattern.split(";") if not re.fullmatch(r"\{[^{}]*\}", p))

@@ -30,6 +30,7 @@ class Operation:
     guards: tuple[str, ...]
     bases: tuple[str, ...]
     calls: tuple[str, ...]
+    asserts: tuple[tuple[str, str], ...]  # class-level static assertions: condition and message
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class Spec:
     op: str
     op_args: list[str] | None  # None when the operation is no template
     extra: list[str]
+    asserts: tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True)
@@ -99,8 +101,42 @@ def _specs(text: str, header: str) -> list[Spec]:
             continue
         kind = "mma" if head[1] == "MMA_Traits" else "copy"
         op_args = None if op[2] is None else split_list(op[2])
-        found.append(Spec(kind, header, params, op[1] + op[3], op_args, args[1:]))
+        checks = class_asserts(_body(text, stop)) if params else ()
+        found.append(Spec(kind, header, params, op[1] + op[3], op_args, args[1:], checks))
     return found
+
+
+def class_asserts(body: str) -> tuple[tuple[str, str], ...]:
+    """Static assertions at the level of the class: ``(condition, message)``; those inside functions are left out."""
+    found, depth, at = [], 0, 0
+    for m in re.finditer(r"[{}]|\bstatic_assert\s*\(", body):
+        if m[0] in "{}":
+            depth += 1 if m[0] == "{" else -1
+        elif depth == 0 and m.start() >= at:
+            at = _close_paren(body, m.end())
+            whole = " ".join(body[m.end() : at - 1].split())
+            condition, _, message = whole.partition(', "')
+            found.append((condition, message.replace('"', "").strip()))
+    return tuple(dict.fromkeys(found))
+
+
+def _close_paren(text: str, start: int) -> int:
+    depth, i = 1, start
+    while depth:
+        depth += (text[i] == "(") - (text[i] == ")")
+        i += 1
+    return i
+
+
+def _body(text: str, start: int) -> str:
+    """The text between the braces that open after ``start``."""
+    i = text.index("{", start)
+    depth, j = 0, i
+    while True:
+        depth += (text[j] == "{") - (text[j] == "}")
+        j += 1
+        if depth == 0:
+            return text[i + 1 : j - 1]
 
 
 def _instructions(body: str) -> tuple[str, ...]:
@@ -163,6 +199,7 @@ def _register(text: str, scan: Scan, scopes: list[str], name: str, span: tuple[i
         tuple(dict.fromkeys(_GUARD.findall(content))),
         bases,
         tuple(dict.fromkeys(_CALLED.findall(content))),
+        class_asserts(content) if params else (),
     )
 
 

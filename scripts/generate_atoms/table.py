@@ -53,6 +53,7 @@ class Row:
     declared: str  # template parameters of the operation: "TS,TD=TS"
     pattern: str  # arguments the specialisation matches, operation's then traits'
     when: str
+    asserts: str  # "condition => message", separated by " ## "
     fields: tuple[tuple[str, str], ...]
 
 
@@ -160,13 +161,15 @@ def _rows_of(scan: Scan, members: Sequence[tuple[Planned, dict[str, str]]]) -> l
         samples.append(({k: plain_type(v) for k, v in p.assignment.items()}, fields))
     names = {n for _, n in spec.params}
     pattern = ";".join(_mark(plain_type(x), names) for x in [*(spec.op_args or []), *spec.extra])
+    checks = dict.fromkeys(c for c in (*op.asserts, *spec.asserts) if "dependent_false" not in c[0])
+    asserts = " ## ".join(f"{plain_type(condition)} => {message}" for condition, message in checks)
     out = []
     for when, fields in fit(samples, BITS):
         ptx = fields.pop("ptx")
         condition = ";".join(f"{k}={v}" for k, v in when.items())
-        out.append(
-            Row(name, spec.kind, ",".join(guards), ptx, _declared(op.params), pattern, condition, tuple(fields.items()))
-        )
+        declared = _declared(op.params)
+        found = tuple(fields.items())
+        out.append(Row(name, spec.kind, ",".join(guards), ptx, declared, pattern, condition, asserts, found))
     return out
 
 

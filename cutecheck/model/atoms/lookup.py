@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from cutecheck.model.atoms import table
 from cutecheck.model.atoms.atom import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType, dtype
+from cutecheck.model.ints import CuteError
 from cutecheck.model.layout import Layout
 from cutecheck.model.notation import parse
 
@@ -112,13 +113,20 @@ def atom_record(name: str, args: tuple[Argument, ...] = ()) -> AtomRecord:
     )
 
 
+def _legal(record: table.Record, args: tuple[Argument, ...]) -> table.Record:
+    if record.violated:
+        raise CuteError(record.violated[0], record.name, *(table.argument_text(a) for a in args))
+    return record
+
+
 @lru_cache(maxsize=512)
 def mma_op(name: str, args: tuple[Argument, ...] = (), *, via_traits: bool = False) -> MMAAtom:
     """``MMA_Atom<name<args...>>``, or ``MMA_Atom<MMA_Traits<name<args...>>>`` with ``via_traits``.
 
-    UnknownAtomError when the operation or this instantiation of it is not known.
+    UnknownAtomError when the operation or this instantiation of it is not known; CuteError where a static assertion of
+    the operation or its traits fails.
     """
-    record = _record(name, args, "mma")
+    record = _legal(_record(name, args, "mma"), args)
     f = record.fields
     basic = {"ThrID", "Shape_MNK", "ALayout", "BLayout", "CLayout"}
     return MMAAtom(
@@ -147,9 +155,10 @@ def copy_op(
     """``Copy_Atom<name<args...>, value_type>``; without a value type the layouts stay in bits.
 
     ``via_traits``: the first argument was written ``Copy_Traits<name<args...>>``.
-    UnknownAtomError when the operation is not known; CuteError where CuTe asserts (an element wider than a value).
+    UnknownAtomError when the operation is not known; CuteError where CuTe asserts (an element wider than a value, a
+    cp.async of 2 bytes).
     """
-    record = _record(name, args, "copy")
+    record = _legal(_record(name, args, "copy"), args)
     f = record.fields
     return CopyAtom(
         op=record.name,

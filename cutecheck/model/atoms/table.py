@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from cutecheck.model.atoms.conditions import holds
 from cutecheck.model.dtype import DType
 
 _DATA = Path(__file__).parent / "data"
@@ -22,7 +23,7 @@ _CANONICAL = {
     "unsigned long long": "uint64_t", "uint1_t": "uint1b_t", "half": "half_t", "__half": "half_t",
     "nv_bfloat16": "bfloat16_t", "__nv_bfloat16": "bfloat16_t",
 }  # fmt: skip
-_FIXED = 6  # kind, guards, ptx, declared, pattern, when come before the fields
+_FIXED = 7  # kind, guards, ptx, declared, pattern, when, asserts come before the fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Row:
     declared: str
     pattern: str
     when: str
+    asserts: str
     fields: tuple[str, ...]
 
 
@@ -47,6 +49,7 @@ class Record:
     ptx: tuple[str, ...]
     targets: tuple[str, ...]
     fields: dict[str, str]
+    violated: tuple[str, ...]  # static assertions of operation and traits that these arguments break
 
 
 @lru_cache(maxsize=1)
@@ -104,8 +107,8 @@ def rows(name: str) -> list[Row]:
         if cells[0].startswith("="):
             continue
         values = [strings[int(c)] for c in cells]
-        kind, guards, ptx, declared, pattern, when = values[:_FIXED]
-        out.append(Row(kind, guards, ptx, declared, pattern, when, tuple(values[_FIXED:])))
+        kind, guards, ptx, declared, pattern, when, asserts = values[:_FIXED]
+        out.append(Row(kind, guards, ptx, declared, pattern, when, asserts, tuple(values[_FIXED:])))
     return out
 
 
@@ -140,6 +143,11 @@ def _complete(declared: str, given: list[str]) -> list[str]:
         elif default:
             out[name] = out.get(default, default)
     return [*out.values(), *given[len(params) :]]
+
+
+def _declared_values(declared: str, given: list[str]) -> dict[str, str]:
+    names = [p.partition("=")[0] for p in declared.split(";")] if declared else []
+    return dict(zip(names, _complete(declared, given), strict=False))
 
 
 def _match(pattern: str, arguments: list[str]) -> dict[str, str] | None:
@@ -236,5 +244,11 @@ def resolve(name: str, arguments: list[str], bits: dict[str, int]) -> Record | N
         else:
             targets = [t for guard in row.guards.split(",") for t in _guards().get(guard, ())]
             ptx = _fill(row.ptx, bound, bits) or ""
-            return Record(name, row.kind, tuple(filter(None, ptx.split(","))), tuple(dict.fromkeys(targets)), fields)
+            known = {**_declared_values(row.declared, arguments), **bound}
+            assertions = (a.partition(" => ") for a in row.asserts.split(" ## ") if a)
+            violated = tuple(
+                message or condition for condition, _, message in assertions if holds(condition, known, bits) is False
+            )
+            instructions = tuple(filter(None, ptx.split(",")))
+            return Record(name, row.kind, instructions, tuple(dict.fromkeys(targets)), fields, violated)
     return None
