@@ -143,11 +143,11 @@ class TiledCopy:
         return inverse, make_layout(self.num_thr)
 
     def get_layoutS_MN(self) -> tuple[AnyLayout, AnyLayout]:  # noqa: N802
-        """(M, N) to (thread, value) of the source, and the thread layout (CuTe 3.x; later versions have no such member)."""
+        """(M, N) to (thread, value) of the source, and the thread layout (CuTe 3.x only)."""
         return self._layout_mn("S")
 
     def get_layoutD_MN(self) -> tuple[AnyLayout, AnyLayout]:  # noqa: N802
-        """(M, N) to (thread, value) of the destination, and the thread layout (CuTe 3.x; later versions have no such member)."""
+        """(M, N) to (thread, value) of the destination, and the thread layout (CuTe 3.x only)."""
         return self._layout_mn("D")
 
     def partition_S(self, layout: AnyLayout, thr_idx: Int) -> tuple[AnyLayout, IntTuple]:  # noqa: N802

@@ -146,15 +146,15 @@ class TiledMMA:
         return inverse, slice(fixed, self.thr_layout_vmnk)
 
     def get_layoutA_MK(self) -> tuple[AnyLayout, AnyLayout]:  # noqa: N802
-        """(M, K) to (thread, value), and (V, M, K) to thread index (CuTe 3.x; later versions have no such member)."""
+        """(M, K) to (thread, value), and (V, M, K) to thread index (CuTe 3.x only)."""
         return self._layout_mn("A")
 
     def get_layoutB_NK(self) -> tuple[AnyLayout, AnyLayout]:  # noqa: N802
-        """(N, K) to (thread, value), and (V, N, K) to thread index (CuTe 3.x; later versions have no such member)."""
+        """(N, K) to (thread, value), and (V, N, K) to thread index (CuTe 3.x only)."""
         return self._layout_mn("B")
 
     def get_layoutC_MN(self) -> tuple[AnyLayout, AnyLayout]:  # noqa: N802
-        """(M, N) to (thread, value), and (V, M, N) to thread index (CuTe 3.x; later versions have no such member)."""
+        """(M, N) to (thread, value), and (V, M, N) to thread index (CuTe 3.x only)."""
         return self._layout_mn("C")
 
     def get_slice(self, thr_idx: Int) -> ThrMMA:
