@@ -76,16 +76,23 @@ def _prove(obligation: Obligation, options: Options) -> Outcome:
     answers: list[Answer] = []
     for name, module, function in entries:
         started = time.perf_counter()
-        engine = cast("Engine", getattr(import_module(f"cutecheck.model.prove.engines.{module}"), function))
-        try:
-            answer = engine(obligation, options)
-        except ZeroDivisionError:  # plain evaluation at a parameter value the source rules out, but does not state
-            answer = unknown("divides by a value that may be 0")
+        answer = _run(module, function, obligation, options)
         runs.append(EngineRun(name, answer.answer, (time.perf_counter() - started) * 1e3, answer.detail))
         answers.append(answer)
         if _settled(obligation, answers):
             break
     return _combine(obligation, options, runs, answers)
+
+
+def _run(module: str, function: str, obligation: Obligation, options: Options) -> Answer:
+    """One engine's answer; a fault inside it is a reason for unknown, not the end of the run."""
+    try:
+        engine = cast("Engine", getattr(import_module(f"cutecheck.model.prove.engines.{module}"), function))
+        return engine(obligation, options)
+    except ZeroDivisionError:  # plain evaluation at a parameter value the source rules out, but does not state
+        return unknown("divides by a value that may be 0")
+    except Exception as error:
+        return unknown(f"{module}: {type(error).__name__}: {error}")
 
 
 def _settled(obligation: Obligation, answers: list[Answer]) -> bool:

@@ -8,6 +8,7 @@ no member of the swizzle family works is shown by one replayed conflict a member
 from cutecheck.model.prove.synthesis.padding import Padding, find_padding
 from cutecheck.model.prove.synthesis.suggest import Synthesis, suggest
 from cutecheck.model.prove.synthesis.swizzles import Family, SwizzleSearch, find_swizzle
+from cutecheck.model.prove.synthesis.vectors import VectorCopy, suggest_vectors
 from cutecheck.model.prove.synthesis.xor_layout import XorLayout, find_xor_layout
 
 __all__ = [
@@ -15,9 +16,11 @@ __all__ = [
     "Padding",
     "SwizzleSearch",
     "Synthesis",
+    "VectorCopy",
     "XorLayout",
     "find_padding",
     "find_swizzle",
     "find_xor_layout",
     "suggest",
+    "suggest_vectors",
 ]

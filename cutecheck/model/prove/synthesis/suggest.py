@@ -34,15 +34,17 @@ def suggest(
     pitch: int | None = None,
     tile: int | None = None,
     unit: SwizzleUnit = SwizzleUnit.ELEMENT,
+    descriptor: bool = False,
     arch: str = "",
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> Synthesis:
     """A layout under which all ``accesses`` of a buffer are proved conflict free.
 
     ``tile``: elements of the swizzled tile (a member's period must divide it). ``pitch``: elements a row, for
-    padding. ``unit``: BYTE where the consumer is WGMMA or TMA, which take byte swizzles only.
+    padding. ``unit``: BYTE for a layout with a pointer swizzle; ``descriptor`` where WGMMA or TMA reads or writes the
+    buffer, which state only three swizzles and no padding.
     """
-    search = find_swizzle(accesses, Family(tile=tile), options, arch, unit)
+    search = find_swizzle(accesses, Family(tile=tile, descriptor=descriptor), options, arch, unit)
     known = f"for the {len(accesses)} accesses" if len(accesses) > 1 else "for the access"
     if search.swizzle is not None:
         return Synthesis(

@@ -20,13 +20,15 @@ class Family:
     """``Swizzle<B,M,S>`` with ``B <= max_bits``, ``M <= max_base``, ``B <= S <= max_shift``; vectors stay whole.
 
     With ``tile`` (elements) only members whose period divides it: others leave the allocation. Negative shifts are
-    left out: they move bits upwards and so permute banks among themselves, which frees nothing.
+    left out: they move bits upwards and so permute banks among themselves, which frees nothing. ``descriptor`` keeps
+    to the three that WGMMA and TMA can state: ``Swizzle<1..3,4,3>`` on bytes.
     """
 
     max_bits: int = 5
     max_base: int = 7
     max_shift: int = 7
     tile: int | None = None
+    descriptor: bool = False
 
     def members(self, accesses: Sequence[BankAccess], unit: SwizzleUnit) -> Iterator[Swizzle]:
         """Fewest bits first, then the smallest base and shift."""
@@ -36,10 +38,14 @@ class Family:
         for bits in range(1, self.max_bits + 1):
             for base in range(low, self.max_base + 1):
                 for shift in range(bits, self.max_shift + 1):
+                    if self.descriptor and (unit is SwizzleUnit.ELEMENT or bits > 3 or (base, shift) != (4, 3)):
+                        continue
                     if self.tile is None or self.tile * max(1, scale) % (1 << (bits + base + shift)) == 0:
                         yield Swizzle(bits, base, shift, unit)
 
     def __str__(self) -> str:
+        if self.descriptor:
+            return "Swizzle<B,4,3> on bytes, B <= 3"
         inside = f", period dividing {self.tile} elements" if self.tile is not None else ""
         return f"Swizzle<B,M,S>, B <= {self.max_bits}, M <= {self.max_base}, B <= S <= {self.max_shift}{inside}"
 

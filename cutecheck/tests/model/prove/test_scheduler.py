@@ -77,6 +77,16 @@ def test_unknown_engine() -> None:
     assert {"residues", "z3-bv", "z3-int", "gf2", "normal-form", "brute-force"} == set(scheduler.engine_names())
 
 
+def test_fault_in_an_engine_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(obligation: object, options: object) -> Answer:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("cutecheck.model.prove.engines.normal.run", broken)
+    outcome = prove(make_obligation(BIJECTIVE))
+    assert outcome.runs[0].detail == "normal: RuntimeError: boom"
+    assert outcome.verdict is Verdict.PROVED  # the other engines still agree
+
+
 def test_cache_is_by_question() -> None:
     cache: dict[str, Outcome] = {}
     one, two = make_obligation(ACCESS, ["a"]), make_obligation(ACCESS, ["b"])

@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+import pytest
+
+from cutecheck.model import algebra
 from cutecheck.model import expr as ex
 from cutecheck.model.access import wavefronts
 from cutecheck.model.expr import Expr
-from cutecheck.model.layout import Layout, Swizzle
+from cutecheck.model.layout import Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import Verdict, make_obligation, prove
 from cutecheck.model.prove.properties import BankAccess
-from cutecheck.model.prove.synthesis import find_padding, find_swizzle, find_xor_layout, suggest
+from cutecheck.model.prove.synthesis import find_padding, find_swizzle, find_xor_layout, suggest, suggest_vectors
 from cutecheck.model.prove.synthesis.padding import NotRowsError, repitch
 from cutecheck.tests.model.prove.random_accesses import digits
 
@@ -122,3 +125,31 @@ def test_xor_layout_is_a_bijection_that_keeps_vectors() -> None:
     for x in range(0, 1 << 13, 16):
         assert [layout(x + i) for i in range(16)] == [layout(x) + i for i in range(16)]
     assert wavefronts("st", [layout(lane * 16) for lane in range(32)], 16).excess == 0
+
+
+def test_descriptor_buffers_take_one_of_three_byte_swizzles() -> None:
+    found = suggest(fp16(64), tile=64 * 128, unit=SwizzleUnit.BYTE, descriptor=True)
+    assert found.swizzle == Swizzle(3, 4, 3, SwizzleUnit.BYTE)
+    none = suggest(fp32(store=True), pitch=32, unit=SwizzleUnit.BYTE, descriptor=True)
+    assert none.swizzle is None and none.padding is None and none.xor is None
+    assert none.text.endswith("a descriptor can state nothing else")
+
+
+@pytest.mark.parametrize("contiguous", [0, 1])
+@pytest.mark.parametrize(("tile", "bits"), [((128, 64), 16), ((64, 96), 16), ((128, 32), 32), ((128, 128), 8)])
+def test_value_layouts_move_whole_vectors(tile: tuple[int, int], bits: int, contiguous: int) -> None:
+    found = suggest_vectors(128, tile, contiguous, bits)
+    assert found is not None
+    assert found.vector_bits == 128
+    assert algebra.size(found.threads) == 128
+    # CuTe's own construction of a tiled copy gives the same thread-value layout.
+    product = algebra.raked_product(found.threads, found.values)
+    counts = (algebra.size(found.threads), algebra.size(found.values))
+    built = algebra.with_shape(algebra.right_inverse(product), counts)
+    assert algebra.offsets(built) == algebra.offsets(found.layout)
+
+
+def test_rows_that_no_vector_divides() -> None:
+    assert suggest_vectors(128, (128, 63), 1, 16) is None
+    narrow = suggest_vectors(128, (128, 36), 1, 16)
+    assert narrow is not None and narrow.vector_bits == 64
