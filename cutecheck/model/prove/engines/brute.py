@@ -84,13 +84,16 @@ def _coverage(c: p.Coverage, values: Values) -> Checked:
     threads = plain_offsets(layout.shape[0], layout.stride[0], values)
     owned = plain_offsets(layout.shape[1], layout.stride[1], values)
     size = product(c.tile, values)
-    if len(threads) * len(owned) > LIMIT:
-        raise TooLargeError
+    whole = len(threads) * len(owned) <= LIMIT
+    spent = 0
     hits: dict[int, tuple[int, int]] = {}
     doubled = outside = 0
     violation: Violation | None = None
     counted = _without_copies(layout.shape[0], layout.stride[0], values) if c.replicated else range(len(threads))
     for t in counted:
+        spent += len(owned)
+        if not whole and (violation is not None or spent > LIMIT):
+            break  # too large to count: only the first violation is looked for
         for v, step in enumerate(owned):
             index = threads[t] + step
             if not 0 <= index < size:
@@ -104,6 +107,10 @@ def _coverage(c: p.Coverage, values: Values) -> Checked:
                 }  # fmt: skip
             else:
                 hits[index] = (t, v)
+    if not whole:
+        if violation is None:
+            raise TooLargeError
+        return violation, (), spent
     missed = size - len(hits)
     if missed and violation is None:
         violation = {"index": next(i for i in range(size) if i not in hits)}

@@ -55,6 +55,8 @@ def suggest(
         if search.none_exists
         else f"no swizzle found {known}"
     )
+    if descriptor:
+        return Synthesis(len(accesses), search, None, None, None, f"{why}; a descriptor can state nothing else")
     padding = (
         find_padding(accesses, pitch, options, arch) if pitch is not None and unit is SwizzleUnit.ELEMENT else None
     )
