@@ -293,8 +293,36 @@ def _fold(kind: OpKind, args: tuple[Expr, ...]) -> Expr | None:
         return op("mod", a, const(n + 1))
     if kind == "and" and (n == 0 or a.constant == 0):
         return const(0)
+    if kind == "and" and n is not None and n > 0:
+        return _fold_mask(a, n)
     if kind in ("or", "xor", "shr") and n == 0:
         return a
+    return None
+
+
+def _fold_mask(a: Expr, n: int) -> Expr | None:
+    """``a & n``: two masks are one; a mask over every bit that a value can have does nothing."""
+    if _at_least(a, 0):
+        # Bits above the mask, then those below it, where a sum keeps them apart.
+        within = op("mod", a, const(1 << n.bit_length()))
+        low = n & -n
+        whole, rest = _split_multiples(within, low)
+        lo, hi = bounds(rest)
+        if lo is not None and lo >= 0 and hi is not None and hi < low and _at_least(whole, 0):
+            within = whole
+        if within != a:
+            return op("and", within, const(n))
+    lo, hi = bounds(a)
+    if lo is not None and lo >= 0 and hi is not None:
+        d = divisor(a)
+        possible = ((1 << hi.bit_length()) - 1) & ~((d & -d) - 1)
+        if possible & n == 0:
+            return const(0)
+        if possible & ~n == 0:
+            return a
+    inner = a.terms[0][0][0] if len(a.terms) == 1 and len(a.terms[0][0]) == 1 and a.terms[0][1] == 1 else None
+    if isinstance(inner, Op) and inner.kind == "and" and (m := inner.args[1].constant) is not None and m >= 0:
+        return op("and", inner.args[0], const(m & n))
     return None
 
 

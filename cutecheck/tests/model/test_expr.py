@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
+from cutecheck.model.expr_compile import compiled
 
 DOMAINS = {
     "t": Domain(lo=0, hi=127),
@@ -75,6 +76,8 @@ def test_folding_keeps_the_value(tree: Any, data: st.DataObject) -> None:
     assert (lo is None or lo <= expected) and (hi is None or expected <= hi)
     d = ex.divisor(e)
     assert expected % d == 0 if d else expected == 0
+    names = tuple(point)
+    assert compiled(e, names)(*point.values()) == expected
     bound = e.substitute({name: ex.const(v) for name, v in point.items()})
     assert bound.constant == expected
 
