@@ -71,6 +71,9 @@ class Op:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((self.kind, self.args, self.label)))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Op, (self.kind, self.args, self.label)  # another process hashes strings differently
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -101,6 +104,9 @@ class Expr:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash(self.terms))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Expr, (self.terms,)
 
     def __hash__(self) -> int:
         return self._hash

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import subprocess
+import sys
 from typing import Any
 
 from hypothesis import assume, given, settings
@@ -97,3 +101,21 @@ def test_what_tilings_need_is_decided() -> None:
     assert ex.op("mod", ex.const(4), m) == ex.const(4)
     assert ex.op("div", ex.add(t, ex.mul(ex.const(128), m)), ex.const(128)) == m
     assert ex.op("mod", ex.add(t, ex.mul(ex.const(128), m)), ex.const(128)) == t
+
+
+def test_an_expression_means_the_same_in_another_process() -> None:
+    e = ex.op("mod", ex.var("t", Domain(lo=0)), ex.var("n", Domain(lo=1)))
+    code = (
+        "import pickle, sys; from cutecheck.model import expr as ex; from cutecheck.model.expr import Domain;"
+        "e = pickle.loads(bytes.fromhex(sys.argv[1]));"
+        "print({ex.op('mod', ex.var('t', Domain(lo=0)), ex.var('n', Domain(lo=1))): 'found'}.get(e))"
+    )
+    for seed in ("1", "2"):
+        child = subprocess.run(
+            [sys.executable, "-c", code, pickle.dumps(e).hex()],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert child.stdout.strip() == "found"
