@@ -6,6 +6,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, templates
+from cutecheck.source.eval.lookup import is_auto
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
 from cutecheck.source.eval.types import is_type, spell, type_key, type_of
@@ -224,11 +225,11 @@ def run_function(
         del m.recorder.hypotheses[known:]
     m.outs = {i: env.vars[p.name] for i, p in enumerate(fn.params) if _writable(p) and p.name in env.vars}
     value = join_returns(m, frame.returns, span)
-    if fn.ret is not None and not isinstance(fn.ret, ir.Auto) and isinstance(value, (Scalar, int, Extern)):
+    if fn.ret is not None and not is_auto(fn.ret) and isinstance(value, (Scalar, int, Extern, tuple)):
         typed = m.eval(fn.ret, env)
         if not isinstance(typed, Unknown):
             return classes.convert(m, typed, value, span)
-    if isinstance(value, Unknown) and fn.ret is not None and not isinstance(fn.ret, ir.Auto):
+    if isinstance(value, Unknown) and fn.ret is not None and not is_auto(fn.ret):
         typed = m.eval(fn.ret, env)
         if isinstance(typed, classes.ScalarType):
             return classes.symbolic(m, typed, f"{fn.name}()#{m.fresh('').expr}", span)
@@ -262,11 +263,11 @@ def bind_parameters(
             value: Value = Pack(tuple(args[i:])) if p.pack else tuple(args[i:])
         elif i < len(args) and p.kind != "keyword":
             value = args[i]
-            if p.type is not None and isinstance(value, (Scalar, int, Extern)) and not isinstance(p.type, ir.Auto):
+            if p.type is not None and isinstance(value, (Scalar, int, Extern, tuple)) and not is_auto(p.type):
                 typed = m.eval(p.type, env)
                 if isinstance(value, Scalar) and value.ctype == "nullptr_t" and isinstance(typed, PtrType):
                     value = classes.symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
-                elif isinstance(typed, classes.ScalarType):
+                elif isinstance(typed, ClassInst if isinstance(value, tuple) else classes.ScalarType):
                     value = classes.convert(m, typed, value, span)
         elif p.name in kwargs:
             value = kwargs[p.name]

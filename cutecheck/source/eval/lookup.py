@@ -226,18 +226,25 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
     """The value a declaration gives its variable (``auto`` or converted to its type)."""
     from cutecheck.source.eval import classes
 
-    typed = None if decl.type is None or isinstance(decl.type, ir.Auto) else m.eval(decl.type, env)
+    typed = None if decl.type is None or is_auto(decl.type) else m.eval(decl.type, env)
     if decl.init is not None:
         value = m.eval(decl.init, env)
         if typed is None or (isinstance(value, Unknown) and "constexpr" in decl.flags):
             return value
         return classes.convert(m, typed, value, decl.span)
+    args = [m.eval(a.value, env) for a in decl.init_args or ()]
     if typed is None:
-        return Unknown(f"`{decl.name}` has no initialiser", decl.span)
+        return args[0] if len(args) == 1 else Unknown(f"`{decl.name}` has no initialiser", decl.span)
     if decl.init_args is not None:
-        args = [m.eval(a.value, env) for a in decl.init_args]
         return classes.construct(m, typed, args, [a.name for a in decl.init_args], decl.span)
     return classes.declare(m, typed, decl, env)
+
+
+def is_auto(t: ir.Expr) -> bool:
+    """True for ``auto`` with any of const, reference and pointer around it."""
+    while isinstance(t, ir.TypeMod) and t.kind in ("const", "volatile", "ref", "rref", "ptr"):
+        t = t.inner
+    return isinstance(t, ir.Auto)
 
 
 def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:

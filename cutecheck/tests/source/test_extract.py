@@ -219,3 +219,33 @@ def test_what_cute_refuses_is_a_rejected_unknown(tmp_path: Path) -> None:
                         Layout<Shape<_16,_8>>{}, Layout<Shape<_4,_1>>{}));"""
     found = site(run(tmp_path, text), "C")
     assert found.reason is not None and found.reason.rejected
+
+
+def test_auto_with_const_and_reference_and_braces(tmp_path: Path) -> None:
+    text = """
+    template <class L> void g(L const& l) { auto const& m{l}; auto const n{make_layout(m.shape(), LayoutRight{})}; }
+    void f() { auto const l{make_layout(make_shape(_4{}, _8{}))}; g(l); }
+    """
+    facts = run(tmp_path, text)
+    assert printed(facts, "l") == "(_4,_8):(_1,_4)"
+    assert printed(facts, "m") == "(_4,_8):(_1,_4)"
+    assert printed(facts, "n") == "(_4,_8):(_8,_1)"
+
+
+def test_braced_lists_become_the_structs_they_initialise(tmp_path: Path) -> None:
+    text = """
+    struct Params { int rows; Stride<int, _1> stride; };
+    Params to_params(int n) { return {n, {8, _1{}}}; }
+    void f() { auto p = to_params(4); auto l = make_layout(make_shape(p.rows, _8{}), p.stride); }
+    """
+    assert printed(run(tmp_path, text), "l") == "(4,_8):(8,_1)"
+
+
+def test_byte_wide_integers_count_bytes(tmp_path: Path) -> None:
+    text = """
+    using A = Copy_Atom<UniversalCopy<uint_byte_t<16>>, float>;
+    using B = Copy_Atom<UniversalCopy<uint_bit_t<16>>, half_t>;
+    """
+    facts = run(tmp_path, text)
+    assert str(site(facts, "A").value.val_layout_src) == "(_1,_4):(_0,_1)"  # type: ignore[union-attr]
+    assert str(site(facts, "B").value.val_layout_src) == "(_1,_1):(_0,_1)"  # type: ignore[union-attr]

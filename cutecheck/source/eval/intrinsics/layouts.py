@@ -86,7 +86,7 @@ for _name in (
     "max_common_layout", "max_common_vector", "max_alignment", "domain_distribute", "coprofile", "compact_order",
     "compact_col_major", "compact_row_major", "with_shape", "shape_div", "idx2crd", "crd2crd", "unflatten", "zip",
     "get_swizzle_portion", "upcast", "downcast", "group", "take", "select",
-    "append", "prepend", "product", "product_each", "product_like", "coalesce_x",
+    "product", "product_each", "product_like", "coalesce_x",
 ):  # fmt: skip
     function(_name)(_plain(_name))
 
@@ -99,6 +99,13 @@ def _recast_layout(c: Call) -> Value:
     if old is None or new is None:
         raise Unsupported("recast_layout between types whose widths are not known")
     return on_tensor(c, lambda x: alg.recast_layout(x, old, new))
+
+
+@function("append", "prepend")
+def _extend(c: Call) -> Value:
+    f = alg.append if c.name == "append" else alg.prepend
+    rank = c.ints()[0] if c.targs else None
+    return on_tensor(c, lambda x, *rest: f(x, *rest, rank=rank) if rank is not None else f(x, *rest))
 
 
 @function("group_modes")
