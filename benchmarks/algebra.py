@@ -2,7 +2,7 @@
 
 Needs ``pip install nvidia-cutlass tensor-layouts`` (pycute comes with the first); without one of them its column is
 left out. Every operation runs on the same inputs; the three results are compared first (by their values), then each
-is timed: the least time of several rounds, in microseconds a call. Nothing is cached by any of the three.
+is timed: the least CPU time of several rounds, in microseconds a call. Nothing is cached by any of the three.
 The command fails when cutecheck is not the fastest of a row.
 """
 
@@ -90,19 +90,19 @@ def least_times(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
     for name, call in calls.items():
         count, elapsed = 1, 0.0
         while elapsed < 0.004:
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(count):
                 call()
-            elapsed = time.perf_counter() - start
+            elapsed = time.process_time() - start
             count *= 2
         repeats[name] = count // 2
         best[name] = elapsed / repeats[name]
     for _ in range(ROUNDS):
         for name, call in calls.items():
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(repeats[name]):
                 call()
-            best[name] = min(best[name], (time.perf_counter() - start) / repeats[name])
+            best[name] = min(best[name], (time.process_time() - start) / repeats[name])
     return {name: seconds * 1e6 for name, seconds in best.items()}
 
 
