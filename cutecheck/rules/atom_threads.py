@@ -37,3 +37,7 @@ class AtomThreadCount(Rejected):
     family = "atom-count"
     pattern = re.compile(r"too few thrs")
     advice = "use a thread layout whose size is a multiple of the atom's threads"
+
+    def explain(self, gist: str) -> str:
+        found = re.search(r"too few thrs .*: (\d+), (\d+)$", gist)
+        return f"the copy has {found[1]} threads, the atom needs {found[2]}" if found else ""

@@ -39,3 +39,7 @@ class AtomValueCount(Rejected):
     family = "atom-count"
     pattern = re.compile(r"too few vals|CopyOperation is not valid for|partitioning does not match the instruction")
     advice = "give each thread as many values as one instruction moves, or use a narrower atom"
+
+    def explain(self, gist: str) -> str:
+        found = re.search(r"too few vals .*: (\d+), (\d+)$", gist)
+        return f"each thread has {found[1]} values, one instruction of the atom moves {found[2]}" if found else ""

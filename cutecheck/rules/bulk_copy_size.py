@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from cutecheck.facts import Site
+from cutecheck.findings import Finding
+from cutecheck.model import expr as ex
+from cutecheck.model.algebra import size
+from cutecheck.model.ints import Condition, Rel, as_expr, known_value
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import Holds
+from cutecheck.model.tiled import TiledCopy
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.accesses import atom_of
+from cutecheck.rules.derive.tiles import usable
 from cutecheck.rules.rejected import Rejected
 
 
@@ -37,3 +49,27 @@ class BulkCopySize(Rejected):
     family = "tma-limits"
     pattern = re.compile(r"Bulk Copy requires|align to 16B")
     advice = "round the size up to a multiple of 16 bytes"
+
+    def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
+        yield from super().on_site(site, context)
+        atom = atom_of(site.value)
+        if not usable(site) or isinstance(site.value, TiledCopy) or atom is None or not context.leads(site):
+            return
+        if not atom.op.startswith("SM90_BULK_COPY") or "AUTO" in atom.op:
+            return
+        bits = size(atom.src_bits, 1)
+        condition = Condition(Rel.DIVIDES, ex.const(128), as_expr(bits))
+        hypotheses = [h.condition for h in site.hypotheses]
+        outcome = context.prove(
+            make_obligation(Holds((condition,), "size of the bulk copy"), (site.site_id,), hypotheses=hypotheses,
+                            arch=site.arch, span=site.span)
+        )  # fmt: skip
+        total = known_value(bits)
+        if outcome.verdict is Verdict.REFUTED and total is not None:
+            yield self.finding(
+                site.span,
+                f"{atom.op} of {total // 8} bytes: a bulk copy moves whole units of 16 bytes",
+                label=f"{total // 8} % 16 = {total // 8 % 16}",
+                help=self.advice,
+                arch=site.arch,
+            )

@@ -53,9 +53,9 @@ class GmmaLayout(Rejected):
     advice = "tile one of GMMA::Layout_K_SW128_Atom and its like to the shape"
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
-        yield from super().on_call(call, context)
         stated = _descriptor(call)
         if stated is None:
+            yield from super().on_call(call, context)
             return
         tensor, layout, major, bits = stated
         payload = GmmaCanonical(layout, bits, major, what=tensor.name)
@@ -73,6 +73,8 @@ class GmmaLayout(Rejected):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
+        else:
+            yield from super().on_call(call, context)
 
 
 def _descriptor(call: Call) -> tuple[TensorFact, AnyLayout, Major, int] | None:

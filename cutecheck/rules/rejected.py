@@ -36,8 +36,14 @@ class Rejected(Rule):
         if not called:
             yield self._rejected(place, reason.reason, ", ".join(f"{k}={v}" for k, v in site.bindings), site.arch)
 
+    def explain(self, gist: str) -> str:
+        """The numbers of the gist in words; empty where they speak for themselves."""
+        return ""
+
     def _rejected(self, span: Span, text: str, enclosing: str = "", arch: str = "") -> Finding:
+        gist = re.sub(r"^CuTe rejects (\w+): (?:\1: )?", r"\1: ", text)
+        explained = self.explain(gist)
+        message = f"CuTe stops compiling at {gist}" + (f" ({explained})" if explained else "")
         return self.finding(
-            span, f"CuTe does not compile this: {text}", label="rejected by a static assertion", help=self.advice,
-            enclosing=enclosing, arch=arch,
-        )  # fmt: skip
+            span, message, label="rejected by a static assertion", help=self.advice, enclosing=enclosing, arch=arch
+        )

@@ -108,7 +108,8 @@ def _traits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     if op is None:
         return targs[0]
     kind = "MMA" if len(targs) and _is_mma(op) else "Copy"
-    return ValueType(CuteOp(op.name, op.args, kind))
+    bits = targs[1:2] if op.name.startswith("SM90_BULK_COPY") else ()  # NumBitsPerTMA is the traits' own parameter
+    return ValueType(CuteOp(op.name, (*op.args, *bits), kind))
 
 
 def _is_mma(op: CuteOp) -> bool:
