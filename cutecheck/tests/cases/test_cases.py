@@ -1,4 +1,4 @@
-"""Real misconfigurations, bad and good: the bad variant is found, where it is and with its number; the good one is silent.
+"""Real misconfigurations: the bad variant is found, where it is and with its number; the good one is silent.
 
 ``expect`` of each case.json was reviewed by hand against what the case says is wrong.
 """
