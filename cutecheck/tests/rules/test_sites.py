@@ -67,7 +67,7 @@ def rejected(text: str) -> list[Finding]:
 def test_rejections_quote_the_assertion(text: str, code: str) -> None:
     found = rejected(text)
     assert [f.code for f in found] == [code]
-    assert text.rstrip('.') in found[0].message and found[0].severity == "error"
+    assert text.rstrip(".") in found[0].message and found[0].severity == "error"
 
 
 def test_what_the_evaluator_merely_does_not_know_is_no_finding() -> None:
