@@ -42,4 +42,4 @@ class AtomValueCount(Rejected):
 
     def explain(self, gist: str) -> str:
         found = re.search(r"too few vals .*: (\d+), (\d+)$", gist)
-        return f"each thread has {found[1]} values, one instruction of the atom moves {found[2]}" if found else ""
+        return f"values a thread: {found[1]}, one instruction of the atom moves {found[2]}" if found else ""
