@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from cutecheck.facts import Call, TensorFact
 from cutecheck.findings import Finding
-from cutecheck.model.algebra import size
-from cutecheck.model.ints import Condition, Rel, as_expr, known_value
+from cutecheck.model.algebra import shape, size
+from cutecheck.model.expr import const
+from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, as_expr, known_value
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
@@ -58,7 +59,12 @@ class DivideLosesElements(Rule):
         had, has = size(before), size(after)
         payload = Holds((Condition(Rel.LE, as_expr(had), as_expr(has)),), "elements after the divide")
         hypotheses = [h.condition for h in call.hypotheses]
-        outcome = context.prove(make_obligation(payload, hypotheses=hypotheses, arch=call.arch, span=call.span))
+        open_extents = list(dict.fromkeys(as_expr(e) for e in _extents(before) if known_value(e) is None))
+        hypotheses += [Condition(Rel.LE, const(1), e) for e in open_extents]
+        assumptions = [f"{e} is at least 1" for e in open_extents]
+        outcome = context.prove(
+            make_obligation(payload, hypotheses=hypotheses, assumptions=assumptions, arch=call.arch, span=call.span)
+        )
         if outcome.verdict is Verdict.REFUTED and known_value(had) is not None and known_value(has) is not None:
             yield self.finding(
                 call.span,
@@ -76,3 +82,14 @@ def _layout(value: object) -> Layout | ComposedLayout | None:
     if isinstance(value, TensorFact):
         value = value.layout
     return value if isinstance(value, (Layout, ComposedLayout)) else None
+
+
+def _extents(layout: Layout | ComposedLayout) -> Iterator[Int]:
+    """The extents of a layout, leaf by leaf; a layout of fewer than one element divides nothing."""
+    pending: list[object] = [shape(layout)]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, tuple):
+            pending.extend(item)
+        elif isinstance(item, (int, Dyn, Sym)):
+            yield item

@@ -7,7 +7,6 @@ forms decide most questions without search; where they do not apply the answer i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from cutecheck.model.layout import AnyLayout, IntTuple, Layout, MixedBits, SmemP
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import variable_domains
+from cutecheck.model.prove.engines.bounds import grain, lowered, short
 from cutecheck.model.prove.obligation import Obligation
 
 Mode = tuple[Expr, Expr]  # extent, stride
@@ -45,6 +45,10 @@ class _Context:
 
     def decide(self, rel: Rel, left: Expr, right: Expr) -> bool | None:
         answer = decide(Condition(rel, left, right), self.hypotheses)
+        if isinstance(answer, Undecided) and rel in (Rel.LE, Rel.LT):
+            below = lowered(right)
+            if below != right and decide(Condition(rel, left, below), self.hypotheses) is True:
+                return True
         return None if isinstance(answer, Undecided) else answer
 
     def modes(self, shape: IntTuple, stride: IntTuple) -> list[Mode]:
@@ -258,33 +262,6 @@ def _in_bounds(b: p.InBounds, context: _Context) -> bool:
     return _all(answers())
 
 
-def grain(e: Expr) -> int:
-    """A number that divides every value (0 for 0): like ``expr.divisor``, and through bit operations."""
-    return math.gcd(*(c * math.prod(map(_atom_grain, m)) for m, c in e.terms))
-
-
-def _atom_grain(atom: ex.Atom) -> int:
-    if isinstance(atom, ex.Var):
-        return atom.domain.divisor()
-    parts = [grain(a) for a in atom.args]
-    low = [p & -p for p in parts]  # largest power of two in each; 0 for 0
-    if atom.kind == "and":
-        return 0 if 0 in low else max(low)
-    if atom.kind in ("or", "xor"):
-        return min((x for x in low if x), default=0)
-    if atom.kind in ("min", "max", "mod"):
-        return math.gcd(*parts)
-    n = atom.args[1].constant if len(atom.args) > 1 else None
-    if atom.kind == "div" and n is not None and n > 0 and parts[0] % n == 0:
-        return parts[0] // n
-    return 1
-
-
-def _short(e: Expr) -> str:
-    text = str(e)
-    return text if len(text) <= 100 else f"an offset of {len(e.terms)} terms"
-
-
 def _alignment(a: p.Alignment, context: _Context) -> bool:
     if a.swizzle is not None and a.swizzle.bits:
         unit_bits = a.element_bits if a.swizzle.unit is SwizzleUnit.ELEMENT else 8
@@ -297,7 +274,7 @@ def _alignment(a: p.Alignment, context: _Context) -> bool:
     parts += [d for _, d in context.modes(a.rest.shape, a.rest.stride)]
     for part in parts:
         if grain(part) * a.element_bits % bits:
-            raise NoFormError(f"{_short(part)} is not known to be aligned")
+            raise NoFormError(f"{short(part)} is not known to be aligned")
     return True
 
 

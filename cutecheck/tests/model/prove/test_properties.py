@@ -199,6 +199,17 @@ class TestParametric:
         exact = p.Holds((Condition(Rel.EQ, m, ex.mul(tiles, ex.const(8))),))
         assert ask(exact).verdict is Verdict.REFUTED
 
+    def test_rounded_up_products(self) -> None:
+        m, n = ex.var("M", ex.Domain(1)), ex.var("N", ex.Domain(1))
+        rows = ex.op("div", ex.add(m, ex.const(7)), ex.const(8))
+        tiles = ex.mul(rows, ex.op("div", ex.add(n, ex.const(255)), ex.const(256)))
+        keeps = Condition(Rel.LE, ex.mul(m, n), ex.mul(tiles, ex.const(2048)))
+        assert ask(p.Holds((keeps,))).verdict is Verdict.PROVED
+        loses = Condition(Rel.LE, ex.mul(m, n), ex.mul(tiles, ex.const(1024)))
+        assert ask(p.Holds((loses,))).verdict is Verdict.REFUTED
+        down = ex.mul(ex.op("div", m, ex.const(8)), ex.const(8))
+        assert ask(p.Holds((Condition(Rel.LE, m, down),))).verdict is Verdict.REFUTED
+
     def test_alignment_through_bit_operations(self) -> None:
         t = ex.var("threadIdx.x", ex.Domain(0, 127))
         row = ex.op("and", ex.mul(ex.op("mod", t, ex.const(8)), ex.const(64)), ex.const(448))
