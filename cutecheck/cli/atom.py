@@ -74,11 +74,17 @@ def atom_json(record: AtomRecord) -> dict[str, Any]:
 
 def atom_text(record: AtomRecord, given: str) -> str:
     """The traits' fields one a line, then the atom as ``cute::print`` shows it; layouts of copies count bits."""
-    from cutecheck.model.atoms import copy_op, is_mma_op, mma_op
+    from cutecheck.model.atoms import UnknownAtomError, copy_op, is_mma_op, mma_op
+    from cutecheck.model.ints import CuteError
 
     rows = [("arch", record.arch), ("PTX", ", ".join(record.ptx)), *record.fields]
     width = max(len(name) for name, _ in rows) + 1
     lines = [f"{record.name} ({record.kind}, CUTLASS {record.cutlass_version})"]
     lines += [f"  {name + ':':<{width}} {value}" for name, value in rows if value]
-    atom = mma_op(given) if is_mma_op(given) else copy_op(given)
-    return "\n".join([*lines, str(atom).rstrip(), ""])
+    try:
+        atom = str(mma_op(given) if is_mma_op(given) else copy_op(given)).rstrip()
+    except UnknownAtomError:
+        return "\n".join([*lines, ""])  # the bare name of a template: only its formulas
+    except CuteError as error:
+        atom = f"  rejected:  {error}"
+    return "\n".join([*lines, atom, ""])

@@ -124,10 +124,11 @@ def _fit_ptx(texts: Sequence[str], samples: Sequence[Mapping[str, str]]) -> str 
     return ".".join(out)
 
 
-def _fit_all(samples: Sequence[Sample], bits: Mapping[str, int]) -> Record | None:
+def _fit_all(samples: Sequence[Sample], bits: Mapping[str, int]) -> Record:
+    """The fields for which one formula fits all samples."""
     feats = [features(a, bits) for a, _ in samples]
     if len({tuple(r) for _, r in samples}) != 1:
-        return None
+        return {}
     out: Record = {}
     for key in samples[0][1]:
         texts = [r[key] for _, r in samples]
@@ -137,9 +138,8 @@ def _fit_all(samples: Sequence[Sample], bits: Mapping[str, int]) -> Record | Non
             fitted = _fit_type(texts, [a for a, _ in samples], feats)
         else:
             fitted = _fit_layout(texts, feats)
-        if fitted is None:
-            return None
-        out[key] = fitted
+        if fitted is not None:
+            out[key] = fitted
     return out
 
 
@@ -149,7 +149,8 @@ def fit(samples: Sequence[Sample], bits: Mapping[str, int], depth: int = 2) -> l
     Raises ValueError when no split of at most ``depth`` parameters works.
     """
     whole = _fit_all(samples, bits)
-    if whole is not None:
+    order = list(samples[0][1])
+    if len(whole) == len(order):
         return [({}, whole)]
     if depth == 0:
         raise ValueError(f"no formula fits {samples[0][1]}")
@@ -170,4 +171,6 @@ def fit(samples: Sequence[Sample], bits: Mapping[str, int], depth: int = 2) -> l
             best = cases
     if best is None:
         raise ValueError(f"no formula fits {samples[0][1]}")
-    return best
+    # a formula over all samples is better than the numbers of one case
+    merged = [(when, {**record, **whole}) for when, record in best]
+    return [(when, {key: record[key] for key in order if key in record}) for when, record in merged]

@@ -16,7 +16,7 @@ BITS = {
     "half_t": 16, "bfloat16_t": 16, "float": 32, "tfloat32_t": 32, "double": 64, "int8_t": 8, "uint8_t": 8,
     "int32_t": 32, "uint16_t": 16, "uint32_t": 32, "uint64_t": 64, "uint128_t": 128, "float_e4m3_t": 8,
     "float_e5m2_t": 8, "float_e2m3_t": 6, "float_e3m2_t": 6, "float_e2m1_t": 4, "float_ue8m0_t": 8,
-    "float_ue4m3_t": 8,
+    "float_ue4m3_t": 8, "type_erased_dynamic_float4_t": 4,
 }  # fmt: skip
 
 _ENUMS = {
@@ -38,7 +38,8 @@ _TYPES: list[tuple[str, dict[str, tuple[str, ...]]]] = [
     ("_S8_", {"a_type": ("int8_t", "uint8_t"), "b_type": ("uint8_t", "int8_t"), "c_type": ("int32_t",)}),
     ("MXF8F6F4", {"a_type": _NARROW, "b_type": _NARROW, "c_type": ("float",), "sf_type": ("float_ue8m0_t",)}),
     ("F8F6F4", {"a_type": _NARROW, "b_type": _NARROW, "c_type": ("float", "half_t")}),
-    ("MXF4", {"a_type": ("float_e2m1_t",), "b_type": ("float_e2m1_t",), "c_type": ("float",),
+    ("MXF4", {"a_type": ("float_e2m1_t", "type_erased_dynamic_float4_t"),
+              "b_type": ("type_erased_dynamic_float4_t", "float_e2m1_t"), "c_type": ("float",),
               "sf_type": ("float_ue8m0_t", "float_ue4m3_t")}),
     ("SM120_16x8x64_TN_VS", {"a_type": ("float_e2m1_t",), "b_type": ("float_e2m1_t",), "c_type": ("float",),
                              "sf_type": ("float_ue8m0_t", "float_ue4m3_t")}),

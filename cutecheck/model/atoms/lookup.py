@@ -51,7 +51,7 @@ def is_copy_op(name: str) -> bool:
 
 @cache
 def _kind(name: str) -> str | None:
-    found = table.rows(_split(table.canonical_name(name))[0])
+    found = table.rows(_spelled(name)[0])
     return found[0].kind if found else None
 
 
@@ -65,33 +65,43 @@ def _split(text: str) -> tuple[str, list[str]]:
     for i, c in enumerate(inner):
         depth += (c == "<") - (c == ">")
         if c == "," and depth == 0:
-            parts.append(inner[start:i])
+            parts.append(inner[start:i].strip())
             start = i + 1
-    return head + tail, [*parts, inner[start:]]
+    last = inner[start:].strip()
+    return head.strip() + tail.strip(), [*parts, last] if last else parts
+
+
+def _spelled(name: str) -> tuple[str, list[str]]:
+    """Canonical name and the arguments a name carries: written in it, or those of an alias (``DefaultCopy``).
+
+    ``MMA_Traits<Op<...>, extra>`` and ``Copy_Traits<...>`` are looked through.
+    """
+    given, written = _split(name)
+    if given.removeprefix("cute::") in ("MMA_Traits", "Copy_Traits") and written:
+        inner, arguments = _spelled(written[0])
+        return inner, [*arguments, *written[1:]]
+    canonical, fixed = _split(table.canonical_name(given))
+    return canonical, [*fixed, *written]
 
 
 def _fixed(name: str) -> tuple[Argument, ...]:
-    """Arguments that the name itself carries: of an alias (``DefaultCopy``), or written in it."""
-    given, written = _split(name)
-    _, fixed = _split(table.canonical_name(given))
-    texts = [table.argument_text(a) for a in (*fixed, *written)]
+    texts = [table.argument_text(a) for a in _spelled(name)[1]]
     return tuple(int(t) if t.isdigit() else element_type(t) or t for t in texts)
 
 
 def _record(name: str, args: tuple[Argument, ...], kind: str | None = None) -> table.Record:
-    given, written = _split(name)
-    canonical, fixed = _split(table.canonical_name(given))
-    texts = [table.argument_text(a) for a in (*fixed, *written, *args)]
+    canonical, written = _spelled(name)
+    texts = [table.argument_text(a) for a in (*written, *args)]
     bits: dict[str, int] = {}
-    for text, a in zip(texts, (*fixed, *written, *args), strict=True):
+    for text, a in zip(texts, (*written, *args), strict=True):
         known = a if isinstance(a, DType) else element_type(text)
         if known is not None and known.bits is not None:
             bits[text] = known.bits
     record = table.resolve(canonical, texts, bits)
     if record is None or (kind is not None and record.kind != kind):
-        shown = f"{name}<{', '.join(texts)}>" if texts else name
         if not table.rows(canonical):
-            raise UnknownAtomError(f"{shown} is no MMA or copy operation of CuTe {table.cutlass_version()}")
+            raise UnknownAtomError(f"{name} is no MMA or copy operation of CuTe {table.cutlass_version()}")
+        shown = f"{canonical}<{', '.join(texts)}>" if texts else f"{canonical} (it takes template arguments)"
         raise UnknownAtomError(f"no specialisation of CuTe {table.cutlass_version()} fits {shown}")
     return record
 
@@ -99,9 +109,17 @@ def _record(name: str, args: tuple[Argument, ...], kind: str | None = None) -> t
 def atom_record(name: str, args: tuple[Argument, ...] = ()) -> AtomRecord:
     """The traits of an operation as printed by CuTe; UnknownAtomError when there is none.
 
-    ``args`` may also be part of the name, as in ``UniversalCopy<uint128_t>``.
+    ``args`` may also be part of the name, as in ``UniversalCopy<uint128_t>``. The bare name of a template gives its
+    formulas: ``(_M,_N,_16)``, ``SM90::GMMA::smem_desc<tnspA>``.
     """
-    record = _record(name, args)
+    try:
+        record = _record(name, args)
+    except UnknownAtomError:
+        canonical, written = _spelled(name)
+        formulas = None if written or args else table.formulas(canonical)
+        if formulas is None:
+            raise
+        record = formulas
     return AtomRecord(
         record.name,
         _mma_kind(record) if record.kind == "mma" else _copy_kind(record),

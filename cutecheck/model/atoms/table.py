@@ -252,3 +252,27 @@ def resolve(name: str, arguments: list[str], bits: dict[str, int]) -> Record | N
             instructions = tuple(filter(None, ptx.split(",")))
             return Record(name, row.kind, instructions, tuple(dict.fromkeys(targets)), fields, violated)
     return None
+
+
+def formulas(name: str) -> Record | None:
+    """The record of a template with its parameters left open; what differs between its cases is left out.
+
+    None when there is no such operation. A product stays readable: ``_{M/2}``, ``_{sizeof_bits(S)}``.
+    """
+    cases = rows(name)
+    if not cases:
+        return None
+
+    def show(text: str) -> str:
+        text = re.sub(r"\{ptx\((\w+)\)\}", r"\1", text)
+        text = re.sub(r"(?<=_)\{([A-Za-z]\w*)\}|(?<!_)\{([^{}]+)\}", lambda m: m[1] or m[2], text)
+        return text.replace("bits(", "sizeof_bits(")
+
+    fields: dict[str, str] = {}
+    for text in cases[0].fields:
+        if all(text in case.fields for case in cases):
+            key, _, value = text.partition("=")
+            fields[key] = show(value)
+    targets = [t for guard in cases[0].guards.split(",") for t in _guards().get(guard, ())]
+    ptx = dict.fromkeys(i for case in cases for i in show(case.ptx).split(",") if i)
+    return Record(name, cases[0].kind, tuple(ptx), tuple(dict.fromkeys(targets)), fields, ())
