@@ -330,6 +330,8 @@ class ClassParser(SpecifierParser):
         elif self.tok == "(":
             self.at += 1
             init_args = self.arguments(")")
+        if init_args is not None and len(init_args) == 1 and _placeholder(kind):  # auto x{e} means auto x = e
+            init, init_args = init_args[0].value, None
         return ir.Variable(named.name, kind, init, init_args, frozenset(specs.flags), specs.alignas_,
                            self.span(named.at, named.at), self.span(first), heads[-1] if heads else None,
                            named.targs)  # fmt: skip
@@ -351,6 +353,13 @@ class ClassParser(SpecifierParser):
             self.at += 1
         self.at = min(self.at, self.end)
         return self.opaque(reason, start, max(start, self.at - 1))
+
+
+def _placeholder(kind: ir.Expr) -> bool:
+    """Whether the type is ``auto`` or ``decltype(auto)``, with cv and references around it."""
+    while isinstance(kind, ir.TypeMod):
+        kind = kind.inner
+    return isinstance(kind, ir.Auto) or (isinstance(kind, ir.DeclType) and kind.expr is None)
 
 
 def _class_kind(word: str) -> ClassKind:

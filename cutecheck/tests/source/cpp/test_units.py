@@ -94,6 +94,8 @@ STATEMENTS = [
     ("Tensor g = make_tensor(p, s); auto x = f<1>(g);", ["[] Tensor g=make_tensor(p,s);", "[] auto x=f<1>(g);"]),
     ("X copier; X c(1); X d{2}; X<A> e = {1, 2};",
      ["[] X copier;", "[] X c(1);", "[] X d(2);", "[] X<A> e={1,2};"]),
+    ("auto x{f(1)}; auto const& y(g); auto const z{}; T w{1};",
+     ["[] auto x=f(1);", "[const] ref[const[auto]] y=g;", "[const] const[auto] z();", "[] T w(1);"]),
     ("T* p = q; a * b; x.y = 3; f(x);", ["[] ptr[T] p=q;", "[] ptr[a] b;", "x.y = 3;", "f(x);"]),
     ("auto [a, b] = f(); auto const& [c] = g;", ["bind[a,b]=f();", "bind[c]=g;"]),
     ("if constexpr (X<N>::v) { f(); } else if (a < b) g(); else h();",
