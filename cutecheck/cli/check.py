@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         settings = _settings(arguments)
         given = inputs(arguments.paths)
-        report = check(given, settings, arguments.jobs, arguments.timeout)
+        report = check(given, settings, arguments.timeout)
     except (ConfigError, UnknownRuleError) as error:
         return fail(str(error), as_json)
     try:

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     as_json = arguments.output_format == "json"
     try:
         given = inputs(arguments.paths)
-        facts = extract_facts(given.paths, settings_of(arguments), arguments.jobs)
+        facts = extract_facts(given.paths, settings_of(arguments))
     except ConfigError as error:
         return fail(str(error), as_json)
     facts = replace(facts, errors=(*given.missing, *facts.errors))

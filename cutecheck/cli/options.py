@@ -25,11 +25,9 @@ def add_source_options(parser: argparse.ArgumentParser) -> None:
     reading.add_argument(
         "--instantiate", action="append", default=[], metavar="TEMPLATE<...>", help="bind a template; repeatable"
     )
-    reading.add_argument("--cutlass-version", default="", metavar="X.Y", help="CuTe version to model")
     reading.add_argument(
         "--exclude", action="append", default=[], metavar="GLOB", help="skip matching paths; repeatable"
     )
-    reading.add_argument("-j", "--jobs", type=_positive, default=1, metavar="N", help="processes")
     configuration = parser.add_argument_group("configuration")
     configuration.add_argument("--config", metavar="FILE", help="configuration file instead of the closest one")
     configuration.add_argument("--isolated", action="store_true", help="read no configuration file")
@@ -40,13 +38,6 @@ def add_output_options(parser: argparse.ArgumentParser, formats: tuple[str, ...]
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=formats, default=formats[0])
     output.add_argument("--output-file", metavar="FILE", help="write there instead of stdout")
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
@@ -67,5 +58,4 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         define=(*base.define, *arguments.define),
         instantiate=(*base.instantiate, *arguments.instantiate),
         exclude=(*base.exclude, *arguments.exclude),
-        cutlass_version=arguments.cutlass_version or base.cutlass_version,
     )

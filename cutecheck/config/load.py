@@ -15,7 +15,7 @@ from cutecheck.config.settings import FailOn, Settings, UnknownPolicy
 
 _CHOICES: dict[str, tuple[str, ...]] = {"unknown": get_args(UnknownPolicy), "fail_on": get_args(FailOn)}
 _LISTS = ("select", "extend_select", "ignore", "arch", "include", "define", "instantiate", "assume", "exclude")
-_STRINGS = ("unknown", "fail_on", "cutlass_version")
+_STRINGS = ("unknown", "fail_on")
 
 
 def find_config(start: Path) -> Path | None:

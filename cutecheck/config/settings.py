@@ -29,5 +29,4 @@ class Settings:
     exclude: tuple[str, ...] = ()
     unknown: UnknownPolicy = "warn"
     fail_on: FailOn = "warning"
-    cutlass_version: str = ""
     origin: str = ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutecheck.config import Settings
+from cutecheck.engine.assume import with_contracts
 from cutecheck.engine.check import check_facts
 from cutecheck.engine.sources import SourceLines
 from cutecheck.facts import Facts, SourceError
@@ -33,14 +34,16 @@ def inputs(paths: Sequence[str]) -> Inputs:
     return Inputs(tuple(p for p in found if p.exists()), missing)
 
 
-def extract_facts(paths: Sequence[Path], settings: Settings, jobs: int = 1) -> Facts:
-    """Facts of the paths under the settings."""
+def extract_facts(paths: Sequence[Path], settings: Settings) -> Facts:
+    """Facts of the paths under the settings, with the configuration's contracts. Raises ConfigError."""
+    from cutecheck.model.atoms import cutlass_version
     from cutecheck.source.extract import extract
 
-    return extract(_request(paths, settings, jobs)) if paths else Facts()
+    facts = extract(_request(paths, settings)) if paths else Facts()
+    return replace(with_contracts(facts, settings.assume), cutlass_version=cutlass_version())
 
 
-def _request(paths: Sequence[Path], settings: Settings, jobs: int) -> ExtractRequest:
+def _request(paths: Sequence[Path], settings: Settings) -> ExtractRequest:
     from cutecheck.source.extract import ExtractRequest
 
     return ExtractRequest(
@@ -50,18 +53,16 @@ def _request(paths: Sequence[Path], settings: Settings, jobs: int) -> ExtractReq
         defines=settings.define,
         instantiate=settings.instantiate,
         exclude=settings.exclude,
-        cutlass_version=settings.cutlass_version,
-        jobs=jobs,
     )
 
 
-def check(given: Inputs, settings: Settings, jobs: int = 1, timeout_s: float = 5.0) -> Report:
+def check(given: Inputs, settings: Settings, timeout_s: float = 5.0) -> Report:
     """Extract and check; ``timeout_s`` is the wall-clock limit of one obligation and engine."""
     from cutecheck.model.prove import Options, prove
 
     rules = selected(settings.select, settings.ignore, settings.extend_select)
     options = Options(timeout_ms=int(timeout_s * 1000), cache={})
-    facts = extract_facts(given.paths, settings, jobs)
+    facts = extract_facts(given.paths, settings)
     report = check_facts(facts, rules, lambda o: prove(o, options), SourceLines(given.paths))
     return replace(report, errors=(*given.missing, *report.errors))
 
