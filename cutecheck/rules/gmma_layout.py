@@ -53,7 +53,7 @@ class GmmaLayout(Rejected):
     advice = "tile one of GMMA::Layout_K_SW128_Atom and its like to the shape"
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
-        stated = _descriptor(call)
+        stated = descriptor_operand(call)
         if stated is None:
             yield from super().on_call(call, context)
             return
@@ -77,7 +77,7 @@ class GmmaLayout(Rejected):
             yield from super().on_call(call, context)
 
 
-def _descriptor(call: Call) -> tuple[TensorFact, AnyLayout, Major, int] | None:
+def descriptor_operand(call: Call) -> tuple[TensorFact, AnyLayout, Major, int] | None:
     """The operand a descriptor is made of: its tensor, (MN, K) of one instruction, its major mode, element bits."""
     operand = _OPERANDS.get(call.function)
     mma = next((a for a in call.arguments if isinstance(a, TiledMMA)), None)

@@ -22,6 +22,7 @@ from cutecheck.rules.ldmatrix_major import LdmatrixMajor
 from cutecheck.rules.own import UnknownSuppression, UnusedSuppression
 from cutecheck.rules.permutation_no_effect import PermutationNoEffect
 from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
+from cutecheck.rules.smem_base_alignment import SmemBaseAlignment
 from cutecheck.rules.smem_capacity import SmemCapacity
 from cutecheck.rules.swizzle_params import SwizzleParams
 from cutecheck.rules.thread_layout import ThreadLayoutNotCompact
@@ -47,6 +48,7 @@ RULES: tuple[type[Rule], ...] = (
     AtomThreadCount,
     VectorNotContiguous,
     VectorMisaligned,
+    SmemBaseAlignment,
     SwizzleParams,
     LdmatrixMajor,
     GmmaLayout,

@@ -1,0 +1,87 @@
+"""CUT404 smem-base-alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Call, SmemBuffer
+from cutecheck.findings import Finding, Related
+from cutecheck.model import expr as ex
+from cutecheck.model.ints import Condition, Rel, as_expr, known_value
+from cutecheck.model.layout import ComposedLayout, Swizzle, SwizzleUnit
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import Holds
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.gmma_layout import descriptor_operand
+
+_LEAST = 128
+
+
+class SmemBaseAlignment(Rule):
+    """A shared array that WGMMA reads through a swizzled descriptor is aligned to less than the swizzle's period.
+
+    What it checks
+        A statically declared shared array whose tile a WGMMA descriptor addresses is aligned to the period of its
+        swizzle: 1024 bytes for 128-byte swizzles, 512 for 64, 256 for 32, and 128 without one.
+
+    Why
+        The hardware applies the swizzle to the address bits. Code that fills the tile through CuTe uses the same bits
+        of the real address; the descriptor assumes that the tile starts a period. With ``alignas(16)`` it works or
+        gives wrong results depending on what the linker places before the array.
+
+    Example
+        __shared__ alignas(16) half_t smem[cosize_v<SmemA>];   // SmemA tiles GMMA::Layout_K_SW128_Atom
+
+    Use instead
+        __shared__ alignas(1024) half_t smem[cosize_v<SmemA>];
+
+    Assumptions
+        Dynamic shared memory is not judged: launches place it at a multiple of 1024 bytes in practice.
+
+    Fix
+        Write ``alignas`` with the period.
+
+    References
+        PTX ISA, wgmma matrix descriptors (base offset); cute/arch/mma_sm90_desc.hpp
+    """
+
+    code = "CUT404"
+    name = "smem-base-alignment"
+    family = "alignment"
+    severity = "warning"
+    confidence = "proved"
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        stated = descriptor_operand(call)
+        if stated is None:
+            return
+        tensor, layout, _, _ = stated
+        buffer = next((b for b in context.facts.buffers if _is(b, tensor.buffer, call.arch)), None)
+        if buffer is None or known_value(tensor.offset) != 0:  # type: ignore[arg-type]
+            return
+        swizzle = layout.a if isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle) else None
+        need = max(_LEAST, _LEAST << swizzle.bits) if swizzle and swizzle.unit is SwizzleUnit.BYTE else _LEAST
+        aligned = buffer.alignment_bytes
+        assert aligned is not None
+        condition = Condition(Rel.DIVIDES, ex.const(need), as_expr(aligned))
+        outcome = context.prove(
+            make_obligation(Holds((condition,), "alignment of the shared array"), (buffer.buffer_id,),
+                            arch=call.arch, span=buffer.span)
+        )  # fmt: skip
+        if outcome.verdict is Verdict.REFUTED:
+            yield self.finding(
+                buffer.span,
+                f"`{buffer.name}` is aligned to {known_value(aligned)} bytes, the descriptor of its tile "
+                f"({swizzle or 'no swizzle'}) needs {need}",
+                label=f"alignas({need}) needed",
+                help=f"declare it alignas({need})",
+                related=[Related(call.span, "descriptor made here")],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
+
+
+def _is(buffer: SmemBuffer, name: str | None, arch: str) -> bool:
+    """The static array of that name: dynamic shared memory has no size of its own."""
+    known = buffer.size_bytes is not None and buffer.alignment_bytes is not None
+    return known and buffer.buffer_id == name and buffer.arch == arch
