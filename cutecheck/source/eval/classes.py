@@ -265,6 +265,8 @@ def declare(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value:
         return m.recorder.array(m, type_, decl.span, decl.name)
     if isinstance(type_, ScalarType):
         return symbolic(m, type_, f"{decl.name}#{m.fresh('').expr}", decl.span)
+    if isinstance(type_, PtrType):
+        return symbolic(m, type_, decl.name, decl.span)
     return construct(m, type_, [], [], decl.span)
 
 
