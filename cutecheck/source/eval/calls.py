@@ -115,6 +115,8 @@ def _bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: di
             given = []
         elif given:
             value = given.pop(0)
+            if not isinstance(value, Unknown) and p.kind != "template" and is_type(value) == (p.kind == "value"):
+                return None  # a type where a value is needed, or the other way round
             if p.name:
                 env.vars[p.name] = value
     explicit = {n for n, v in env.vars.items() if not isinstance(v, Pack)}
@@ -138,9 +140,19 @@ def _bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: di
                 return None
             score += gain
         templates.bind_missing(m, tparams, env)
+        if fn.ret is not None and _constrained(m, fn):
+            m.eval(fn.ret, env)
     except SubstitutionFailure:
         return None
     return _Candidate(score, entry, fn, env)
+
+
+def _constrained(m: Machine, fn: ir.Function) -> bool:
+    """True when a return type removes the overload for some arguments (``enable_if``)."""
+    known = m.history.constrained.get(id(fn))
+    if known is None:
+        known = m.history.constrained[id(fn)] = templates.mentions(fn.ret, ("enable_if", "enable_if_t"))
+    return known
 
 
 def _match_param(

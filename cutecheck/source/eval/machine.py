@@ -55,6 +55,7 @@ class History:
     def __init__(self) -> None:
         self.functions: set[int] = set()
         self.classes: set[int] = set()
+        self.constrained: dict[int, bool] = {}  # functions whose return type may remove them, by declaration
         self.assigned: dict[int, tuple[str, ...]] = {}  # names a loop assigns, by its node
         self.launches: dict[tuple[int, str], set[str]] = {}  # by (declaration, arguments but flags): the symbols walked
 

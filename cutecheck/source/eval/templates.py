@@ -82,6 +82,20 @@ def names_in(node: Any) -> list[str]:
     return list(dict.fromkeys(out))
 
 
+def mentions(node: Any, names: Sequence[str]) -> bool:
+    """True when an expression spells one of the names, qualified or not."""
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, (ir.Name, ir.Scoped)) and at.ident in names:
+            return True
+        if isinstance(at, (tuple, list)):
+            stack.extend(at)
+        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
+            stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f != "span")
+    return False
+
+
 def bind(m: Machine, tparams: Sequence[ir.TParam], given: Sequence[Value], env: Env) -> tuple[Value, ...]:
     """Bind parameters in ``env.vars``; missing ones take their default or stay open. Returns all arguments."""
     out: list[Value] = []

@@ -249,3 +249,16 @@ def test_byte_wide_integers_count_bytes(tmp_path: Path) -> None:
     facts = run(tmp_path, text)
     assert str(site(facts, "A").value.val_layout_src) == "(_1,_4):(_0,_1)"  # type: ignore[union-attr]
     assert str(site(facts, "B").value.val_layout_src) == "(_1,_1):(_0,_1)"  # type: ignore[union-attr]
+
+
+def test_overloads_are_chosen_by_kind_and_by_enable_if(tmp_path: Path) -> None:
+    text = """
+    template <int N, int M, class T> void f(T t) { auto l = make_layout(Int<N>{}); }
+    template <int N, class U, class T> void f(T t) { auto l = make_layout(Int<100 + N>{}); }
+    template <class A, class B> std::enable_if_t<is_layout<A>::value> g(A a, B b) { auto m = a; }
+    template <class A, class B> void g(A a, B... b) { auto m = make_layout(Int<7>{}); }
+    void h() { f<1, float>(2); g(_8{}, _8{}); }
+    """
+    facts = run(tmp_path, text)
+    assert printed(facts, "l") == "_101:_1"
+    assert printed(facts, "m") == "_7:_1"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from cutecheck.facts import Unknown
-from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.atoms import CopyAtom, MMAAtom, UnknownAtomError
+from cutecheck.model.ints import CuteError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
-from cutecheck.source.eval.intrinsics.registry import Call, function
-from cutecheck.source.eval.values import Extern, Scalar, Slice, Tag, TensorVal, Value
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.intrinsics.tiled import copy_atom
+from cutecheck.source.eval.values import CuteOp, Extern, Scalar, Slice, Tag, TensorVal, Value
 
 NOTHING = Scalar(None, "void")
 
@@ -22,12 +24,24 @@ def _copy(c: Call) -> Value:
         tiled = args.pop(0)
     elif c.name == "cooperative_copy" and len(args) > 2:
         args.pop(0)
+    elif len(args) > 2 and isinstance(args[0], CuteOp):
+        tiled = _as_atom(c, args.pop(0), args[-2])
     predicate: Value = None
     if c.name == "copy_if" and len(args) >= 3:
         predicate = args.pop(0)
     operands = args[:2]
     c.m.recorder.event(c.m, "copy", c, tiled, operands, predicate)
     return NOTHING
+
+
+def _as_atom(c: Call, op: CuteOp, source: Value) -> Value:
+    """``copy(policy, src, dst)``: the operation as an atom over the source's elements."""
+    if not isinstance(source, TensorVal) or source.dtype is None:
+        return Unknown("the element type of the copied tensor is not known", c.span)
+    try:
+        return copy_atom(c.m, op, source.dtype, c.span)
+    except (UnknownAtomError, Unsupported, CuteError) as error:
+        return Unknown(str(error), c.span)
 
 
 @function("gemm", "cooperative_gemm", tolerant=True)

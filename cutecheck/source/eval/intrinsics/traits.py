@@ -84,6 +84,31 @@ def _is_pointer(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return _boolean(isinstance(targs[0], PtrType))
 
 
+def _truths(m: Machine, targs: tuple[Value, ...]) -> list[bool | None]:
+    return [m.dialect.truth(t) for t in targs]
+
+
+def _logical_trait(name: str, stop: bool) -> None:
+    def run(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+        truths = _truths(m, targs)
+        if any(t is stop for t in truths):
+            return _boolean(stop)
+        if None in truths:
+            raise Unsupported(f"{name} over a condition that is not known")
+        return _boolean(not stop)
+
+    type_maker(name, f"{name}_v")(run)
+
+
+_logical_trait("conjunction", False)
+_logical_trait("disjunction", True)
+
+
+@type_maker("negation", "negation_v")
+def _negation(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return _boolean(not truth_of(m, targs[0]))
+
+
 def _kind_trait(name: str, test: Any) -> None:
     def run(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
         t = targs[0]

@@ -152,6 +152,14 @@ def _aligned_struct(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ExternType("aligned_struct", targs)
 
 
+@type_maker("complex")
+def _complex(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    part = element(targs[0])
+    if part is None or part.bits is None:
+        raise Unsupported("complex of a type whose width is not known")
+    return ScalarType(DType(f"complex<{part.name}>", 2 * part.bits))
+
+
 @type_maker("sizeof_bits", "sizeof_bits_v")
 def _sizeof_bits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     bits = element_bits(targs[0])
