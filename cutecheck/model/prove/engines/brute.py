@@ -59,8 +59,11 @@ def run(obligation: Obligation, options: Options) -> Answer:
             spent += cost
             measure = measure or numbers
             if violation is not None:
-                answer = Answer("fails", values=tuple(sorted({**values, **violation}.items())), measure=numbers)
-                if not isinstance(payload, p.BankAccess) or not finite:
+                named = tuple(sorted({**values, **violation}.items()))
+                if isinstance(payload, p.BankAccess) and not finite:
+                    return Answer("fails", values=named)  # not the costliest of all: no number to compare
+                answer = Answer("fails", values=named, measure=numbers)
+                if not isinstance(payload, p.BankAccess):
                     return answer
                 if worst is None or numbers[-1][1] > worst.measure[-1][1]:
                     worst = answer

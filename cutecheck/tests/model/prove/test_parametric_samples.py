@@ -40,7 +40,7 @@ def test_symbolic_banks_at_sampled_values() -> None:
         obligation = make_obligation(symbolic_access(rng))
         outcome = prove(obligation)
         verdicts[outcome.verdict] += 1
-        assert outcome.verdict is not Verdict.DISAGREE, outcome
+        assert outcome.verdict is not Verdict.DISAGREE, (outcome.reason, outcome.witness, outcome.runs)
         if outcome.verdict is not Verdict.PROVED:
             continue
         for _ in range(6):

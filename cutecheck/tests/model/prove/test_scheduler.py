@@ -72,6 +72,16 @@ def test_one_engine_never_proves_but_may_refute() -> None:
         assert outcome.witness is not None
 
 
+def test_sampled_brute_force_does_not_contradict_the_costliest() -> None:
+    """When Z3 runs out of time, brute force over open values confirms the fault, not its worst number."""
+    start = ex.mul(ex.var("k", ex.Domain(0)), ex.const(8))
+    rows = ex.mul(THREAD, ex.add(ex.const(64), start))
+    access = replace(ACCESS, offset=rows, swizzle=None)
+    outcome = prove(make_obligation(access), Options(without=("z3-bv", "gf2")))
+    assert [r.engine for r in outcome.runs] == ["residues", "brute-force"]
+    assert outcome.verdict is Verdict.REFUTED, outcome.reason
+
+
 def test_unknown_engine() -> None:
     assert prove(make_obligation(ACCESS), Options(engine="none")).reason.startswith("no engine")
     assert {"residues", "z3-bv", "z3-int", "gf2", "normal-form", "brute-force"} == set(scheduler.engine_names())
