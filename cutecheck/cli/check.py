@@ -20,7 +20,7 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         "check", help="check sources", description="Evaluate, prove or refute, and report.", allow_abbrev=False
     )
     add_source_options(parser)
-    add_output_options(parser, ("full", "concise", "json"))
+    add_output_options(parser, ("full", "concise", "json", "sarif", "github"))
     rules = parser.add_argument_group("rules and verdicts")
     for flag, text in (
         ("--select", "run only these rules (code prefix or name, comma separated)"),
@@ -89,10 +89,18 @@ def _write(report: Report, arguments: argparse.Namespace, settings: Settings, ou
         from cutecheck.report.json import check_json
 
         out.write(dump(check_json(report)))
-    elif arguments.output_format == "concise":
-        from cutecheck.report import concise
+    elif arguments.output_format == "sarif":
+        from cutecheck import __version__
+        from cutecheck.cli.rule import rule_json
+        from cutecheck.report.sarif import sarif
+        from cutecheck.rules import RULES
 
-        out.write("".join(line + "\n" for line in concise.render(report, settings.unknown)))
+        out.write(dump(sarif(report, [rule_json(r) for r in RULES], __version__)))
+    elif arguments.output_format in ("concise", "github"):
+        from cutecheck.report import concise, github
+
+        render = concise.render if arguments.output_format == "concise" else github.render
+        out.write("".join(line + "\n" for line in render(report, settings.unknown)))
     else:
         from cutecheck.report import full, terminal
 
