@@ -17,9 +17,13 @@ from cutecheck.source.eval.budget import Budget, Limits
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder, kind_by_name
-from cutecheck.source.roots import Roots, left_open
+from cutecheck.source.roots import Roots, left_open, templates_of
 
-_SM = re.compile(rb"\bSM(\d\d\d?)_|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
+_LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/")
+DEFAULT_ARCH = "sm_80"
+# an architecture of each generation, and the numbers (SM70 to SM120) that ask for it
+ARCHITECTURES = {"sm_80": (70, 90), "sm_90a": (90, 100), "sm_100a": (100, 120), "sm_120a": (120, 130)}
+_SM = re.compile(r"\bSM(\d\d\d?)_|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +67,17 @@ def extract(request: ExtractRequest) -> Facts:
     tree = Tree({p: f for p, f in files.items() if not p.endswith((".py", ".ipynb"))}, request.include_dirs, user)
     reach = tree.reaching(frozenset(wanted))
     units = [p for p in files if p in reach and (p in wanted_set or p.endswith(TRANSLATION_UNITS))]
-    archs = request.archs or default_archs(files[p] for p in wanted)
     out = _Collected()
     reported = frozenset(units)
+    asked = {p: request.archs or _archs_of(p, tree, reported) for p in translation_units(units, tree, DEFAULT_ARCH)}
+    archs = (
+        [a for a in ARCHITECTURES if any(a in named for named in asked.values())]
+        if not request.archs
+        else request.archs
+    )
     for arch in archs:
-        ordered = translation_units(units, tree, arch)
         run = _Run(arch, tree, reported, request, out)
+        ordered = [p for p in translation_units(units, tree, arch) if arch in asked.get(p, archs)]
         for path in ordered:
             run.closed(path)
         for path in ordered:
@@ -109,24 +118,14 @@ def _python(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest
         _merge(driver.recorder, reported, out)
 
 
-def default_archs(files: Iterable[Path]) -> tuple[str, ...]:
-    """Architectures that the sources name: always sm_80, and the newer ones their atoms and guards speak of."""
+def _archs_of(path: str, tree: Tree, reported: frozenset[str]) -> tuple[str, ...]:
+    """The architectures a translation unit speaks of: the atoms and guards of its own files, not of CUTLASS's."""
     numbers: set[int] = set()
-    for f in files:
-        try:
-            data = f.read_bytes()
-        except OSError:
-            continue
-        for a, b in _SM.findall(data):
-            numbers.add(int(a) if a else int(b) // 10)
-    out = ["sm_80"]
-    if any(90 <= n < 100 for n in numbers):
-        out.append("sm_90a")
-    if any(100 <= n < 120 for n in numbers):
-        out.append("sm_100a")
-    if any(n >= 120 for n in numbers):
-        out.append("sm_120a")
-    return tuple(out)
+    for p in tree.closure(path, DEFAULT_ARCH):
+        if p == path or (p in reported and not _LIBRARY.search(p)):
+            numbers.update(int(a) if a else int(b) // 10 for a, b in _SM.findall(tree.text(p)))
+    named = tuple(arch for arch, (low, high) in ARCHITECTURES.items() if any(low <= n < high for n in numbers))
+    return named or (DEFAULT_ARCH,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +154,16 @@ class _Run:
 
     def opened(self, path: str) -> None:
         """The templates of a translation unit that nothing in the run instantiated."""
+        if not any(p in self.reported and self._left_open(p) for p in self.tree.closure(path, self.arch)):
+            return
         program, closure = self._program(path)
-        if any(e.unit.path in self.reported and left_open(e, self.history) for e in program.entries()):
-            roots = self._roots(program, closure)
-            roots.run_open()
-            self._collect(roots, path)
+        roots = self._roots(program, closure)
+        roots.run_open()
+        self._collect(roots, path)
+
+    def _left_open(self, path: str) -> bool:
+        unit = self.tree.unit(path, self.arch)
+        return unit is not None and any(left_open(d, self.history) for d in templates_of(unit))
 
     def _program(self, path: str) -> tuple[Program, list[str]]:
         program = Program()

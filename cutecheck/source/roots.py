@@ -10,13 +10,25 @@ from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.templates import bind
-from cutecheck.source.eval.types import is_type
+from cutecheck.source.eval.types import class_name, is_type
 from cutecheck.source.eval.values import BudgetExceeded, FuncSet, SubstitutionFailure, Value
 
 
-def left_open(e: Entry, history: History) -> bool:
+def templates_of(unit: ir.Unit) -> list[ir.Decl]:
+    """The class and function templates of a file, namespaces descended into."""
+    out: list[ir.Decl] = []
+    stack = list(unit.decls)
+    while stack:
+        decl = stack.pop()
+        if isinstance(decl, ir.Namespace):
+            stack.extend(decl.members)
+        elif isinstance(decl, (ir.Class, ir.Function)) and decl.tparams is not None:
+            out.append(decl)
+    return out
+
+
+def left_open(decl: ir.Decl, history: History) -> bool:
     """True for a template that nothing has instantiated so far."""
-    decl = e.decl
     if isinstance(decl, ir.Class):
         return decl.tparams is not None and not decl.forward and id(decl) not in history.classes
     return (
@@ -56,7 +68,7 @@ class Roots:
     def run_open(self) -> None:
         """Templates that no translation unit instantiated, with open parameters."""
         self._open(
-            [e for e in self.m.program.entries() if e.unit.path in self.reported and left_open(e, self.m.history)]
+            [e for e in self.m.program.entries() if e.unit.path in self.reported and left_open(e.decl, self.m.history)]
         )
 
     def _callers_first(self, entries: list[Entry]) -> list[Entry]:
@@ -106,6 +118,9 @@ class Roots:
     def _declared(self, e: Entry) -> None:
         """Namespace-scope aliases, variables and classes that are not templates."""
         m, decl = self.m, e.decl
+        if id(decl) in m.history.declared:
+            return
+        m.history.declared.add(id(decl))
         if (
             isinstance(decl, (ir.Alias, ir.Variable, ir.Class))
             and decl.tparams is None
@@ -128,6 +143,10 @@ class Roots:
         while self._done < len(instances):
             inst = instances[self._done]
             self._done += 1
+            key = (id(inst.decl), class_name(inst))
+            if key in self.m.history.members:
+                continue
+            self.m.history.members.add(key)
             if inst.entry.unit.path in self.reported or any(
                 b.entry.unit.path in self.reported for b in classes.bases(self.m, inst)
             ):

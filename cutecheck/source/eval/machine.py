@@ -57,6 +57,8 @@ class History:
         self.classes: set[int] = set()
         self.constrained: dict[int, bool] = {}  # functions whose return type may remove them, by declaration
         self.assigned: dict[int, tuple[str, ...]] = {}  # names a loop assigns, by its node
+        self.declared: set[int] = set()  # namespace-scope declarations evaluated
+        self.members: set[tuple[int, str]] = set()  # class instances whose members were evaluated
         self.launches: dict[tuple[int, str], set[str]] = {}  # by (declaration, arguments but flags): the symbols walked
 
 
