@@ -20,6 +20,7 @@ from cutecheck.rules.fragment_provenance import FragmentNotRetiled
 from cutecheck.rules.gmma_layout import GmmaLayout
 from cutecheck.rules.ldmatrix_major import LdmatrixMajor
 from cutecheck.rules.own import UnknownSuppression, UnusedSuppression
+from cutecheck.rules.partition_rounds_up import PartitionRoundsUp
 from cutecheck.rules.permutation_no_effect import PermutationNoEffect
 from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
 from cutecheck.rules.smem_base_alignment import SmemBaseAlignment
@@ -44,6 +45,7 @@ RULES: tuple[type[Rule], ...] = (
     PermutationNoEffect,
     TileDoesNotDivide,
     DivideLosesElements,
+    PartitionRoundsUp,
     AtomValueCount,
     AtomThreadCount,
     VectorNotContiguous,

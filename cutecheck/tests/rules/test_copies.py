@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cutecheck.facts import Facts, Launch
+from cutecheck.facts import Facts, Guard, Launch
 from cutecheck.model.dtype import dtype
 from cutecheck.model.tiled import make_tiled_copy_A, make_tiled_copy_C
 from cutecheck.tests.rules.build import (
@@ -81,3 +81,14 @@ def test_fragments_of_an_mma_need_a_retile() -> None:
     assert "CUT602" not in codes(Facts(events=(good,)))
     retiled = replace(accumulators, provenance="retile", layout=matching.retile(accumulators.layout), source=matching)
     assert codes(Facts(events=(replace(event, operands=(retiled, event.operands[1])),))) == []
+
+
+def test_partitions_that_round_up() -> None:
+    small = ("smem", "(_8,_32):(_32,_1)")
+    event = copy_event(TILED, FLOAT, ("gmem", TILE), small)
+    found = [f for f in findings(Facts(events=(event,))) if f.code == "CUT207"]
+    assert len(found) == 1 and "32 elements along mode 1, the copy's tile has 64" in found[0].message
+    assert "CUT207" not in codes(Facts(events=(replace(event, predicated=True),)))
+    assert "CUT207" not in codes(Facts(events=(replace(event, guards=(Guard("tid < 8", SPAN),)),)))
+    fits = copy_event(TILED, FLOAT, ("gmem", "(_16,_128):(_128,_1)"), ("smem", "(_16,_128):(_128,_1)"))
+    assert "CUT207" not in codes(Facts(events=(fits,)))
