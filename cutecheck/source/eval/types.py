@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Unknown
@@ -12,6 +13,7 @@ from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -91,6 +93,10 @@ def type_key(v: Value) -> Any:
         return ("array", type_key(v.inner), type_key(v.extent))
     if isinstance(v, Object):
         return ("object", id(v))
+    if isinstance(v, TiledCopy):
+        return ("TiledCopy", type_key(v.atom), type_key(v.layout_tv), type_key(v.tiler_mn))
+    if isinstance(v, CopyAtom) and isinstance(v.tensor_map, TensorMap):
+        return ("TmaAtom", replace(v, tensor_map=None), type_key(v.tensor_map.tensor_stride))
     try:
         hash(v)
     except TypeError:

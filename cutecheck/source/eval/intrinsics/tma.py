@@ -1,10 +1,45 @@
-"""TMA: the calls are recorded with their operands; the copies they make are descriptors built on the host."""
+"""TMA copies and atoms: built on the host from a global tensor, partitioned as coordinate tensors in the kernel."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from cutecheck.facts import Unknown
-from cutecheck.source.eval.intrinsics.registry import Call, function
-from cutecheck.source.eval.values import Value
+from cutecheck.model import algebra as alg
+from cutecheck.model import inttuple as it
+from cutecheck.model.atoms import CopyAtom
+from cutecheck.model.dtype import DType
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag
+from cutecheck.model.swizzle import offset_value
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.tiled import tma as model
+from cutecheck.model.tiled.tensor_map import TensorMap, UnsupportedTmaError
+from cutecheck.source.eval.intrinsics.layouts import LAYOUTS
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
+from cutecheck.source.eval.intrinsics.types import element, operation
+from cutecheck.source.eval.values import Extern, Scalar, TensorVal, Value, VoidType
+
+
+def _operands(c: Call) -> tuple[str, Layout, DType, Any, DType | None]:
+    """Operation, global layout and element, shared layout, and the element type of the tensor map when it is given."""
+    op = operation(c.arg(0))
+    if op is None:
+        raise Unsupported("the TMA operation is not known")
+    gmem, smem = c.arg(1), c.arg(2)
+    if not isinstance(gmem, TensorVal) or not isinstance(gmem.layout, Layout):
+        raise Unsupported(f"{c.name} of a global tensor that is not followed")
+    if gmem.dtype is None:
+        raise Unsupported("the element type of the global tensor is not known")
+    if isinstance(smem, TensorVal):
+        smem = smem.layout
+    if not isinstance(smem, LAYOUTS):
+        raise Unsupported("the shared-memory layout of the TMA copy is not known")
+    internal = None
+    if c.targs and not isinstance(c.targs[0], VoidType):
+        internal = element(c.targs[0])
+        if internal is None:
+            raise Unsupported("the internal type of the TMA copy is not known")
+    return op.name, gmem.layout, gmem.dtype, smem, internal
 
 
 @function(
@@ -13,7 +48,104 @@ from cutecheck.source.eval.values import Value
     tolerant=True, configuring=True,
 )  # fmt: skip
 def _make_tma(c: Call) -> Value:
-    for a in c.args[1:3]:
+    for a in (*c.args, *c.targs):
         if isinstance(a, Unknown):
             return a
-    return Unknown("the layout of a TMA copy is built on the host from its tensor; its operands are checked", c.span)
+        if isinstance(a, Extern):
+            return Unknown(f"`{c.name}` of `{a.what}`, whose type is not in the scanned files", c.span)
+    op, gmem, dtype, smem, internal = _operands(c)
+    rest = c.args[3:]
+    try:
+        if c.name == "make_tma_copy":
+            tiler, cluster = (None, rest[0]) if len(rest) == 1 else (rest[0], rest[1]) if rest else (None, 1)
+            return model.make_tma_copy(op, gmem, dtype, smem, tiler, cluster_size=cluster, internal=internal)
+        if c.name == "make_tma_atom":
+            size = _number(alg.size(rest[1])) if len(rest) > 1 else 1
+            return model.make_tma_atom(op, gmem, dtype, smem, rest[0], cluster_size=size, internal=internal)
+        if c.name.endswith("_sm90"):
+            cluster_mnk = rest[1] if len(rest) > 1 else (1, 1, 1)
+            return model.make_tma_copy_sm90(
+                c.name[-6], op, gmem, dtype, smem, cta_tiler_mnk=rest[0], cluster_mnk=cluster_mnk, internal=internal
+            )
+        if c.name.endswith("_sm100") and len(rest) == 3 and isinstance(rest[1], TiledMMA):
+            return model.make_tma_atom_sm100(
+                c.name[-7], op, gmem, dtype, smem, mma_tiler=rest[0], mma=rest[1], cluster_vmnk=rest[2],
+                internal=internal,
+            )  # fmt: skip
+    except UnsupportedTmaError as error:
+        raise Unsupported(str(error)) from error
+    raise Unsupported(f"`{c.name}` is not modelled")
+
+
+def _number(v: Any) -> int:
+    from cutecheck.model.ints import known_value
+
+    number = known_value(v)
+    if number is None:
+        raise Unsupported("a multicast over a run-time number of CTAs")
+    return number
+
+
+def _atom(v: Value) -> CopyAtom:
+    atom = v.atom if isinstance(v, TiledCopy) else v
+    if not isinstance(atom, CopyAtom):
+        raise Unsupported("this is not a TMA copy that cutecheck follows")
+    return atom
+
+
+@method_of("tiled", "get_tma_tensor")
+@method_of("copy_atom", "get_tma_tensor")
+def _tma_tensor(c: Call) -> Value:
+    found = _atom(c.arg(0)).tensor_map
+    if not isinstance(found, TensorMap):
+        raise Unsupported("get_tma_tensor of a copy that is not a TMA copy")
+    extents = c.arg(1)
+    if not alg.congruent(extents, found.tensor_stride):
+        raise Unsupported("get_tma_tensor with a shape that is not congruent to the tensor of the TMA copy")
+    origin = tuple(0 for _ in range(alg.rank(found.basis)))
+    return TensorVal(found.coordinates(extents), None, "coord", None, origin)
+
+
+@method_of("tiled", "get_tma_descriptor")
+@method_of("copy_atom", "get_tma_descriptor")
+def _descriptor(c: Call) -> Value:
+    return Extern("TMA descriptor", c.span)
+
+
+@function("tma_partition")
+def _tma_partition(c: Call) -> Value:
+    atom = _atom(c.arg(0))
+    simple = len(c.args) == 3
+    cta_coord, cta_layout = (0, Layout(1, 0)) if simple else (c.arg(1), c.arg(2))
+    tensors = c.args[1:] if simple else c.args[3:]
+    if not tensors or not all(isinstance(t, TensorVal) for t in tensors):
+        raise Unsupported("tma_partition of something that is not a tensor")
+    for t in tensors:
+        if isinstance(t.layout, Unknown):
+            return t.layout
+    stensor, *gtensors = tensors
+    order = [*gtensors, stensor]
+    plain = [_plain(t.layout) for t in (stensor, *gtensors)]
+    parts = model.tma_partition(atom, cta_coord, cta_layout, *plain)
+    out = []
+    for t, (layout, offset) in zip(order, parts, strict=True):
+        if _flagged(t.layout):
+            layout = ComposedLayout(t.layout.a, t.layout.offset, layout)  # type: ignore[arg-type]
+        start: Any = offset_value(offset)
+        moved = t.offset if isinstance(t.offset, Unknown) else it.plus(t.offset, start)
+        out.append(t.derive(layout, moved, "partition", atom))
+    return tuple(out)
+
+
+def _flagged(layout: Any) -> bool:
+    return isinstance(layout, ComposedLayout) and isinstance(layout.offset, SmemPtrFlag)
+
+
+def _plain(layout: Any) -> Any:
+    """The layout under a swizzle that belongs to the shared-memory pointer."""
+    return layout.b if _flagged(layout) else layout
+
+
+@function("create_tma_multicast_mask", tolerant=True)
+def _mask(c: Call) -> Value:
+    return Scalar(None, "uint16_t")
