@@ -130,7 +130,7 @@ def _tma_partition(c: Call) -> Value:
     out = []
     for t, (layout, offset) in zip(order, parts, strict=True):
         if _flagged(t.layout):
-            layout = ComposedLayout(t.layout.a, t.layout.offset, layout)  # type: ignore[arg-type]
+            layout = ComposedLayout(t.layout.a, t.layout.offset, layout)
         start: Any = offset_value(offset)
         moved = t.offset if isinstance(t.offset, Unknown) else it.plus(t.offset, start)
         out.append(t.derive(layout, moved, "partition", atom))
