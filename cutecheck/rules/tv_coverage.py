@@ -32,7 +32,7 @@ class TileNotCovered(Rule):
         TiledCopy<Atom, Layout<Shape<_8, _4>, Stride<_1, _8>>, Shape<_8, _4>>
 
     Assumptions
-        None.
+        TMA and bulk copies are not judged: their "threads" are the CTAs of a cluster.
 
     Fix
         Let ``make_tiled_copy`` build the layout from a thread and a value layout, or correct the strides.
@@ -55,6 +55,8 @@ class TileNotCovered(Rule):
             or not isinstance(copy, TiledCopy)
             or not isinstance(copy.layout_tv, Layout)
         ):
+            return
+        if "_TMA_" in copy.atom.op or "BULK" in copy.atom.op:
             return
         tile = copy.tiler_shape
         payload = Coverage(copy.layout_tv, tile, replicated=True, what=site.symbol)

@@ -1,5 +1,7 @@
 """Rules over configuration sites and rejections."""
 
+from dataclasses import replace
+
 import pytest
 
 from cutecheck.facts import Call, Facts, SmemBuffer, Unknown
@@ -84,3 +86,9 @@ def test_shared_memory_of_a_kernel_together() -> None:
     assert codes(Facts(buffers=(buffer("a", 100 * 1024), buffer("b", 63 * 1024)))) == []
     assert codes(Facts(buffers=(buffer("a", 200 * 1024, "sm_90a"),))) == []
     assert codes(Facts(buffers=(buffer("a", 200 * 1024, "sm_89"),))) == ["CUT702"]
+
+
+def test_copies_of_the_tensor_unit_are_not_judged() -> None:
+    wrong = copy_of("(_8,_4):(_1,_4)", "(_8,_4)")
+    tma = replace(wrong, atom=replace(wrong.atom, op="SM90_TMA_LOAD_MULTICAST"))
+    assert codes(Facts(sites=(site("tiled_copy", tma),))) == []
