@@ -58,6 +58,8 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
     if name in ("SmemAllocator", "from_dlpack", "make_fake_tensor", "make_fake_compact_tensor", "sym_int", "sym_int32",
                 "sym_int64", "make_tiled_tma_atom"):  # fmt: skip
         return Builtin(f"cute.{name}")
+    if name == "BaseDSL":
+        return Builtin("BaseDSL")
     if module == "cutlass.torch" and name == "dtype":
         return Builtin("cute.torch_dtype")
     if name == "make_smem_layout_atom" and ".nvgpu" in module:
@@ -185,6 +187,32 @@ def _torch_dtype(m: Machine, args: list[Value], kwargs: dict[str, Value], span: 
     """The torch type of a CuTe element type: the same type here, TFloat32 is stored as float."""
     v = args[0]
     return ScalarType(DType("float", 32)) if isinstance(v, ScalarType) and v.dtype.name == "tfloat32_t" else v
+
+
+@builtin("BaseDSL._get_dsl")
+def _get_dsl(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return Builtin("BaseDSL")
+
+
+@builtin("BaseDSL.get_arch_enum")
+def _get_arch(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return EnumVal("Arch", m.arch, None)
+
+
+@builtin("Arch.is_family_of")
+def _family(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    own, other = (cute_values.arch_number(getattr(a, "name", "")) for a in args[:2])
+    return own // 10 == other // 10
+
+
+@builtin("torch.cuda.get_device_capability")
+def _capability(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return divmod(cute_values.arch_number(m.arch), 10)
+
+
+@builtin("torch.cuda.is_available")
+def _available(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return True
 
 
 @builtin("constant")

@@ -177,7 +177,7 @@ ENUMERATIONS = frozenset({
     "OperandMajorMode", "OperandSource", "SmemLayoutAtomKind", "LoadCacheMode", "CtaGroup", "Field", "Pack", "Unpack",
     "Repetition", "AddressSpace", "MemoryOrder", "MemoryScope", "L2PrefetchSize", "CacheEvictionPriority",
     "StoreCacheMode", "SharedSpace", "ReductionOp", "ReductionKind", "OutputMajorMode", "NamedBarrierId",
-    "TmemAllocMode", "ProxyKind", "TmemLoadRedOp",
+    "TmemAllocMode", "Arch", "ProxyKind", "TmemLoadRedOp",
 })  # fmt: skip
 _LAYOUT_ENUM = {
     "is_k_major_a": "ROW_MAJOR", "is_m_major_a": "COL_MAJOR", "is_n_major_b": "COL_MAJOR", "is_k_major_b": "ROW_MAJOR",
@@ -195,11 +195,22 @@ def _enum(base: EnumVal, name: str, span: Span) -> Value:
             return Builtin("constant", EnumVal("OperandMajorMode", "K" if base.name == "ROW_MAJOR" else "MN", None))
         if name == "value":
             return {"ROW_MAJOR": "row_major", "COL_MAJOR": "col_major"}.get(base.name, base.name)
+    if base.enum == "Arch" and name == "is_family_of":
+        return Builtin("Arch.is_family_of", base)
+    if base.enum == "Arch" and name in ("major", "minor"):
+        number = arch_number(base.name)
+        return number // 10 if name == "major" else number % 10
     if base.enum == "Repetition" and name == "value":
         return int(base.name[1:]) if base.name[1:].isdigit() else Extern("repetition", span)
     if base.enum == "CtaGroup" and name == "value":
         return {"ONE": 1, "TWO": 2}.get(base.name, Extern("group", span))
     return Extern(f"{base.enum}.{base.name}.{name}", span)
+
+
+def arch_number(name: str) -> int:
+    """``sm_90a`` is 90."""
+    digits = "".join(c for c in name if c.isdigit())
+    return int(digits) if digits else 0
 
 
 def _dtype(d: DType, name: str, span: Span) -> Value:
@@ -459,6 +470,10 @@ def stored(m: Machine, t: TensorVal, key: Value, value: Value, span: Span) -> No
 def operator(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value | None:
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return left if isinstance(left, Unknown) else right
+    if isinstance(left, EnumVal) and isinstance(right, EnumVal) and left.enum == right.enum == "Arch":
+        a, b = arch_number(left.name), arch_number(right.name)
+        order = {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
+        return order.get(op)
     if isinstance(left, Pointer) and op in ("+", "-"):
         from cutecheck.source.eval.intrinsics import advance
 

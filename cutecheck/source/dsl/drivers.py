@@ -27,6 +27,13 @@ class Driver:
         self.recorder = Recorder(arch, self._lines)
         self.machine = Machine(Program(), self.dialect, self.recorder, arch, Budget(limits))
         self.cut: list[Unknown] = []
+        self.limits = limits
+        self.spent = 0  # evaluation steps of the whole file
+
+    def _note(self, span: Span) -> None:
+        reason = f"more than {self.limits.steps_per_root} evaluation steps for this file; raise `max-steps`"
+        if not any(c.reason == reason for c in self.cut):
+            self.cut.append(Unknown(reason, span))
 
     def _lines(self, path: str) -> list[str]:
         text = self.library.texts.get(path)
@@ -81,14 +88,16 @@ class Driver:
         decl: ir.Function = fn.entries[0].decl
         if not decl.name.startswith("test_") or (decl.params and not decl.decorators):
             return
-        given = _parameters(self.machine, fn, decl)
-        if given is None:
-            return
-        for kwargs in given[:8]:
+        given: list[dict[str, object]] = []
+        self._guard(lambda: given.extend(_parameters(self.machine, fn, decl) or ()), decl.span)
+        for kwargs in given[:4]:
             self._guard(lambda kwargs=kwargs: apply(self.machine, fn, [], kwargs, decl.span), decl.span)
 
     def _guard(self, run: object, span: Span, keep: bool = False) -> None:
         m = self.machine
+        if self.spent > self.limits.steps_per_root:
+            self._note(span)
+            return
         m.budget.restart()
         mark = m.journal.mark()
         frame = m.recorder.frame
@@ -101,6 +110,7 @@ class Driver:
         except Exception as error:  # one driver must not hide the others: it becomes one line of the report
             m.recorder.internal("driver", span, error)
             self.cut.append(Unknown(f"internal error while evaluating this: {type(error).__name__}: {error}", span))
+        self.spent += m.budget.used
         m.recorder.frame = frame
         if not keep:
             m.journal.undo(mark)

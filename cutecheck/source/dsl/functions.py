@@ -173,18 +173,42 @@ def call_function(m: Machine, fn: FuncSet, args: list[Value], kwargs: dict[str, 
     marks = {spelled(d).split(".")[-1] for d in decl.decorators}
     if "contextmanager" in marks or "fixture" in marks:
         return Extern(f"{decl.name}(...)", span)
+    key = _cache_key(decl, marks, args, kwargs)
+    cache = modules.state(m).setdefault("cached", {})
+    if key is not None and key in cache:
+        return cache[key]
     value = run(m, fn, entry, args, kwargs, span)
+    if key is not None:
+        cache[key] = value
     from cutecheck.source.dsl import sites
 
     sites.helper_called(m, fn, entry, args, kwargs, value, span)
     return value
 
 
+def _cache_key(decl: ir.Function, marks: set[str], args: list[Value], kwargs: dict[str, Value]) -> object | None:
+    """What a function that caches its results has them by; None when it does not, or its arguments are no key."""
+    if not any("cache" in mark for mark in marks):
+        return None
+    values = (*args, *kwargs.values())
+    if not all(v is None or isinstance(v, (int, float, str, bool, ScalarType, Enumerator, tuple)) for v in values):
+        return None
+    key = (id(decl), tuple(args), tuple(sorted(kwargs.items())))
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
 def run(m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     decl: ir.Function = entry.decl
+    frame = m.recorder.frame
+    if m.recorder.open and frame is not None:
+        # nothing binds the arguments of the function that is looked at: what it calls is looked at on its own
+        return Unknown(f"`{decl.name}` is called with values that nothing binds", span)
     modules.state(m).setdefault("walked", set()).add(id(decl))
     device = bool(decl.flags & {"jit", "kernel"})
-    frame = m.recorder.frame
     host = device and not on_device(m)
     if device:
         args, kwargs = _device_arguments(m, decl, list(args), kwargs, host or "kernel" in decl.flags, entry.env, span)
