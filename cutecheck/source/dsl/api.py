@@ -9,7 +9,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.dsl import cute_values, storage
+from cutecheck.source.dsl import cute_values, hopper, storage
 from cutecheck.source.dsl import sites as dsl_sites
 from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
 from cutecheck.source.dsl.builtins import builtin
@@ -24,7 +24,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
 from cutecheck.source.eval.intrinsics.dsl_ops import OPERATIONS, make_op
 from cutecheck.source.eval.intrinsics.dsl_show import NAMES
 from cutecheck.source.eval.intrinsics.registry import FUNCTIONS, TOLERANT, Call, Unsupported
-from cutecheck.source.eval.values import EnumVal, Extern, Intrinsic, Pointer, ScalarType, TensorVal, Value
+from cutecheck.source.eval.values import EnumVal, Extern, Intrinsic, Pointer, Scalar, ScalarType, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -78,11 +78,17 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
         found = _cute_name(module, name)
         if found is not None:
             return found
+    if module.startswith("cutlass.utils") and _without_source(m) and hopper.known(name) is not None:
+        return Builtin(f"hopper.{name.removeprefix('sm90_')}")
     if module.startswith("cutlass.utils") and name == "get_smem_capacity_in_bytes":
         return Builtin("utils.get_smem_capacity_in_bytes")
     if module == "cutlass.cute.arch":
         return Builtin(f"arch.{name}") if f"arch.{name}" in PYTHON else Extern(f"cute.arch.{name}")
     return None
+
+
+def _without_source(m: Machine) -> bool:
+    return m.dialect.library.cutlass is None  # type: ignore[attr-defined]
 
 
 def _cute_name(module: str, name: str) -> Value | None:
@@ -306,13 +312,23 @@ for _method in (*cute_values._SLICE_METHODS, "get_tile_size", "set", "with_"):
     PYTHON[f"tiled.{_method}"] = _tiled
 
 
-@builtin("layout.get_hier_coord", "layout.get_flat_coord")
+@builtin("layout.get_hier_coord")
 def _coord(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return _coordinate(m, args, span, "get_hier_coord")
+
+
+@builtin("layout.get_flat_coord")
+def _flat_coord(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return _coordinate(m, args, span, "get_flat_coord")
+
+
+def _coordinate(m: Machine, args: list[Value], span: Span, word: str) -> Value:
     base, at = args[0], args[1]
-    if isinstance(at, Extern):
+    if isinstance(base, Unknown) or isinstance(at, Unknown):
+        return base if isinstance(base, Unknown) else at
+    if isinstance(at, (Extern, Scalar)):
         at = m.fresh("index")
-    word = "get_hier_coord"
-    return m.dialect.from_model(guarded(m, word, span, lambda: alg.get_hier_coord(base, m.dialect.to_model(at))))
+    return m.dialect.from_model(guarded(m, word, span, lambda: getattr(alg, word)(base, m.dialect.to_model(at))))
 
 
 @builtin("LayoutEnum.from_tensor")
@@ -398,7 +414,8 @@ def _index_triple(name: str) -> Callable[..., Value]:
 
 
 for _py, _cuda in (("thread_idx", "threadIdx"), ("block_idx", "blockIdx"), ("grid_dim", "gridDim"),
-                   ("block_dim", "blockDim")):  # fmt: skip
+                   ("block_dim", "blockDim"), ("cluster_idx", "clusterIdx"), ("cluster_dim", "clusterDim"),
+                   ("block_in_cluster_idx", "clusterCtaIdx"), ("block_in_cluster_dim", "clusterCtaDim")):  # fmt: skip
     PYTHON[f"arch.{_py}"] = _index_triple(_cuda)
 
 

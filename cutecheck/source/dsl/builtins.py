@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn
 from cutecheck.source.dsl.values import (
+    NONE,
     Builtin,
     BuiltinType,
     Compiled,
@@ -237,7 +238,8 @@ def attribute(m: Machine, base: Value, ident: str, span: Span) -> Value | None:
                 return Builtin(word, base)
             return _number_attribute(base, ident)
     if isinstance(base, Namespace):
-        return base.fields.get(ident, Unknown(f"no attribute `{ident}`", span))
+        found = base.fields.get(ident, Unknown(f"no attribute `{ident}`", span))
+        return NONE if found is None else found
     if isinstance(base, Parser):
         return Builtin(f"argparse.{ident}", base)
     if isinstance(base, FuncSet):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl.statements import spelled
-from cutecheck.source.dsl.values import Builtin, BuiltinType, Enumerator, Super
+from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, Super
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
@@ -102,16 +102,13 @@ def find(cls: ClassInst, name: str, after: ClassInst | None = None) -> Value | N
     for c in order:
         space = c.memo["space"]
         if name in space:
-            return space[name] if space[name] is not None else _None
+            return space[name] if space[name] is not None else NONE
     return None
 
 
-_None = Builtin("None")
-
-
 def _bind(m: Machine, found: Value, obj: Object | ClassInst | Enumerator, cls: ClassInst, span: Span) -> Value:
-    if found is _None:
-        return None
+    if found is NONE:
+        return NONE
     if isinstance(found, FuncSet) and found.self_ is None:
         flags = found.entries[0].decl.flags
         if "static" in flags:
@@ -129,9 +126,23 @@ def _bind(m: Machine, found: Value, obj: Object | ClassInst | Enumerator, cls: C
 
 
 def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
+    """An attribute of an object, class or enumerator; None where the value is none of these, ``NONE`` for None."""
+    if isinstance(base, Enumerator) and name == "value":
+        return NONE if base.value is None else base.value
+    if isinstance(base, (Object, ClassInst, Enumerator, Super)):
+        found = _attribute(m, base, name, span)
+        return (
+            NONE
+            if found is None and not (isinstance(base, Enumerator) and name not in base.cls.memo["space"])
+            else found
+        )
+    return None
+
+
+def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if isinstance(base, Object):
         if name in base.fields:
-            return base.fields[name]
+            return NONE if base.fields[name] is None else base.fields[name]
         if name == "__class__":
             return base.cls
         if name == "__dict__":
@@ -145,8 +156,6 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return _bind(m, found, base, base.cls, span)
         if name == "_replace" and base.cls.memo.get("namedtuple"):
             return Builtin("object._replace", base)
-        if name == "__post_init__":
-            return None
         if base.cls.memo["foreign"] or any(c.memo["foreign"] for c in mro(base.cls)):
             return Extern(f"{base.cls.name}.{name}", span)
         return Unknown(f"`{base.cls.name}` has no attribute `{name}` here", span)

@@ -14,10 +14,10 @@ from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, as_expr
-from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.dsl import storage
-from cutecheck.source.dsl.values import Builtin, BuiltinType, HostCute, HostTensor, Module, OpValue
+from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, HostCute, HostTensor, Module, OpValue
 from cutecheck.source.eval.intrinsics.dsl_layouts import leading_dim
 from cutecheck.source.eval.intrinsics.registry import METHODS, Call
 from cutecheck.source.eval.values import (
@@ -47,6 +47,7 @@ _INTEGERS = (
     "int4b_t",
     "uint4b_t",
 )
+SPREAD = Builtin("spread")  # stands for the unknown items of ``*x`` in an index
 _SLICE_METHODS = frozenset({
     "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile", "make_fragment_A",
     "make_fragment_B", "make_fragment_C", "partition_shape_A", "partition_shape_B", "partition_shape_C", "get_slice",
@@ -129,7 +130,8 @@ def tensor_of(m: Machine, t: HostCute, name: str) -> TensorVal | Unknown:
 
 def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if isinstance(base, TensorVal):
-        return _tensor(m, base, name, span)
+        found = _tensor(m, base, name, span)
+        return NONE if found is None else found
     if isinstance(base, (Layout, ComposedLayout)):
         return _layout(m, base, name, span)
     if isinstance(base, ScalarType):
@@ -141,7 +143,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if isinstance(base, (TiledCopy, TiledMMA, CopyAtom, MMAAtom, Slice)):
         return _tiled(m, base, name, span)
     if isinstance(base, OpValue):
-        return base.get(name, Extern(f"{base.name}.{name}", span))
+        field = base.get(name, Extern(f"{base.name}.{name}", span))
+        return NONE if field is None else field
     if isinstance(base, Swizzle):
         found = {"num_bits": base.bits, "num_base": base.base, "num_shift": base.shift}.get(name)
         return found if found is not None else Extern(f"swizzle.{name}", span)
@@ -404,13 +407,30 @@ def tiled_method(m: Machine, owner: Value, name: str, args: list[Value], span: S
 
         shape = number(Call(m, name, (), [part], span), part)
         part = alg.make_layout(shape)
+    if name.startswith("make_fragment") and isinstance(part, TensorVal):
+        part = byte_swizzled(part)
     run = METHODS.get((kind_of(owner), name)) or METHODS.get((kind_of(obj), name))
     if name.startswith("partition_shape"):
         owner = obj
     if run is None:
         return Unknown(f"`{name}` is not modelled here", span)
     c = Call(m, name, (), [owner, part, *[m.dialect.to_model(a) for a in args[1:]]], span, {}, [owner, *args])
-    return m.dialect.from_model(guarded(m, name, span, lambda: run(c)))
+    value = guarded(m, name, span, lambda: run(c))
+    if name.startswith("make_fragment") and isinstance(part, TensorVal):
+        m.recorder.called(m, Call(m, name, (), [obj, part], span), value)
+    return m.dialect.from_model(value)
+
+
+def byte_swizzled(t: TensorVal) -> TensorVal:
+    """A tensor whose pointer's swizzle is written as C++ does: on bytes, around an unset shared-memory pointer."""
+    if t.pointer is None or not isinstance(t.pointer.swizzle, Swizzle) or not isinstance(t.layout, Layout):
+        return t
+    if t.dtype is None or t.dtype.bits is None or t.pointer.swizzle.bits == 0:
+        return t
+    sw = t.pointer.swizzle
+    swizzle = Swizzle(sw.bits, sw.base, sw.shift, SwizzleUnit.BYTE)
+    layout = ComposedLayout(swizzle, SmemPtrFlag(t.dtype.bits), t.layout)
+    return replace(t, layout=layout, pointer=replace(t.pointer, swizzle=None))
 
 
 def _index_number(m: Machine, v: Value) -> Value:
@@ -430,6 +450,10 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
         if isinstance(base.layout, Unknown):
             return base.layout
         c = Call(m, "tensor", (), [], span)
+        if isinstance(key, tuple) and SPREAD in key:
+            missing = alg.rank(base.layout) - len(key) + 1
+            at = key.index(SPREAD)
+            key = (*key[:at], *(m.fresh("coordinate") for _ in range(missing)), *key[at + 1 :])
 
         def run() -> Value:
             coord = number(c, m.dialect.to_model(key))

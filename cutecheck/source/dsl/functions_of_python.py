@@ -172,6 +172,8 @@ def _pow(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
 
 @builtin("divmod")
 def _divmod(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if any(isinstance(a, (Dyn, Scalar)) for a in args) and not all(isinstance(a, (int, Dyn)) for a in args):
+        return (m.fresh("quotient"), m.fresh("remainder"))  # an integer of the device by a precomputed divisor
     return (m.dialect.binary("//", args[0], args[1], span), m.dialect.binary("%", args[0], args[1], span))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl.unit import lower_unit
-from cutecheck.source.dsl.values import Module
+from cutecheck.source.dsl.values import NONE, Module
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import Env, Scope
 from cutecheck.source.eval.values import BudgetExceeded, Extern, Value
@@ -204,7 +204,7 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> None:
             sub = get(m, f"{name}.{ident}", file)
             if isinstance(sub, Module):
                 value = sub
-        m.journal.set(at.vars, alias or ident, value)
+        m.journal.set(at.vars, alias or ident, None if value is NONE else value)
 
 
 def get(m: Machine, name: str, importer: Path | None) -> Value:
@@ -266,7 +266,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return found
     scope = scope_of(m, base.name)
     if scope is not None and name in scope.env.vars:
-        return scope.env.vars[name]
+        value = scope.env.vars[name]
+        return NONE if value is None else value
     if scope is not None and "__getattr__" in scope.env.vars:
         return Extern(f"{base.name}.{name}", span)
     importer = scope.memo["file"] if scope is not None else None

@@ -20,7 +20,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (the last three register their
     stdlib,
     torch,
 )
-from cutecheck.source.dsl.values import Builtin, BuiltinType, Enumerator, RunTimeRange
+from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, RunTimeRange
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.scope import ClassInst
@@ -159,7 +159,7 @@ class DslDialect(Dialect):
 
     # ---------------------------------------------------------------- hooks
 
-    def name_value(self, m: Machine, ident: str, env: Env, span: Span) -> Value | None:
+    def name_value(self, m: Machine, ident: str, env: Env, span: Span) -> Value:
         if ident == "super":
             cls, frame = env.find_var("__class__"), env.frame
             if cls is not None and frame is not None and frame.function is not None and frame.function.params:
@@ -171,21 +171,21 @@ class DslDialect(Dialect):
             return found
         return Unknown(f"`{ident}` is not defined", span)
 
-    def attribute(self, m: Machine, base: Value, name: str, span: Span) -> Value | None:
+    def attribute(self, m: Machine, base: Value, name: str, span: Span) -> Value:
         if isinstance(base, Unknown):
             return base
         for look in (modules.attribute, classes.attribute, cute_values.attribute, builtins.attribute):
             found = look(m, base, name, span)
             if found is not None:
-                return found
+                return None if found is NONE else found
         if isinstance(base, Extern):
             return Extern(f"{base.what}.{name}", span)
         return Unknown(f"no attribute `{name}` is known of {builtins.describe(base)}", span)
 
-    def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value | None:
+    def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         return functions.apply(m, fn, args, kwargs, span)
 
-    def index(self, m: Machine, base: Value, args: list[Value], span: Span) -> Value | None:
+    def index(self, m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         if isinstance(base, Unknown):
             return base
         if not args:
@@ -218,7 +218,7 @@ class DslDialect(Dialect):
             return Extern(f"{base.what}[...]", span)
         return Unknown(f"indexing {builtins.describe(base)}", span)
 
-    def operator(self, m: Machine, op: str, left: Value, right: Value, span: Span) -> Value | None:
+    def operator(self, m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
         if op in ("is", "is not", "==", "!=", "in", "not in"):
             if isinstance(left, Object) and op in ("==", "!=") and isinstance(right, Object):
                 found = classes.operator(m, "==", left, right, span)
@@ -255,6 +255,13 @@ class DslDialect(Dialect):
         if isinstance(value, RunTimeRange):
             return Unknown("a loop that runs on the device", span)
         return None
+
+    def spread(self, m: Machine, value: Value, span: Span) -> list[Value]:
+        if isinstance(value, Object) and value.cls.memo.get("namedtuple"):
+            return list(value.fields.values())
+        if isinstance(value, (Extern, Unknown)):
+            return [cute_values.SPREAD]  # as many as the indexed tensor has modes left
+        return [Unknown("unpacking of an unknown sequence", span)]
 
     def unrolls(self, m: Machine, env: Env) -> bool:
         return not functions.in_device_body(m)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Site, Span, Unknown
-from cutecheck.source.eval.intrinsics.dsl_show import show, without_quotients
+from cutecheck.source.eval.intrinsics.dsl_show import show, without_arithmetic, without_quotients
 from cutecheck.source.eval.record import has_open, site_kind
 from cutecheck.source.eval.values import Extern, FuncSet, TensorVal, Value
 
@@ -35,6 +35,8 @@ def api_called(
     call = f"cute.nvgpu.{kind}.helpers.{name}" if kind else f"cute.{name}"
     if name in ("local_tile", "zipped_divide", "flat_divide", "logical_divide", "tiled_divide", "local_partition"):
         value = without_quotients(value)
+    if name in ("make_layout", "make_ordered_layout"):
+        value = without_arithmetic(value)
     named(m, call, args, kwargs, value, None, span)
 
 

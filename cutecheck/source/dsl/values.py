@@ -25,6 +25,9 @@ class Builtin:
     self_: Value = field(default=None, hash=False)
 
 
+NONE = Builtin("None")  # stands for the value None where None says that there is nothing
+
+
 @dataclass(frozen=True, slots=True)
 class BuiltinType:
     """``int``, ``str``, ``tuple`` ... and markers such as ``Enum`` or ``cute.Tensor``."""
@@ -118,6 +121,7 @@ class Parser:
 
 
 __all__ = [
+    "NONE",
     "Builtin", "BuiltinType", "ClassInst", "Compiled", "Enumerator", "Env", "HostCute", "HostTensor", "KernelCall",
     "Module",     "Namespace", "OpValue", "Parser", "Partial", "RunTimeRange", "Super",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, templates
+from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.lookup import is_auto
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
@@ -33,7 +34,7 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     from cutecheck.source.eval import intrinsics
 
     own = m.dialect.apply(m, fn, args, kwargs, span)
-    if own is not None:
+    if own is not DEFER:
         return own
     if isinstance(fn, Intrinsic):
         return intrinsics.call(m, fn, args, kwargs, span)

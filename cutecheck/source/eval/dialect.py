@@ -13,33 +13,36 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.scope import Env
 
 
+DEFER: Value = object()  # a hook's answer that leaves the case to the evaluator (None may be a value)
+
+
 class Hooks:
     """Where a language may step in before the evaluator's own rule; these defaults never do.
 
-    A hook that answers None leaves the case to the evaluator.
+    ``DEFER`` leaves the case to the evaluator; so does None where the answer is declared optional.
     """
 
     block_scope = True  # a name assigned in a block lives in the block; otherwise in the function
 
-    def name_value(self, m: Machine, ident: str, env: Env, span: Span) -> Value | None:
+    def name_value(self, m: Machine, ident: str, env: Env, span: Span) -> Value:
         """A name that no scope declares."""
-        return None
+        return DEFER
 
-    def attribute(self, m: Machine, base: Value, name: str, span: Span) -> Value | None:
+    def attribute(self, m: Machine, base: Value, name: str, span: Span) -> Value:
         """``base.name``."""
-        return None
+        return DEFER
 
-    def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value | None:
+    def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         """``fn(args)``."""
-        return None
+        return DEFER
 
-    def index(self, m: Machine, base: Value, args: list[Value], span: Span) -> Value | None:
+    def index(self, m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         """``base[args]``."""
-        return None
+        return DEFER
 
-    def operator(self, m: Machine, op: str, left: Value, right: Value, span: Span) -> Value | None:
+    def operator(self, m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
         """``left op right`` before structures and scalars decide."""
-        return None
+        return DEFER
 
     def declare(self, m: Machine, decl: ir.Decl, env: Env) -> bool:
         """A declaration inside a function or module; True when it was handled."""
@@ -52,6 +55,10 @@ class Hooks:
     def items(self, m: Machine, value: Value, span: Span) -> list[Value] | Value | None:
         """The items a loop or comprehension goes through; Unknown when they are not known."""
         return None
+
+    def spread(self, m: Machine, value: Value, span: Span) -> list[Value]:
+        """``*value`` where the items of the value are not known."""
+        return [Unknown("unpacking of an unknown sequence", span)]
 
     def unrolls(self, m: Machine, env: Env) -> bool:
         """Whether a loop here runs as often as its condition says, where that is known."""

@@ -7,6 +7,7 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.source.eval import calls, classes, intrinsics, ir, memory, templates
+from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.lookup import EnumRef, Namespace, in_path, lookup, member, missing, namespace_of, type_member
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -143,7 +144,7 @@ def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
 def attribute(m: Machine, base: Value, name: str, span: Span) -> Value:
     """``base.name`` for any value."""
     own = m.dialect.attribute(m, base, name, span)
-    if own is not None:
+    if own is not DEFER:
         return own
     if isinstance(base, Unknown):
         return base
@@ -252,7 +253,7 @@ def _index(m: Machine, node: ir.Index, env: Env) -> Value:
     base = m.eval(node.base, env)
     args = [m.eval(a, env) for a in node.args]
     own = m.dialect.index(m, base, args, node.span)
-    if own is not None:
+    if own is not DEFER:
         return own
     if isinstance(base, Unknown):
         return base
@@ -317,7 +318,7 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
         if isinstance(v, Unknown):
             return v
     own = m.dialect.operator(m, op, left, right, span)
-    if own is not None:
+    if own is not DEFER:
         return own
     special = intrinsics.binary(m, op, left, right, span)
     if special is not None:
@@ -342,6 +343,11 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
     right = m.eval(node.right, env)
     if node.op in ("and", "or") and known is not None:
         return right
+    if node.op in ("and", "or") and not isinstance(right, (bool, Scalar)):
+        # the value of the expression is one of its operands
+        from cutecheck.source.eval.statements import join
+
+        return left if isinstance(left, Unknown) else join(m, left, right, "an `or`", node.span)
     other = m.dialect.truth(right)
     if known is not None and other is not None:
         return Scalar(int(other), "bool")
@@ -379,7 +385,7 @@ def _sequence(m: Machine, node: ir.Sequence_, env: Env) -> Value:
                 if isinstance(value, Pack)
                 else value
                 if isinstance(value, (tuple, list))
-                else [Unknown("unpacking of an unknown sequence", node.span)]
+                else m.dialect.spread(m, value, node.span)
             )
         else:
             items.append(value)

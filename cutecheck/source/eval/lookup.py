@@ -7,6 +7,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope
 from cutecheck.source.eval.values import EnumVal, ExternType, FuncSet, Object, Scalar, TemplateRef, Value, ValueType
@@ -59,7 +60,7 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
         this = self_of(env)
         return this if this is not None else Unknown("`this` outside a member function", span)
     known = m.dialect.name_value(m, name, env, span)
-    if known is not None:
+    if known is not DEFER:
         return known
     found = library(m, "", name, span)
     return Unknown(f"`{name}` is not declared in the scanned files", span) if found is _MISSING else found

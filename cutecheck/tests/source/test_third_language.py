@@ -8,7 +8,7 @@ from cutecheck.model.notation import show
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.budget import Budget, Limits
-from cutecheck.source.eval.dialect import Dialect
+from cutecheck.source.eval.dialect import DEFER, Dialect
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
@@ -45,9 +45,9 @@ class Toy(Dialect):
     def cast(self, type_: Value, value: Value, span: Span) -> Value:
         return value
 
-    def name_value(self, m: Machine, ident: str, env: Env, span: Span) -> Value | None:
+    def name_value(self, m: Machine, ident: str, env: Env, span: Span) -> Value:
         known = {"MAP": "make_layout", "SPREAD": "make_tiled_copy"}
-        return Intrinsic(known[ident]) if ident in known else None
+        return Intrinsic(known[ident]) if ident in known else DEFER
 
 
 def lower(text: str) -> ir.Expr:

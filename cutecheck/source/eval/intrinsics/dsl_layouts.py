@@ -9,14 +9,18 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import dsl
 from cutecheck.model.atoms import CopyAtom, MMAAtom
-from cutecheck.model.basis import Underscore, X
-from cutecheck.model.ints import Dyn
+from cutecheck.model.basis import ScaledBasis, Underscore, X
+from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
-from cutecheck.source.eval.values import Extern, Scalar, Slice, TensorVal, Value
+from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, Slice, TensorVal, Value
 
+KNOWN = (
+    int, Dyn, Sym, ScaledBasis, Underscore, Layout, ComposedLayout, Swizzle, TensorVal, TiledCopy, TiledMMA, CopyAtom,
+    MMAAtom, Slice, ScalarType, Pointer, EnumVal, float, str, type(None),
+)  # fmt: skip
 _OPTIONAL = ("target_profile", "up_to_rank", "end", "stride", "order", "proj", "pred", "swizzle", "dtype")
 
 
@@ -30,6 +34,8 @@ def number(c: Call, v: Value) -> Any:
         return c.m.fresh("value")
     if isinstance(v, Unknown):
         raise Unsupported(v.reason)
+    if not isinstance(v, KNOWN):
+        raise Unsupported("a shape or coordinate that is not known")
     return v
 
 
@@ -132,9 +138,14 @@ def _local(c: Call) -> Value:
     given.update({k: v for k, v in c.kwargs.items() if k in names})
     t = given[names[0]]
     tiler, coord = number(c, given["tiler"]), number(c, given[names[2]])
+    proj = given.get("proj")
+    if proj is not None and not isinstance(proj, Underscore):
+        # a coordinate may name more modes than the tiler has: those are taken as they are
+        extra = len(coord) - len(proj) if isinstance(coord, tuple) and isinstance(proj, tuple) else 0
+        tiler = alg.dice(proj, tiler)
+        if c.name == "dsl.local_tile":
+            coord = alg.dice((*proj, *(1,) * extra), coord) if extra > 0 else alg.dice(proj, coord)
     args = [t, tiler, coord]
-    if given.get("proj") is not None and not isinstance(given["proj"], Underscore):
-        args.append(given["proj"])
     if not isinstance(t, TensorVal):
         raise Unsupported(f"{c.name} of something that is not a tensor")
     from cutecheck.source.eval.intrinsics.registry import FUNCTIONS

@@ -47,6 +47,13 @@ def without_quotients(v: Any) -> Any:
     return v
 
 
+def without_arithmetic(v: Any) -> Any:
+    """A layout of numbers that the program computed: the compiler's integers carry no divisor out of arithmetic."""
+    if isinstance(v, Layout):
+        return Layout(_forget(v.shape), _forget(v.stride))
+    return v
+
+
 def _forget(shape: Any) -> Any:
     if isinstance(shape, tuple):
         return tuple(_forget(s) for s in shape)

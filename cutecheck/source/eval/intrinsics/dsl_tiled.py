@@ -11,6 +11,7 @@ from cutecheck.model import tiled
 from cutecheck.model.algebra import dsl
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import Underscore, X
+from cutecheck.model.dtype import DType
 from cutecheck.model.layout import Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics import dsl_ops
@@ -37,10 +38,15 @@ def _marked(atom: Any, op: OpValue, type_: str) -> Any:
 @function("dsl.make_copy_atom", configuring=True)
 def _make_copy_atom(c: Call) -> Value:
     op, dtype = c.arg(0), dtype_of(_argument(c, 1, "copy_internal_type"))
-    bits = constant(_argument(c, 2, "num_bits_per_copy", 0))
+    return copy_atom_value(op, dtype, constant(_argument(c, 2, "num_bits_per_copy", 0)))
+
+
+def copy_atom_value(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
+    """The copy atom of an operation, with the operation and the compiler's type beside it."""
     if not isinstance(op, OpValue):
         raise Unsupported("this is not a copy operation cutecheck knows")
-    return _marked(dsl_ops.copy_atom(op, dtype, bits), op, copy_type(op, dtype, bits or 0))
+    made: CopyAtom = _marked(dsl_ops.copy_atom(op, dtype, bits), op, copy_type(op, dtype, bits or 0))
+    return made
 
 
 @function("dsl.make_mma_atom", configuring=True)
@@ -56,7 +62,7 @@ def _mma_atom(op: Value) -> MMAAtom:
 
 
 @function("dsl.make_tiled_mma", configuring=True)
-def _make_tiled_mma(c: Call) -> Value:
+def make_tiled_mma_value(c: Call) -> Value:
     atom = _mma_atom(_argument(c, 0, "op_or_atom"))
     layout = plain_layout(c, _argument(c, 1, "atom_layout_mnk", (1, 1, 1)))
     permutation = _argument(c, 2, "permutation_mnk")
@@ -112,7 +118,12 @@ def _of(c: Call) -> Value:
 @function("dsl.make_smem_layout_atom", configuring=True)
 def _smem_layout_atom(c: Call) -> Value:
     """The swizzled atom of a ``SmemLayoutAtomKind`` for an element type (bytes 128, 64, 32 or 16 a row)."""
-    kind, dtype = getattr(c.arg(0), "name", ""), dtype_of(c.arg(1))
+    return smem_layout_atom(c.arg(0), c.arg(1))
+
+
+def smem_layout_atom(kind_: Value, element: Value) -> Value:
+    """The layout of a ``SmemLayoutAtomKind``."""
+    kind, dtype = getattr(kind_, "name", ""), dtype_of(element)
     if dtype.bits is None or "_" not in kind:
         raise Unsupported("the kind of this shared-memory atom is not known")
     major, width = kind.split("_", 1)

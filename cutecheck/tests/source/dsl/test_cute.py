@@ -231,3 +231,44 @@ def test_eval_of_the_dsls_table_notation() -> None:
     assert show_dsl(made) == "((16,128),(?,?)):((?{i64},1),(?{i64 div=16},128))"
     for bad in ("", "{}", '{"func": "nothing", "args": []}', '{"func": "size", "args": ["(8"]}', "[1]"):
         assert isinstance(evaluate(bad, "dsl"), Unknown)
+
+
+HELPERS = (
+    HEAD
+    + """
+import cutlass.utils as utils
+import cutlass.utils.hopper_helpers as h
+from cutlass.cute.nvgpu import OperandMajorMode
+row, col = utils.LayoutEnum.ROW_MAJOR, utils.LayoutEnum.COL_MAJOR
+a = h.make_smem_layout_a(row, (128, 128, 64), cutlass.BFloat16, 4)
+b = h.make_smem_layout_b(col, (128, 256, 32), cutlass.Float16, 3)
+e = h.make_smem_layout_epi(cutlass.Float16, row, (64, 32), 2)
+k = h.get_smem_layout_atom(row, cutlass.BFloat16, 32)
+m = h.make_trivial_tiled_mma(cutlass.BFloat16, cutlass.BFloat16, OperandMajorMode.K, OperandMajorMode.K,
+                             cutlass.Float32, (2, 1, 1), tiler_mn=(64, 128))
+"""
+)
+
+
+def test_hopper_helpers_without_the_package(tmp_path: Path) -> None:
+    found = {call: group[0] for (_, call), group in results(driver(tmp_path, HELPERS, arch="sm_90a")).items()}
+    assert found["make_smem_layout_a"] == "S<3,4,3> o 0 o ((8,16),(64,1),(1,4)):((64,512),(1,0),(0,8192))"
+    assert found["make_smem_layout_b"] == "S<3,4,3> o 0 o ((64,4),(8,4),(1,3)):((1,2048),(64,512),(0,8192))"
+    assert found["make_smem_layout_epi"] == "S<2,4,3> o 0 o ((8,8),(32,1),(1,2)):((32,256),(1,0),(0,2048))"
+    assert found["get_smem_layout_atom"] == "SmemLayoutAtomKind.K_SW64"
+    mma: Any = found["make_trivial_tiled_mma"]
+    assert mma["type"] == (
+        "!cute.tiled_mma<!cute_nvgpu.sm90.mma<64x128x16, ab_major = (k, k), elem_type = (bf16, bf16, f32), "
+        'frag_kind = ss>, atom_layout_MNK = <"(2,1,1):(1,0,0)">, permutation_MNK = <"[_;_;_]">>'
+    )
+
+
+def test_values_that_are_none_are_values(tmp_path: Path) -> None:
+    text = (
+        "calls = []\ndef f():\n    calls.append(1)\n"
+        "class A:\n    y = None\n    def __init__(self):\n        self.x = None\n"
+        "f()\na = A()\nr = (a.x is None, a.y is None, a.x or 3, len(calls))\n"
+    )
+    from cutecheck.tests.source.dsl.run import variables
+
+    assert variables(tmp_path, text)["r"] == (True, True, 3, 1)
