@@ -13,7 +13,7 @@ from cutecheck.source.dsl import cute_values, hopper, storage
 from cutecheck.source.dsl import sites as dsl_sites
 from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
 from cutecheck.source.dsl.builtins import builtin
-from cutecheck.source.dsl.values import Builtin, BuiltinType, Compiled, HostCute
+from cutecheck.source.dsl.values import Builtin, BuiltinType, Compiled, HostCute, TmaAtom
 from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names register themselves)
     cuda,
     dsl_layouts,
@@ -375,7 +375,7 @@ def _tma_atom(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Spa
     made: Value = Unknown("a TMA descriptor on a tensor that is not followed", span)
     if isinstance(gmem, TensorVal) and isinstance(gmem.layout, Layout):
         made = tma_tensor(gmem)
-    value = (Extern("tma atom", span), made)
+    value = (TmaAtom(args[0] if args else None), made)
     dsl_sites.named(m, "cute.nvgpu.cpasync.helpers.make_tiled_tma_atom", args, kwargs, value, "TmaInfo", span)
     return value
 

@@ -78,6 +78,8 @@ def module_name(m: Machine, module: str, ident: str, span: Span) -> Value | None
         return BuiltinType(ident)
     if full in FUNCTIONS:
         return Builtin(full)
+    if full == "os.environ":
+        return Builtin(full)
     if module.startswith("torch"):
         from cutecheck.source.dsl.torch import torch_name
 

@@ -17,7 +17,7 @@ from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.dsl import storage
-from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, HostCute, HostTensor, Module, OpValue
+from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, HostCute, HostTensor, Module, OpValue, TmaAtom
 from cutecheck.source.eval.intrinsics.dsl_layouts import leading_dim
 from cutecheck.source.eval.intrinsics.registry import METHODS, Call
 from cutecheck.source.eval.values import (
@@ -142,6 +142,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         return _pointer(m, base, name, span)
     if isinstance(base, (TiledCopy, TiledMMA, CopyAtom, MMAAtom, Slice)):
         return _tiled(m, base, name, span)
+    if isinstance(base, TmaAtom):
+        return base.op if name == "op" else Extern(f"tma atom.{name}", span)
     if isinstance(base, OpValue):
         field = base.get(name, Extern(f"{base.name}.{name}", span))
         return NONE if field is None else field
@@ -349,14 +351,9 @@ def _tiled_field(obj: Any, atom: Any, name: str) -> Value:
 
 
 def _op(atom: Any) -> Value:
-    import json
+    from cutecheck.source.eval.intrinsics.dsl_tiled import operation_of
 
-    text = dict(atom.extra).get("dsl op")
-    if text is None:
-        return None
-    fields = json.loads(text)
-    kind = fields.pop("kind")
-    return OpValue(kind, "", tuple(fields.items()))
+    return operation_of(atom)
 
 
 def set_attribute(m: Machine, base: Value, name: str, value: Value) -> None:

@@ -16,6 +16,7 @@ from cutecheck.source.dsl.values import (
     Enumerator,
     HostTensor,
     Namespace,
+    OpValue,
     Partial,
     RunTimeRange,
     Super,
@@ -389,6 +390,8 @@ def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
         if kind.name in more:
             return isinstance(v, more[kind.name])
         return False if v is None or isinstance(v, (int, str, float, tuple, list, dict)) else None
+    if isinstance(kind, Builtin) and kind.name.startswith("op "):
+        return isinstance(v, OpValue) and v.name == kind.name.rpartition(".")[2]
     if isinstance(kind, Builtin):
         return isinstance(v, HostTensor) if kind.name == "torch.Tensor" else None
     return None

@@ -221,7 +221,8 @@ def get(m: Machine, name: str, importer: Path | None) -> Value:
         return Module(name)
     folders = [r if r.is_dir() else r.parent for r in m.dialect.library.roots]  # type: ignore[attr-defined]
     if importer is not None:
-        folders += list(importer.parents)[:6]
+        tops = {f.resolve() for f in folders}
+        folders += [p for p in list(importer.parents)[:8] if any(t in (p, *p.parents) for t in tops)]
     if any(is_package(f, name.split(".")) for f in folders):
         return Module(name)
     return Extern(name)
@@ -272,6 +273,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         return Extern(f"{base.name}.{name}", span)
     importer = scope.memo["file"] if scope is not None else None
     inner = get(m, f"{base.name}.{name}", importer)
+    if top in KNOWN and f"{base.name}.{name}" not in _KNOWN_PARTS:
+        return Extern(f"{base.name}.{name}", span)
     if isinstance(inner, Module) and (top != "cutlass" or _is_module(m, inner.name)):
         return inner
     if top == "cutlass":
@@ -283,6 +286,10 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     return Unknown(f"module `{base.name}` has no `{name}` in the scanned files", span)
 
 
+_KNOWN_PARTS = frozenset({
+    "torch.cuda", "torch.nn", "torch.nn.functional", "torch.library", "torch.autograd", "torch.distributed", "os.path",
+    "collections.abc", "pytest.mark",
+})  # fmt: skip
 _CUTLASS_MODULES = frozenset({
     "cutlass.cute", "cutlass.utils", "cutlass.torch", "cutlass.pipeline", "cutlass.cute.nvgpu", "cutlass.cute.arch",
     "cutlass.cute.nvgpu.warp", "cutlass.cute.nvgpu.warpgroup", "cutlass.cute.nvgpu.cpasync", "cutlass.cute.math",

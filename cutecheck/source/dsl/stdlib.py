@@ -219,4 +219,5 @@ def _parse_args(m: Machine, args: list[Value], kwargs: dict[str, Value], span: S
 
 FUNCTIONS["argparse.parse_known_args"] = lambda m, args, kwargs, span: (Namespace(dict(args[0].fields)), [])
 FUNCTIONS["os.path.join"] = lambda m, args, kwargs, span: Extern("a path", span)
+FUNCTIONS["os.environ.get"] = lambda m, args, kwargs, span: args[1] if len(args) > 1 else None
 FUNCTIONS["os.getenv"] = lambda m, args, kwargs, span: args[1] if len(args) > 1 else None

@@ -45,6 +45,13 @@ class Enumerator:
 
 
 @dataclass(frozen=True, slots=True)
+class TmaAtom:
+    """The atom of a TMA descriptor: its operation."""
+
+    op: Value
+
+
+@dataclass(frozen=True, slots=True)
 class KernelCall:
     """``kernel(args)`` before ``.launch(...)``."""
 
@@ -123,5 +130,5 @@ class Parser:
 __all__ = [
     "NONE",
     "Builtin", "BuiltinType", "ClassInst", "Compiled", "Enumerator", "Env", "HostCute", "HostTensor", "KernelCall",
-    "Module",     "Namespace", "OpValue", "Parser", "Partial", "RunTimeRange", "Super",
+    "Module",     "Namespace", "OpValue", "Parser", "Partial", "RunTimeRange", "Super", "TmaAtom",
 ]  # fmt: skip

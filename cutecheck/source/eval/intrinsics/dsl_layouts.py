@@ -80,10 +80,22 @@ for _name in (
     "composition", "crd2idx", "idx2crd", "logical_divide", "zipped_divide", "flat_divide", "logical_product",
     "zipped_product", "tiled_product", "flat_product", "blocked_product", "flatten", "depth", "nullspace",
     "make_identity_layout", "max_common_layout", "max_common_vector", "get_swizzle_portion", "get_nonswizzle_portion",
-    "make_composed_layout", "ceil_div", "round_up", "shape_div", "product", "product_each", "product_like", "repeat",
+    "make_composed_layout", "round_up", "shape_div", "product", "product_each", "product_like", "repeat",
     "repeat_like", "front", "dice", "is_congruent", "is_weakly_congruent", "make_layout_like",
 ):  # fmt: skip
     function(f"dsl.{_name}")(_run(_name))
+
+
+@function("dsl.ceil_div")
+def _ceil_div(c: Call) -> Value:
+    return _ceil_divide(number(c, c.arg(0)), number(c, c.arg(1)))
+
+
+def _ceil_divide(a: Any, b: Any) -> Any:
+    """Mode by mode; a mode of several extents counts as their product against one number."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return (*(_ceil_divide(x, y) for x, y in zip(a, b, strict=False)), *a[len(b) :])
+    return it.ceil_div(it.product(a) if isinstance(a, tuple) else a, b)
 
 
 @function("dsl.size", "dsl.cosize", "dsl.shape")

@@ -256,6 +256,8 @@ def alignment(t: TensorVal) -> int | None:
     from cutecheck.model import expr as ex
     from cutecheck.model.ints import as_expr
 
+    if t.pointer is not None and t.pointer.align is None and t.space == "rmem":
+        t = replace(t, pointer=replace(t.pointer, align=32))  # what the compiler gives registers
     if t.pointer is None or t.pointer.align is None or t.dtype is None or t.dtype.bits is None:
         return None
     known = t.pointer.align

@@ -23,6 +23,7 @@ from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, functio
 from cutecheck.source.eval.values import Slice, Value, constant
 
 OP, TYPE = "dsl op", "dsl type"  # of an atom's `extra`
+OPERATIONS: dict[str, OpValue] = {}  # by the text in `extra`
 
 
 def _argument(c: Call, position: int, name: str, default: Any = None) -> Any:
@@ -32,7 +33,15 @@ def _argument(c: Call, position: int, name: str, default: Any = None) -> Any:
 
 def _marked(atom: Any, op: OpValue, type_: str) -> Any:
     kept = tuple(x for x in atom.extra if x[0] not in (OP, TYPE))
-    return replace(atom, extra=(*kept, (OP, json.dumps(op_json(op))), (TYPE, type_)))
+    text = json.dumps(op_json(op))
+    OPERATIONS[text + type_] = op
+    return replace(atom, extra=(*kept, (OP, text), (TYPE, type_)))
+
+
+def operation_of(atom: CopyAtom | MMAAtom) -> OpValue | None:
+    """The operation an atom was made of."""
+    found = dict(atom.extra)
+    return OPERATIONS.get(found.get(OP, "") + found.get(TYPE, ""))
 
 
 @function("dsl.make_copy_atom", configuring=True)

@@ -272,3 +272,13 @@ def test_values_that_are_none_are_values(tmp_path: Path) -> None:
     from cutecheck.tests.source.dsl.run import variables
 
     assert variables(tmp_path, text)["r"] == (True, True, 3, 1)
+
+
+def test_ceil_div_takes_a_mode_as_a_whole(tmp_path: Path) -> None:
+    from cutecheck.tests.source.dsl.run import variables
+
+    text = HEAD + (
+        "r = [cute.ceil_div((1, (8, 1)), (1, 4)), cute.ceil_div(((3, 5), (8, 2)), (2, 3)), cute.ceil_div((8, 2), 3),\n"
+        "     cute.ceil_div((8, (4, 3), 7), (3, 2))]\n"
+    )
+    assert variables(tmp_path, text)["r"] == [(1, 2), (8, 6), 6, (3, 6, 7)]
