@@ -134,7 +134,12 @@ def addressed(v: Value) -> Value:
     base = swizzle.base - shift
     if base < 0:
         return replace(v, layout=Unknown("a swizzle below the element width"))
-    return replace(v, layout=ComposedLayout(Swizzle(swizzle.bits, base, swizzle.shift), 0, v.layout))
+    if isinstance(v.offset, Unknown) or isinstance(v.pointer.offset, Unknown):
+        return replace(v, layout=Unknown("the address of a swizzled tensor is not known"))
+    # the swizzle acts on addresses: where the tensor starts is inside of it
+    inside = v.offset + v.pointer.offset
+    layout = ComposedLayout(Swizzle(swizzle.bits, base, swizzle.shift), inside, v.layout)
+    return replace(v, layout=layout, offset=0, pointer=replace(v.pointer, offset=0))
 
 
 @function("dsl.copy", "dsl.basic_copy", "dsl.basic_copy_if", "dsl.autovec_copy", "dsl.copy_atom_call",
