@@ -11,7 +11,7 @@ from cutecheck.model.algebra import CuteError, cosize, offsets_hash, rank, size
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.atoms.table import argument_text
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import UndecidedError
+from cutecheck.model.ints import UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.notation import show
 from cutecheck.model.tiled import TiledCopy, TiledMMA
@@ -19,6 +19,7 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 Field: TypeAlias = Union[str, tuple[str, ...], "Printed"]
 Json: TypeAlias = Union[str, list[str], dict[str, "Json"]]
 
+MAX_HASHED = 1 << 18  # elements; a larger layout is shown without the hash of its offsets
 _CPP = {
     "int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short int", "uint16_t": "short unsigned int",
     "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long int", "uint64_t": "long unsigned int",
@@ -78,7 +79,9 @@ def _layout(layout: AnyLayout) -> Iterator[tuple[str, Field]]:
         if isinstance(layout.offset, SmemPtrFlag):
             yield "offset", str(layout.offset)
     try:
-        yield "offsets_fnv1a64", offsets_hash(layout)
+        count = known_value(size(layout))
+        if count is not None and count <= MAX_HASHED:
+            yield "offsets_fnv1a64", offsets_hash(layout)
     except (CuteError, UndecidedError, ValueError, TypeError):
         return
 

@@ -21,6 +21,7 @@ from cutecheck.source.roots import Roots, left_open, templates_of
 
 _LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/")
 DEFAULT_ARCH = "sm_80"
+MAX_SYNTAX_ERRORS = 1  # lines of a file that says it cannot be read; the first tells where to look
 # an architecture of each generation, and the numbers (SM70 to SM120) that ask for it
 ARCHITECTURES = {"sm_80": (70, 90), "sm_90a": (90, 100), "sm_100a": (100, 120), "sm_120a": (120, 130)}
 _SM = re.compile(r"\bSM(\d\d\d?)_|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
@@ -208,6 +209,11 @@ def _note_unit(unit: ir.Unit, out: _Collected) -> None:
     inactive = {n.span for n in unit.notes if n.kind == "inactive"}
     out.active.update(span for span, _ in unit.calls if span not in inactive)
     out.inactive.update(inactive)
+    broken = [n for n in unit.notes if n.kind == "error"]
+    for n in broken[:MAX_SYNTAX_ERRORS]:
+        more = f" ({len(broken)} such places in this file)" if len(broken) > 1 else ""
+        message = f"syntax that cannot be read here: {n.text}{more}; the rest of the file is read"
+        out.errors.setdefault((unit.path, f"{n.span}"), SourceError(unit.path, message, n.span))
 
 
 def _merge(recorder: Recorder, reported: frozenset[str], out: _Collected) -> None:

@@ -151,20 +151,20 @@ class Tree:
 
     def reaching(self, targets: frozenset[str]) -> frozenset[str]:
         """Files from which a chain of ``#include`` lines leads to one of the targets, conditions ignored."""
-        includers: dict[str, list[str]] = {}
-        for path in list(self.files):
-            for quote, text in self._include_lines(path):
-                target = self.resolve(text, path, quote == "<")
-                if target is not None:
-                    includers.setdefault(target, []).append(path)
-        found = set(targets)
-        stack = list(targets)
-        while stack:
-            for path in includers.get(stack.pop(), ()):
-                if path not in found:
-                    found.add(path)
-                    stack.append(path)
-        return frozenset(found)
+        edges = [
+            (path, target)
+            for path in list(self.files)
+            for quote, text in self._include_lines(path)
+            if (target := self.resolve(text, path, quote == "<")) is not None
+        ]
+        if not edges:
+            return targets  # the common case of one file alone does without the graph library
+        import networkx as nx
+
+        wanted = object()
+        graph = nx.DiGraph(edges)
+        graph.add_edges_from((t, wanted) for t in targets)
+        return frozenset(nx.ancestors(graph, wanted))
 
     def _include_lines(self, path: str) -> list[tuple[str, str]]:
         """The include lines of a file that need not be read as a whole for this."""

@@ -262,3 +262,12 @@ def test_overloads_are_chosen_by_kind_and_by_enable_if(tmp_path: Path) -> None:
     facts = run(tmp_path, text)
     assert printed(facts, "l") == "_101:_1"
     assert printed(facts, "m") == "_7:_1"
+
+
+def test_syntax_that_cannot_be_read_is_one_line_and_the_rest_is_read(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path, "template <class T struct X { using L = Layout<Shape<_8,;\n}}} )( \nusing G = Layout<Shape<_3>>;\n"
+    )
+    (error,) = facts.errors
+    assert error.path == "a.cu" and error.span is not None
+    assert "cannot be read" in error.message

@@ -1,0 +1,83 @@
+"""Figures of cutecheck on source trees: sites by status, events, obligations by property and verdict.
+
+    python scripts/figures.py [--markdown FILE] NAME=PATH...
+
+Each tree is checked by ``cutecheck check --output-format json`` in a process of its own; CPU seconds are of that one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+STATUSES = ("resolved", "symbolic", "unknown", "unbound", "dead")
+VERDICTS = ("proved", "refuted", "unknown", "assumed", "vacuous", "disagree")
+
+
+def check(path: str, extra: list[str]) -> tuple[dict[str, Any], float]:
+    """The JSON report of one tree and the CPU seconds it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "cutecheck", "check", path, "--output-format", "json", "--exit-zero", *extra]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if not done.stdout:
+        raise SystemExit(f"{path}: {done.stderr.strip()}")
+    return json.loads(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def main() -> None:
+    """Check the named trees and print (or write) the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("trees", nargs="+", metavar="NAME=PATH")
+    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--instantiate", action="append", default=[])
+    arguments = parser.parse_args()
+    sites, properties, reasons = [], [], []
+    for item in arguments.trees:
+        name, _, path = item.partition("=")
+        report, seconds = check(path, [f"--instantiate={t}" for t in arguments.instantiate])
+        summary = report["summary"]
+        found = summary["sites"]
+        events = summary["events"]
+        bound = sum(found.get(s, 0) for s in ("resolved", "symbolic", "unknown"))
+        share = f"{100 * found.get('resolved', 0) / bound:.1f}%" if bound else "-"
+        verdicts = summary["obligations"]
+        sites.append(
+            [name, str(found["found"]), *(str(found.get(s, 0)) for s in STATUSES), share]
+            + [f"{events['found'] - events['unknown']} of {events['found']}", str(sum(verdicts.values()))]
+            + [str(verdicts.get(v, 0)) for v in VERDICTS]
+            + [str(sum(summary["findings"].values())), f"{seconds:.0f}"]
+        )
+        counts = Counter((o["property"], o["verdict"]) for o in report["obligations"])
+        for kind in sorted({k for k, _ in counts}):
+            properties.append([name, kind, *(str(counts[kind, v]) for v in VERDICTS)])
+        unknown = Counter(
+            (o.get("reason") or "").split(";")[0][:110] for o in report["obligations"] if o["verdict"] == "unknown"
+        )
+        reasons += [[name, str(n), why.replace("|", "\\|")] for why, n in unknown.most_common(5)]
+    header = ["tree", "sites", *STATUSES, "resolved of bound", "events with operands", "obligations", *VERDICTS]
+    text = "\n\n".join(
+        [
+            table([*header, "findings", "CPU s"], sites),
+            table(["tree", "property", *VERDICTS], properties),
+            table(["tree", "unknown", "most frequent reasons"], reasons),
+        ]
+    )
+    if arguments.markdown:
+        arguments.markdown.write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
