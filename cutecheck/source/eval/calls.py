@@ -38,6 +38,8 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
         return own
     if isinstance(fn, Intrinsic):
         return intrinsics.call(m, fn, args, kwargs, span)
+    if isinstance(fn, FuncSet) and fn.name in LAUNCHERS and fn.cls is None:
+        return intrinsics.call(m, Intrinsic(fn.name, fn.targs), args, kwargs, span)
     if isinstance(fn, FuncSet):
         return call_functions(m, fn, args, kwargs, span)
     if isinstance(fn, Closure):
@@ -359,10 +361,23 @@ def construct_with(m: Machine, entries: tuple[Entry, ...], obj: Object, args: li
     run_function(m, best.entry, best.fn, env, args, {}, span)
 
 
-def launch(m: Machine, fn: Value, args: list[Value], block: Any, smem: Any, span: Span) -> Value:
-    """Run a launched kernel; each instantiation of its template once, up to the limit."""
+# launches that are function calls are the evaluator's own, also where CUTLASS is in the tree
+LAUNCHERS = ("launch_kernel_on_cluster", "kernel_launch", "cudaLaunchKernelEx", "cudaLaunchKernelExC")
+
+
+def launch(
+    m: Machine, fn: Value, args: list[Value] | None, block: Any, smem: Any, span: Span, cluster: Any = None
+) -> Value:
+    """Run a launched kernel; each instantiation of its template once, up to the limit.
+
+    ``args`` None: values of the parameters' types, where the template arguments are written.
+    """
+    if isinstance(fn, Intrinsic) and fn.name == "device_kernel" and fn.targs and isinstance(fn.targs[0], ClassInst):
+        return _launch_operator(m, fn.targs[0], args, block, smem, span, cluster)
     if not isinstance(fn, FuncSet):
         return fn if isinstance(fn, Unknown) else Unknown("the launched kernel is not known", span)
+    if args is None:
+        args = _symbolic_arguments(m, fn, span)
     best: _Candidate | None = None
     for entry in fn.entries:
         candidate = _bind(m, entry, fn, args, {})
@@ -383,9 +398,57 @@ def launch(m: Machine, fn: Value, args: list[Value], block: Any, smem: Any, span
         m.recorder.dropped(best.fn, span)
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
     done.add(signature)
-    m.recorder.launched(symbol, span, block, smem)
+    m.recorder.launched(symbol, span, block, smem, cluster)
     env = Env(best.env, "function", self_=fn.self_)
     return run_function(m, best.entry, best.fn, env, args, {}, span)
+
+
+def _symbolic_arguments(m: Machine, fn: FuncSet, span: Span) -> list[Value]:
+    """An argument for each parameter of a kernel, of which only the type is known."""
+    entry = next((e for e in fn.entries if e.decl.body is not None), None)
+    if entry is None:
+        return []
+    env = Env(entry.env, "template")
+    for p, value in zip(entry.decl.tparams or (), fn.targs or (), strict=False):
+        env.vars[p.name] = value
+    out = []
+    for p in entry.decl.params:
+        typed = m.eval(p.type, env) if p.type is not None else None
+        known = is_type(typed) or typed is None
+        shown = typed if known else Unknown(f"the type of `{p.name}` is not known", p.span)
+        out.append(classes.symbolic(m, shown, p.name or "argument", span))
+    return out
+
+
+def _launch_operator(
+    m: Machine, cls: ClassInst, args: list[Value] | None, block: Any, smem: Any, span: Span, cluster: Any
+) -> Value:
+    """``cutlass::device_kernel<Kernel>``: ``Kernel{}(params, shared memory)``."""
+    from cutecheck.source.eval.types import class_name
+
+    obj = Object(cls)
+    method = _method(m, obj, "operator()", span)
+    if not isinstance(method, FuncSet):
+        return method if isinstance(method, Unknown) else Unknown(f"`{cls.name}` has no operator()", span)
+    symbol = f"cutlass::device_kernel<{class_name(cls)}>"
+    done = m.history.launches.setdefault((id(cls.decl), symbol), set())
+    if symbol in done:
+        return Unknown("walked before", span)
+    done.add(symbol)
+    if args is None:
+        params = _method(m, obj, "Params", span)
+        known = is_type(params)
+        shown = params if known else Unknown(f"the type of `{cls.name}::Params` is not known", span)
+        args = [classes.symbolic(m, shown, "params", span)]
+    m.recorder.launched(symbol, span, block, smem, cluster)
+    current = m.recorder.frame
+    frame = Frame(symbol, None, cls.entry.unit, current, (), 0 if current is None else current.depth + 1)
+    frame.kernel = symbol
+    before, m.recorder.frame = m.recorder.frame, frame
+    try:
+        return call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
+    finally:
+        m.recorder.frame = before
 
 
 def _instantiations(m: Machine, fn: ir.Function) -> int:

@@ -189,7 +189,7 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
                 args.extend(value.items) if isinstance(value, Pack) else args.append(value)
     if node.launch is not None:
         config = [m.eval(a, env) for a in node.launch.args]
-        return m.recorder.launch(m, fn, config, args, node)
+        return m.recorder.launch(m, fn, config, args, node.span)
     m.recorder.call = node
     if not isinstance(fn, (FuncSet, Closure)):
         for a in node.args:

@@ -351,6 +351,14 @@ class Recorder:
             return Object(t, {}, Pointer(ident, "smem", t, 0, align), ident)
         return Pointer(ident, "smem", t, 0, align)
 
+    def dynamic_shared(self, kernel: str, span: Span) -> Pointer:
+        """The dynamic shared memory that a kernel's wrapper passes on: bytes, a buffer."""
+        ident = f"{kernel}::smem"
+        byte = ScalarType(DType("char", 8))
+        size = Unknown("dynamic shared memory", span)
+        self._buffer(ident, "smem", span, None, DYNAMIC_ALIGN, ArrayType(byte, size))
+        return Pointer(ident, "smem", ArrayType(byte, size), 0, DYNAMIC_ALIGN)
+
     def part(self, m: Machine, pointer: Pointer, t: Value, base: Pointer, span: Span, decl: ir.Variable) -> None:
         """A member of a shared-storage struct: a buffer of its own."""
         from cutecheck.source.eval.memory import size_bytes
@@ -392,15 +400,28 @@ class Recorder:
             launch = Launch(self.frame.symbol, fn.span, self.arch, limit, origin="launch_bounds")
             self.launches[(self.frame.symbol, fn.span)] = launch
 
-    def launch(self, m: Machine, fn: Value, config: list[Value], args: list[Value], node: ir.Call) -> Value:
-        """``kernel<<<grid, block, smem>>>(args)``: the block size holds inside the kernel."""
+    def launch(
+        self,
+        m: Machine,
+        fn: Value,
+        config: list[Value],
+        args: list[Value] | None,
+        span: Span,
+        cluster: Value = None,
+    ) -> Value:
+        """``kernel<<<grid, block, smem>>>(args)``: the block size holds inside the kernel.
+
+        ``args`` None: the arguments are passed in a way that hides them.
+        """
         from cutecheck.source.eval import calls
 
         block = _threads(m, config[1]) if len(config) > 1 else None
         smem = m.dialect.to_model(config[2]) if len(config) > 2 else None
-        self.pending.append((block, smem, node.span))
+        self.pending.append((block, smem, span))
         try:
-            return calls.launch(m, fn, args, block, smem if isinstance(smem, (int, Dyn, Sym)) else None, node.span)
+            return calls.launch(
+                m, fn, args, block, smem if isinstance(smem, (int, Dyn, Sym)) else None, span, _threads(m, cluster)
+            )
         finally:
             self.pending.pop()
 
@@ -408,10 +429,10 @@ class Recorder:
         """An instantiation over the limit was not walked."""
         self.drops[fn.name] = self.drops.get(fn.name, 0) + 1
 
-    def launched(self, symbol: str, span: Span, block: Any, smem: Any) -> None:
+    def launched(self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None) -> None:
         if isinstance(block, int):
             self._threads[symbol] = block
-        self.launches[(symbol, span)] = Launch(symbol, span, self.arch, block, smem)
+        self.launches[(symbol, span)] = Launch(symbol, span, self.arch, block, smem, cluster)
 
     # -------------------------------------------------------------- events
 
@@ -547,7 +568,7 @@ def kind_by_name(name: str, declared: str) -> SiteKind:
 
 
 def _threads(m: Machine, block: Value) -> Any:
-    """The number of threads of a launch's block operand."""
+    """The number of threads of a launch's block operand (or of CTAs of its cluster)."""
     if isinstance(block, Scalar):
         return block.value if isinstance(block.value, int) else None
     model = m.dialect.to_model(block)

@@ -16,7 +16,7 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError, assuming
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
-from cutecheck.source.eval.intrinsics import cuda, events, layouts, selectors, tensors, tiled, tma, traits
+from cutecheck.source.eval.intrinsics import cuda, events, launch, layouts, selectors, tensors, tiled, tma, traits
 from cutecheck.source.eval.intrinsics.registry import (
     CONFIGURING,
     CONSTANTS,
@@ -105,7 +105,7 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return m.library_namespace(f"cute::{name}")
     if name == "dim3":
         return ExternType("dim3")
-    return None
+    return launch.record_type(m, name)
 
 
 def apply_type(m: Machine, name: str, targs: tuple[Value, ...], span: Span) -> Value:

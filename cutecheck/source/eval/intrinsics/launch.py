@@ -1,0 +1,100 @@
+"""Kernel launches that are function calls: ``launch_kernel_on_cluster``, ``cudaLaunchKernelEx``, ``kernel_launch``."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval.intrinsics.registry import Call, function
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.values import FuncSet, Intrinsic, Object, Scalar, Value
+
+_NOWHERE = Span("", 1, 1, 1, 1)
+# aggregates of the libraries that programs fill: member names and types, in order
+_RECORDS: dict[str, tuple[tuple[str, str], ...]] = {
+    "ClusterLaunchParams": (
+        ("grid_dims", "dim3"), ("block_dims", "dim3"), ("cluster_dims", "dim3"), ("smem_size_in_bytes", "int"),
+        ("cuda_stream", "cudaStream_t"),
+    ),
+    "cudaLaunchConfig_t": (
+        ("gridDim", "dim3"), ("blockDim", "dim3"), ("dynamicSmemBytes", "size_t"), ("stream", "cudaStream_t"),
+        ("attrs", "cudaLaunchAttribute"), ("numAttrs", "unsigned"),
+    ),
+}  # fmt: skip
+
+
+def record_type(m: Machine, name: str) -> ClassInst | None:
+    """An aggregate of CUTLASS or the CUDA runtime as a class; None for other names."""
+    members = _RECORDS.get(name)
+    if members is None:
+        return None
+    key = ("record", name)
+    if key not in m.instances:
+        decls = [
+            ir.Variable(n, ir.Name(t, None, _NOWHERE), None, None, frozenset(), None, _NOWHERE, _NOWHERE)
+            for n, t in members
+        ]
+        decl = ir.Class(name, "struct", None, None, (), decls, None, _NOWHERE, _NOWHERE)
+        env = Env(m.program.root.env, "class")
+        inst = ClassInst(Entry(decl, m.program.root.env, ir.Unit("", "cpp", ())), decl, env, (), None, None)
+        inst.ident = len(m.instances) + 1
+        env.cls = inst
+        m.instances[key] = inst
+    found: ClassInst = m.instances[key]
+    return found
+
+
+def _part(c: Call, params: Value, name: str, position: int) -> Value:
+    """A member of the launch parameters, by name or by its place in a braced list."""
+    if isinstance(params, Object):
+        return classes.get_field(c.m, params, name, c.span)
+    if isinstance(params, tuple) and position < len(params):
+        return params[position]
+    return Unknown("the launch parameters are not known", c.span)
+
+
+@function("launch_kernel_on_cluster", tolerant=True)
+def _cluster(c: Call) -> Value:
+    params, kernel, *args = c.raw
+    names = ("grid_dims", "block_dims", "cluster_dims", "smem_size_in_bytes")
+    grid, block, cluster, smem = (_part(c, params, n, i) for i, n in enumerate(names))
+    return _launched(c, kernel, [grid, block, smem], args, cluster)
+
+
+@function("cudaLaunchKernelEx", tolerant=True)
+def _runtime(c: Call) -> Value:
+    params, kernel, *args = c.raw
+    names = ("gridDim", "blockDim", "dynamicSmemBytes")
+    return _launched(c, kernel, [_part(c, params, n, i) for i, n in enumerate(names)], args, None)
+
+
+@function("cudaLaunchKernelExC", "cudaLaunchKernel", tolerant=True)
+def _untyped(c: Call) -> Value:
+    """The arguments are an array of addresses: only their types are known, from the kernel."""
+    if c.name == "cudaLaunchKernel":
+        kernel, grid, block, _, *rest = c.raw
+        return _launched(c, kernel, [grid, block, *rest[:1]], None, None)
+    params, kernel = c.raw[:2]
+    names = ("gridDim", "blockDim", "dynamicSmemBytes")
+    return _launched(c, kernel, [_part(c, params, n, i) for i, n in enumerate(names)], None, None)
+
+
+@function("kernel_launch", tolerant=True)
+def _kernel_launch(c: Call) -> Value:
+    """``cutlass::kernel_launch<Kernel>(grid, block, smem, stream, params, ...)``."""
+    grid, block, smem, _, params = c.raw[:5]
+    return _launched(c, Intrinsic("device_kernel", c.targs), [grid, block, smem], [params], None)
+
+
+def _launched(c: Call, kernel: Value, config: list[Value], args: list[Value] | None, cluster: Value) -> Value:
+    if not isinstance(kernel, (FuncSet, Intrinsic)):
+        if args:
+            c.m.recorder.escape(c.m, args, c.span)
+        return Scalar(None, "Status")
+    c.m.recorder.launch(c.m, kernel, config, args, c.span, cluster)
+    return Scalar(None, "Status")
+
+
+@function("device_kernel", tolerant=True)
+def _device_kernel(c: Call) -> Value:
+    return Unknown("a kernel is launched, not called", c.span)

@@ -1,0 +1,90 @@
+"""Kernels launched by function calls: the arguments and the block size reach the kernel."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.tests.source.test_extract import run
+
+KERNEL = """
+template <class T, class L, class Tma> __global__ void kernel(T const* p, L l, Tma tma, int M) {
+  extern __shared__ char smem[];
+  auto s = make_tensor(make_smem_ptr(reinterpret_cast<T*>(smem)), l);
+  auto g = local_tile(tma.get_tma_tensor(make_shape(M, M)), shape(l), make_coord(blockIdx.x, 0));
+  auto cta = tma.get_slice(0);
+  copy(tma, cta.partition_S(g), cta.partition_D(s));
+}
+void host(half_t* p, int M) {
+  auto t = make_tensor(make_gmem_ptr(p), make_layout(make_shape(M, M), make_stride(M, Int<1>{})));
+  auto s = Layout<Shape<_64, _64>, Stride<_64, _1>>{};
+  auto c = make_tma_copy(SM90_TMA_LOAD{}, t, s);
+  dim3 grid(4), block(128), cluster(2, 1, 1);
+"""
+ADDRESS = "&kernel<half_t, decltype(s), decltype(c)>"
+WAYS = {
+    "parameters": """
+      cutlass::ClusterLaunchParams params = {grid, block, cluster, 1000};
+      void const* f = reinterpret_cast<void const*>(ADDRESS);
+      cutlass::Status status = cutlass::launch_kernel_on_cluster(params, f, p, s, c, M); }""",
+    "braces": """
+      auto* f = ADDRESS;
+      cutlass::launch_kernel_on_cluster({grid, block, cluster, 1000}, (void const*) f, p, s, c, M); }""",
+    "designated": """
+      void *f;
+      f = (void *)ADDRESS;
+      cutlass::ClusterLaunchParams params{.grid_dims = grid, .block_dims = block, .cluster_dims = cluster,
+                                          .smem_size_in_bytes = 1000};
+      cutlass::launch_kernel_on_cluster(params, f, p, s, c, M); }""",
+    "runtime": """
+      cudaLaunchConfig_t config = {0};
+      config.gridDim = grid; config.blockDim = block; config.dynamicSmemBytes = 1000;
+      cudaLaunchKernelEx(&config, ADDRESS, p, s, c, M); }""",
+    "hidden arguments": """
+      cudaLaunchConfig_t config{};
+      config.blockDim = block; config.dynamicSmemBytes = 1000;
+      void* args[] = {&p, &s, &c, &M};
+      cudaLaunchKernelExC(&config, (void const*) ADDRESS, args); }""",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_kernel_is_walked_with_its_block(tmp_path: Path, way: str) -> None:
+    facts = run(tmp_path, KERNEL + WAYS[way].replace("ADDRESS", ADDRESS), arch="sm_90a")
+    (launch,) = facts.launches
+    assert launch.kernel.startswith("kernel<")
+    assert (launch.block_threads, str(launch.smem_bytes)) == (128, "1000")
+    if way in ("parameters", "braces", "designated"):
+        assert launch.cluster == 2
+    (event,) = facts.events
+    assert event.reason is None
+    assert event.threads == 128
+    assert [o.space for o in event.operands] == ["coord", "smem"]
+
+
+def test_a_kernel_object(tmp_path: Path) -> None:
+    text = """
+    template <int N> struct Kernel {
+      struct Params { float* p; };
+      struct Storage { array_aligned<float, N> a; };
+      CUTLASS_DEVICE void operator()(Params const& params, char* smem) {
+        Storage& storage = *reinterpret_cast<Storage*>(smem);
+        auto s = make_tensor(make_smem_ptr(storage.a.data()), Layout<Shape<Int<N>>>{});
+        auto g = make_tensor(make_gmem_ptr(params.p), Layout<Shape<Int<N>>>{});
+        auto thr = make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<_32>{}, Layout<_1>{})
+                     .get_slice(threadIdx.x);
+        copy(thr, thr.partition_S(g), thr.partition_D(s));
+      }
+    };
+    void host(float* p) {
+      using K = Kernel<256>;
+      dim3 block(32);
+      cutlass::ClusterLaunchParams params = {dim3(1), block, dim3(1), 1024};
+      cutlass::launch_kernel_on_cluster(params, (void const*) cutlass::device_kernel<K>, K::Params{p});
+    }"""
+    facts = run(tmp_path, text, arch="sm_90a")
+    (launch,) = facts.launches
+    assert launch.kernel == "cutlass::device_kernel<Kernel<256>>"
+    (event,) = facts.events
+    assert event.reason is None
+    assert event.threads == 32
+    assert [str(o.layout) for o in event.operands] == ["((_1,_1),(_8)):((_0,_0),(_32))"] * 2
