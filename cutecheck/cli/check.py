@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cutecheck.cli.formats import FORMATS, TEXT, Style, rule_infos, write
 from cutecheck.cli.options import add_output_options, add_source_options, settings_of
-from cutecheck.cli.output import Out, dump, fail
+from cutecheck.cli.output import Out, fail
 
 if TYPE_CHECKING:
     from cutecheck.config import Settings
-    from cutecheck.report.data import Report
 
 
 def register(commands: argparse._SubParsersAction[Any]) -> None:
@@ -20,7 +21,12 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         "check", help="check sources", description="Evaluate, prove or refute, and report.", allow_abbrev=False
     )
     add_source_options(parser)
-    add_output_options(parser, ("full", "concise", "json", "sarif", "github"))
+    output = add_output_options(parser, FORMATS)
+    output.add_argument(
+        "--output", action="append", default=[], type=_output, metavar="FORMAT=FILE",
+        help="write this format to a file besides; repeatable",
+    )  # fmt: skip
+    output.add_argument("--statistics", action="store_true", help="count findings by rule")
     rules = parser.add_argument_group("rules and verdicts")
     for flag, text in (
         ("--select", "run only these rules (code prefix or name, comma separated)"),
@@ -34,6 +40,13 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     rules.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
     rules.add_argument("--timeout", type=_seconds, default=5.0, metavar="SECONDS", help="limit an obligation (5)")
     parser.set_defaults(run=run)
+
+
+def _output(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not equals or not path or name not in FORMATS:
+        raise argparse.ArgumentTypeError(f"give FORMAT=FILE, FORMAT one of {', '.join(FORMATS)}")
+    return name, path
 
 
 def _seconds(text: str) -> float:
@@ -56,11 +69,24 @@ def run(arguments: argparse.Namespace) -> int:
         report = check(given, settings, arguments.timeout)
     except (ConfigError, UnknownRuleError) as error:
         return fail(str(error), as_json)
-    try:
-        with Out(arguments.output_file) as out:
-            _write(report, arguments, settings, out)
-    except OSError as error:
-        return fail(f"{arguments.output_file}: cannot be written: {error.strerror}", as_json)
+    from cutecheck.engine.sources import Project, SourceLines
+    from cutecheck.report.job import job
+
+    work = job(report, rule_infos(), Project(SourceLines(given.paths)).place)
+    style = Style(settings.unknown, arguments.show_proofs, arguments.statistics)
+    wanted = [(arguments.output_format, arguments.output_file), *arguments.output]
+    if len({Path(file).absolute() for _, file in wanted if file}) < sum(file is not None for _, file in wanted):
+        return fail("two outputs go to the same file", as_json)
+    for name, file in wanted:
+        try:
+            with Out(file) as out:
+                write(name, work, style, out)
+        except OSError as error:
+            return fail(f"{file}: cannot be written: {error.strerror}", as_json)
+    if arguments.statistics and arguments.output_format not in TEXT:
+        from cutecheck.report.statistics import render
+
+        sys.stderr.writelines(line.text + "\n" for line in render(work))
     if blocking(report.errors, given):
         return Exit.ERROR
     if report.facts.files == 0 and not report.errors:
@@ -82,26 +108,3 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         fail_on=arguments.fail_on or base.fail_on,
         unknown=arguments.unknown or base.unknown,
     )
-
-
-def _write(report: Report, arguments: argparse.Namespace, settings: Settings, out: Any) -> None:
-    if arguments.output_format == "json":
-        from cutecheck.report.json import check_json
-
-        out.write(dump(check_json(report)))
-    elif arguments.output_format == "sarif":
-        from cutecheck import __version__
-        from cutecheck.cli.rule import rule_json
-        from cutecheck.report.sarif import sarif
-        from cutecheck.rules import RULES
-
-        out.write(dump(sarif(report, [rule_json(r) for r in RULES], __version__)))
-    elif arguments.output_format in ("concise", "github"):
-        from cutecheck.report import concise, github
-
-        render = concise.render if arguments.output_format == "concise" else github.render
-        out.write("".join(line + "\n" for line in render(report, settings.unknown)))
-    else:
-        from cutecheck.report import full, terminal
-
-        terminal.write(full.render(report, settings.unknown, arguments.show_proofs), out)

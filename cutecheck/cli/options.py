@@ -33,11 +33,12 @@ def add_source_options(parser: argparse.ArgumentParser) -> None:
     configuration.add_argument("--isolated", action="store_true", help="read no configuration file")
 
 
-def add_output_options(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
-    """``--output-format`` and ``--output-file``."""
+def add_output_options(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> argparse._ArgumentGroup:
+    """``--output-format`` and ``--output-file``; the group they are in."""
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=formats, default=formats[0])
     output.add_argument("--output-file", metavar="FILE", help="write there instead of stdout")
+    return output
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:

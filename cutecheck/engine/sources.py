@@ -1,8 +1,9 @@
-"""Lines of scanned files, for snippets and suppression comments."""
+"""Lines and files of scanned sources, by the paths their spans show."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 MAX_BYTES = 16 << 20
@@ -12,8 +13,7 @@ class SourceLines:
     """Maps the path of a span (relative to the folder it was found under) back to the lines of its file."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        roots = [p if p.is_dir() else p.parent for p in paths]
-        self._roots = list(dict.fromkeys([*roots, Path()]))
+        self._paths = list(paths)
         self._cache: dict[str, list[str] | None] = {}
 
     def __call__(self, path: str) -> list[str] | None:
@@ -22,13 +22,51 @@ class SourceLines:
             self._cache[path] = self._read(path)
         return self._cache[path]
 
+    def file(self, path: str) -> Path | None:
+        """The file that a path of a span shows, or None where there is none."""
+        return next((f for f in self._candidates(path) if f.is_file()), None)
+
+    def _candidates(self, path: str) -> Iterator[Path]:
+        """The scanned files and folders in their order, as discovery met them; then those of longer shown paths."""
+        for given in self._paths:
+            if not given.is_dir():
+                if given.name == path:
+                    yield given
+            else:
+                yield given / path
+        for given in self._paths:
+            whole = given.absolute()
+            if not given.is_dir():
+                if whole.as_posix().endswith(f"/{path}"):
+                    yield given
+            else:
+                yield from (f for p in whole.parents if (f := p / path).is_relative_to(whole))
+        for given in self._paths:
+            yield (given if given.is_dir() else given.parent) / path
+        yield Path(path)
+
     def _read(self, path: str) -> list[str] | None:
-        for root in self._roots:
-            file = root / path
-            try:
-                if file.is_file() and file.stat().st_size <= MAX_BYTES:
-                    text = file.read_bytes().decode("utf-8", errors="replace")
-                    return text.replace("\r\n", "\n").split("\n")
-            except OSError:
-                continue
-        return None
+        file = self.file(path)
+        try:
+            if file is None or file.stat().st_size > MAX_BYTES:
+                return None
+            return file.read_bytes().decode("utf-8", errors="replace").replace("\r\n", "\n").split("\n")
+        except OSError:
+            return None
+
+
+class Project:
+    """The folder that outputs name their paths from: the git work tree around ``start``, else ``start`` itself."""
+
+    def __init__(self, sources: SourceLines, start: Path | None = None) -> None:
+        here = (start or Path.cwd()).absolute()
+        self.root = next((f for f in (here, *here.parents) if (f / ".git").exists()), here)
+        self._sources = sources
+
+    def place(self, path: str) -> str:
+        """The path from the project's folder, POSIX; absolute for a file outside it."""
+        absolute = os.path.abspath(self._sources.file(path) or path)  # noqa: PTH100 (links stay links)
+        try:
+            return Path(absolute).relative_to(self.root).as_posix()
+        except ValueError:
+            return Path(absolute).as_posix()
