@@ -72,8 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
     from cutecheck.engine.sources import Project, SourceLines
     from cutecheck.report.job import job
 
-    work = job(report, rule_infos(), Project(SourceLines(given.paths)).place)
-    style = Style(settings.unknown, arguments.show_proofs, arguments.statistics)
+    project = Project(SourceLines(given.paths))
+    work = job(report, rule_infos(), project.place)
+    style = Style(settings.unknown, arguments.show_proofs, arguments.statistics, project.near)
     wanted = [(arguments.output_format, arguments.output_file), *arguments.output]
     if len({Path(file).absolute() for _, file in wanted if file}) < sum(file is not None for _, file in wanted):
         return fail("two outputs go to the same file", as_json)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TextIO
 
 from cutecheck.report.job import Job, RuleInfo
+from cutecheck.report.relocate import relocate
 
 FORMATS = ("full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "rdjson")
 TEXT = ("full", "concise")
@@ -15,11 +16,12 @@ TEXT = ("full", "concise")
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What the command line asks of the formats for people: what unknowns do, proofs, counts by rule."""
+    """What the command line asks of the formats for people: what unknowns do, proofs, counts by rule, shown paths."""
 
     unknown: str
     show_proofs: bool = False
     statistics: bool = False
+    near: Callable[[str], str] = str
 
 
 def write(name: str, job: Job, style: Style, out: TextIO) -> None:
@@ -27,14 +29,14 @@ def write(name: str, job: Job, style: Style, out: TextIO) -> None:
     if name == "full":
         from cutecheck.report import full, statistics, terminal
 
-        lines = [*full.render(job.report, style.unknown, style.show_proofs)]
+        lines = [*full.render(relocate(job.report, style.near), style.unknown, style.show_proofs)]
         if style.statistics:
             lines += statistics.render(job)
         terminal.write([replace(line, text=_inert(line.text)) for line in lines], out)
     elif name == "concise":
         from cutecheck.report import concise, statistics
 
-        texts = [*concise.render(job.report, style.unknown)]
+        texts = [*concise.render(relocate(job.report, style.near), style.unknown)]
         if style.statistics:
             texts += [line.text for line in statistics.render(job)]
         out.writelines(_inert(text) + "\n" for text in texts)

@@ -61,7 +61,16 @@ class Project:
     def __init__(self, sources: SourceLines, start: Path | None = None) -> None:
         here = (start or Path.cwd()).absolute()
         self.root = next((f for f in (here, *here.parents) if (f / ".git").exists()), here)
+        self._here = here
         self._sources = sources
+
+    def near(self, path: str) -> str:
+        """The path from the current folder for a file below it; else the path as it was scanned."""
+        file = self._sources.file(path)
+        try:
+            return path if file is None else Path(os.path.abspath(file)).relative_to(self._here).as_posix()  # noqa: PTH100
+        except ValueError:
+            return path
 
     def place(self, path: str) -> str:
         """The path from the project's folder, POSIX; absolute for a file outside it."""

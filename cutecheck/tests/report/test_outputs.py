@@ -12,7 +12,7 @@ from xml.etree import ElementTree as Xml
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutecheck.cli import main
@@ -159,6 +159,7 @@ def test_hostile_text_breaks_no_format(evil: str) -> None:
     check_hostile(evil)
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.text(alphabet=st.characters(codec=None), max_size=30))
 def test_any_text_breaks_no_format(evil: str) -> None:
     check_hostile(evil)
@@ -239,3 +240,22 @@ def test_statistics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(tmp_path), "--statistics", "--output-format", "gitlab"]) == 1
     captured = capsys.readouterr()
     assert "CUT203 permutation-not-bijective" in captured.err and json.loads(captured.out)
+
+
+def test_people_read_paths_from_where_they_stand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "k.cu").write_text(
+            BAD if folder == "b" else BAD.replace("_2, _4, _2", "_4, _2, _2").replace("Twice", "InA")
+        )
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "b/k.cu", "a/k.cu", "--output-format", "concise"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(line.split(":")[0] for line in lines[:-1]) == ["a/k.cu", "b/k.cu"]
+    assert main(["check", "b/k.cu", "a/k.cu"]) == 1
+    out = capsys.readouterr().out
+    assert "--> a/k.cu:4:7\n  |\n4 | using InA" in out and "--> b/k.cu:4:7\n  |\n4 | using Twice" in out
+    assert main(["check", "missing.cu", "--output-format", "concise"]) == 2
+    assert "missing.cu: error: no such file" in capsys.readouterr().out
