@@ -92,6 +92,11 @@ def prepend(input: Any, elem: Any, up_to_rank: int | None = None) -> Any:
     return algebra.prepend(input, elem, rank=up_to_rank)
 
 
+def dice(src: Any, dicer: Any) -> Any:
+    """The modes that ``dicer`` does not omit; C++ takes the coordinate first."""
+    return algebra.dice(dicer, src)
+
+
 def slice_(src: Any, coord: Any) -> Any:
     return algebra.slice(coord, src)
 
@@ -198,7 +203,7 @@ _CPP_NAMES = {
     "logical_product", "zipped_product", "tiled_product", "flat_product", "blocked_product", "flatten", "depth",
     "nullspace", "make_identity_layout", "max_common_layout", "max_common_vector", "get_swizzle_portion",
     "get_nonswizzle_portion", "make_composed_layout", "ceil_div", "round_up", "shape_div", "product",
-    "product_each", "product_like", "repeat", "repeat_like", "front", "dice", "is_static", "elem_less",
+    "product_each", "product_like", "repeat", "repeat_like", "front", "is_static", "elem_less",
     "is_congruent", "is_weakly_congruent", "domain_offset", "make_layout_like", "upcast", "downcast", "shape",
 }  # fmt: skip
 _RENAMED = {"is_congruent": "congruent", "is_weakly_congruent": "weakly_congruent"}
@@ -207,7 +212,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         make_swizzle, make_layout, make_ordered_layout, coalesce, filter, filter_zeros, complement, right_inverse,
-        left_inverse, select, group_modes, append, prepend, slice_, size, cosize, rank, get, tiled_divide,
+        left_inverse, select, group_modes, append, prepend, dice, slice_, size, cosize, rank, get, tiled_divide,
         raked_product, make_layout_tv, tile_to_shape, recast_layout,
     )
 }  # fmt: skip

@@ -56,7 +56,7 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
     if name == "LayoutEnum":
         return BuiltinType("LayoutEnum")
     if name in ("SmemAllocator", "from_dlpack", "make_fake_tensor", "make_fake_compact_tensor", "sym_int", "sym_int32",
-                "sym_int64", "make_tiled_tma_atom"):  # fmt: skip
+                "sym_int64", "make_tiled_tma_atom", "make_tiled_tma_atom_A", "make_tiled_tma_atom_B"):  # fmt: skip
         return Builtin(f"cute.{name}")
     if name == "BaseDSL":
         return Builtin("BaseDSL")
@@ -92,6 +92,8 @@ def _without_source(m: Machine) -> bool:
 
 
 def _cute_name(module: str, name: str) -> Value | None:
+    if name == "tile_to_mma_shape":
+        return Intrinsic("dsl.tile_to_mma_shape")
     if ".nvgpu" in module:
         part = module.rpartition(".nvgpu")[2].strip(".").split(".")[0]
         for where in (part, "") if part in _NVGPU_MODULES else ("", "cpasync", "warp"):
@@ -244,6 +246,14 @@ def _struct_size(m: Machine, args: list[Value], kwargs: dict[str, Value], span: 
     return storage.layout(m, args[0], span)[1]
 
 
+@builtin("struct.allocate")
+def _struct_allocate(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    allocator = args[1] if len(args) > 1 else None
+    if not isinstance(allocator, storage.Allocator):
+        return Unknown("an allocator that is not followed", span)
+    return storage.allocate(m, allocator, [args[0], *args[2:]], kwargs, span, "allocate")
+
+
 @builtin("struct.alignof")
 def _struct_align(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return storage.layout(m, args[0], span)[2]
@@ -375,9 +385,28 @@ def _tma_atom(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Spa
     made: Value = Unknown("a TMA descriptor on a tensor that is not followed", span)
     if isinstance(gmem, TensorVal) and isinstance(gmem.layout, Layout):
         made = tma_tensor(gmem)
-    value = (TmaAtom(args[0] if args else None), made)
-    dsl_sites.named(m, "cute.nvgpu.cpasync.helpers.make_tiled_tma_atom", args, kwargs, value, "TmaInfo", span)
+    return _tma_value(m, "cute.nvgpu.cpasync.helpers.make_tiled_tma_atom", args, kwargs, made, span)
+
+
+def _tma_value(m: Machine, call: str, args: list[Value], kwargs: dict[str, Value], made: Value, span: Span) -> Value:
+    value = (TmaAtom(args[0] if args else kwargs.get("op")), made)
+    dsl_sites.named(m, call, args, kwargs, made if isinstance(made, Unknown) else value, "TmaInfo", span)
     return value
+
+
+def _tma_operand(operand: str) -> Callable[..., Value]:
+    def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        gmem = _host(m, args[1] if len(args) > 1 else kwargs.get("gmem_tensor"))
+        made: Value = Unknown("a TMA descriptor on a tensor that is not followed", span)
+        if isinstance(gmem, TensorVal) and isinstance(gmem.layout, Layout):
+            made = tma_tensor(gmem)
+        return _tma_value(m, f"cute.nvgpu.helpers.make_tiled_tma_atom_{operand}", args, kwargs, made, span)
+
+    return run
+
+
+PYTHON["cute.make_tiled_tma_atom_A"] = _tma_operand("A")
+PYTHON["cute.make_tiled_tma_atom_B"] = _tma_operand("B")
 
 
 def tma_tensor(t: TensorVal) -> Value:

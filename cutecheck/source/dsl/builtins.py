@@ -26,6 +26,7 @@ from cutecheck.source.dsl.values import (
 )
 from cutecheck.source.eval.values import (
     Closure,
+    EnumVal,
     Extern,
     FuncSet,
     Object,
@@ -112,6 +113,8 @@ def call(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], spa
 
         return cute_values.to_device(fn, args[0]) if args else Scalar(None, fn.dtype.name)
     if isinstance(fn, BuiltinType):
+        if fn.name == "Repetition" and len(args) == 1 and isinstance(args[0], int):
+            return EnumVal("Repetition", f"x{args[0]}", None)
         convert = _CONVERT.get(fn.name)
         if convert is not None:
             return convert(m, args, kwargs, span)

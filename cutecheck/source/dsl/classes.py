@@ -40,8 +40,9 @@ def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> ClassInst:
     for member in decl.members:
         _member(m, inst, member, unit)
     marks = [spelled(d).split(".")[-1] for d in decl.decorators]
-    inst.memo["struct"] = any(spelled(d) in ("cute.struct", "struct", "cute.union", "union") for d in decl.decorators)
-    inst.memo["union"] = any(spelled(d) in ("cute.union", "union") for d in decl.decorators)
+    last = [d.split(".")[-1] for d in map(spelled, decl.decorators)]
+    inst.memo["struct"] = "struct" in last or "union" in last
+    inst.memo["union"] = "union" in last
     inst.memo["dataclass"] = "dataclass" in marks or any(b.memo.get("dataclass") for b in inst.bases)
     tuples = [b for b in inst.memo["foreign"] if isinstance(b, BuiltinType) and b.name == "NamedTuple"]
     inst.memo["namedtuple"] = bool(tuples) or any(b.memo.get("namedtuple") for b in inst.bases)

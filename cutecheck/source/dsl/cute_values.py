@@ -17,7 +17,17 @@ from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.dsl import storage
-from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, HostCute, HostTensor, Module, OpValue, TmaAtom
+from cutecheck.source.dsl.values import (
+    NONE,
+    Builtin,
+    BuiltinType,
+    HostCute,
+    HostTensor,
+    Module,
+    Namespace,
+    OpValue,
+    TmaAtom,
+)
 from cutecheck.source.eval.intrinsics.dsl_layouts import leading_dim
 from cutecheck.source.eval.intrinsics.registry import METHODS, Call
 from cutecheck.source.eval.values import (
@@ -295,6 +305,8 @@ def _pointer(m: Machine, p: Pointer, name: str, span: Span) -> Value:
         return p.type
     if name in ("alignment", "max_alignment"):
         return p.align if p.align is not None else Unknown("the alignment is not known", span)
+    if name == "type":
+        return Namespace({"swizzle_type": p.swizzle if isinstance(p.swizzle, Swizzle) else Swizzle(0, 4, 3)})
     if name == "memspace":
         return EnumVal("AddressSpace", p.space, None)
     if name in ("get_tensor", "data_ptr", "align", "toint", "recast", "iterator"):

@@ -371,6 +371,7 @@ def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
             "int": int, "float": float, "str": (str, Str), "bool": bool, "tuple": tuple, "list": list, "dict": dict,
             "Tensor": TensorVal, "Layout": Layout, "ComposedLayout": ComposedLayout, "Pointer": Pointer,
             "Sequence": (list, tuple), "Callable": (FuncSet, Closure, Builtin, Partial), "Integer": (Dyn,),
+            "NumericMeta": ScalarType,
             "Numeric": (Dyn, Scalar), "type": (ClassInst, ScalarType, BuiltinType), "set": list,
             "Iterable": (list, tuple),
         }  # fmt: skip

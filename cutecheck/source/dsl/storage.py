@@ -145,6 +145,8 @@ def _aligned(base: int, offset: Any) -> int:
 def class_member(m: Machine, cls: ClassInst, name: str, span: Span) -> Value:
     if name in ("size_in_bytes", "__sizeof__", "__alignof__"):
         return Builtin(f"struct.{name.strip('_')}", cls)
+    if name == "allocate":
+        return Builtin("struct.allocate", cls)
     return Unknown(f"struct `{cls.name}` has no `{name}`", span)
 
 

@@ -56,6 +56,13 @@ def layout_of(v: Value) -> Any:
     return v
 
 
+def _extents(v: Any) -> Any:
+    """A shape; a tile's layouts stand for their own."""
+    if isinstance(v, tuple):
+        return tuple(_extents(x) for x in v)
+    return v.shape if isinstance(v, Layout) else v
+
+
 def _run(name: str) -> Any:
     def run(c: Call) -> Value:
         args = [number(c, a) for a in c.args]
@@ -68,6 +75,8 @@ def _run(name: str) -> Any:
                 return t.derive(result, t.offset, t.provenance)
             return result
         plain = [layout_of(a) for a in args]
+        if name in ("product_each", "product", "product_like"):
+            plain = [_extents(a) for a in plain]
         return dsl.call(name, plain, {k: layout_of(v) for k, v in kwargs.items()})
 
     return run

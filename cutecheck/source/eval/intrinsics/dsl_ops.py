@@ -72,6 +72,11 @@ for _name in (
     "CopyBulkS2SOp", "CopyBulkS2GByteMaskOp", "CopyDsmemStoreOp",
 ):  # fmt: skip
     OPERATIONS[("cpasync", _name)] = ()
+_REPEAT = EnumVal("Repetition", "x1", None)
+TMEM = ("16x64b", "16x128b", "16x256b", "32x32b", "16x32bx2")
+for _name in TMEM:
+    OPERATIONS[("tcgen05", f"Ld{_name}Op")] = (("repeat", _REPEAT), ("pack", EnumVal("Pack", "NONE", None)))
+    OPERATIONS[("tcgen05", f"St{_name}Op")] = (("repeat", _REPEAT), ("unpack", EnumVal("Unpack", "NONE", None)))
 OPERATIONS[("cpasync", "CopyReduceBulkTensorTileS2GOp")] = (("reduction_kind", EnumVal("ReductionKind", "ADD", None)),)
 
 
@@ -145,7 +150,25 @@ def mma_atom(op: Value) -> MMAAtom:
         if op.name == "MmaF16BF16Op":
             return atoms.mma_op(name, (f"GMMA::Major::{majors[0]}", f"GMMA::Major::{majors[1]}"))
         return atoms.mma_op(f"{name}_TN")
+    if op.module == "tcgen05":
+        return _tensor_memory_mma(op)
     raise Unsupported(f"{op.module}.{op.name} is not modelled")
+
+
+def _tensor_memory_mma(op: OpValue) -> MMAAtom:
+    """An MMA that accumulates in tensor memory."""
+    types = [op.get(n) for n in ("a_dtype", "b_dtype", "acc_dtype")]
+    m, n, _ = _numbers(op.get("shape_mnk"))
+    majors = [getattr(op.get(f"{x}_major_mode"), "name", None) for x in "ab"]
+    if None in majors or not all(isinstance(t, ScalarType) for t in types):
+        raise Unsupported("the element types or major modes of this MMA are not known")
+    kind = {"MmaF16BF16Op": "F16BF16", "MmaTF32Op": "TF32", "MmaI8Op": "S8", "MmaFP8Op": "F8F6F4"}.get(op.name)
+    if kind is None:
+        raise Unsupported(f"tcgen05.{op.name} is not modelled")
+    pair = "_2x1SM" if getattr(op.get("cta_group"), "name", "") == "TWO" else ""
+    source = "TS" if getattr(op.get("a_src"), "name", "SMEM") == "TMEM" else "SS"
+    arguments = (*(t.dtype for t in types), m, n, *(f"UMMA::Major::{x}" for x in majors))
+    return atoms.mma_op(f"SM100_MMA_{kind}{pair}_{source}", arguments)
 
 
 def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
@@ -180,6 +203,15 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
     if op.name == "StMatrix16x8x8bOp":
         n = constant(op.get("num_matrices"))
         return atoms.copy_op(f"SM100_U8x{4 * (n or 0)}_STSM_T", (), dtype)
+    shape = op.name[2:-2]
+    if op.module == "tcgen05" and shape in TMEM:
+        times = getattr(op.get("repeat"), "name", "x1")[1:]
+        rows, _, width = shape.removesuffix("bx2").rstrip("b").partition("x")
+        twice = "x2_" if shape.endswith("bx2") else ""
+        packed = getattr(op.get("pack", op.get("unpack")), "name", "NONE") != "NONE"
+        verb = "LOAD" if op.name.startswith("Ld") else "STORE"
+        name = f"SM100_TMEM_{verb}_{rows}dp{width}b{twice}{times}x"
+        return atoms.copy_op(name + ("_16b" if packed else ""), (), dtype)
     raise Unsupported(f"{op.name} is not modelled")
 
 

@@ -100,6 +100,11 @@ def copy_type(op: OpValue, dtype: DType, bits: int) -> str:
         return f'!cute_nvgpu.atom.ldsm<val_type = {t}, mode = <"(8,16)">, sz_pattern = u8, num_matrices = {n}, {order}>'
     if op.name == "StMatrix8x8x16bOp":
         return f'!cute_nvgpu.atom.stsm<{t}, mode = <"(8,8)">, num_matrices = {n}, {order}>'
+    if op.module == "tcgen05":
+        verb = "tmem_load" if op.name.startswith("Ld") else "tmem_store"
+        rows, _, width = op.name[2:-2].partition("x")
+        repeat = getattr(op.get("repeat"), "name", "x1")
+        return f"!cute_nvgpu.atom.{verb}<{t}, {rows} DP, {width.rstrip('b')} bit, {repeat}>"
     return f"!cute_nvgpu.atom.{op.name}<{t}>"
 
 
@@ -120,6 +125,12 @@ def mma_type(op: OpValue) -> str:
     majors = ", ".join(str(getattr(op.get(f"{x}_major_mode"), "name", "?")).lower() for x in "ab")
     kind = {"RMEM": "rs", "TMEM": "ts"}.get(getattr(op.get("a_src"), "name", ""), "ss")
     types = f"({t('a_dtype')}, {t('b_dtype')}, {t('acc_dtype')})"
+    if op.module == "tcgen05":
+        ctas = 2 if getattr(op.get("cta_group"), "name", "") == "TWO" else 1
+        return (
+            f"!cute_nvgpu.sm100.mma<{shape}, num_cta = {ctas}, ab_major = ({majors}), elem_type = {types}, "
+            f"frag_kind = {kind}, c_scale_exp = 0>"
+        )
     return f"!cute_nvgpu.sm90.mma<{shape}, ab_major = ({majors}), elem_type = {types}, frag_kind = {kind}>"
 
 
@@ -208,8 +219,17 @@ def _mma_atom(a: MMAAtom) -> dict[str, Any]:
     op, type_ = _extra(a)
     return {
         "kind": "MmaAtom", "op": op, "type": type_, "thr_id": _thread_id(a.thr_id), "shape_mnk": show(a.shape_mnk),
-        "tv_layout_A": show_dsl(a.a_tv), "tv_layout_B": show_dsl(a.b_tv), "tv_layout_C": show_dsl(a.c_tv),
+        "tv_layout_A": _tv(a, a.a_tv), "tv_layout_B": _tv(a, a.b_tv), "tv_layout_C": _tv(a, a.c_tv),
     }  # fmt: skip
+
+
+def _tv(a: MMAAtom, layout: Layout) -> str:
+    # the one CTA of a tensor-memory MMA keeps the stride that a second would have
+    if a.op.startswith("SM100") and isinstance(layout.shape, tuple) and layout.shape[0] == 1:
+        values = layout.shape[1]
+        rows = values[0] if isinstance(values, tuple) else values
+        layout = Layout(layout.shape, (rows, *layout.stride[1:]))  # type: ignore[index]
+    return show_dsl(layout)
 
 
 def _tiled_copy(t: TiledCopy) -> dict[str, Any]:

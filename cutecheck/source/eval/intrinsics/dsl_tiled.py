@@ -13,7 +13,7 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import Underscore, X
 from cutecheck.model.dtype import DType
 from cutecheck.model.layout import Layout, Swizzle
-from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.tiled import TiledCopy, TiledMMA, smem_atoms
 from cutecheck.source.eval.intrinsics import dsl_ops
 from cutecheck.source.eval.intrinsics.dsl_layouts import layout_of, number
 from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
@@ -122,6 +122,14 @@ def _of(c: Call) -> Value:
     if not isinstance(other, wanted):
         raise Unsupported(f"{c.name[4:]} of something cutecheck does not know")
     return getattr(tiled, c.name[4:])(_copy_atom(c.arg(0)), other)
+
+
+@function("dsl.tile_to_mma_shape")
+def _tile_to_mma_shape(c: Call) -> Value:
+    """A swizzled atom tiled to ((MMA_M, MMA_N), M_MMAs, N_MMAs, ...)."""
+    order = _argument(c, 2, "order")
+    given = (number(c, order),) if order is not None else ()
+    return smem_atoms.tile_to_mma_shape(layout_of(c.arg(0)), number(c, c.arg(1)), *given)
 
 
 @function("dsl.make_smem_layout_atom", configuring=True)

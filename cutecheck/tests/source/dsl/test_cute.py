@@ -282,3 +282,25 @@ def test_ceil_div_takes_a_mode_as_a_whole(tmp_path: Path) -> None:
         "     cute.ceil_div((8, (4, 3), 7), (3, 2))]\n"
     )
     assert variables(tmp_path, text)["r"] == [(1, 2), (8, 6), 6, (3, 6, 7)]
+
+
+def test_operations_of_tensor_memory(tmp_path: Path) -> None:
+    text = HEAD + (
+        "from cutlass.cute.nvgpu import OperandMajorMode, tcgen05\n"
+        "op = tcgen05.MmaF16BF16Op(cutlass.BFloat16, cutlass.Float32, (128, 128, 16), tcgen05.CtaGroup.ONE,\n"
+        "                          tcgen05.OperandSource.SMEM, OperandMajorMode.K, OperandMajorMode.K)\n"
+        "m = cute.make_tiled_mma(op)\n"
+        "c = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition(32)), cutlass.Float32)\n"
+        "d = cute.dice((128, 64, 32), (1, None, 1))\n"
+    )
+    found = {call: group[0] for (_, call), group in results(driver(tmp_path, text, arch="sm_100a")).items()}
+    mma: Any = found["make_tiled_mma"]
+    assert mma["type"] == (
+        "!cute.tiled_mma<!cute_nvgpu.sm100.mma<128x128x16, num_cta = 1, ab_major = (k, k), elem_type = (bf16, bf16, "
+        'f32), frag_kind = ss, c_scale_exp = 0>, atom_layout_MNK = <"(1,1,1):(0,0,0)">, permutation_MNK = <"[_;_;_]">>'
+    )
+    assert mma["tv_layout_A"] == "(1,(128,16)):(128,(1,128))"
+    assert mma["tv_layout_C_tiled"] == "(1,((128,128),(1,1))):(0,((1,128),(0,0)))"
+    load: Any = found["make_copy_atom"]
+    assert load["type"] == "!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x32>"
+    assert (load["layout_src_tv"], load["layout_dst_tv"]) == ("(32,1024):(0,1)", "(32,32):(32,1)")
