@@ -13,7 +13,7 @@ from cutecheck.source.dsl import cute_values, hopper, storage
 from cutecheck.source.dsl import sites as dsl_sites
 from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
 from cutecheck.source.dsl.builtins import builtin
-from cutecheck.source.dsl.values import Builtin, BuiltinType, Compiled, HostCute, TmaAtom
+from cutecheck.source.dsl.values import Builtin, BuiltinType, Compiled, HostCute, TmaAtom, TmaInfo
 from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names register themselves)
     cuda,
     dsl_layouts,
@@ -389,7 +389,8 @@ def _tma_atom(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Spa
 
 
 def _tma_value(m: Machine, call: str, args: list[Value], kwargs: dict[str, Value], made: Value, span: Span) -> Value:
-    value = (TmaAtom(args[0] if args else kwargs.get("op")), made)
+    atom = TmaAtom(args[0] if args else kwargs.get("op"))
+    value = TmaInfo(atom, made, args[2] if len(args) > 2 else kwargs.get("smem_layout"))
     dsl_sites.named(m, call, args, kwargs, made if isinstance(made, Unknown) else value, "TmaInfo", span)
     return value
 

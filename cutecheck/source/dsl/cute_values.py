@@ -27,6 +27,7 @@ from cutecheck.source.dsl.values import (
     Namespace,
     OpValue,
     TmaAtom,
+    TmaInfo,
 )
 from cutecheck.source.eval.intrinsics.dsl_layouts import leading_dim
 from cutecheck.source.eval.intrinsics.registry import METHODS, Call
@@ -152,6 +153,9 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         return _pointer(m, base, name, span)
     if isinstance(base, (TiledCopy, TiledMMA, CopyAtom, MMAAtom, Slice)):
         return _tiled(m, base, name, span)
+    if isinstance(base, TmaInfo) and name in ("atom", "tma_tensor", "smem_layout"):
+        part = {"atom": base.atom, "tma_tensor": base.tma_tensor, "smem_layout": base.smem_layout}[name]
+        return NONE if part is None else part
     if isinstance(base, TmaAtom):
         return base.op if name == "op" else Extern(f"tma atom.{name}", span)
     if isinstance(base, OpValue):
@@ -473,6 +477,8 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
             return sliced(c, base, coord)
 
         return m.dialect.from_model(guarded(m, "tensor index", span, run))
+    if isinstance(base, TmaInfo) and key in (0, 1):
+        return base.tma_tensor if key else base.atom
     if isinstance(base, HostTensor):
         from cutecheck.source.dsl.torch import index as host_index
 

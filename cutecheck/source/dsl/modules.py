@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -219,6 +220,8 @@ def get(m: Machine, name: str, importer: Path | None) -> Value:
         or name.split(".", maxsplit=1)[0] in KNOWN
     ):
         return Module(name)
+    if name.split(".", maxsplit=1)[0] in sys.stdlib_module_names:
+        return Extern(name)
     folders = [r if r.is_dir() else r.parent for r in m.dialect.library.roots]  # type: ignore[attr-defined]
     if importer is not None:
         tops = {f.resolve() for f in folders}

@@ -20,7 +20,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (the last three register their
     stdlib,
     torch,
 )
-from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, RunTimeRange
+from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, RunTimeRange, TmaInfo
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.scope import ClassInst
@@ -249,6 +249,8 @@ class DslDialect(Dialect):
             return list(value)
         if isinstance(value, str):
             return list(value)
+        if isinstance(value, TmaInfo):
+            return [value.atom, value.tma_tensor]
         if isinstance(value, ClassInst):
             members = classes.enumerators(m, value)
             return list(members) if members else None

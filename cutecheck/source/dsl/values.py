@@ -52,6 +52,15 @@ class TmaAtom:
 
 
 @dataclass(frozen=True, slots=True)
+class TmaInfo:
+    """What makes a TMA descriptor: the atom, the tensor of coordinates, the shared-memory layout; unpacks to two."""
+
+    atom: TmaAtom
+    tma_tensor: Value = field(hash=False)
+    smem_layout: Value = field(default=None, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
 class KernelCall:
     """``kernel(args)`` before ``.launch(...)``."""
 
@@ -130,5 +139,5 @@ class Parser:
 __all__ = [
     "NONE",
     "Builtin", "BuiltinType", "ClassInst", "Compiled", "Enumerator", "Env", "HostCute", "HostTensor", "KernelCall",
-    "Module",     "Namespace", "OpValue", "Parser", "Partial", "RunTimeRange", "Super", "TmaAtom",
+    "Module",     "Namespace", "OpValue", "Parser", "Partial", "RunTimeRange", "Super", "TmaAtom", "TmaInfo",
 ]  # fmt: skip
