@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from cutecheck.cli.options import add_version_option
 from cutecheck.cli.output import fail
 
 
@@ -18,10 +19,18 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("expr", nargs="?", metavar="EXPR")
     parser.add_argument("--stdin", action="store_true", help="one expression a line, one JSON object a line back")
     parser.add_argument("--lang", choices=("cpp", "dsl"), default="cpp")
+    add_version_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from cutecheck.model.version import REFERENCE, using_cute
+
+    with using_cute(arguments.cutlass_version or REFERENCE):
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     if arguments.stdin == (arguments.expr is not None):
         return fail("give an EXPR or --stdin")
     if not arguments.stdin:

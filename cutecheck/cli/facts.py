@@ -32,16 +32,18 @@ def run(arguments: argparse.Namespace) -> int:
     from cutecheck.engine.run import blocking, extract_facts, inputs
     from cutecheck.facts.json import facts_json
     from cutecheck.facts.printed import printed
+    from cutecheck.model.version import using_cute
 
     as_json = arguments.output_format == "json"
     try:
         given = inputs(arguments.paths)
-        facts = extract_facts(given.paths, settings_of(arguments))
+        settings = settings_of(arguments)
+        facts = extract_facts(given.paths, settings)
     except ConfigError as error:
         return fail(str(error), as_json)
     facts = replace(facts, errors=(*given.missing, *facts.errors))
     try:
-        with Out(arguments.output_file) as out:
+        with using_cute(settings.cute), Out(arguments.output_file) as out:
             out.write(
                 dump(facts_json(facts, lambda value: printed(value).json()))
                 if as_json

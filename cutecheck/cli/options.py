@@ -12,8 +12,32 @@ if TYPE_CHECKING:
 
 
 def add_source_options(parser: argparse.ArgumentParser) -> None:
-    """PATH and everything that decides how sources are read."""
+    """PATH and everything that decides how sources are read and evaluated."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files or folders to read")
+    add_reading_options(parser)
+    add_version_option(parser)
+
+
+def add_version_option(parser: argparse.ArgumentParser) -> None:
+    """``--cutlass-version``."""
+    parser.add_argument(
+        "--cutlass-version", type=_version, metavar="VERSION",
+        help="follow CuTe of this CUTLASS, from 3.5 on (4.7); see docs/cute-versions.md",
+    )  # fmt: skip
+
+
+def _version(text: str) -> str:
+    from cutecheck.model.version import parse_version
+
+    try:
+        parse_version(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def add_reading_options(parser: argparse.ArgumentParser) -> None:
+    """Everything that decides how sources are read."""
     reading = parser.add_argument_group("reading")
     reading.add_argument(
         "--arch", action="append", default=[], metavar="SM", help="target architecture (sm_80); repeatable"
@@ -59,4 +83,5 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         define=(*base.define, *arguments.define),
         instantiate=(*base.instantiate, *arguments.instantiate),
         exclude=(*base.exclude, *arguments.exclude),
+        cutlass_version=arguments.cutlass_version or base.cutlass_version,
     )

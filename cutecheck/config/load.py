@@ -12,10 +12,11 @@ from typing import Any, get_args
 
 from cutecheck.config.errors import ConfigError
 from cutecheck.config.settings import FailOn, Settings, UnknownPolicy
+from cutecheck.model.version import parse_version
 
 _CHOICES: dict[str, tuple[str, ...]] = {"unknown": get_args(UnknownPolicy), "fail_on": get_args(FailOn)}
 _LISTS = ("select", "extend_select", "ignore", "arch", "include", "define", "instantiate", "assume", "exclude")
-_STRINGS = ("unknown", "fail_on")
+_STRINGS = ("unknown", "fail_on", "cutlass_version")
 
 
 def find_config(start: Path) -> Path | None:
@@ -105,4 +106,9 @@ def _value(name: str, key: str, value: object, path: Path) -> object:
     choices = _CHOICES.get(name)
     if choices and value not in choices:
         raise ConfigError(f"{path}: '{key}' must be one of {', '.join(choices)}, not '{value}'")
+    if name == "cutlass_version":
+        try:
+            parse_version(value)
+        except ValueError as error:
+            raise ConfigError(f"{path}: '{key}': {error}") from None
     return value

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cutecheck.model.version import REFERENCE, Version, parse_version
+
 FailOn = Literal["note", "warning", "error"]
 UnknownPolicy = Literal["ignore", "warn", "error"]
 
@@ -15,6 +17,7 @@ class Settings:
 
     ``select`` empty means every rule; entries of ``select``, ``extend_select`` and ``ignore`` are code prefixes or
     rule names. ``include`` are absolute directories. ``assume`` are contracts such as ``lda % 8 == 0``.
+    ``cutlass_version`` is the version of CuTe to follow, empty for the reference (docs/cute-versions.md).
     ``origin`` names the file the settings came from.
     """
 
@@ -29,4 +32,10 @@ class Settings:
     exclude: tuple[str, ...] = ()
     unknown: UnknownPolicy = "warn"
     fail_on: FailOn = "warning"
+    cutlass_version: str = ""
     origin: str = ""
+
+    @property
+    def cute(self) -> Version:
+        """The version of CuTe to follow."""
+        return parse_version(self.cutlass_version) if self.cutlass_version else REFERENCE

@@ -12,6 +12,7 @@ from cutecheck.engine.assume import with_contracts
 from cutecheck.engine.check import check_facts
 from cutecheck.engine.sources import SourceLines
 from cutecheck.facts import Facts, SourceError
+from cutecheck.model.version import REFERENCE, using_cute
 from cutecheck.report.data import Report
 from cutecheck.rules import selected
 
@@ -35,12 +36,17 @@ def inputs(paths: Sequence[str]) -> Inputs:
 
 
 def extract_facts(paths: Sequence[Path], settings: Settings) -> Facts:
-    """Facts of the paths under the settings, with the configuration's contracts. Raises ConfigError."""
+    """Facts of the paths under the settings, with the configuration's contracts. Raises ConfigError.
+
+    ``cutlass_version`` of the facts is the version of CuTe that was followed; atoms are always those of the table.
+    """
     from cutecheck.model.atoms import cutlass_version
     from cutecheck.source.extract import extract
 
-    facts = extract(_request(paths, settings)) if paths else Facts()
-    return replace(with_contracts(facts, settings.assume), cutlass_version=cutlass_version())
+    with using_cute(settings.cute):
+        facts = extract(_request(paths, settings)) if paths else Facts()
+        followed = cutlass_version() if settings.cute == REFERENCE else ".".join(map(str, settings.cute))
+        return replace(with_contracts(facts, settings.assume), cutlass_version=followed)
 
 
 def _request(paths: Sequence[Path], settings: Settings) -> ExtractRequest:
@@ -62,8 +68,9 @@ def check(given: Inputs, settings: Settings, timeout_s: float = 5.0) -> Report:
 
     rules = selected(settings.select, settings.ignore, settings.extend_select)
     options = Options(timeout_ms=int(timeout_s * 1000), cache={})
-    facts = extract_facts(given.paths, settings)
-    report = check_facts(facts, rules, lambda o: prove(o, options), SourceLines(given.paths))
+    with using_cute(settings.cute):
+        facts = extract_facts(given.paths, settings)
+        report = check_facts(facts, rules, lambda o: prove(o, options), SourceLines(given.paths))
     return replace(report, errors=(*given.missing, *report.errors))
 
 

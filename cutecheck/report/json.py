@@ -98,6 +98,7 @@ def _suppressed(suppressed: Suppressed) -> dict[str, Any]:
 def summary_json(report: Report) -> dict[str, Any]:
     summary = summarise(report)
     return {
+        "cutlass_version": report.facts.cutlass_version,
         "files": summary.files,
         "files_with_cute": summary.files_with_cute,
         "sites": {"found": summary.sites, **dict(summary.site_status)},
