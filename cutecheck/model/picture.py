@@ -48,7 +48,8 @@ class Grid:
     A cell of a ``values`` grid holds an offset. One of an ``owners`` grid holds ``thread * num_val + value`` of the
     first thread and value (in this order) that own the element, -1 where none does; ``owners`` is how many of them
     own one element at most, and ``outside`` how many fall outside the tile. ``row`` and ``column`` are where cell
-    (0, 0) is drawn. ``row_labels`` and ``column_labels`` are the hierarchical coordinates of modes that have any, else empty.
+    (0, 0) is drawn. ``row_labels`` and ``column_labels`` are the hierarchical coordinates of modes that have any, else
+    empty.
     """
 
     name: str
@@ -106,7 +107,7 @@ def _checked(value: object, tile: tuple[int, int] | None) -> Picture:
     if tile is not None:
         if not isinstance(value, (Layout, ComposedLayout)) or rank(value) != 2:
             raise NoPictureError("only a layout (thread, value) of rank 2 is drawn over a tile")
-        grid = _owners("", value, make_layout(tile, (1, _ROW)), tile)
+        grid = _owners("", value, None, tile, column_stride=tile[0])
         return Picture("thread-value layout", "row", (f"Layout TV: {value}",), (grid,))
     if isinstance(value, MMAAtom):
         value = make_tiled_mma(value)
@@ -214,8 +215,12 @@ def _owners(
     reference: AnyLayout | None,
     tile: tuple[int, int],
     modes: tuple[str, str] = ("", ""),
+    column_stride: int = _ROW,
 ) -> Grid:
-    """The first (thread, value) of each element of the tile; ``reference`` maps linear coordinates to m + _ROW*n."""
+    """The first (thread, value) of each element of the tile.
+
+    ``layout_tv``, put into ``reference`` if there is one, gives row + column_stride * column.
+    """
     over_tile = layout_tv if reference is None else composition(reference, layout_tv)
     threads, values = _number(size(over_tile, 0)), _number(size(over_tile, 1))
     rows, columns = tile
@@ -228,7 +233,7 @@ def _owners(
         owner = (t + 1) * values
         for x in reversed(found[t::threads]):
             owner -= 1
-            column, row = divmod(x, _ROW)
+            column, row = divmod(x, column_stride)
             if row < rows and 0 <= column < columns:
                 at = row * columns + column
                 cells[at] = owner
