@@ -49,6 +49,46 @@ class AccumulatorRegisters(Rule):
     family = "register-pressure"
     severity = "warning"
     confidence = "proved"
+    valid = (
+        """
+        static constexpr int kConsumers = 2;
+        static constexpr int kThreads = 128 * (1 + kConsumers);
+        using Mma = decltype(make_tiled_mma(SM90_64x256x16_F32BF16BF16_SS<GMMA::Major::K, GMMA::Major::K>{},
+            Layout<Shape<Int<kConsumers>, _1, _1>>{}));
+        using CtaTile = Shape<_128, _256, _64>;
+        CUTE_HOST_DEVICE auto accumulators() {
+          Mma mma;
+          return partition_fragment_C(mma, take<0, 2>(CtaTile{}));
+        }
+        __global__ void __launch_bounds__(kThreads, 1) mainloop(float* out) {
+          if (threadIdx.x < 128) return;
+          auto acc = accumulators();
+          clear(acc);
+          out[threadIdx.x - 128] = acc(0);
+        }
+        void run(float* out) { mainloop<<<1, kThreads>>>(out); }
+        """,
+    )
+    invalid = (
+        """
+        static constexpr int kConsumers = 1;
+        static constexpr int kThreads = 128 * (1 + kConsumers);
+        using Mma = decltype(make_tiled_mma(SM90_64x256x16_F32BF16BF16_SS<GMMA::Major::K, GMMA::Major::K>{},
+            Layout<Shape<Int<kConsumers>, _1, _1>>{}));
+        using CtaTile = Shape<_128, _256, _64>;
+        CUTE_HOST_DEVICE auto accumulators() {
+          Mma mma;
+          return partition_fragment_C(mma, take<0, 2>(CtaTile{}));
+        }
+        __global__ void __launch_bounds__(kThreads, 1) mainloop(float* out) {
+          if (threadIdx.x < 128) return;
+          auto acc = accumulators();
+          clear(acc);
+          out[threadIdx.x - 128] = acc(0);
+        }
+        void run(float* out) { mainloop<<<1, kThreads>>>(out); }
+        """,
+    )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         tensor = call.result

@@ -37,6 +37,18 @@ class AtomThreadCount(Rejected):
     family = "atom-count"
     pattern = re.compile(r"too few thrs")
     advice = "use a thread layout whose size is a multiple of the atom's threads"
+    valid = (
+        """
+        using Read = decltype(make_tiled_copy(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{},
+            Layout<Shape<_16, _2>>{}, Layout<Shape<_1, _8>>{}));
+        """,
+    )
+    invalid = (
+        """
+        using Read = decltype(make_tiled_copy(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{},
+            Layout<Shape<_8, _2>>{}, Layout<Shape<_1, _8>>{}));
+        """,
+    )
 
     def explain(self, gist: str) -> str:
         found = re.search(r"too few thrs .*: (\d+), (\d+)$", gist)

@@ -39,6 +39,40 @@ class AtomValueCount(Rejected):
     family = "atom-count"
     pattern = re.compile(r"too few vals|CopyOperation is not valid for|partitioning does not match the instruction")
     advice = "give each thread as many values as one instruction moves, or use a narrower atom"
+    valid = (
+        """
+        using Elem = half_t;
+        using LoadA = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, Elem>{},
+                                               Layout<Shape<_16, _8>>{},
+                                               Layout<Shape<_8, _1>>{}));
+        using SmemA = Layout<Shape<_128, _8>>;
+        __global__ void load_a(Elem const* A, int lda) {
+          __shared__ alignas(16) Elem smem[cosize_v<SmemA>];
+          Tensor gA = make_tensor(make_gmem_ptr(A), make_shape(_128{}, _8{}), make_stride(_1{}, lda));
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          LoadA cp;
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, t.partition_S(gA), t.partition_D(sA));
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Elem = half_t;
+        using LoadA = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, Elem>{},
+                                               Layout<Shape<_16, _8>>{},
+                                               Layout<Shape<_4, _1>>{}));
+        using SmemA = Layout<Shape<_128, _8>>;
+        __global__ void load_a(Elem const* A, int lda) {
+          __shared__ alignas(16) Elem smem[cosize_v<SmemA>];
+          Tensor gA = make_tensor(make_gmem_ptr(A), make_shape(_128{}, _8{}), make_stride(_1{}, lda));
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          LoadA cp;
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, t.partition_S(gA), t.partition_D(sA));
+        }
+        """,
+    )
 
     def explain(self, gist: str) -> str:
         found = re.search(r"too few vals .*: (\d+), (\d+)$", gist)

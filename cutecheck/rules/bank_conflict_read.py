@@ -47,6 +47,43 @@ class BankConflictRead(Rule):
     family = "bank-conflict-read"
     severity = "warning"
     confidence = "proved"
+    valid = (
+        """
+        using Elem = half_t;
+        using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>,
+            Tile<_32, _32, _16>>;
+        using SmemA = decltype(tile_to_shape(composition(Swizzle<3, 3, 3>{},
+            Layout<Shape<_8, _64>, Stride<_64, _1>>{}), Shape<_64, _64>{}));
+        using S2RA = decltype(make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, Elem>{}, Mma{}));
+        __global__ void feed_a() {
+          __shared__ alignas(128) Elem smem[cosize_v<SmemA>];
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          Mma mma;
+          Tensor rA = mma.get_slice(threadIdx.x).partition_fragment_A(sA);
+          S2RA cp;
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, t.partition_S(sA), t.retile_D(rA));
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Elem = half_t;
+        using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>,
+            Tile<_32, _32, _16>>;
+        using SmemA = Layout<Shape<_64, _64>, Stride<_64, _1>>;
+        using S2RA = decltype(make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, Elem>{}, Mma{}));
+        __global__ void feed_a() {
+          __shared__ alignas(128) Elem smem[cosize_v<SmemA>];
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          Mma mma;
+          Tensor rA = mma.get_slice(threadIdx.x).partition_fragment_A(sA);
+          S2RA cp;
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, t.partition_S(sA), t.retile_D(rA));
+        }
+        """,
+    )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for conflict in bank.conflicts(event, context):

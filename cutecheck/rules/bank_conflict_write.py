@@ -45,6 +45,38 @@ class BankConflictWrite(Rule):
     family = "bank-conflict-write"
     severity = "warning"
     confidence = "proved"
+    valid = (
+        """
+        using Elem = float;
+        using SmemA = Layout<Shape<_128, _8>, Stride<_1, Int<132>>>;
+        using G2SA = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<Elem>, Elem>{},
+            Layout<Shape<_32, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _1>>{}));
+        __global__ void stage_a(Elem const* A, int lda) {
+          __shared__ Elem smem[cosize_v<SmemA>];
+          Tensor gA = make_tensor(make_gmem_ptr(A), make_shape(_128{}, _8{}), make_stride(lda, _1{}));
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          G2SA cp;
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, t.partition_S(gA), t.partition_D(sA));
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Elem = float;
+        using SmemA = Layout<Shape<_128, _8>, Stride<_1, Int<128>>>;
+        using G2SA = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<Elem>, Elem>{},
+            Layout<Shape<_32, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _1>>{}));
+        __global__ void stage_a(Elem const* A, int lda) {
+          __shared__ Elem smem[cosize_v<SmemA>];
+          Tensor gA = make_tensor(make_gmem_ptr(A), make_shape(_128{}, _8{}), make_stride(lda, _1{}));
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          G2SA cp;
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, t.partition_S(gA), t.partition_D(sA));
+        }
+        """,
+    )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for conflict in bank.conflicts(event, context):

@@ -64,7 +64,11 @@ class Context:
 
 
 class Rule:
-    """One check. Subclasses set the class attributes, document themselves and override the hooks they need."""
+    """One check. Subclasses set the class attributes, document themselves and override the hooks they need.
+
+    ``valid`` and ``invalid`` are sources that are checked as tests: every invalid one has a finding of this rule, no
+    valid one has any finding. C++ examples leave out the includes (see ``rules/examples.py``).
+    """
 
     code: ClassVar[str]
     name: ClassVar[str]

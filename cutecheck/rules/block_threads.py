@@ -47,6 +47,36 @@ class BlockTooSmall(Rule):
     family = "launch"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        using Move = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+            Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
+        using Rows = Layout<Shape<_8, _64>, Stride<_64, _1>>;
+        __global__ void __launch_bounds__(128) move(float const* src) {
+          __shared__ alignas(16) float tile[8 * 64];
+          Tensor g = make_tensor(make_gmem_ptr(src), Rows{});
+          Tensor s = make_tensor(make_smem_ptr(tile), Rows{});
+          Move copier;
+          auto thr = copier.get_slice(threadIdx.x);
+          copy(copier, thr.partition_S(g), thr.partition_D(s));
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Move = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+            Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
+        using Rows = Layout<Shape<_8, _64>, Stride<_64, _1>>;
+        __global__ void __launch_bounds__(64) move(float const* src) {
+          __shared__ alignas(16) float tile[8 * 64];
+          Tensor g = make_tensor(make_gmem_ptr(src), Rows{});
+          Tensor s = make_tensor(make_smem_ptr(tile), Rows{});
+          Move copier;
+          auto thr = copier.get_slice(threadIdx.x);
+          copy(copier, thr.partition_S(g), thr.partition_D(s));
+        }
+        """,
+    )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         needed = threads_of(event.tiled)

@@ -49,6 +49,20 @@ class BulkCopySize(Rejected):
     family = "tma-limits"
     pattern = re.compile(r"Bulk Copy requires|align to 16B")
     advice = "round the size up to a multiple of 16 bytes"
+    valid = (
+        """
+        using Elem = half_t;
+        using Bulk = Copy_Atom<Copy_Traits<SM90_BULK_COPY_G2S, Int<24 * sizeof_bits_v<Elem>>>, Elem>;
+        static constexpr int kElems = Bulk::NumValSrc;
+        """,
+    )
+    invalid = (
+        """
+        using Elem = half_t;
+        using Bulk = Copy_Atom<Copy_Traits<SM90_BULK_COPY_G2S, Int<20 * sizeof_bits_v<Elem>>>, Elem>;
+        static constexpr int kElems = Bulk::NumValSrc;
+        """,
+    )
 
     def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
         yield from super().on_site(site, context)

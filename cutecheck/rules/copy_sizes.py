@@ -47,6 +47,30 @@ class CopySizeMismatch(Rule):
     family = "size-mismatch"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        using Elem = float;
+        __global__ void __launch_bounds__(1) masked(Elem const* src, bool const* mask) {
+          __shared__ alignas(16) Elem buf[12];
+          Tensor s = make_tensor(make_gmem_ptr(src), Shape<_4, _3>{});
+          Tensor d = make_tensor(make_smem_ptr(buf), Shape<_4, _3>{});
+          Tensor p = make_tensor(make_gmem_ptr(mask), Layout<Shape<_4, _3>, Stride<_0, _1>>{});
+          copy_if(Copy_Atom<UniversalCopy<uint128_t>, Elem>{}, p, s, d);
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Elem = float;
+        __global__ void __launch_bounds__(1) masked(Elem const* src, bool const* mask) {
+          __shared__ alignas(16) Elem buf[12];
+          Tensor s = make_tensor(make_gmem_ptr(src), Shape<_4, _3>{});
+          Tensor d = make_tensor(make_smem_ptr(buf), Shape<_2, _3>{});
+          Tensor p = make_tensor(make_gmem_ptr(mask), Layout<Shape<_4, _3>, Stride<_0, _1>>{});
+          copy_if(Copy_Atom<UniversalCopy<uint128_t>, Elem>{}, p, s, d);
+        }
+        """,
+    )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         pairs = sizes(event)

@@ -49,6 +49,28 @@ class DivideLosesElements(Rule):
     family = "tile-divisibility"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        inline auto split(int tile) {
+          auto l = make_layout(make_shape(_12{}, make_shape(_4{}, _8{})),
+              make_stride(_7{}, make_stride(_1{}, C<30>{})));
+          return zipped_divide(l, tile);
+        }
+        static constexpr int kTile = 12;
+        inline auto caller() { return split(kTile); }
+        """,
+    )
+    invalid = (
+        """
+        inline auto split(int tile) {
+          auto l = make_layout(make_shape(_12{}, make_shape(_4{}, _8{})),
+              make_stride(_7{}, make_stride(_1{}, C<30>{})));
+          return zipped_divide(l, tile);
+        }
+        static constexpr int kTile = 128;
+        inline auto caller() { return split(kTile); }
+        """,
+    )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         if call.function not in _DIVIDES or not call.arguments:

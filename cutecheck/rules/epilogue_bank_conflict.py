@@ -45,6 +45,45 @@ class EpilogueBankConflict(Rule):
     family = "epilogue"
     severity = "warning"
     confidence = "proved"
+    valid = (
+        """
+        using Elem = half_t;
+        using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F16F16F16F16_TN>, Layout<Shape<_2, _2, _1>>,
+            Tile<_32, _32, _16>>;
+        using SmemC = decltype(tile_to_shape(composition(Swizzle<3, 3, 3>{},
+            Layout<Shape<_8, _64>, Stride<_64, _1>>{}), Shape<_64, _64>{}));
+        using R2S = decltype(make_tiled_copy_C(Copy_Atom<UniversalCopy<uint32_t>, Elem>{}, Mma{}));
+        __global__ void acc_to_smem() {
+          __shared__ alignas(128) Elem smem[64 * 144];
+          Tensor sC = make_tensor(make_smem_ptr(smem), SmemC{});
+          Mma mma;
+          Tensor acc = make_tensor<Elem>(partition_shape_C(mma, shape(SmemC{})));
+          clear(acc);
+          R2S cp;
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, t.retile_S(acc), t.partition_D(sC));
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Elem = half_t;
+        using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F16F16F16F16_TN>, Layout<Shape<_2, _2, _1>>,
+            Tile<_32, _32, _16>>;
+        using SmemC = Layout<Shape<_64, _64>, Stride<_64, _1>>;
+        using R2S = decltype(make_tiled_copy_C(Copy_Atom<UniversalCopy<uint32_t>, Elem>{}, Mma{}));
+        __global__ void acc_to_smem() {
+          __shared__ alignas(128) Elem smem[64 * 144];
+          Tensor sC = make_tensor(make_smem_ptr(smem), SmemC{});
+          Mma mma;
+          Tensor acc = make_tensor<Elem>(partition_shape_C(mma, shape(SmemC{})));
+          clear(acc);
+          R2S cp;
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, t.retile_S(acc), t.partition_D(sC));
+        }
+        """,
+    )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for conflict in bank.conflicts(event, context):

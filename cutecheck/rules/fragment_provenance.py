@@ -47,6 +47,39 @@ class FragmentNotRetiled(Rule):
     family = "retile"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        using Mma = TiledMMA<MMA_Atom<SM80_16x8x8_F32TF32TF32F32_TN>, Layout<Shape<_2, _2, _1>>,
+            Tile<_32, _16, _8>>;
+        using GmemC = Layout<Shape<_128, _64>, Stride<_64, _1>>;
+        __global__ void epilogue(float* C) {
+          Mma mma;
+          Tensor gC = make_tensor(make_gmem_ptr(C), GmemC{});
+          Tensor acc = partition_fragment_C(mma, Shape<_128, _64>{});
+          clear(acc);
+          auto cp = make_tiled_copy_C(Copy_Atom<UniversalCopy<uint64_t>, float>{}, mma);
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, t.retile_S(acc), t.partition_D(gC));
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Mma = TiledMMA<MMA_Atom<SM80_16x8x8_F32TF32TF32F32_TN>, Layout<Shape<_2, _2, _1>>,
+            Tile<_32, _16, _8>>;
+        using GmemC = Layout<Shape<_128, _64>, Stride<_64, _1>>;
+        __global__ void epilogue(float* C) {
+          Mma mma;
+          Tensor gC = make_tensor(make_gmem_ptr(C), GmemC{});
+          Tensor acc = partition_fragment_C(mma, Shape<_128, _64>{});
+          clear(acc);
+          auto cp = make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<Shape<_16, _8>>{},
+              Layout<Shape<_1, _1>>{});
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, acc, t.partition_D(gC));
+        }
+        """,
+    )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         if event.kind != "copy" or not isinstance(event.tiled, TiledCopy) or len(event.operands) < 2:

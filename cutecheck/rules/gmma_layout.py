@@ -51,6 +51,38 @@ class GmmaLayout(Rejected):
     family = "gmma-layout"
     pattern = re.compile(r"canonical [GU]MMA|Unsupported layout swizzle|Not a canonical|layout_type")
     advice = "tile one of GMMA::Layout_K_SW128_Atom and its like to the shape"
+    valid = (
+        """
+        using Elem = half_t;
+        using Mma = decltype(make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}));
+        using SmemA = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<Elem>{}, Shape<_64, _64>{}));
+        __global__ void descs() {
+          __shared__ alignas(1024) Elem smem[cosize_v<SmemA>];
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          Mma mma;
+          auto t = mma.get_slice(threadIdx.x);
+          Tensor tCsA = t.partition_A(sA);
+          Tensor dA = t.make_fragment_A(tCsA);
+          (void)dA;
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Elem = half_t;
+        using Mma = decltype(make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}));
+        using SmemA = Layout<Shape<_64, _64>, Stride<_64, _1>>;
+        __global__ void descs() {
+          __shared__ alignas(1024) Elem smem[cosize_v<SmemA>];
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          Mma mma;
+          auto t = mma.get_slice(threadIdx.x);
+          Tensor tCsA = t.partition_A(sA);
+          Tensor dA = t.make_fragment_A(tCsA);
+          (void)dA;
+        }
+        """,
+    )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         stated = descriptor_operand(call)

@@ -47,6 +47,42 @@ class LdmatrixMajor(Rule):
     family = "ldmatrix"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        using Elem = tfloat32_t;
+        using Mma = TiledMMA<MMA_Atom<SM80_16x8x8_F32TF32TF32F32_TN>, Layout<Shape<_2, _2, _1>>,
+            Tile<_32, _32, _8>>;
+        using SmemA = decltype(composition(Swizzle<2, 3, 4>{}, Layout<Shape<_128, _32>>{}));
+        using S2RA = decltype(make_tiled_copy_A(Copy_Atom<UniversalCopy<uint32_t>, Elem>{}, Mma{}));
+        __global__ void feed_a() {
+          __shared__ alignas(128) Elem smem[cosize_v<SmemA>];
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          Mma mma;
+          Tensor rA = mma.get_slice(threadIdx.x).partition_fragment_A(sA);
+          S2RA cp;
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, t.partition_S(sA), t.retile_D(rA));
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Elem = tfloat32_t;
+        using Mma = TiledMMA<MMA_Atom<SM80_16x8x8_F32TF32TF32F32_TN>, Layout<Shape<_2, _2, _1>>,
+            Tile<_32, _32, _8>>;
+        using SmemA = Layout<Shape<_128, _32>>;
+        using S2RA = decltype(make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, Elem>{}, Mma{}));
+        __global__ void feed_a() {
+          __shared__ alignas(128) Elem smem[cosize_v<SmemA>];
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          Mma mma;
+          Tensor rA = mma.get_slice(threadIdx.x).partition_fragment_A(sA);
+          S2RA cp;
+          auto t = cp.get_slice(threadIdx.x);
+          copy(cp, t.partition_S(sA), t.retile_D(rA));
+        }
+        """,
+    )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for access in accesses(event):

@@ -39,6 +39,16 @@ class UnknownSuppression(Rule):
     family = "lint"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        using Tile = Layout<Shape<_8, _8>>;
+        """,
+    )
+    invalid = (
+        """
+        using Tile = Layout<Shape<_8, _8>>;  // cutecheck: ignore[CUT91]
+        """,
+    )
 
 
 class UnusedSuppression(Rule):
@@ -71,3 +81,16 @@ class UnusedSuppression(Rule):
     family = "lint"
     severity = "warning"
     confidence = "proved"
+    valid = (
+        """
+        inline auto tiles(half_t* A) {
+          Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(_64{}, _256{}), make_stride(_256{}, _1{}));
+          return local_tile(mA, Shape<_16, _64>{}, (0, _));  // cutecheck: ignore[CUT901] the last mode is meant
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Tile = Layout<Shape<_8, _8>>;  // cutecheck: ignore[CUT901] nothing to see here
+        """,
+    )

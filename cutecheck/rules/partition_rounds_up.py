@@ -48,6 +48,54 @@ class PartitionRoundsUp(Rule):
     family = "tile-divisibility"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        import cutlass
+        import cutlass.cute as cute
+        from cutlass.cute.runtime import make_fake_tensor
+
+        @cute.kernel
+        def fill(src: cute.Tensor):
+            tid, _, _ = cute.arch.thread_idx()
+            smem = cutlass.memory.SmemAllocator().allocate_tensor(
+                cutlass.Float16, cute.make_layout((192,)), byte_alignment=16
+            )
+            atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), cutlass.Float16, num_bits_per_copy=32)
+            cp = cute.make_tiled_copy_tv(atom, cute.make_layout(96), cute.make_layout(2))
+            thr = cp.get_slice(tid)
+            cute.copy(cp, thr.partition_S(src), thr.partition_D(smem))
+
+        @cute.jit
+        def host(src: cute.Tensor):
+            fill(src).launch(grid=(1, 1, 1), block=(96, 1, 1))
+
+        cute.compile(host, make_fake_tensor(cutlass.Float16, (192,), stride=(1,), assumed_align=16))
+        """,
+    )
+    invalid = (
+        """
+        import cutlass
+        import cutlass.cute as cute
+        from cutlass.cute.runtime import make_fake_tensor
+
+        @cute.kernel
+        def fill(src: cute.Tensor):
+            tid, _, _ = cute.arch.thread_idx()
+            smem = cutlass.memory.SmemAllocator().allocate_tensor(
+                cutlass.Float16, cute.make_layout((192,)), byte_alignment=16
+            )
+            atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), cutlass.Float16, num_bits_per_copy=32)
+            cp = cute.make_tiled_copy_tv(atom, cute.make_layout(384), cute.make_layout(2))
+            thr = cp.get_slice(tid)
+            cute.copy(cp, thr.partition_S(src), thr.partition_D(smem))
+
+        @cute.jit
+        def host(src: cute.Tensor):
+            fill(src).launch(grid=(1, 1, 1), block=(384, 1, 1))
+
+        cute.compile(host, make_fake_tensor(cutlass.Float16, (192,), stride=(1,), assumed_align=16))
+        """,
+    )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         if event.kind != "copy" or event.predicated or event.guards:

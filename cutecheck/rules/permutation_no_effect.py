@@ -47,6 +47,20 @@ class PermutationNoEffect(Rule):
     family = "permutation"
     severity = "note"
     confidence = "proved"
+    valid = (
+        """
+        using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _1, _1>>,
+                             Tile<_32, Layout<Shape<_2, _4, _2>, Stride<_1, _4, _2>>, _16>>;
+        using GmemC = Layout<Shape<_32, _16>, Stride<_16, _1>>;
+        """,
+    )
+    invalid = (
+        """
+        using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _1, _1>>,
+                             Tile<_32, Layout<Shape<_2, _8>>, _16>>;
+        using GmemC = Layout<Shape<_32, _16>, Stride<_16, _1>>;
+        """,
+    )
 
     def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
         mma = site.value

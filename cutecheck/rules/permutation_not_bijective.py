@@ -51,6 +51,20 @@ class PermutationNotBijective(Rule):
     family = "permutation"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        using Op = MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>;
+        using Mma = TiledMMA<Op, Layout<Shape<_2, _1, _1>>,
+            Tile<_32, Layout<Shape<_2, _4, _2>, Stride<_1, _4, _2>>, _16>>;
+        """,
+    )
+    invalid = (
+        """
+        using Op = MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>;
+        using Mma = TiledMMA<Op, Layout<Shape<_2, _1, _1>>,
+            Tile<_32, Layout<Shape<_2, _4, _2>, Stride<_1, _2, _4>>, _16>>;
+        """,
+    )
 
     def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
         mma = site.value

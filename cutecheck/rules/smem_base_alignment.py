@@ -50,6 +50,32 @@ class SmemBaseAlignment(Rule):
     family = "alignment"
     severity = "warning"
     confidence = "proved"
+    valid = (
+        """
+        using Mma = decltype(make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}));
+        using SmemA = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
+        __global__ void __launch_bounds__(128) operand() {
+          __shared__ alignas(1024) half_t smem[cosize_v<SmemA>];
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          Mma mma;
+          auto t = mma.get_slice(threadIdx.x);
+          Tensor descriptors = t.make_fragment_A(t.partition_A(sA));
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Mma = decltype(make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}));
+        using SmemA = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
+        __global__ void __launch_bounds__(128) operand() {
+          __shared__ alignas(128) half_t smem[cosize_v<SmemA>];
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          Mma mma;
+          auto t = mma.get_slice(threadIdx.x);
+          Tensor descriptors = t.make_fragment_A(t.partition_A(sA));
+        }
+        """,
+    )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         stated = descriptor_operand(call)

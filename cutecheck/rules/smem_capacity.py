@@ -45,6 +45,26 @@ class SmemCapacity(Rule):
     family = "smem-capacity"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        __global__ void __launch_bounds__(128) stages(float* out) {
+          __shared__ float tile[2][128 * 128];
+          Tensor s = make_tensor(make_smem_ptr(&tile[0][0]), Layout<Shape<_128, _128>>{});
+          Tensor g = make_tensor(make_gmem_ptr(out), Layout<Shape<_128, _128>>{});
+          copy(s(threadIdx.x, _), g(threadIdx.x, _));
+        }
+        """,
+    )
+    invalid = (
+        """
+        __global__ void __launch_bounds__(128) stages(float* out) {
+          __shared__ float tile[4][128 * 128];
+          Tensor s = make_tensor(make_smem_ptr(&tile[0][0]), Layout<Shape<_128, _128>>{});
+          Tensor g = make_tensor(make_gmem_ptr(out), Layout<Shape<_128, _128>>{});
+          copy(s(threadIdx.x, _), g(threadIdx.x, _));
+        }
+        """,
+    )
 
     def on_buffer(self, buffer: SmemBuffer, context: Context) -> Iterable[Finding]:
         limit = smem_limit(buffer.arch)

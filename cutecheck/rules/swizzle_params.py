@@ -45,6 +45,42 @@ class SwizzleParams(Rule):
     family = "swizzle-params"
     severity = "warning"
     confidence = "proved"
+    valid = (
+        """
+        using Elem = float;
+        using Smem = decltype(composition(Swizzle<3, 2, 3>{}, Layout<Shape<_32, _32>, Stride<_32, _1>>{}));
+        using Cols = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, Elem>{},
+            Layout<Shape<_32, _8>>{}, Layout<Shape<_1, _4>>{}));
+        __global__ void read_cols(Elem* out) {
+          __shared__ alignas(128) Elem smem[32 * 32];
+          Tensor s = make_tensor(make_smem_ptr(smem), Smem{});
+          Cols cp;
+          auto t = cp.get_slice(threadIdx.x);
+          Tensor src = t.partition_S(s);
+          Tensor r = make_fragment_like(src);
+          copy(cp, src, r);
+          out[threadIdx.x] = r(0);
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Elem = float;
+        using Smem = decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_32, _32>, Stride<_32, _1>>{}));
+        using Cols = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, Elem>{},
+            Layout<Shape<_32, _8>>{}, Layout<Shape<_1, _4>>{}));
+        __global__ void read_cols(Elem* out) {
+          __shared__ alignas(128) Elem smem[32 * 32];
+          Tensor s = make_tensor(make_smem_ptr(smem), Smem{});
+          Cols cp;
+          auto t = cp.get_slice(threadIdx.x);
+          Tensor src = t.partition_S(s);
+          Tensor r = make_fragment_like(src);
+          copy(cp, src, r);
+          out[threadIdx.x] = r(0);
+        }
+        """,
+    )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for access in accesses(event):

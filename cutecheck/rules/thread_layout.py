@@ -45,6 +45,43 @@ class ThreadLayoutNotCompact(Rule):
     family = "coverage"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        using Elem = float;
+        using Bcast = TiledCopy<Copy_Atom<UniversalCopy<Elem>, Elem>,
+                                Layout<Shape<Shape<_4, _8>, _1>, Stride<Stride<_1, _0>, _0>>,
+                                Shape<_4, _1>>;
+        static constexpr int kThreads = 32;
+        __global__ void __launch_bounds__(kThreads) row_bcast(Elem const* A, Elem* out) {
+          Tensor gA = make_tensor(make_gmem_ptr(A), Shape<_4, _8>{});
+          Bcast cp;
+          auto t = cp.get_slice(threadIdx.x);
+          Tensor s = t.partition_S(gA);
+          Tensor r = make_fragment_like(s);
+          copy(cp, s, r);
+          out[threadIdx.x] = r(0);
+        }
+        void run(Elem const* A, Elem* out) { row_bcast<<<1, kThreads>>>(A, out); }
+        """,
+    )
+    invalid = (
+        """
+        using Elem = float;
+        using Bcast = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<Elem>, Elem>{},
+                                               Layout<Shape<_4, _8>, Stride<_1, _0>>{}, Layout<Shape<_1, _1>>{}));
+        static constexpr int kThreads = 32;
+        __global__ void __launch_bounds__(kThreads) row_bcast(Elem const* A, Elem* out) {
+          Tensor gA = make_tensor(make_gmem_ptr(A), Shape<_4, _8>{});
+          Bcast cp;
+          auto t = cp.get_slice(threadIdx.x);
+          Tensor s = t.partition_S(gA);
+          Tensor r = make_fragment_like(s);
+          copy(cp, s, r);
+          out[threadIdx.x] = r(0);
+        }
+        void run(Elem const* A, Elem* out) { row_bcast<<<1, kThreads>>>(A, out); }
+        """,
+    )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         if call.function != "make_tiled_copy":

@@ -40,3 +40,19 @@ class TileDoesNotDivide(Rejected):
     family = "tile-divisibility"
     pattern = re.compile(r"does not divide|[Dd]ivisibility|safe_div")
     advice = "choose a tile or atom that divides the shape, mode by mode"
+    valid = (
+        """
+        using Elem = half_t;
+        static constexpr int kHeadDim = 96;
+        using SmemK = decltype(tile_to_shape(GMMA::Layout_K_SW64_Atom<Elem>{}, Shape<_128, Int<kHeadDim>>{}));
+        static constexpr int kBytes = cosize_v<SmemK> * sizeof(Elem);
+        """,
+    )
+    invalid = (
+        """
+        using Elem = half_t;
+        static constexpr int kHeadDim = 96;
+        using SmemK = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<Elem>{}, Shape<_128, Int<kHeadDim>>{}));
+        static constexpr int kBytes = cosize_v<SmemK> * sizeof(Elem);
+        """,
+    )

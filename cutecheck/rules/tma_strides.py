@@ -50,6 +50,30 @@ class TmaGlobalStride(Rule):
     family = "tma-limits"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        using Elem = bfloat16_t;
+        using SmemA = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<Elem>{}, Shape<_64, _64>{}));
+        inline auto make_load(Elem const* A, int m) {
+          Tensor gA = make_tensor(make_gmem_ptr(A), make_shape(m, Int<500>{}), make_stride(Int<504>{}, _1{}));
+          return make_tma_copy(SM90_TMA_LOAD{}, gA, SmemA{});
+        }
+        static constexpr int kRowBytes = 504 * sizeof(Elem);
+        void instantiate() { (void)make_load(nullptr, 128); }
+        """,
+    )
+    invalid = (
+        """
+        using Elem = bfloat16_t;
+        using SmemA = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<Elem>{}, Shape<_64, _64>{}));
+        inline auto make_load(Elem const* A, int m) {
+          Tensor gA = make_tensor(make_gmem_ptr(A), make_shape(m, Int<500>{}), make_stride(Int<500>{}, _1{}));
+          return make_tma_copy(SM90_TMA_LOAD{}, gA, SmemA{});
+        }
+        static constexpr int kRowBytes = 500 * sizeof(Elem);
+        void instantiate() { (void)make_load(nullptr, 128); }
+        """,
+    )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         if not call.function.startswith(("make_tma_copy", "make_tma_atom")):

@@ -46,6 +46,18 @@ class TileNotCovered(Rule):
     family = "coverage"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        using Atom = Copy_Atom<UniversalCopy<float>, float>;
+        using Move = TiledCopy<Atom, Layout<Shape<_8, _4>, Stride<_1, _8>>, Shape<_8, _4>>;
+        """,
+    )
+    invalid = (
+        """
+        using Atom = Copy_Atom<UniversalCopy<float>, float>;
+        using Move = TiledCopy<Atom, Layout<Shape<_8, _4>, Stride<_1, _4>>, Shape<_8, _4>>;
+        """,
+    )
 
     def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
         copy = site.value

@@ -46,6 +46,44 @@ class VectorMisaligned(Rule):
     family = "alignment"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        using Elem = float;
+        using SmemA = Layout<Shape<_128, _8>, Stride<_1, Int<132>>>;
+        using S2R = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, Elem>{},
+                                             Layout<Shape<_32, _8>>{},
+                                             Layout<Shape<_4, _1>>{}));
+        __global__ void read_a(Elem* out) {
+          __shared__ alignas(16) Elem smem[cosize_v<SmemA>];
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          S2R cp;
+          auto t = cp.get_slice(threadIdx.x);
+          Tensor src = t.partition_S(sA);
+          Tensor reg = make_fragment_like(src);
+          copy(cp, src, reg);
+          out[threadIdx.x] = reg(0);
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Elem = float;
+        using SmemA = Layout<Shape<_128, _8>, Stride<_1, Int<129>>>;
+        using S2R = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, Elem>{},
+                                             Layout<Shape<_32, _8>>{},
+                                             Layout<Shape<_4, _1>>{}));
+        __global__ void read_a(Elem* out) {
+          __shared__ alignas(16) Elem smem[cosize_v<SmemA>];
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          S2R cp;
+          auto t = cp.get_slice(threadIdx.x);
+          Tensor src = t.partition_S(sA);
+          Tensor reg = make_fragment_like(src);
+          copy(cp, src, reg);
+          out[threadIdx.x] = reg(0);
+        }
+        """,
+    )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for access in accesses(event):

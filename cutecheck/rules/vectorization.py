@@ -44,6 +44,46 @@ class VectorNotContiguous(Rule):
     family = "vectorization"
     severity = "error"
     confidence = "proved"
+    valid = (
+        """
+        static constexpr int kM = 64, kK = 64;
+        using G2SAtom = Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>;
+        using G2SCopy = decltype(make_tiled_copy(G2SAtom{},
+                                                 Layout<Shape<_16, _8>, Stride<_8, _1>>{},
+                                                 Layout<Shape<_1, _8>>{}));
+        __global__ void stage_tile(half_t const* src) {
+          __shared__ alignas(16) half_t buf[kM * kK];
+          Tensor g = make_tensor(make_gmem_ptr(src), make_shape(Int<kM>{}, Int<kK>{}),
+              make_stride(Int<kK>{}, Int<1>{}));
+          Tensor s = make_tensor(make_smem_ptr(buf), make_shape(Int<kM>{}, Int<kK>{}),
+              make_stride(Int<kK>{}, Int<1>{}));
+          G2SCopy copier;
+          auto thr = copier.get_slice(threadIdx.x);
+          copy(copier, thr.partition_S(g), thr.partition_D(s));
+          cp_async_fence();
+          cp_async_wait<0>();
+        }
+        """,
+    )
+    invalid = (
+        """
+        static constexpr int kM = 64, kK = 64;
+        using G2SAtom = Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>;
+        using G2SCopy = decltype(make_tiled_copy(G2SAtom{},
+                                                 Layout<Shape<_16, _8>, Stride<_8, _1>>{},
+                                                 Layout<Shape<_1, _8>>{}));
+        __global__ void stage_tile(half_t const* src) {
+          __shared__ alignas(16) half_t buf[kM * kK];
+          Tensor g = make_tensor(make_gmem_ptr(src), make_shape(Int<kM>{}, Int<kK>{}), make_stride(Int<kK>{}, 1));
+          Tensor s = make_tensor(make_smem_ptr(buf), make_shape(Int<kM>{}, Int<kK>{}), make_stride(Int<kK>{}, 1));
+          G2SCopy copier;
+          auto thr = copier.get_slice(threadIdx.x);
+          copy(copier, thr.partition_S(g), thr.partition_D(s));
+          cp_async_fence();
+          cp_async_wait<0>();
+        }
+        """,
+    )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for access in accesses(event):
