@@ -54,10 +54,13 @@ class ClassParser(SpecifierParser):
 
     # ------------------------------------------------------------ classes
 
-    def class_or_enum(self, heads: tuple[tuple[ir.TParam, ...], ...], scope: str) -> list[ir.Decl]:
+    def class_or_enum(
+        self, heads: tuple[tuple[ir.TParam, ...], ...], scope: str, lead: Specs | None = None
+    ) -> list[ir.Decl]:
         """A definition or forward declaration at the position; :class:`Fail` for an elaborated type.
 
         With ``scope`` ``typedef`` or ``block`` of an alias the declarators after ``}`` are left to the caller.
+        ``lead``: specifiers before the keyword, which belong to the variables declared after ``}``.
         """
         if self.tok == "enum":
             return self.enum(scope)
@@ -101,7 +104,7 @@ class ClassParser(SpecifierParser):
                      owner, outer)
         ]  # fmt: skip
         if scope != "typedef":
-            found.extend(self.trailing_declarators(name, span, specs, first))
+            found.extend(self.trailing_declarators(name, span, lead or specs, first))
         elif anonymous:
             found = [_renamed(found[0], f"__anonymous_{span.line}_{span.column}")]
         return found

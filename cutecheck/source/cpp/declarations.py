@@ -58,6 +58,10 @@ class DeclarationParser(ClassParser):
             found = method(scope)
             if found is not None:
                 return found
+        elif tok in ("alignas", "__align__"):
+            aligned = self.attempt(lambda: self.aligned_class(scope))
+            if aligned is not None:
+                return aligned
         elif scope == "class" and tok in ("public", "private", "protected"):
             self.at += 1
             self.accept(":")
@@ -267,6 +271,15 @@ class DeclarationParser(ClassParser):
     def class_declaration(self, scope: str) -> list[ir.Decl] | None:
         """A class or enum definition, or None for an elaborated type in another declaration."""
         return self.attempt(lambda: self.class_or_enum((), scope))
+
+    def aligned_class(self, scope: str) -> list[ir.Decl]:
+        """``alignas(128) struct { ... } name;``: the alignment is the variable's."""
+        lead = Specs(self.at)
+        while self.specifier(lead):
+            pass
+        if self.tok not in ("struct", "class", "union"):
+            raise Fail("not a class")
+        return self.class_or_enum((), scope, lead)
 
     def friend(self, scope: str, heads: Heads = ()) -> list[ir.Decl] | None:
         """Friend functions with a body are functions of the namespace; other friends say nothing."""

@@ -67,13 +67,22 @@ def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:
 
 
 def fields(m: Machine, inst: ClassInst) -> list[tuple[ClassInst, ir.Variable]]:
-    """Non-static data members, bases first, in declaration order."""
-    own = [
-        (inst, d)
-        for d in inst.decl.members
-        if isinstance(d, ir.Variable) and not d.flags & {"static", "constexpr"} and d.tparams is None
-    ]
+    """Non-static data members, bases first, in declaration order; with those of anonymous unions and structs."""
+    own: list[tuple[ClassInst, ir.Variable]] = []
+    for part in parts(m, inst):
+        own.extend([(inst, part)] if isinstance(part, ir.Variable) else fields(m, part))
     return [f for base in bases(m, inst) for f in fields(m, base)] + own
+
+
+def parts(m: Machine, inst: ClassInst) -> list[ir.Variable | ClassInst]:
+    """What a class itself stores, in order: data members, and anonymous unions and structs as classes."""
+    found: list[ir.Variable | ClassInst] = []
+    for d in inst.decl.members:
+        if isinstance(d, ir.Variable) and not d.flags & {"static", "constexpr"} and d.tparams is None:
+            found.append(d)
+        elif isinstance(d, ir.Class) and not d.name:
+            found.append(instance(m, Entry(d, inst.env, inst.entry.unit), d, (), None, inst))
+    return found
 
 
 def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:

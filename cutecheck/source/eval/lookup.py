@@ -269,7 +269,8 @@ def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: S
     items = inst.index.get(name)
     if items:
         return _own_member(m, inst, name, items, self_, span)
-    for base in classes.bases(m, inst):
+    hidden = [p for p in classes.parts(m, inst) if isinstance(p, ClassInst)] if "" in inst.index else []
+    for base in (*hidden, *classes.bases(m, inst)):
         found = member(m, base, name, self_, span)
         if found is not _MISSING:
             return found

@@ -76,7 +76,23 @@ def _class_layout(m: Machine, cls: ClassInst, span: Span) -> tuple[dict[str, Int
     largest: Int | Unknown = 0
     align = 1
     union = cls.decl.kind == "union"
-    for owner, decl in classes.fields(m, cls):
+    inherited = [f for base in classes.bases(m, cls) for f in classes.fields(m, base)]
+    own_parts = [(cls, p) for p in classes.parts(m, cls)]
+    for owner, decl in (*inherited, *own_parts):
+        if isinstance(decl, ClassInst):
+            inner, size, own_align = _class_layout(m, decl, span)
+            align = max(align, own_align)
+            start: Int | Unknown = 0 if union else at
+            if not union and not isinstance(at, Unknown) and own_align > 1:
+                start = (at + own_align - 1) // own_align * own_align
+            for name, offset in inner.items():
+                bad = offset if isinstance(offset, Unknown) else start
+                offsets[name] = bad if isinstance(bad, Unknown) or isinstance(offset, Unknown) else bad + offset
+            if union:
+                largest = _larger(largest, size)
+            else:
+                at = start if isinstance(start, Unknown) else size if isinstance(size, Unknown) else start + size
+            continue
         t = m.eval(decl.type, owner.env) if decl.type is not None else Unknown("untyped member", span)
         own = align_bytes(m, t, span)
         own_align = own if isinstance(own, int) else 1
@@ -138,9 +154,13 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
     own = align_bytes(m, t, span)
     explicit = constant(m.eval(decl.alignas_, owner.env)) if decl.alignas_ is not None else None
     known = max(known, own if isinstance(own, int) else 1, explicit or 1) if base.align is None else known
-    name = base.buffer if obj.cls.decl.kind == "union" else f"{base.buffer}.{decl.name}"
+    name, whole = f"{base.buffer}.{decl.name}", t
+    if owner.decl.kind == "union":  # members of a union are one buffer
+        first = classes.fields(m, owner)[0][1].name
+        name, whole = (f"{base.buffer}.{first}" if owner is not obj.cls else base.buffer), owner
     pointer = Pointer(name, base.space, t, 0, known)
-    m.recorder.part(m, pointer, t, base, span, decl)
+    if not isinstance(t, ClassInst):
+        m.recorder.part(m, pointer, t, base, span, decl, whole)
     if isinstance(t, ClassInst):
         return Object(t, {}, pointer, name)
     if isinstance(t, (ArrayType, ExternType)):

@@ -323,12 +323,19 @@ class Recorder:
     # -------------------------------------------------------------- memory
 
     def registers(
-        self, m: Machine, layout: Any, dtype: DType | None, span: Span, provenance: Any, source: Value
+        self,
+        m: Machine,
+        layout: Any,
+        dtype: DType | None,
+        span: Span,
+        provenance: Any,
+        source: Value,
+        space: Space = "rmem",
     ) -> TensorVal:
-        """A register tensor."""
-        name = f"rmem@{span.line}:{span.column}"
-        pointer = Pointer(name, "rmem", ScalarType(dtype) if dtype is not None else None)
-        return TensorVal(layout, pointer, "rmem", dtype, 0, provenance, source)
+        """A tensor that owns its elements: registers, or tensor memory."""
+        name = f"{space}@{span.line}:{span.column}"
+        pointer = Pointer(name, space, ScalarType(dtype) if dtype is not None else None)
+        return TensorVal(layout, pointer, space, dtype, 0, provenance, source)
 
     def array(self, m: Machine, t: ArrayType, span: Span, name: str = "") -> Value:
         return Pointer(name or f"array@{span.line}:{span.column}", "rmem", t, 0, t.align)
@@ -359,13 +366,15 @@ class Recorder:
         self._buffer(ident, "smem", span, None, DYNAMIC_ALIGN, ArrayType(byte, size))
         return Pointer(ident, "smem", ArrayType(byte, size), 0, DYNAMIC_ALIGN)
 
-    def part(self, m: Machine, pointer: Pointer, t: Value, base: Pointer, span: Span, decl: ir.Variable) -> None:
-        """A member of a shared-storage struct: a buffer of its own."""
+    def part(
+        self, m: Machine, pointer: Pointer, t: Value, base: Pointer, span: Span, decl: ir.Variable, whole: Value
+    ) -> None:
+        """A member of a shared-storage struct: a buffer of its own, or the whole union it shares."""
         from cutecheck.source.eval.memory import size_bytes
 
         if pointer.space != "smem" or isinstance(t, (ClassInst, ScalarType)):
             return
-        size = size_bytes(m, t, span)
+        size = size_bytes(m, whole, span)
         self._buffer(
             pointer.buffer, decl.name, decl.span, None if isinstance(size, Unknown) else size, pointer.align, t
         )

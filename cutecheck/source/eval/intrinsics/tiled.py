@@ -272,7 +272,13 @@ def fragment(c: Call, mma: Any, which: str, part: Any) -> Value:
     layout = make_fragment(atom, which, source, bits)
     if is_tensor and "smem_desc" in atom.frg_types[position]:
         return replace(part.derive(layout, part.offset, "fragment", mma), root=part.layout)
-    return c.m.recorder.registers(c.m, layout, atom.val_types[position], c.span, "fragment", mma)
+    return _owned(c, layout, atom, position, mma)
+
+
+def _owned(c: Call, layout: Any, atom: Any, position: int, mma: Any) -> TensorVal:
+    """A fragment that owns its elements: registers, or tensor memory where the atom's operand lives there."""
+    space: Any = "tmem" if "tmem" in atom.frg_types[min(position, 2)] else "rmem"
+    return c.m.recorder.registers(c.m, layout, atom.val_types[position], c.span, "fragment", mma, space)
 
 
 @function("partition_fragment_A", "partition_fragment_B", "partition_fragment_C")
@@ -281,8 +287,10 @@ def _partition_fragment_fn(c: Call) -> Value:
     mma, shape = c.arg(0), c.arg(1)
     mma = mma.tiled if isinstance(mma, Slice) else mma
     extents = alg.shape(shape.layout) if isinstance(shape, TensorVal) else shape
-    layout = alg.make_layout(mma.partition_shape(which, extents))
-    return c.m.recorder.registers(c.m, layout, mma.atom.val_types["ABC".index(which)], c.span, "fragment", mma)
+    layout: Any = alg.make_layout(mma.partition_shape(which, extents))
+    if "tmem" in mma.atom.frg_types["ABC".index(which)]:
+        layout = make_fragment(mma.atom, which, layout)
+    return _owned(c, layout, mma.atom, "ABC".index(which), mma)
 
 
 @function("partition_shape_A", "partition_shape_B", "partition_shape_C")

@@ -1,0 +1,83 @@
+"""Shared-storage structs: anonymous unions and structs, alignment before the keyword, tensor-memory fragments."""
+
+from pathlib import Path
+
+from cutecheck.tests.source.test_extract import printed, run
+
+STORAGE = """
+using One = Layout<_64>;
+template <int N> struct Storage {
+  array_aligned<half_t, N> A;
+  union { array_aligned<half_t, N> B; array_aligned<float, N> C; };
+  struct { uint64_t barrier; int semaphore; };
+  array_aligned<half_t, N> D;
+};
+struct Nested {
+  alignas(128) union {
+    alignas(128) struct { alignas(128) ArrayEngine<half_t, 64> A; } mainloop;
+    alignas(128) ArrayEngine<float, 32> C;
+  } tensors;
+  alignas(16) uint64_t barrier;
+  CUTE_DEVICE auto tensor_C() { return make_tensor(make_smem_ptr(tensors.C.begin()), Layout<_32>{}); }
+};
+__global__ void kernel() {
+  extern __shared__ char smem[];
+"""
+
+
+def test_members_of_anonymous_unions_share_a_buffer(tmp_path: Path) -> None:
+    text = (
+        STORAGE
+        + """
+      Storage<64>& s = *reinterpret_cast<Storage<64>*>(smem);
+      copy(make_tensor(make_smem_ptr(s.A.data()), One{}), make_tensor(make_smem_ptr(s.B.data()), One{}));
+      copy(make_tensor(make_smem_ptr(s.C.data()), One{}), make_tensor(make_smem_ptr(s.D.data()), One{}));
+      auto bytes = Layout<Int<sizeof(Storage<64>)>>{};
+    }"""
+    )
+    facts = run(tmp_path, text)
+    assert printed(facts, "bytes") == "_528:_1"  # what g++ says of sizeof
+    first, second = facts.events
+    assert [o.buffer for o in first.operands] == ["kernel::smem.A", "kernel::smem.B"]
+    assert [o.buffer for o in second.operands] == ["kernel::smem.B", "kernel::smem.D"]
+    sizes = {b.buffer_id: b.size_bytes for b in facts.buffers}
+    assert (sizes["kernel::smem.A"], sizes["kernel::smem.B"], sizes["kernel::smem.D"]) == (128, 256, 128)
+
+
+def test_alignment_before_the_keyword(tmp_path: Path) -> None:
+    text = (
+        STORAGE
+        + """
+      Nested& s = *reinterpret_cast<Nested*>(smem);
+      copy(s.tensor_C(), make_tensor(make_smem_ptr(s.tensors.C.begin()), Layout<_32>{}));
+      auto bytes = Layout<Int<sizeof(Nested)>>{};
+    }"""
+    )
+    facts = run(tmp_path, text)
+    assert printed(facts, "bytes") == "_256:_1"
+    (event,) = facts.events
+    assert event.reason is None
+    assert {o.buffer for o in event.operands} == {"kernel::smem.tensors"}
+
+
+def test_accumulators_of_umma_are_tensor_memory(tmp_path: Path) -> None:
+    text = """
+    __global__ void kernel(float* p) {
+      auto mma = make_tiled_mma(SM100_MMA_F16BF16_SS<half_t, half_t, float, 128, 256,
+                                                     UMMA::Major::K, UMMA::Major::K>{});
+      auto cta = mma.get_slice(_0{});
+      auto c = make_tensor(make_gmem_ptr(p), Layout<Shape<_128, _256>, Stride<_256, _1>>{});
+      auto part = cta.partition_C(c);
+      auto acc = cta.make_fragment_C(part);
+      auto load = make_tmem_copy(SM100_TMEM_LOAD_32dp32b1x{}, acc);
+      auto thr = load.get_slice(5);
+      copy(load, thr.partition_S(acc), make_fragment_like(thr.partition_D(part)));
+    }"""
+    facts = run(tmp_path, text, arch="sm_100a")
+    assert printed(facts, "load").startswith(
+        "TiledCopy\n  Tiler_MN:       ((_4,_32):(_32,_1),_1:_0,_1:_0)\n  TiledLayout_TV: ((_32,_4),_32):((_0,_1),_4)\n"
+    )
+    (event,) = facts.events
+    assert event.reason is None
+    assert [o.space for o in event.operands] == ["tmem", "rmem"]
+    assert str(event.operands[0].layout) == "((_32,_1),_256,_1,_1):((_65536,_0),_1,_0,_0)"
