@@ -27,6 +27,20 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         help="write this format to a file besides; repeatable",
     )  # fmt: skip
     output.add_argument("--statistics", action="store_true", help="count findings by rule")
+    rules = add_rule_options(parser)
+    rules.add_argument("--fail-on", choices=("note", "warning", "error"), help="least severity that fails (warning)")
+    rules.add_argument("--unknown", choices=("ignore", "warn", "error"), help="what unknowns do (warn)")
+    rules.add_argument("--show-proofs", action="store_true", help="list every obligation with its evidence")
+    rules.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
+    known = parser.add_argument_group("known findings")
+    known.add_argument("--baseline", metavar="FILE", help="findings of this file pass; stale entries fail")
+    known.add_argument("--diff-base", metavar="REF", help="report what is new since the merge base with this commit")
+    parser.add_argument("--show-settings", action="store_true", help="show every setting and where it is from")
+    parser.set_defaults(run=run)
+
+
+def add_rule_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Which rules run and how long an obligation may take; the group they are in."""
     rules = parser.add_argument_group("rules and verdicts")
     for flag, text in (
         ("--select", "run only these rules (code prefix or name, comma separated)"),
@@ -34,12 +48,8 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         ("--extend-select", "run these as well"),
     ):
         rules.add_argument(flag, action="append", default=[], metavar="RULE", help=text)
-    rules.add_argument("--fail-on", choices=("note", "warning", "error"), help="least severity that fails (warning)")
-    rules.add_argument("--unknown", choices=("ignore", "warn", "error"), help="what unknowns do (warn)")
-    rules.add_argument("--show-proofs", action="store_true", help="list every obligation with its evidence")
-    rules.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
     rules.add_argument("--timeout", type=_seconds, default=5.0, metavar="SECONDS", help="limit an obligation (5)")
-    parser.set_defaults(run=run)
+    return rules
 
 
 def _output(text: str) -> tuple[str, str]:
@@ -64,9 +74,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     as_json = arguments.output_format == "json"
     try:
-        settings = _settings(arguments)
+        settings = settings_from(arguments)
+        if arguments.show_settings:
+            return _show_settings(settings)
         given = inputs(arguments.paths)
         report = check(given, settings, arguments.timeout)
+        if settings.baseline or arguments.diff_base is not None:
+            from cutecheck.engine.gate import gate
+
+            report = gate(report, given, settings, arguments.diff_base, lambda i, s: check(i, s, arguments.timeout))
     except (ConfigError, UnknownRuleError) as error:
         return fail(str(error), as_json)
     from cutecheck.engine.sources import Project, SourceLines
@@ -96,7 +112,9 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code(report, settings.fail_on, settings.unknown, arguments.exit_zero)
 
 
-def _settings(arguments: argparse.Namespace) -> Settings:
+def settings_from(arguments: argparse.Namespace) -> Settings:
+    """The configuration with the command line's options of reading, rules and gates. Raises ConfigError."""
+
     def split(values: list[str]) -> tuple[str, ...]:
         return tuple(v.strip() for text in values for v in text.split(",") if v.strip())
 
@@ -106,6 +124,15 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         select=split(arguments.select) or base.select,
         ignore=(*base.ignore, *split(arguments.ignore)),
         extend_select=(*base.extend_select, *split(arguments.extend_select)),
-        fail_on=arguments.fail_on or base.fail_on,
-        unknown=arguments.unknown or base.unknown,
+        fail_on=getattr(arguments, "fail_on", None) or base.fail_on,
+        unknown=getattr(arguments, "unknown", None) or base.unknown,
+        baseline=arguments.baseline or base.baseline,
     )
+
+
+def _show_settings(settings: Settings) -> int:
+    from cutecheck.config import origins
+
+    for name, value, origin in origins(settings):
+        print(f"{name} = {value}  # {origin}")
+    return 0

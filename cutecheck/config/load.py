@@ -16,7 +16,7 @@ from cutecheck.model.version import parse_version
 
 _CHOICES: dict[str, tuple[str, ...]] = {"unknown": get_args(UnknownPolicy), "fail_on": get_args(FailOn)}
 _LISTS = ("select", "extend_select", "ignore", "arch", "include", "define", "instantiate", "assume", "exclude")
-_STRINGS = ("unknown", "fail_on", "cutlass_version")
+_STRINGS = ("unknown", "fail_on", "cutlass_version", "baseline")
 
 
 def find_config(start: Path) -> Path | None:
@@ -58,6 +58,30 @@ def load_settings(paths: Sequence[Path], explicit: Path | None = None, isolated:
     return Settings() if found is None else read_config(found)
 
 
+def origins(settings: Settings) -> list[tuple[str, str, str]]:
+    """(key, value as TOML, where it is from) of every setting. Lists may be of the file and the command line both."""
+    default = Settings()
+    own = read_config(Path(settings.origin)) if settings.origin else default
+    rows = []
+    for name in sorted((*_LISTS, *_STRINGS)):
+        value, in_file, start = (getattr(s, name) for s in (settings, own, default))
+        sources = []
+        if name in _LISTS and value != in_file and in_file and set(in_file) <= set(value):
+            sources = [settings.origin, "command line"]
+        elif value != in_file:
+            sources = ["command line"]
+        elif value != start:
+            sources = [settings.origin]
+        rows.append((name.replace("_", "-"), _toml(value), " and ".join(sources) or "default"))
+    return rows
+
+
+def _toml(value: str | tuple[str, ...]) -> str:
+    import json
+
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
+
+
 def _table(path: Path) -> Mapping[str, Any] | None:
     if sys.version_info >= (3, 11):
         import tomllib
@@ -92,7 +116,11 @@ def _settings(table: Mapping[str, Any], path: Path) -> Settings:
         values[name] = _value(name, key, value, path)
     settings = replace(Settings(), **values)
     folder = path.absolute().parent
-    return replace(settings, include=tuple(str((folder / i).resolve()) for i in settings.include))
+    return replace(
+        settings,
+        include=tuple(str((folder / i).resolve()) for i in settings.include),
+        baseline=str((folder / settings.baseline).resolve()) if settings.baseline else "",
+    )
 
 
 def _value(name: str, key: str, value: object, path: Path) -> object:
@@ -106,7 +134,7 @@ def _value(name: str, key: str, value: object, path: Path) -> object:
     choices = _CHOICES.get(name)
     if choices and value not in choices:
         raise ConfigError(f"{path}: '{key}' must be one of {', '.join(choices)}, not '{value}'")
-    if name == "cutlass_version":
+    if name == "cutlass_version" and value:
         try:
             parse_version(value)
         except ValueError as error:

@@ -18,6 +18,7 @@ class Settings:
     ``select`` empty means every rule; entries of ``select``, ``extend_select`` and ``ignore`` are code prefixes or
     rule names. ``include`` are absolute directories. ``assume`` are contracts such as ``lda % 8 == 0``.
     ``cutlass_version`` is the version of CuTe to follow, empty for the reference (docs/cute-versions.md).
+    ``baseline`` is the absolute path of a baseline, or empty.
     ``origin`` names the file the settings came from.
     """
 
@@ -33,6 +34,7 @@ class Settings:
     unknown: UnknownPolicy = "warn"
     fail_on: FailOn = "warning"
     cutlass_version: str = ""
+    baseline: str = ""
     origin: str = ""
 
     @property

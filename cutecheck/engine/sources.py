@@ -56,11 +56,12 @@ class SourceLines:
 
 
 class Project:
-    """The folder that outputs name their paths from: the git work tree around ``start``, else ``start`` itself."""
+    """The folder that outputs name their paths from: ``root``, or the git work tree
+    around the current folder, or that folder."""
 
-    def __init__(self, sources: SourceLines, start: Path | None = None) -> None:
-        here = (start or Path.cwd()).absolute()
-        self.root = next((f for f in (here, *here.parents) if (f / ".git").exists()), here)
+    def __init__(self, sources: SourceLines, root: Path | None = None) -> None:
+        here = Path.cwd()
+        self.root = root or next((f for f in (here, *here.parents) if (f / ".git").exists()), here)
         self._here = here
         self._sources = sources
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from cutecheck.facts import Event, Facts, Site, SiteStatus, SourceError
 from cutecheck.findings import Finding
@@ -17,10 +18,11 @@ UNSETTLED = (Verdict.UNKNOWN, Verdict.VACUOUS)
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """A finding silenced in the source, and the reason given there."""
+    """A finding that is not reported, why, and by what: the source, the baseline, or the base of a diff."""
 
     finding: Finding
     reason: str
+    by: Literal["source", "baseline", "diff-base"] = "source"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Report:
     outcomes: tuple[Outcome, ...] = ()
     errors: tuple[SourceError, ...] = ()
     failures: tuple[SourceError, ...] = ()
+    fixed: tuple[Finding, ...] = ()  # of the base of a diff
     lines: Callable[[str], list[str] | None] = field(default=lambda _path: None, compare=False)
 
 
@@ -50,6 +53,9 @@ class Summary:
     findings: tuple[tuple[str, int], ...]
     suppressed: int
     errors: int
+    baselined: int = 0
+    preexisting: int = 0
+    fixed: int = 0
 
     def status(self, name: str) -> int:
         return dict(self.site_status).get(name, 0)
@@ -85,6 +91,7 @@ def summarise(report: Report) -> Summary:
     statuses = site_statuses(facts.sites)
     verdicts = Counter(o.verdict.value for o in report.outcomes)
     severities = Counter(s for _, _, s in {(f.code, f.span, f.severity) for f in report.findings})
+    silenced = Counter(by for by, _, _ in {(s.by, s.finding.code, s.finding.span) for s in report.suppressed})
     return Summary(
         files=facts.files,
         files_with_cute=facts.files_with_cute,
@@ -94,6 +101,9 @@ def summarise(report: Report) -> Summary:
         events_unknown=len({e.span for e in facts.events if unresolved(e)}),
         verdicts=tuple((v.value, verdicts[v.value]) for v in Verdict),
         findings=tuple((s, severities[s]) for s in ("error", "warning", "note")),
-        suppressed=len(report.suppressed),
+        suppressed=silenced["source"],
         errors=len(report.errors) + len(report.failures),
+        baselined=silenced["baseline"],
+        preexisting=silenced["diff-base"],
+        fixed=len({(f.code, f.span) for f in report.fixed}),
     )

@@ -92,7 +92,8 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def _suppressed(suppressed: Suppressed) -> dict[str, Any]:
-    return {**finding_json(suppressed.finding), "suppressed": True, "suppression_reason": suppressed.reason}
+    return {**finding_json(suppressed.finding), "suppressed": True, "suppressed_by": suppressed.by,
+            "suppression_reason": suppressed.reason}  # fmt: skip
 
 
 def summary_json(report: Report) -> dict[str, Any]:
@@ -106,6 +107,9 @@ def summary_json(report: Report) -> dict[str, Any]:
         "obligations": dict(summary.verdicts),
         "findings": dict(summary.findings),
         "suppressed": summary.suppressed,
+        "baselined": summary.baselined,
+        "pre_existing": summary.preexisting,
+        "fixed": summary.fixed,
         "errors": summary.errors,
         "not_verified": summary.not_verified,
     }
@@ -118,6 +122,7 @@ def check_json(report: Report) -> dict[str, Any]:
         "cutlass_version": report.facts.cutlass_version,
         "findings": [finding_json(f) for f in report.findings],
         "suppressed": [_suppressed(s) for s in report.suppressed],
+        "fixed": [finding_json(f) for f in report.fixed],
         "obligations": [outcome_json(o) for o in report.outcomes],
         "errors": [error_json(e) for e in (*report.errors, *report.failures)],
         "summary": summary_json(report),

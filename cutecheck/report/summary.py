@@ -33,6 +33,11 @@ def summary_lines(summary: Summary, unknown: str = "warn") -> list[str]:
     ]
     if summary.suppressed:
         parts.append(f"{summary.suppressed} suppressed")
+    for count, what in ((summary.baselined, "in the baseline"), (summary.preexisting, "pre-existing")):
+        if count:
+            parts.append(f"{count} {what}")
+    if summary.fixed:
+        parts.append(f"{summary.fixed} fixed")
     if summary.errors:
         parts.append(plural(summary.errors, "error"))
     lines = ["; ".join(parts)]

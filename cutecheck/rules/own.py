@@ -94,3 +94,35 @@ class UnusedSuppression(Rule):
         using Tile = Layout<Shape<_8, _8>>;  // cutecheck: ignore[CUT901] nothing to see here
         """,
     )
+
+
+class StaleBaseline(Rule):
+    """A baseline knows a finding that is gone.
+
+    What it checks
+        Every entry of the baseline whose file was read and whose rule ran answers to a finding of this run.
+
+    Why
+        An entry that outlives its finding would hide the next one that looks like it. A baseline is to shrink only.
+
+    Example
+        cutecheck check --baseline cutecheck-baseline.json csrc  # after the finding was mended
+
+    Use instead
+        cutecheck baseline prune csrc
+
+    Assumptions
+        The run reads the files as the one that wrote the baseline did: the same architectures, macros and includes.
+
+    Fix
+        ``cutecheck baseline prune`` removes such entries; it never adds any.
+
+    References
+        docs/ci.md
+    """
+
+    code = "CUT003"
+    name = "stale-baseline"
+    family = "lint"
+    severity = "error"
+    confidence = "proved"

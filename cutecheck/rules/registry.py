@@ -19,7 +19,7 @@ from cutecheck.rules.epilogue_bank_conflict import EpilogueBankConflict
 from cutecheck.rules.fragment_provenance import FragmentNotRetiled
 from cutecheck.rules.gmma_layout import GmmaLayout
 from cutecheck.rules.ldmatrix_major import LdmatrixMajor
-from cutecheck.rules.own import UnknownSuppression, UnusedSuppression
+from cutecheck.rules.own import StaleBaseline, UnknownSuppression, UnusedSuppression
 from cutecheck.rules.partition_rounds_up import PartitionRoundsUp
 from cutecheck.rules.permutation_no_effect import PermutationNoEffect
 from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
@@ -36,6 +36,7 @@ from cutecheck.rules.vectorization import VectorNotContiguous
 RULES: tuple[type[Rule], ...] = (
     UnknownSuppression,
     UnusedSuppression,
+    StaleBaseline,
     BankConflictRead,
     BankConflictWrite,
     EpilogueBankConflict,

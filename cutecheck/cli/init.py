@@ -1,0 +1,78 @@
+"""``cutecheck init [DIR]``: a configuration with every key explained, and a pre-commit hook."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from cutecheck.cli.output import fail
+
+CONFIG = """\
+# cutecheck: every key with its default; the file closest to the sources wins.
+
+select = []           # rules to run: code prefixes or names; empty is all. `cutecheck rule --all` lists them
+extend-select = []    # and these
+ignore = []           # but not these
+arch = []             # such as ["sm_80", "sm_90a"]; empty is what the code names
+include = []          # include folders, relative to this file, such as ["third_party/cutlass/include"]
+define = []           # macros, NAME or NAME=VALUE
+instantiate = []      # templates that nothing binds, such as ["Kernel<128, 64, cutlass::half_t>"]
+assume = []           # contracts over run-time values, such as ["lda % 8 == 0"]
+exclude = []          # patterns of .gitignore
+unknown = "warn"      # what unknowns do: ignore, warn, error
+fail-on = "warning"   # least severity that fails: note, warning, error
+cutlass-version = ""  # version of CuTe to follow, such as "3.8"; empty is the reference
+baseline = ""         # known findings, as `cutecheck baseline write` makes them
+"""
+
+HOOK = """\
+  - repo: local
+    hooks:
+      - id: cutecheck
+        name: cutecheck
+        entry: cutecheck check --output-format concise
+        language: system
+        types_or: [c++, cuda, python]
+        require_serial: true
+"""
+
+
+def register(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        "init", help="write a configuration and a hook", allow_abbrev=False,
+        description="Write cutecheck.toml and .pre-commit-config.yaml; neither replaces a file that is there.",
+    )  # fmt: skip
+    parser.add_argument("folder", nargs="?", default=".", metavar="DIR")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from cutecheck.config import ConfigError, find_config
+
+    folder = Path(arguments.folder)
+    try:
+        found = find_config(folder) if folder.is_dir() else None
+    except ConfigError as error:
+        return fail(str(error))
+    if found is not None and found.parent == folder.absolute():
+        print(f"{found}: is there already, left as it is")
+    elif not _create(folder / "cutecheck.toml", CONFIG):
+        return 2
+    hooks = folder / ".pre-commit-config.yaml"
+    if hooks.exists():
+        print(f"{hooks}: is there already; add to its repos:\n{HOOK}", end="")
+    elif not _create(hooks, f"repos:\n{HOOK}"):
+        return 2
+    return 0
+
+
+def _create(file: Path, text: str) -> bool:
+    try:
+        with file.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        fail(f"{file}: cannot be written: {error.strerror}")
+        return False
+    print(f"{file}: written")
+    return True
