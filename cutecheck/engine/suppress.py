@@ -1,4 +1,7 @@
-"""``// cutecheck: ignore[CUT101] reason`` (``#`` in Python): on the line itself, the line before, or a whole file."""
+"""``// cutecheck: ignore[CUT101] reason`` (``#`` in Python): on the line itself or the line before.
+
+``ignore-file`` reaches over the whole file, ``ignore-begin`` up to its ``ignore-end``; ranges nest.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from cutecheck.findings import Finding
 from cutecheck.rules import Rule, UnknownRuleError, find
 from cutecheck.rules.own import UnknownSuppression, UnusedSuppression
 
-_COMMENT = re.compile(r"(?://|#|/\*)\s*cutecheck:\s*(ignore-file|ignore)(?![\w-])\s*(\[([^\]\n]*)\])?(.*)$")
+_COMMENT = re.compile(
+    r"(?://|#|/\*)\s*cutecheck:\s*(ignore-(?:file|begin|end)|ignore)(?![\w-])\s*(\[([^\]\n]*)\])?(.*)$"
+)
 
 
 @dataclass(slots=True)
@@ -31,9 +36,27 @@ class Suppressions:
         self._running = frozenset(r.code for r in rules)
         self._directives: list[_Directive] = []
         self._unknown: list[Finding] = []
+        self._open: list[_Directive] = []
         for number, line in enumerate(lines, 1):
             if "cutecheck:" in line and (match := _COMMENT.search(line)):
-                self._directives.append(self._directive(path, number, line, match, lines))
+                if match[1] == "ignore-end":
+                    self._close(path, number, line, match)
+                else:
+                    self._directives.append(self._directive(path, number, line, match, lines))
+        for left in self._open:
+            message = "`ignore-begin` without its `ignore-end`; it silences nothing"
+            self._unknown.append(UnknownSuppression().finding(left.span, message, label="never ends"))
+        self._directives = [d for d in self._directives if d not in self._open]
+
+    def _close(self, path: str, number: int, line: str, match: re.Match[str]) -> None:
+        """An ``ignore-end``: the innermost open range reaches to here."""
+        if self._open:
+            begun = self._open.pop()
+            begun.lines = frozenset(range(begun.span.line, number + 1))
+        else:
+            span = Span(path, number, match.start() + 1, number, len(line.rstrip()) + 1)
+            message = "`ignore-end` without an `ignore-begin`"
+            self._unknown.append(UnknownSuppression().finding(span, message, label="ends nothing"))
 
     def _directive(self, path: str, number: int, line: str, match: re.Match[str], lines: Sequence[str]) -> _Directive:
         whole = line[match.start() :].rstrip()
@@ -52,7 +75,10 @@ class Suppressions:
             reach = frozenset((number,))
         else:
             reach = frozenset((number, _next_code_line(lines, number)))
-        return _Directive(span, codes, frozenset(rules), reason, reach)
+        directive = _Directive(span, codes, frozenset(rules), reason, reach)
+        if match[1] == "ignore-begin":
+            self._open.append(directive)
+        return directive
 
     def silences(self, finding: Finding) -> str | None:
         """The reason given (maybe empty) when a directive covers the finding, else None."""

@@ -9,11 +9,11 @@ from cutecheck.rules.base import Rule
 
 
 class UnknownSuppression(Rule):
-    """A suppression names a code that no rule has.
+    """A suppression names a code that no rule has, or half a range.
 
     What it checks
         Every code inside ``// cutecheck: ignore[...]`` and ``// cutecheck: ignore-file[...]`` is the code, a prefix of
-        a code, or the name of a rule.
+        a code, or the name of a rule, and every ``ignore-begin`` has its ``ignore-end``.
 
     Why
         A misspelt code silences nothing, and its author believes that it does.

@@ -57,6 +57,23 @@ def test_a_suppression_reaches_one_line_and_names_its_rules() -> None:
     assert [f.code for f in report.findings] == ["CUT901", "CUT002"]
 
 
+def test_a_range_is_silenced_and_ranges_nest() -> None:
+    source = (
+        "// cutecheck: ignore-begin[CUT901] outer\n\nf((0, _));\n// cutecheck: ignore-begin all of it\nf((0, _));\n"
+        "// cutecheck: ignore-end\nf((0, _));\n// cutecheck: ignore-end\nf((0, _));\n"
+    )
+    report = run(source, (comma(3), comma(5), comma(7), comma(9)))
+    assert [(f.code, f.span.line) for f in report.findings] == [("CUT002", 4), ("CUT901", 9)]
+    assert [s.finding.span.line for s in report.suppressed] == [3, 5, 7]
+
+
+def test_half_a_range_is_an_error_and_silences_nothing() -> None:
+    report = run("// cutecheck: ignore-begin[CUT901]\nf((0, _));\n", (comma(2),))
+    assert [(f.code, f.span.line) for f in report.findings] == [("CUT001", 1), ("CUT901", 2)]
+    report = run("f((0, _));\n// cutecheck: ignore-end\n", (comma(1),))
+    assert [(f.code, f.span.line) for f in report.findings] == [("CUT901", 1), ("CUT001", 2)]
+
+
 def test_unknown_codes_are_errors_and_unselected_rules_are_not_unused() -> None:
     report = run("f((0, _));  // cutecheck: ignore[CUT777]\n", (comma(1),))
     assert {f.code: f.severity for f in report.findings} == {"CUT901": "warning", "CUT001": "error"}
