@@ -12,6 +12,7 @@ from cutecheck.rules.bank_conflict_write import BankConflictWrite
 from cutecheck.rules.base import Rule
 from cutecheck.rules.block_threads import BlockTooSmall
 from cutecheck.rules.bulk_copy_size import BulkCopySize
+from cutecheck.rules.coalescing import GlobalNotCoalesced
 from cutecheck.rules.comma_coordinate import CommaCoordinate
 from cutecheck.rules.copy_sizes import CopySizeMismatch
 from cutecheck.rules.divide_loses import DivideLosesElements
@@ -23,6 +24,7 @@ from cutecheck.rules.own import StaleBaseline, UnknownSuppression, UnusedSuppres
 from cutecheck.rules.partition_rounds_up import PartitionRoundsUp
 from cutecheck.rules.permutation_no_effect import PermutationNoEffect
 from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
+from cutecheck.rules.slow_plain_copy import SlowPlainCopy
 from cutecheck.rules.smem_base_alignment import SmemBaseAlignment
 from cutecheck.rules.smem_capacity import SmemCapacity
 from cutecheck.rules.swizzle_params import SwizzleParams
@@ -40,6 +42,7 @@ RULES: tuple[type[Rule], ...] = (
     BankConflictRead,
     BankConflictWrite,
     EpilogueBankConflict,
+    GlobalNotCoalesced,
     TileNotCovered,
     ThreadLayoutNotCompact,
     PermutationNotBijective,
@@ -51,6 +54,7 @@ RULES: tuple[type[Rule], ...] = (
     AtomThreadCount,
     VectorNotContiguous,
     VectorMisaligned,
+    SlowPlainCopy,
     SmemBaseAlignment,
     SwizzleParams,
     LdmatrixMajor,

@@ -198,21 +198,28 @@ def _side(event: Event, side: Side, tensor: TensorFact) -> Access | Opaque | Non
     threads = thread_count(event)
     if threads is None:
         return opaque("the number of threads that run the copy is not known")
-    parts = plain(tensor.layout)
-    offset = tensor.offset
-    if parts is None or isinstance(offset, (tuple, ScaledBasis)):
-        return opaque("not a layout with one swizzle at most")
-    outer = as_expr(offset)
-    inside = parts.swizzle is not None and parts.swizzle.unit is SwizzleUnit.ELEMENT
-    if inside and ex.divisor(outer) % _period(parts.swizzle):
-        return opaque(f"`{tensor.name}` starts inside a period of its swizzle")
     width = _width(event, tensor.dtype.bits, used)
     if isinstance(width, str):
         return opaque(width)
+    made = _access(event, side, tensor, used, width, threads)
+    return opaque(made) if isinstance(made, str) else made
+
+
+def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, width: int, threads: int) -> Access | str:
+    """One side of a copy by accesses of ``width`` bits; a text where that cannot be told."""
+    assert not isinstance(tensor.layout, Unknown) and tensor.dtype is not None and tensor.dtype.bits is not None
+    parts = plain(tensor.layout)
+    offset = tensor.offset
+    if parts is None or isinstance(offset, (tuple, ScaledBasis, Unknown)):
+        return "not a layout with one swizzle at most"
+    outer = as_expr(offset)
+    inside = parts.swizzle is not None and parts.swizzle.unit is SwizzleUnit.ELEMENT
+    if inside and ex.divisor(outer) % _period(parts.swizzle):
+        return f"`{tensor.name}` starts inside a period of its swizzle"
     count = width // tensor.dtype.bits
     split = split_run(parts.modes, count) if used.automatic else peel(parts.modes, count)
     if split is None:
-        return opaque(f"the first {count} elements of `{tensor.name}` cannot be told from the rest")
+        return f"the first {count} elements of `{tensor.name}` cannot be told from the rest"
     base, base_known = _base(tensor)
     rest, start = _uniform(split[1], ex.add(outer, parts.offset))
     return Access(
@@ -220,6 +227,14 @@ def _side(event: Event, side: Side, tensor: TensorFact) -> Access | Opaque | Non
         tuple(e for e, _ in split[1]), split[0],
         parts.swizzle, parts.swizzle or _root_swizzle(tensor), threads, base, base_known,
     )  # fmt: skip
+
+
+def widened(access: Access, bits: int) -> Access | None:
+    """The same side moved ``bits`` at a time, elements consecutive in memory; None where there are no such vectors."""
+    if bits % access.element_bits or not access.instruction.automatic:
+        return None
+    wide = _access(access.event, access.side, access.tensor, access.instruction, bits, access.threads)
+    return None if isinstance(wide, str) else wide
 
 
 def _uniform(modes: tuple[Mode, ...], offset: Expr) -> tuple[tuple[Mode, ...], Expr]:

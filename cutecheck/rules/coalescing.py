@@ -1,0 +1,161 @@
+"""CUT104 global-not-coalesced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Event
+from cutecheck.findings import Finding, Related
+from cutecheck.model.expr import Expr, Var, const, var
+from cutecheck.model.ints import Condition, Rel
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import THREAD, GmemSectors
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive import heat
+from cutecheck.rules.derive.accesses import Access, accesses
+from cutecheck.rules.derive.alignment import vector_faults
+from cutecheck.rules.derive.bank import lone_thread
+from cutecheck.rules.derive.contracts import open_variables
+from cutecheck.rules.derive.vectors import as_layout, plain
+from cutecheck.rules.slow_plain_copy import wide_access
+
+_SECTOR, _LINE = 32, 128  # bytes
+
+
+class GlobalNotCoalesced(Rule):
+    """A warp's accesses to global memory touch more than twice the sectors that their bytes fill.
+
+    What it checks
+        For every warp instruction with which a copy reads or writes global memory (also as the source of cp.async): the
+        32-byte sectors that its lanes touch, against the fewest that could hold as many bytes. For every warp, value,
+        iteration and every run-time stride.
+
+    Why
+        Global memory moves whole sectors. Lanes that walk the mode that is far apart fetch 32 bytes for each element
+        they use; a transposing store of floats moves eight times its bytes.
+
+    Example
+        make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<Shape<_32, _4>>{}, ...)  // row-major tensor
+
+    Use instead
+        make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<Shape<_4, _32>, Stride<_32, _1>>{}, ...)
+
+    Assumptions
+        A run-time distance of lanes is judged only where another mode is contiguous by a static stride of 1, and then
+        as whole lines of 128 bytes: rows that start in the middle of a sector are not reported.
+        Other instructions of the same thread may find the rest of a sector in the L1 cache.
+
+    Fix
+        Let consecutive threads walk the contiguous mode, or go through shared memory.
+
+    References
+        CUDA C++ Best Practices Guide, coalesced access to global memory
+    """
+
+    code = "CUT104"
+    name = "global-not-coalesced"
+    family = "coalescing"
+    severity = "warning"
+    confidence = "proved"
+    valid = (
+        """
+        using Move = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+            Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _1>>{}));
+        __global__ void __launch_bounds__(128) rows(float const* in, float* out, int ld) {
+          Tensor g = make_tensor(make_gmem_ptr(in), make_shape(_32{}, _32{}), make_stride(ld, _1{}));
+          Move copier;
+          Tensor from = copier.get_slice(threadIdx.x).partition_S(g);
+          Tensor into = make_fragment_like(from);
+          copy(copier, from, into);
+          out[threadIdx.x] = into(0);
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Move = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+            Layout<Shape<_32, _4>>{}, Layout<Shape<_1, _1>>{}));
+        __global__ void __launch_bounds__(128) rows(float const* in, float* out, int ld) {
+          Tensor g = make_tensor(make_gmem_ptr(in), make_shape(_32{}, _32{}), make_stride(ld, _1{}));
+          Move copier;
+          Tensor from = copier.get_slice(threadIdx.x).partition_S(g);
+          Tensor into = make_fragment_like(from);
+          copy(copier, from, into);
+          out[threadIdx.x] = into(0);
+        }
+        """,
+    )
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        for found in accesses(event):
+            access = found
+            if access.tensor.space != "gmem" or lone_thread(event) or vector_faults(access, context):
+                continue
+            strides = lane_strides(access)
+            if strides and not _contiguous_elsewhere(access):
+                context.unknown("coalesced", event, access.side, "no mode is contiguous by a static stride")
+                continue
+            access = wide_access(access, context)  # scalars of a vector are for slow-plain-copy
+            payload = sectors(access)
+            line = const(max(1, _LINE * 8 // access.element_bits))
+            whole = [Condition(Rel.DIVIDES, line, var(v.name, v.domain)) for v in strides]
+            obligation = make_obligation(
+                payload,
+                (event.event_id,),
+                hypotheses=[h.condition for h in event.hypotheses] + whole,
+                assumptions=[f"{v.name} is a multiple of {_LINE} bytes" for v in strides],
+                arch=event.arch,
+                span=event.span,
+            )
+            outcome = context.prove(obligation)
+            touched, allowed = outcome.number("sectors"), outcome.number("allowed")
+            if outcome.verdict is not Verdict.REFUTED or not touched or not allowed:
+                continue
+            verb = "load of" if access.side == "src" else "store to"
+            least = allowed // payload.factor
+            yield self.finding(
+                event.span,
+                f"a {access.bits // 8}-byte {verb} `{access.tensor.name}` touches {touched} sectors a warp instruction "
+                f"where its bytes fill {least}",
+                label=f"{touched} sectors, {least} would do",
+                help=f"{_cost(access, touched - least)}; let consecutive threads walk the contiguous mode",
+                severity="note" if heat.cold(event, context) else None,
+                witness=outcome.witness,
+                related=[Related(access.tensor.span, f"part of {access.tensor.root_layout or access.tensor.layout}")],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
+
+
+def sectors(access: Access) -> GmemSectors:
+    """The payload of one side of a copy in global memory."""
+    return GmemSectors(
+        access.element_bits, access.bits, access.offset, access.threads, as_layout(access.rest),
+        base_alignment=access.base, what=access.tensor.name,
+    )  # fmt: skip
+
+
+def lane_strides(access: Access) -> list[Var]:
+    """Open values that the distance of two lanes depends on."""
+    terms = [Expr((term,)) for term in access.offset.terms]
+    return open_variables(*(t for t in terms if any(v.name == THREAD for v in t.variables())))
+
+
+def _contiguous_elsewhere(access: Access) -> bool:
+    """Some mode of the tensor of more than one element has a static stride of 1."""
+    for layout in (access.tensor.root_layout, access.tensor.layout):
+        parts = None if layout is None or not hasattr(layout, "shape") else plain(layout)  # type: ignore[arg-type]
+        if parts is not None and any(e != 1 and isinstance(s, int) and s == 1 for e, s in parts.modes):
+            return True
+    return False
+
+
+def _cost(access: Access, excess: int) -> str:
+    count = access.instructions
+    if count is None:
+        return f"{heat.where(access.event)}, an open number of instructions"
+    warps = -(-access.threads // 32)
+    return (
+        f"{heat.where(access.event)}; up to {excess * count * warps * _SECTOR} bytes of extra traffic each time "
+        f"({count} instructions, {warps} warps)"
+    )
