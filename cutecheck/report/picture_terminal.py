@@ -16,11 +16,13 @@ from cutecheck.report.text import safe
 
 ROWS = 32
 _GAP = 3
-_OWNER_STYLES = tuple(
-    f"black on {c}"
-    for c in ("#afafff", "#afffaf", "#ffffaf", "#ffafaf", "#d2d2ff", "#d2ffd2", "#ffffd2", "#ffd2d2")
-)  # fmt: skip
-_VALUE_STYLES = tuple(f"black on #{level:02x}{level:02x}{level:02x}" for level in range(255, 127, -16))
+_TONES = ("#afafff", "#afffaf", "#ffffaf", "#ffafaf", "#d2d2ff", "#d2ffd2", "#ffffd2", "#ffd2d2")
+_FEW = ("blue", "green", "yellow", "red", "bright_blue", "bright_green", "bright_yellow", "bright_red")
+# Styles of cells: thread t modulo 8, offset x modulo 8; for terminals of 256 colours or more, and of 16.
+_STYLES = {f"t{i}": f"black on {c}" for i, c in enumerate(_TONES)}
+_STYLES |= {f"x{i}": "black on #" + 3 * f"{255 - 16 * i:02x}" for i in range(8)}
+_STYLES_OF_16 = {f"t{i}": f"black on {c}" for i, c in enumerate(_FEW)}
+_STYLES_OF_16 |= {f"x{i}": "" for i in range(8)}
 
 Segment = tuple[str, str]
 Line = tuple[Segment, ...]
@@ -65,8 +67,9 @@ def write(picture: Picture, stream: TextIO, width: int, rows: int = ROWS) -> Non
     from rich.text import Text
 
     console = Console(file=stream, force_terminal=True, highlight=False, soft_wrap=True)
+    styles = _STYLES_OF_16 if console.color_system == "standard" else _STYLES
     for line in lines:
-        console.print(Text.assemble(*line))
+        console.print(Text.assemble(*((text, styles.get(style, style)) for text, style in line)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +137,9 @@ def _cells(frame: _Frame, row: int, columns: int) -> Iterable[Segment]:
     for column in range(columns):
         cell = grid.cells[row * grid.columns + column]
         if grid.kind == "values":
-            style = _VALUE_STYLES[cell % 8]
+            style = f"x{cell % 8}"
         else:
-            style = "" if cell < 0 else _OWNER_STYLES[cell // grid.num_val % 8]
+            style = "" if cell < 0 else f"t{cell // grid.num_val % 8}"
         yield f" {cell_text(grid, row, column):>{frame.cell}}", style
 
 

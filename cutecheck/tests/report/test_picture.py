@@ -60,7 +60,10 @@ def test_a_cut_says_how_much_is_shown() -> None:
     assert row.split()[1:4] == ["2", "42", "82"] and row.endswith("...")
 
 
-def test_colours_only_where_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("term", "colorterm"), [("xterm", ""), ("xterm-256color", ""), ("xterm", "truecolor")])
+def test_colours_only_where_wanted(term: str, colorterm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("COLORTERM", colorterm)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     stream = io.StringIO()
@@ -72,6 +75,8 @@ def test_colours_only_where_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[" in coloured.getvalue()
     without = re.sub(r"\x1b\[[0-9;]*m", "", coloured.getvalue())
     assert [line.rstrip() for line in without.splitlines()] == stream.getvalue().splitlines()
+    backgrounds = set(re.findall(r"\x1b\[30;(4[1-7]|10[0-7]|48;[0-9;]+)m", coloured.getvalue()))
+    assert len(backgrounds) == 8  # threads modulo 8 are told apart
     monkeypatch.setenv("NO_COLOR", "1")
     again = io.StringIO()
     picture_terminal.write(picture(MMA), again, 100)
