@@ -25,6 +25,7 @@ from cutecheck.model.algebra import (
     size,
     slice,
 )
+from cutecheck.model.algebra import layout as get_mode
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import X
 from cutecheck.model.ints import CuteError, UndecidedError, known_value
@@ -222,26 +223,66 @@ def _owners(
     ``layout_tv``, put into ``reference`` if there is one, gives row + column_stride * column.
     """
     over_tile = layout_tv if reference is None else composition(reference, layout_tv)
-    threads, values = _number(size(over_tile, 0)), _number(size(over_tile, 1))
+    if rank(over_tile) != 2:
+        raise NoPictureError(f"not a layout of thread and value: {layout_tv}")
     rows, columns = tile
-    _limit(max(threads * values, rows * columns))
+    _limit(rows * columns)
+    values = _number(size(over_tile, 1))
     cells = [-1] * (rows * columns)
     count = [0] * (rows * columns)
     outside = 0
-    found = offsets(over_tile)
-    for t in range(threads - 1, -1, -1):  # backwards, so that the first owner is what stays
-        owner = (t + 1) * values
-        for x in reversed(found[t::threads]):
-            owner -= 1
-            column, row = divmod(x, column_stride)
-            if row < rows and 0 <= column < columns:
-                at = row * columns + column
-                cells[at] = owner
-                count[at] += 1
-            else:
-                outside += 1
-    return Grid(name, "owners", rows, columns, tuple(cells), values, row_mode=modes[0], column_mode=modes[1],
-                owners=max(count, default=0), outside=outside)  # fmt: skip
+    for thread, value, many, x in _first_owners(over_tile):
+        column, row = divmod(x, column_stride)
+        if row < rows and 0 <= column < columns:
+            at = row * columns + column
+            cells[at] = thread * values + value
+            count[at] += many
+        else:
+            outside += many
+    return Grid(
+        name,
+        "owners",
+        rows,
+        columns,
+        tuple(cells),
+        values,
+        row_mode=modes[0],
+        column_mode=modes[1],
+        owners=max(count, default=0),
+        outside=outside,
+    )
+
+
+def _first_owners(layout_tv: AnyLayout) -> Iterator[tuple[int, int, int, int]]:
+    """(thread, value, how many share them, offset) from the last to the first.
+
+    A plain layout adds the offsets of its modes: threads of one offset are the same, only the first is given, and so
+    are values. Operands of WGMMA in shared memory, for instance, have one offset for all 128 threads.
+    """
+    if isinstance(layout_tv, Layout):
+        threads = _distinct(offsets(get_mode(layout_tv, 0)))
+        values = _distinct(offsets(get_mode(layout_tv, 1)))
+        _limit(len(threads) * len(values))
+        for start, (thread, many) in reversed(threads.items()):
+            for step, (value, copies) in reversed(values.items()):
+                yield thread, value, many * copies, start + step
+        return
+    number = _number(size(layout_tv, 0))
+    _limit(_number(size(layout_tv)))
+    found = offsets(layout_tv)
+    for i in range(len(found) - 1, -1, -1):
+        # column major, the thread runs fastest: put the order right by thread, then value
+        thread, value = divmod(i, len(found) // number)
+        yield thread, value, 1, found[thread + number * value]
+
+
+def _distinct(numbers: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Each number with its first index and how often it occurs, in order of first index."""
+    out: dict[int, tuple[int, int]] = {}
+    for i, x in enumerate(numbers):
+        first, many = out.get(x, (i, 0))
+        out[x] = first, many + 1
+    return out
 
 
 def _transposed(g: Grid) -> Grid:
