@@ -15,6 +15,7 @@ class SourceLines:
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = list(paths)
         self._cache: dict[str, list[str] | None] = {}
+        self._files: dict[str, Path | None] = {}
 
     def __call__(self, path: str) -> list[str] | None:
         """The lines without their ends, or None where the file cannot be read any more."""
@@ -24,7 +25,9 @@ class SourceLines:
 
     def file(self, path: str) -> Path | None:
         """The file that a path of a span shows, or None where there is none."""
-        return next((f for f in self._candidates(path) if f.is_file()), None)
+        if path not in self._files:
+            self._files[path] = next((f for f in self._candidates(path) if f.is_file()), None)
+        return self._files[path]
 
     def _candidates(self, path: str) -> Iterator[Path]:
         """The scanned files and folders in their order, as discovery met them; then those of longer shown paths."""
