@@ -32,6 +32,8 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     rules.add_argument("--unknown", choices=("ignore", "warn", "error"), help="what unknowns do (warn)")
     rules.add_argument("--show-proofs", action="store_true", help="list every obligation with its evidence")
     rules.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
+    rules.add_argument("--engine", metavar="NAME", help="ask one proof engine alone: nothing is then proved")
+    rules.add_argument("--dump-smt", metavar="DIR", help="write the SMT-LIB text of every Z3 query there")
     known = parser.add_argument_group("known findings")
     known.add_argument("--baseline", metavar="FILE", help="findings of this file pass; stale entries fail")
     known.add_argument("--diff-base", metavar="REF", help="report what is new since the merge base with this commit")
@@ -73,18 +75,26 @@ def run(arguments: argparse.Namespace) -> int:
     from cutecheck.rules import UnknownRuleError
 
     as_json = arguments.output_format == "json"
+    if arguments.engine is not None:
+        from cutecheck.model.prove.scheduler import engine_names
+
+        if arguments.engine not in engine_names():
+            return fail(f"no engine '{arguments.engine}'; there are {', '.join(engine_names())}", as_json)
     try:
         settings = settings_from(arguments)
         if arguments.show_settings:
             return _show_settings(settings)
         given = inputs(arguments.paths)
-        report = check(given, settings, arguments.timeout)
+        dump_smt = None if arguments.dump_smt is None else Path(arguments.dump_smt)
+        report = check(given, settings, arguments.timeout, arguments.engine, dump_smt)
         if settings.baseline or arguments.diff_base is not None:
             from cutecheck.engine.gate import gate
 
             report = gate(report, given, settings, arguments.diff_base, lambda i, s: check(i, s, arguments.timeout))
     except (ConfigError, UnknownRuleError) as error:
         return fail(str(error), as_json)
+    except OSError as error:
+        return fail(f"{error.filename}: cannot be written: {error.strerror}", as_json)
     from cutecheck.engine.sources import Project, SourceLines
     from cutecheck.report.job import job
 

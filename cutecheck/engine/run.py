@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cutecheck.config import Settings
 from cutecheck.engine.assume import with_contracts
 from cutecheck.engine.check import check_facts
+from cutecheck.engine.smt import SmtDump
 from cutecheck.engine.sources import SourceLines
 from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import REFERENCE, using_cute
@@ -62,12 +63,23 @@ def _request(paths: Sequence[Path], settings: Settings) -> ExtractRequest:
     )
 
 
-def check(given: Inputs, settings: Settings, timeout_s: float = 5.0) -> Report:
-    """Extract and check; ``timeout_s`` is the wall-clock limit of one obligation and engine."""
+def check(
+    given: Inputs,
+    settings: Settings,
+    timeout_s: float = 5.0,
+    engine: str | None = None,
+    dump_smt: Path | None = None,
+) -> Report:
+    """Extract and check; ``timeout_s`` is the wall-clock limit of one obligation and engine.
+
+    ``engine`` asks that engine alone (nothing is then proved); ``dump_smt`` is a folder for the Z3 queries.
+    OSError when that cannot be written.
+    """
     from cutecheck.model.prove import Options, prove
 
     rules = selected(settings.select, settings.ignore, settings.extend_select)
-    options = Options(timeout_ms=int(timeout_s * 1000), cache={})
+    dump = None if dump_smt is None else SmtDump(dump_smt)
+    options = Options(timeout_ms=int(timeout_s * 1000), engine=engine, dump=dump, cache={})
     with using_cute(settings.cute):
         facts = extract_facts(given.paths, settings)
         report = check_facts(facts, rules, lambda o: prove(o, options), SourceLines(given.paths))

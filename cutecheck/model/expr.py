@@ -480,11 +480,12 @@ def _atom_bounds(atom: Atom) -> Interval:
                 return bottom, None if top is None else top // n_lo
             limits = [v for v in (top, None if n_hi is None else n_hi - 1) if v is not None]
             return 0, min(limits) if limits else None
-    if atom.kind in ("and", "or", "xor", "shr") and all(r[0] is not None and r[0] >= 0 for r in ranges):
+    if atom.kind == "and":  # one argument of no sign clears the sign of the other
+        tops = [r[1] for r in ranges if r[0] is not None and r[0] >= 0]
+        known = [t for t in tops if t is not None]
+        return (0 if tops else None), (min(known) if known else None)
+    if atom.kind in ("or", "xor", "shr") and all(r[0] is not None and r[0] >= 0 for r in ranges):
         tops = [r[1] for r in ranges]
-        if atom.kind == "and":
-            known = [t for t in tops if t is not None]
-            return 0, min(known) if known else None
         if atom.kind in ("or", "xor") and tops[0] is not None and tops[1] is not None:
             return 0, (1 << max(tops[0].bit_length(), tops[1].bit_length())) - 1
         return 0, tops[0] if atom.kind == "shr" else None

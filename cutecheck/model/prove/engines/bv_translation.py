@@ -93,8 +93,9 @@ class Translation:
         z3 = self.z3
         if operation.kind == "opaque":
             raise UnsupportedError(f"address depends on {operation}")
-        for argument in operation.args:
-            self.require_range(argument)
+        if not (operation.kind == "and" and any(self._is_mask(a) for a in operation.args)):
+            for argument in operation.args:
+                self.require_range(argument)
         args = [self.expression(a, inside) for a in operation.args]
         if operation.kind in ("div", "mod"):
             divisor = operation.args[1]
@@ -109,6 +110,11 @@ class Translation:
             "abs": lambda a: a,
         }  # fmt: skip
         return forms[operation.kind](*args)
+
+    def _is_mask(self, argument: Expr) -> bool:
+        """A number under which only bits inside the width count: the other operand may be negative or wrap."""
+        number = argument.constant
+        return number is not None and 0 <= number < 1 << self.width
 
     def _with_domains(self, e: Expr) -> Expr:
         return e.substitute({n: ex.var(n, d) for n, d in self.domains.items()})

@@ -35,6 +35,8 @@ def suggest(
     tile: int | None = None,
     unit: SwizzleUnit = SwizzleUnit.ELEMENT,
     descriptor: bool = False,
+    whole: int = 1,
+    known: str = "",
     arch: str = "",
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> Synthesis:
@@ -42,10 +44,12 @@ def suggest(
 
     ``tile``: elements of the swizzled tile (a member's period must divide it). ``pitch``: elements a row, for
     padding. ``unit``: BYTE for a layout with a pointer swizzle; ``descriptor`` where WGMMA or TMA reads or writes the
-    buffer, which state only three swizzles and no padding.
+    buffer, which state only three swizzles and no padding. ``whole``: elements (bytes for BYTE) of the widest vector of
+    accesses that are not listed, which a swizzle must not split either.
+    ``known``: how the text calls the accesses.
     """
-    search = find_swizzle(accesses, Family(tile=tile, descriptor=descriptor), options, arch, unit)
-    known = f"for the {len(accesses)} accesses" if len(accesses) > 1 else "for the access"
+    search = find_swizzle(accesses, Family(tile=tile, descriptor=descriptor, whole=whole), options, arch, unit)
+    known = known or (f"for the {len(accesses)} accesses" if len(accesses) > 1 else "for the access")
     if search.swizzle is not None:
         return Synthesis(
             len(accesses), search, search.swizzle, None, None, f"{_spelled(search.swizzle)} frees it {known}, proved"

@@ -21,7 +21,7 @@ class Family:
 
     With ``tile`` (elements) only members whose period divides it: others leave the allocation. Negative shifts are
     left out: they move bits upwards and so permute banks among themselves, which frees nothing. ``descriptor`` keeps
-    to the three that WGMMA and TMA can state: ``Swizzle<1..3,4,3>`` on bytes.
+    to the three that WGMMA and TMA can state: ``Swizzle<1..3,4,3>`` on bytes. ``whole`` units stay together besides.
     """
 
     max_bits: int = 5
@@ -29,11 +29,12 @@ class Family:
     max_shift: int = 7
     tile: int | None = None
     descriptor: bool = False
+    whole: int = 1
 
     def members(self, accesses: Sequence[BankAccess], unit: SwizzleUnit) -> Iterator[Swizzle]:
         """Fewest bits first, then the smallest base and shift."""
         widths = [a.vector_bits // (a.element_bits if unit is SwizzleUnit.ELEMENT else 8) for a in accesses]
-        low = max(max(1, w).bit_length() - 1 for w in widths)
+        low = max(max(1, w).bit_length() - 1 for w in (*widths, self.whole))
         scale = 1 if unit is SwizzleUnit.ELEMENT else max(a.element_bits for a in accesses) // 8
         for bits in range(1, self.max_bits + 1):
             for base in range(low, self.max_base + 1):
