@@ -9,7 +9,8 @@ from typing import ClassVar, Literal
 
 from cutecheck.facts import Call, Event, Facts, Launch, Lint, Site, SmemBuffer, Span
 from cutecheck.findings import Confidence, Finding, Fix, Related, Severity
-from cutecheck.model.prove.obligation import Obligation, Outcome, Verdict, Witness
+from cutecheck.model.ints import Condition
+from cutecheck.model.prove.obligation import EngineRun, Obligation, Outcome, Verdict, Witness
 
 Family = Literal[
     "vectorization", "alignment", "atom-count", "tile-divisibility", "coverage", "permutation",
@@ -21,6 +22,10 @@ Family = Literal[
 SECTIONS = ("What it checks", "Why", "Example", "Use instead", "Assumptions", "Fix", "References")
 
 
+# Conditions under which an open obligation holds, and the engines that proved it from them.
+Contract = tuple[tuple[Condition, ...], tuple[EngineRun, ...]]
+
+
 @dataclass(slots=True)
 class Context:
     """What a rule may use: all facts of the run, and the prover. Every outcome is kept for the report."""
@@ -28,6 +33,7 @@ class Context:
     facts: Facts
     prover: Callable[[Obligation], Outcome]
     outcomes: dict[Obligation, Outcome] = field(default_factory=dict)
+    contracts: dict[str, Contract | None] = field(default_factory=dict)
     _leaders: dict[object, Site] = field(default_factory=dict, repr=False)
 
     def prove(self, obligation: Obligation) -> Outcome:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
-from cutecheck.model.prove import Obligation, Outcome, Verdict
-from cutecheck.rules.base import Context
+from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict, question
+from cutecheck.rules.base import Context, Contract
 
 _INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[")
 
@@ -47,22 +47,51 @@ def _opaque(e: Expr) -> Iterator[Op]:
 
 
 def prove_or_contract(obligation: Obligation, variables: list[Var], divisor: int, context: Context) -> Outcome:
-    """Prove; where only open variables refute it, the outcome is unknown and names the contract that would do.
+    """Prove; where only open variables stand in the way, the outcome is unknown and names the contract that would do.
 
-    The contract tried is that every open variable is a multiple of ``divisor``.
+    Contracts are that open variables are multiples of ``divisor``; of those that do, none can be left out.
     """
     outcome = context.prove(obligation)
-    if outcome.verdict is not Verdict.REFUTED or not variables or divisor <= 1:
+    if outcome.verdict not in (Verdict.REFUTED, Verdict.UNKNOWN) or not variables or divisor <= 1:
         return outcome
-    needed = tuple(
-        c for v in variables if (c := Condition(Rel.DIVIDES, ex.const(divisor), ex.var(v.name, v.domain)))
-        not in obligation.hypotheses
-    )  # fmt: skip
-    stronger = context.prover(replace(obligation, hypotheses=(*obligation.hypotheses, *needed)))
-    if stronger.verdict not in (Verdict.PROVED, Verdict.ASSUMED):
+    key = question(obligation)
+    if key not in context.contracts:
+        context.contracts[key] = _contract(obligation, variables, divisor, context)
+    found = context.contracts[key]
+    if found is None:
         return outcome
+    needed, runs = found
     stated = re.sub(r"#+\d+", "", " and ".join(map(str, needed)))  # names without the suffixes that keep them apart
     reason = f"holds if {stated}, which nothing in the source states"
     return context.record(
-        replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason, scope="", measure=(), runs=stronger.runs)
+        replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason, scope="", measure=(), runs=runs)
     )
+
+
+def _contract(obligation: Obligation, variables: list[Var], divisor: int, context: Context) -> Contract | None:
+    """Multiples that make it hold, as few as one by one can be left out: indices and extents before strides."""
+    given = obligation.hypotheses
+    needed = [
+        c for v in sorted(variables, key=_is_stride)
+        if (c := Condition(Rel.DIVIDES, ex.const(divisor), ex.var(v.name, v.domain))) not in given
+    ]  # fmt: skip
+
+    def runs(contract: list[Condition]) -> tuple[EngineRun, ...] | None:
+        outcome = context.prover(replace(obligation, hypotheses=(*given, *contract)))
+        return outcome.runs if outcome.verdict in (Verdict.PROVED, Verdict.ASSUMED) else None
+
+    best = runs(needed)
+    if best is None:
+        return None
+    strides = [c for c in needed if any(map(_is_stride, c.rhs.variables()))]
+    if strides and len(strides) < len(needed) and (answer := runs(strides)) is not None:
+        needed, best = strides, answer
+    for condition in list(needed):
+        fewer = [c for c in needed if c is not condition]
+        if fewer and (answer := runs(fewer)) is not None:
+            needed, best = fewer, answer
+    return tuple(sorted(needed, key=str)), best
+
+
+def _is_stride(variable: Var) -> bool:
+    return "stride" in variable.name or variable.name.lower().startswith("ld")

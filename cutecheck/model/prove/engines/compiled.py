@@ -1,6 +1,7 @@
 """Expressions as Python functions, for the loops of the residue engine over threads and parameters.
 
-``Expr.evaluate`` walks the tree at every call; the other engines and the replay keep to it.
+Brute force and the replay keep to ``Expr.evaluate``, which walks the tree at every call; the GF(2) engine, the second
+one of most bank accesses, has ``model.expr_compile``, which shares no code with this module.
 """
 
 from __future__ import annotations

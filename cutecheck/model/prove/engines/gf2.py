@@ -10,6 +10,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from cutecheck.model import expr as ex
+from cutecheck.model.expr_compile import compiled
 from cutecheck.model.layout import IntTuple, SwizzleUnit
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import first_values, meets, size_of, variable_domains
@@ -77,11 +79,17 @@ def _bank_access(obligation: Obligation, a: BankAccess) -> Answer:
     worst = waves = ideal = 0
     per_warp = min(32, 8 * a.matrices if matrix else 32) >> lane_bits
     degrees: dict[tuple[int, ...], int] = {}
+    try:
+        # Divisions are compiled for the signs that the domains allow, so parameters must bring theirs.
+        stated = {n: ex.var(n, d) for n, d in domains.items()} if obligation.params else {}
+        offset = compiled(a.offset.substitute(stated), (*domains, a.thread))
+    except ValueError as error:
+        raise NotLinearError(str(error)) from error
     for combination in itertools.product(*(first_values(d, _LIMIT) for d in domains.values())):
         values = dict(zip(domains, combination, strict=True))
         if not meets(obligation.hypotheses, values):
             continue
-        elements = [a.offset.evaluate({**values, a.thread: t}) for t in range(a.threads)]
+        elements = [offset(*combination, t) for t in range(a.threads)]
         total = 0
         for first in range(0, a.threads, 1 << lane_bits):
             if matrix and first % 32 >= 8 * a.matrices:
