@@ -156,17 +156,32 @@ class Expr:
         return sum(factor * math.prod(_evaluate_atom(a, values) for a in monomial) for monomial, factor in self.terms)
 
     def substitute(self, values: Mapping[str, Expr]) -> Expr:
-        """Replace variables by expressions and re-canonicalise."""
-        total = const(0)
+        """Replace variables by expressions and re-canonicalise. Terms without a replaced variable stay as they are."""
+        changed = {v.name for v in self.variables() if v.name in values and values[v.name].terms != (((v,), 1),)}
+        if not changed:
+            return self
+        total: dict[Monomial, int] = {}
         for monomial, factor in self.terms:
-            product = const(factor)
-            for atom in monomial:
-                if isinstance(atom, Var):
-                    product = mul(product, values.get(atom.name, atom_expr(atom)))
-                else:
-                    product = mul(product, op(atom.kind, *(a.substitute(values) for a in atom.args), label=atom.label))
-            total = add(total, product)
-        return total
+            parts: tuple[tuple[Monomial, int], ...] = ((monomial, factor),)
+            if any(_mentions(atom, changed) for atom in monomial):
+                product = const(factor)
+                for atom in monomial:
+                    if isinstance(atom, Var):
+                        product = mul(product, values.get(atom.name, atom_expr(atom)))
+                    else:
+                        product = mul(
+                            product, op(atom.kind, *(a.substitute(values) for a in atom.args), label=atom.label)
+                        )
+                parts = product.terms
+            for inner, count in parts:
+                total[inner] = total.get(inner, 0) + count
+        return _build(total)
+
+
+def _mentions(atom: Atom, names: set[str]) -> bool:
+    if isinstance(atom, Var):
+        return atom.name in names
+    return any(v.name in names for a in atom.args for v in a.variables())
 
 
 def const(value: int) -> Expr:

@@ -74,6 +74,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
     span = obligation.span
     return {
         "id": obligation.id,
+        "question": outcome.question,
         "property": obligation.property,
         "verdict": outcome.verdict.value,
         "subjects": list(obligation.subjects),
@@ -115,11 +116,22 @@ def summary_json(report: Report) -> dict[str, Any]:
     }
 
 
+def solver_version() -> str:
+    """The SMT solver that is installed; empty without one."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"z3 {version('z3-solver')}"
+    except PackageNotFoundError:
+        return ""
+
+
 def check_json(report: Report) -> dict[str, Any]:
     """The whole document."""
     return {
         "schema_version": SCHEMA_VERSION,
         "cutlass_version": report.facts.cutlass_version,
+        "solver_version": solver_version(),
         "findings": [finding_json(f) for f in report.findings],
         "suppressed": [_suppressed(s) for s in report.suppressed],
         "fixed": [finding_json(f) for f in report.fixed],

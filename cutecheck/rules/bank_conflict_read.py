@@ -88,11 +88,12 @@ class BankConflictRead(Rule):
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for conflict in bank.conflicts(event, context):
             if conflict.cause == "read":
+                generic = f"swizzle or pad the layout of `{conflict.access.tensor.name}`"
                 yield self.finding(
                     event.span,
                     bank.message(conflict),
                     label=f"{conflict.wavefronts} wavefronts, {conflict.ideal} would do",
-                    help=f"{bank.cost(conflict)}; swizzle or pad the layout of `{conflict.access.tensor.name}`",
+                    help=f"{bank.cost(conflict)}; {bank.remedy(conflict, context, generic)}",
                     severity=bank.severity(conflict, context),
                     witness=conflict.outcome.witness,
                     related=bank.related(conflict),

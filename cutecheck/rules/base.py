@@ -34,6 +34,7 @@ class Context:
     prover: Callable[[Obligation], Outcome]
     outcomes: dict[Obligation, Outcome] = field(default_factory=dict)
     contracts: dict[str, Contract | None] = field(default_factory=dict)
+    remedies: dict[tuple[str, str, str], str] = field(default_factory=dict)  # of a buffer: the layout that frees it
     _leaders: dict[object, Site] = field(default_factory=dict, repr=False)
 
     def prove(self, obligation: Obligation) -> Outcome:

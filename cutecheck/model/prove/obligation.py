@@ -85,7 +85,8 @@ class EngineRun:
 class Outcome:
     """The verdict on one obligation with its evidence.
 
-    ``measure`` holds the numbers a message needs (wavefronts, ideal, excess, missed, doubled ...).
+    ``measure`` holds the numbers a message needs (wavefronts, ideal, excess, missed, doubled ...). ``question`` is the
+    hash of what was asked, equal where one answer served several obligations; empty without a cache.
     """
 
     obligation: Obligation
@@ -97,6 +98,7 @@ class Outcome:
     assumptions: tuple[str, ...] = ()
     reductions: tuple[str, ...] = ()
     measure: tuple[tuple[str, int], ...] = field(default=())
+    question: str = ""
 
     def number(self, name: str) -> int | None:
         return dict(self.measure).get(name)

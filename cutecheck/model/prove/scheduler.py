@@ -59,7 +59,7 @@ def prove(obligation: Obligation, options: Options = Options()) -> Outcome:  # n
     key = question(obligation) if options.cache is not None else ""
     if options.cache is not None and key in options.cache:
         return replace(options.cache[key], obligation=obligation)
-    outcome = _by_instances(obligation, options, _prove(obligation, options))
+    outcome = replace(_by_instances(obligation, options, _prove(obligation, options)), question=key)
     if options.cache is not None:
         options.cache[key] = outcome
     return outcome

@@ -10,11 +10,12 @@ from typing import Literal
 from cutecheck.facts import Event, TensorFact
 from cutecheck.findings import Related, Severity
 from cutecheck.model.layout import SwizzleUnit
-from cutecheck.model.prove import Outcome, Verdict, make_obligation
+from cutecheck.model.prove import Options, Outcome, Verdict, make_obligation
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import vector_faults
+from cutecheck.rules.derive.buffers import groups, offered, suggestions
 
 _LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)
 Cause = Literal["read", "write", "epilogue", "swizzle"]
@@ -119,6 +120,25 @@ def cost(conflict: Conflict) -> str:
     return (
         f"{where}; up to {extra} bytes of extra shared-memory bandwidth each time ({count} instructions, {warps} warps)"
     )
+
+
+def remedy(conflict: Conflict, context: Context, generic: str) -> str:
+    """The layout proved for every known access of the buffer; ``generic`` where there is none."""
+    event, buffer = conflict.access.event, conflict.access.tensor.buffer
+    if buffer is None:
+        return generic
+    key = (buffer, event.enclosing, event.arch)
+    if key not in context.remedies:
+        context.remedies[key] = _remedy(key, context)
+    return context.remedies[key] or generic
+
+
+def _remedy(key: tuple[str, str, str], context: Context) -> str:
+    for group in groups(context.facts, key):
+        found = suggestions(group, context.facts, Options(cache={}))
+        if len(found) == 1 and not isinstance(found[0], str) and offered(found[0].synthesis):
+            return found[0].text + ("" if found[0].safe else " (unsafe: not every access of the buffer is known)")
+    return ""
 
 
 def shown(tensor: TensorFact) -> str:

@@ -64,16 +64,33 @@ class Suggestion:
 
     @property
     def text(self) -> str:
-        return self.synthesis.text
+        """The result in one line, with the atom of a swizzle where the layouts have rows of one length."""
+        return self.synthesis.text + (f": {self.atom}" if self.atom else "")
+
+    @property
+    def atom(self) -> str:
+        """The swizzled atom as C++ spells it; empty where rows and the swizzle's period do not make one."""
+        sw, pitch = self.synthesis.swizzle, row_pitch(self.group.views)
+        if sw is None or pitch is None or sw.unit is not SwizzleUnit.ELEMENT:
+            return ""
+        rows, left = divmod(1 << (sw.bits + sw.base + abs(sw.shift)), pitch)
+        if left or rows < 1:
+            return ""
+        spelled = f"Swizzle<{sw.bits},{sw.base},{sw.shift}>{{}}"
+        return f"composition({spelled}, Layout<Shape<_{rows},_{pitch}>, Stride<_{pitch},_1>>{{}})"
 
 
-def groups(facts: Facts) -> list[Group]:
-    """One group a buffer, instantiation and architecture, in the order of the sources."""
+def groups(facts: Facts, only: tuple[str, str, str] | None = None) -> list[Group]:
+    """One group a buffer, instantiation and architecture, in the order of the sources; ``only`` that key."""
     found: dict[tuple[str, str, str], list[tuple[Event, TensorFact, Access | Opaque | None]]] = {}
     for event in facts.events:
+        if only is not None and not any((t.buffer, event.enclosing, event.arch) == only for t in event.operands):
+            continue
         by_side = {s.side: s for s in sides(event)}
         for i, tensor in enumerate(event.operands):
             if tensor.space != "smem" or tensor.buffer is None:
+                continue
+            if only is not None and tensor.buffer != only[0]:
                 continue
             side = by_side.get("src" if i == 0 else "dst") if event.kind == "copy" else None
             found.setdefault((tensor.buffer, event.enclosing, event.arch), []).append((event, tensor, side))

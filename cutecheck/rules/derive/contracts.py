@@ -10,6 +10,8 @@ from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict, question
+from cutecheck.model.prove.domains import variable_domains
+from cutecheck.model.prove.properties import Alignment
 from cutecheck.rules.base import Context, Contract
 
 _INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[")
@@ -83,14 +85,34 @@ def _contract(obligation: Obligation, variables: list[Var], divisor: int, contex
     best = runs(needed)
     if best is None:
         return None
-    strides = [c for c in needed if any(map(_is_stride, c.rhs.variables()))]
-    if strides and len(strides) < len(needed) and (answer := runs(strides)) is not None:
-        needed, best = strides, answer
-    for condition in list(needed):
-        fewer = [c for c in needed if c is not condition]
-        if fewer and (answer := runs(fewer)) is not None:
-            needed, best = fewer, answer
+    fewer = list(needed)
+    for condition in needed:
+        without = [c for c in fewer if c is not condition]
+        if _seen(obligation, without, divisor):
+            fewer = without
+    if len(fewer) < len(needed) and fewer and (answer := runs(fewer)) is not None:
+        needed, best = fewer, answer
     return tuple(sorted(needed, key=str)), best
+
+
+def _seen(obligation: Obligation, contract: list[Condition], divisor: int) -> bool:
+    """Every term of the payload is a multiple of ``divisor`` under the contract, by its factors alone."""
+    domains = variable_domains(replace(obligation, hypotheses=(*obligation.hypotheses, *contract)))
+    narrowed = {n: ex.var(n, d) for n, d in domains.items()}
+    payload = obligation.objects
+    if not isinstance(payload, Alignment):
+        return False
+    terms = [payload.offset, *_expressions(payload.rest.stride)]
+    numbers = [n for n in _numbers(payload.rest.stride) if n % divisor]
+    return not numbers and all(ex.divisor(e.substitute(narrowed)) % divisor == 0 for e in terms)
+
+
+def _numbers(value: object) -> Iterator[int]:
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _numbers(item)
 
 
 def _is_stride(variable: Var) -> bool:
