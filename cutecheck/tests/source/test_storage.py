@@ -81,3 +81,32 @@ def test_accumulators_of_umma_are_tensor_memory(tmp_path: Path) -> None:
     assert event.reason is None
     assert [o.space for o in event.operands] == ["tmem", "rmem"]
     assert str(event.operands[0].layout) == "((_32,_1),_256,_1,_1):((_65536,_0),_1,_0,_0)"
+
+
+def test_stages_of_a_pipeline_and_descriptors(tmp_path: Path) -> None:
+    text = """
+    __global__ void kernel() {
+      __shared__ alignas(1024) half_t smem[128 * 64 * 3];
+      using L = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64, _3>{}));
+      auto mma = make_tiled_mma(SM90_64x64x16_F16F16F16_SS<GMMA::Major::K, GMMA::Major::K>{});
+      auto thr = mma.get_slice(threadIdx.x - cutlass::NumThreadsPerWarpGroup);
+      auto a = thr.partition_A(make_tensor(make_smem_ptr(smem), L{}));
+      auto fa = thr.make_fragment_A(a);
+      auto fb = thr.make_fragment_B(a);
+      auto c = make_fragment_like(partition_fragment_C(mma, Shape<_128, _128>{}));
+      cutlass::PipelineState<3> state;
+      typename cutlass::PipelineState<3> other = cutlass::make_producer_start_state<int>();
+      gemm(mma, fa(_, _, _, 2), fb(_, _, 1, state.index()), c);
+      for (int k = 0; k < 8; ++k) {
+        gemm(mma, fa(_, _, k % 4, other.index()), fb(_, _, 0, 0), c);
+        ++other;
+      }
+    }"""
+    facts = run(tmp_path, text, arch="sm_90a")
+    first, second = facts.events
+    assert first.reason is None and second.reason is None
+    a, b = first.operands[:2]
+    assert (str(a.layout), str(a.offset)) == ("(_1,_2,_4):(_0,_512,_2)", "2048")  # of 16 bytes
+    assert a.dtype is not None and a.dtype.bits == 128
+    assert str(b.layout) == "(_1,_2):(_0,_512)"
+    assert "index" in str(b.offset)

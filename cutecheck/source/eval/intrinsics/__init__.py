@@ -16,7 +16,18 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError, assuming
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
-from cutecheck.source.eval.intrinsics import cuda, events, launch, layouts, selectors, tensors, tiled, tma, traits
+from cutecheck.source.eval.intrinsics import (
+    cuda,
+    events,
+    launch,
+    layouts,
+    pipeline,
+    selectors,
+    tensors,
+    tiled,
+    tma,
+    traits,
+)
 from cutecheck.source.eval.intrinsics.registry import (
     CONFIGURING,
     CONSTANTS,
@@ -201,6 +212,8 @@ def method(m: Machine, base: Value, name: str, span: Span) -> Value:
     if isinstance(base, TraitType):
         return base.value if name == "value" else base.type
     if (kind_of(base), name) in METHODS:
+        return Intrinsic(name, None, base)
+    if isinstance(base, Extern) and pipeline.is_state(base) and name in pipeline.NUMBERS:
         return Intrinsic(name, None, base)
     if isinstance(base, Extern):
         return Extern(f"{base.what}.{name}", span, base.type if name in _CONTAINER_DATA else None)

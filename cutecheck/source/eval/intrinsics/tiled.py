@@ -271,8 +271,22 @@ def fragment(c: Call, mma: Any, which: str, part: Any) -> Value:
     bits = part.dtype.bits if is_tensor and part.dtype is not None else None
     layout = make_fragment(atom, which, source, bits)
     if is_tensor and "smem_desc" in atom.frg_types[position]:
-        return replace(part.derive(layout, part.offset, "fragment", mma), root=part.layout)
+        return _descriptors(part, layout, mma, bits)
     return _owned(c, layout, atom, position, mma)
+
+
+def _descriptors(part: TensorVal, layout: Any, mma: Any, bits: int | None) -> TensorVal:
+    """A view of shared memory in descriptors: layout and offsets count 16 bytes."""
+    from cutecheck.source.eval.intrinsics.tensors import cast_pointer_to
+
+    wide = DType("uint128_t", 128)
+    offset: Any = part.offset
+    if not isinstance(offset, Unknown) and offset != 0:
+        known = bits is not None
+        offset = offset * bits // 128 if known else Unknown("the offset of a descriptor of unknown elements")
+    pointer = cast_pointer_to(part.pointer, ScalarType(wide)) if part.pointer is not None else None
+    view = part.derive(layout, offset, "fragment", mma)
+    return replace(view, root=part.layout, pointer=pointer, dtype=wide)
 
 
 def _owned(c: Call, layout: Any, atom: Any, position: int, mma: Any) -> TensorVal:
