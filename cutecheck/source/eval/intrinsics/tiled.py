@@ -286,7 +286,7 @@ def _descriptors(part: TensorVal, layout: Any, mma: Any, bits: int | None) -> Te
         offset = offset * bits // 128 if known else Unknown("the offset of a descriptor of unknown elements")
     pointer = cast_pointer_to(part.pointer, ScalarType(wide)) if part.pointer is not None else None
     view = part.derive(layout, offset, "fragment", mma)
-    return replace(view, root=part.layout, pointer=pointer, dtype=wide)
+    return replace(view, root=None if isinstance(part.layout, Unknown) else part.layout, pointer=pointer, dtype=wide)
 
 
 def _owned(c: Call, layout: Any, atom: Any, position: int, mma: Any) -> TensorVal:
