@@ -11,10 +11,12 @@ from cutecheck.rules.bank_conflict_read import BankConflictRead
 from cutecheck.rules.bank_conflict_write import BankConflictWrite
 from cutecheck.rules.base import Rule
 from cutecheck.rules.block_threads import BlockTooSmall
+from cutecheck.rules.buffer_layouts import SameBufferSameLayout
 from cutecheck.rules.bulk_copy_size import BulkCopySize
 from cutecheck.rules.coalescing import GlobalNotCoalesced
 from cutecheck.rules.comma_coordinate import CommaCoordinate
 from cutecheck.rules.copy_sizes import CopySizeMismatch
+from cutecheck.rules.cp_async_segments import CpAsyncSegments
 from cutecheck.rules.divide_loses import DivideLosesElements
 from cutecheck.rules.epilogue_bank_conflict import EpilogueBankConflict
 from cutecheck.rules.fragment_provenance import FragmentNotRetiled
@@ -43,6 +45,7 @@ RULES: tuple[type[Rule], ...] = (
     BankConflictWrite,
     EpilogueBankConflict,
     GlobalNotCoalesced,
+    CpAsyncSegments,
     TileNotCovered,
     ThreadLayoutNotCompact,
     PermutationNotBijective,
@@ -50,6 +53,7 @@ RULES: tuple[type[Rule], ...] = (
     TileDoesNotDivide,
     DivideLosesElements,
     PartitionRoundsUp,
+    SameBufferSameLayout,
     AtomValueCount,
     AtomThreadCount,
     VectorNotContiguous,

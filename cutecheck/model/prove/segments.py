@@ -65,7 +65,7 @@ def cg_cost(shared: BankAccess, source: GmemSectors) -> SegmentCost:
     try:
         to, into = _addresses(shared.offset, shared, assumptions)
         of, away = _addresses(source.offset, source, assumptions)
-    except (KeyError, TypeError, TooLargeError) as error:
+    except (KeyError, TypeError, ZeroDivisionError, TooLargeError) as error:
         raise NoCostError(f"address is not known: {error}") from error
     if len(into) != len(away):
         raise NoCostError("source and destination run different numbers of instructions")
