@@ -431,7 +431,9 @@ def test_max_common(a: Layout, b: Layout, alike: bool) -> None:
 
 @forall(layouts())
 def test_make_layout_like_and_fragment(layout: Layout) -> None:
-    assume(min(it.leaves(layout.stride)) >= 0)
+    strides = [d for d in it.leaves(layout.stride) if d]
+    # equal strides share one place in the order: CuTe then makes a layout that is not compact, as real CuTe prints
+    assume(min(strides, default=0) >= 0 and len(set(strides)) == len(strides))
     like = A.make_layout_like(layout)
     assert like.shape == layout.shape
     kept = math.prod(s for s, d in zip(it.leaves(layout.shape), it.leaves(layout.stride), strict=True) if d)
