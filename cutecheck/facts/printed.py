@@ -90,8 +90,9 @@ def cpp_type(text: str) -> str:
     """An element type as g++ names it: ``half_t`` is ``cutlass::half_t``, ``uint16_t`` ``short unsigned int``."""
     text = argument_text(text)
     if m := re.fullmatch(r"([\w:]+)<(.*)>", text):
-        space = "cute" if m[1] == "sparse_elem" else "cutlass"
-        return f"{space}::{m[1]}<{', '.join(a if a.isdigit() else cpp_type(a) for a in m[2].split(','))}>"
+        space = "cute" if m[1] in ("sparse_elem", "array", "array_aligned") else "cutlass"
+        arguments = (a if a.isdigit() or a in ("true", "false") else cpp_type(a) for a in m[2].split(","))
+        return f"{space}::{m[1]}<{', '.join(arguments)}>"
     return _CPP.get(text) or f"cutlass::{text}"
 
 
@@ -104,7 +105,8 @@ def _argument(argument: object) -> str:
     return f"cute::{text}" if "::" in text else text
 
 
-def _operation(atom: MMAAtom | CopyAtom) -> str:
+def operation(atom: MMAAtom | CopyAtom) -> str:
+    """The operation as the argument of ``MMA_Atom`` or ``Copy_Atom``, as g++ names the type."""
     text = f"cute::{atom.op}"
     arguments = [_argument(a) for a in atom.args]
     if atom.op == "UniversalCopy" and len(arguments) == 1 and "::" in arguments[0]:
@@ -124,7 +126,7 @@ def _mma_atom(atom: MMAAtom) -> Printed:
         ("LayoutA_TV", str(atom.a_tv)),
         ("LayoutB_TV", str(atom.b_tv)),
         ("LayoutC_TV", str(atom.c_tv)),
-        ("op", _operation(atom)),
+        ("op", operation(atom)),
     ]
     fields += [(f"ValType{c}", cpp_type(t.name)) for c, t in zip("ABCD", atom.val_types, strict=True)]
     return Printed(tuple(fields))
@@ -139,7 +141,7 @@ def _copy_atom(atom: CopyAtom) -> Printed:
             ("ValLayoutRef", str(atom.val_layout_ref)),
             ("ValueType_bits", str(atom.value_type.bits)),
             ("ValueType", cpp_type(atom.value_type.name)),
-            ("op", _operation(atom)),
+            ("op", operation(atom)),
         )
     )
 

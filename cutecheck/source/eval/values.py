@@ -55,11 +55,15 @@ class PtrType:
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """``T[n]``, ``cute::array<T, n>``, ``array_aligned<T, n, align>``: ``align`` in bytes, None the element's own."""
+    """``T[n]``, ``cute::array<T, n>``, ``array_aligned<T, n, align>``: ``align`` in bytes, None the element's own.
+
+    ``name`` is the class template's, empty for a plain array.
+    """
 
     inner: Value
     extent: Int | Unknown
     align: int | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

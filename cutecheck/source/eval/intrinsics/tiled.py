@@ -63,7 +63,12 @@ def _array_element(a: ArrayType) -> DType:
     """A fixed-size array as the element of a copy operation: only its width counts."""
     inner, extent = a.inner, a.extent
     if isinstance(inner, ScalarType) and inner.dtype.bits is not None and isinstance(extent, int):
-        return DType(f"array<{inner.dtype.name},{extent}>", inner.dtype.bits * extent)
+        arguments = f"{inner.dtype.name},{extent}"
+        if a.name in ("AlignedArray", "array_aligned"):
+            arguments += f",{a.align}"
+        elif a.name == "Array":  # its third parameter: elements of 32 bits and more are registers of their own
+            arguments += ",true" if inner.dtype.bits >= 32 else ",false"
+        return DType(f"{a.name or 'array'}<{arguments}>", inner.dtype.bits * extent)
     raise Unsupported("the width of an array is not known")
 
 

@@ -128,23 +128,34 @@ def _basis(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ValueType(ScaledBasis(1, tuple(numbers)))
 
 
-@type_maker("array", "Array", "array_aligned", "AlignedArray", "array_subbyte", "AlignedBuffer")
-def _array(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+def _array(name: str, targs: tuple[Value, ...], align: int | None = None) -> ArrayType:
+    """``name<T, N, align>``; ``align`` where the third argument is not given."""
     extent = constant(targs[1])
-    align = constant(targs[2]) if len(targs) > 2 else None
-    inner = targs[0]
-    if isinstance(inner, ValueType):
-        return ArrayType(inner, extent if extent is not None else Unknown("array extent", span), align)
+    if len(targs) > 2:
+        align = constant(targs[2])
     return ArrayType(
-        inner, extent if extent is not None else Unknown("the array's extent is not a known number", span), align
+        targs[0], extent if extent is not None else Unknown("the array's extent is not a known number"), align, name
     )
 
 
-@type_maker("array_aligned", "ArrayEngine", "AlignedArray")
-def _array_aligned(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    made = _array(m, targs, span)
-    assert isinstance(made, ArrayType)
-    return made if made.align is not None else ArrayType(made.inner, made.extent, 16)
+def _register_array(name: str, align: int | None = None) -> None:
+    @type_maker(name)
+    def maker(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+        return _array(name, targs, align)
+
+
+for _name in ("array", "Array", "array_subbyte", "AlignedBuffer"):
+    _register_array(_name)
+for _name in ("array_aligned", "ArrayEngine"):
+    _register_array(_name, 16)
+
+
+@type_maker("AlignedArray")
+def _aligned_array(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    """Aligned to its own size in bytes, unless a third argument says otherwise (``cutlass/array.h``)."""
+    part, extent = element(targs[0]), constant(targs[1])
+    known = part is not None and part.bits is not None and extent is not None
+    return _array("AlignedArray", targs, (part.bits * extent + 7) // 8 if known else None)  # type: ignore[union-attr, operator]
 
 
 @type_maker("aligned_struct")

@@ -1,0 +1,166 @@
+"""From facts to confirmations: which probes a site gets, asked in groups that share their includes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cutecheck.exec import child
+from cutecheck.exec.confirmation import Attempt, Confirmation, Route
+from cutecheck.exec.headers import Headers, NoHeaders
+from cutecheck.exec.host import probes
+from cutecheck.exec.host.probes import Probe, Source
+from cutecheck.exec.host.toolchain import Answer, Included, Toolchain
+from cutecheck.exec.spell import UnspellableError
+from cutecheck.facts import Call, Facts, Site
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+
+_OPEN = {
+    "symbolic": "its value depends on open template parameters",
+    "unknown": "its value is not known",
+    "unbound": "nothing binds its template parameters",
+    "dead": "it is never compiled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HostOptions:
+    """``options``: the user's ``-I`` and ``-D`` arguments; ``chunk``: probes a translation unit."""
+
+    options: tuple[str, ...] = ()
+    chunk: int = 200
+    limits: child.Limits = field(default_factory=child.Limits)
+    routes: tuple[Route, ...] = ("named", "rebuilt", "spelled")
+
+
+def confirm(
+    facts: Facts,
+    headers: Headers | NoHeaders,
+    file_of: Callable[[str], Path | None],
+    options: HostOptions | None = None,
+) -> tuple[Confirmation, ...]:
+    """Hold every site of the facts against CuTe on the host, in order; ``file_of`` finds a span's file.
+
+    Compiles and runs code derived from the scanned sources: only for a user who asked for it.
+    """
+    options = options or HostOptions()
+    if isinstance(headers, NoHeaders):
+        nothing = (Attempt("spelled", "unavailable", headers.reason),)
+        return tuple(Confirmation(s, _closed(s) or nothing) for s in facts.sites)
+    plans = _Plans(facts, file_of, options.routes)
+    answers = _answers(plans, headers, options)
+    return tuple(
+        Confirmation(site, _closed(site) or _attempts(planned, answers), _note(site))
+        for site, planned in zip(facts.sites, plans.planned, strict=True)
+    )
+
+
+def _closed(site: Site) -> tuple[Attempt, ...]:
+    """The one attempt of a site that has nothing to confirm."""
+    if site.span.path.endswith((".py", ".ipynb")):
+        return (Attempt("spelled", "unavailable", "a site of the Python DSL: the host tier compiles C++"),)
+    if site.status == "resolved" and site.value is not None:
+        return ()
+    return (Attempt("spelled", "unavailable", _OPEN.get(site.status, "it has no value")),)
+
+
+Planned = list[tuple[Route, "Probe | str"]]  # a probe, or why there is none
+
+
+class _Plans:
+    """The probes of every site, each different one once, by what they include."""
+
+    def __init__(self, facts: Facts, file_of: Callable[[str], Path | None], routes: tuple[Route, ...]) -> None:
+        self.file_of = file_of
+        self.routes = routes
+        self.groups: dict[Source | None, dict[Probe, None]] = {}
+        self._lines: dict[str, list[str]] = {}
+        self._calls: dict[str, list[Call]] = {}
+        for call in facts.calls:
+            self._calls.setdefault(call.span.path, []).append(call)
+        self._spellings: dict[tuple[object, ...], Planned] = {}
+        self.planned = [[] if _closed(s) else self._plan(s) for s in facts.sites]
+
+    def _plan(self, site: Site) -> Planned:
+        out: Planned = []
+        for route in self.routes:
+            try:
+                probe = self._probe(route, site)
+            except UnspellableError as error:
+                out.append((route, str(error)))
+                continue
+            if probe is not None:
+                out.append((route, probe))
+                self.groups.setdefault(probe.source, {})[probe] = None
+        return out
+
+    def _probe(self, route: Route, site: Site) -> Probe | None:
+        if route == "named":
+            return probes.named(site, self.lines(site.span.path))
+        if route == "rebuilt":
+            return probes.rebuilt(site, self._calls.get(site.span.path, ()))
+        return probes.spelled(site)
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a scanned file, none where it cannot be read."""
+        if path not in self._lines:
+            file = self.file_of(path)
+            try:
+                text = file.read_bytes().decode("utf-8", errors="replace") if file is not None else ""
+            except OSError:
+                text = ""
+            self._lines[path] = text.replace("\r\n", "\n").split("\n")
+        return self._lines[path]
+
+
+def _answers(plans: _Plans, headers: Headers, options: HostOptions) -> dict[Probe, Answer]:
+    answers: dict[Probe, Answer] = {}
+    with tempfile.TemporaryDirectory(prefix="cutecheck-") as folder:
+        toolchain = Toolchain(headers, Path(folder), options.options, options.limits, options.chunk)
+        for source, group in plans.groups.items():
+            asked = list(group)
+            included = None
+            if source is not None:
+                file = plans.file_of(source.path)
+                if file is None:
+                    answers.update(dict.fromkeys(asked, Answer(failure="its file is not there any more")))
+                    continue
+                included = Included(file.resolve(), source.arch)
+            answers.update(zip(asked, toolchain.ask(asked, included), strict=True))
+    return answers
+
+
+def _attempts(planned: Planned, answers: dict[Probe, Answer]) -> tuple[Attempt, ...]:
+    return tuple(_attempt(route, item, answers) for route, item in planned)
+
+
+def _attempt(route: Route, item: Probe | str, answers: dict[Probe, Answer]) -> Attempt:
+    if isinstance(item, str):
+        return Attempt(route, "unavailable", item)
+    answer = answers[item]
+    if answer.failure:
+        return Attempt(route, "unavailable", answer.failure)
+    differences = item.differences(answer.fields)
+    return Attempt(route, "contradicted" if differences else "confirmed", "", differences, item.point)
+
+
+def _note(site: Site) -> str:
+    """What a host compiler leaves unchecked although it prints the fields."""
+    value = site.value
+    atom = value.atom if isinstance(value, (TiledCopy, TiledMMA)) else value
+    if isinstance(atom, MMAAtom) and atom.kind in ("wgmma", "umma"):
+        return "the layouts only: a host compiler does not check the descriptors of WGMMA and UMMA operands"
+    if isinstance(atom, CopyAtom) and atom.tensor_map is not None:
+        return "a tensor map is not checked"
+    return ""
+
+
+def summary(confirmations: Sequence[Confirmation]) -> dict[str, int]:
+    """How many of each status."""
+    out = {"confirmed": 0, "contradicted": 0, "unavailable": 0}
+    for c in confirmations:
+        out[c.status] += 1
+    return out
