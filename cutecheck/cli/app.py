@@ -37,7 +37,9 @@ def build() -> Parser:
     )
     parser.add_argument("-V", "--version", action="version", version=f"cutecheck {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
-    for command in COMMANDS:
+    from cutecheck.cli import confirm
+
+    for command in (*COMMANDS, confirm):
         command.register(commands)
     return parser
 
