@@ -114,7 +114,7 @@ class Translation:
     def _is_mask(self, argument: Expr) -> bool:
         """A number under which only bits inside the width count: the other operand may be negative or wrap."""
         number = argument.constant
-        return number is not None and 0 <= number < 1 << self.width
+        return number is not None and 0 <= number < 1 << (self.width - 1)
 
     def _with_domains(self, e: Expr) -> Expr:
         return e.substitute({n: ex.var(n, d) for n, d in self.domains.items()})
