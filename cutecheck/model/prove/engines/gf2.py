@@ -1,13 +1,15 @@
 """GF(2) linear algebra: the wavefronts of a phase as a difference of ranks.
 
-Where lane addresses are the exclusive or of one vector a lane bit, none meeting the bits of the base, the words of a
-phase form an affine space: ``2**(rank(words) - rank(banks))`` of them meet in each bank that is hit. Other accesses
-(odd strides, carries) are unknown here.
+Where lane addresses are a first one exclusive-or one vector a lane bit, the words of a phase form an affine space:
+``2**(rank(words) - rank(banks))`` of them meet in each bank that is hit. A swizzle, in the offsets or still to come,
+keeps that form. Other accesses (odd strides, carries) are unknown here.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 from collections.abc import Iterator
 
 from cutecheck.model import expr as ex
@@ -95,10 +97,14 @@ def _bank_access(obligation: Obligation, a: BankAccess) -> Answer:
             if matrix and first % 32 >= 8 * a.matrices:
                 continue
             total = 0 if first % 32 == 0 else total
-            vectors, joined = _linear(elements[first : first + (1 << lane_bits)])
-            for shift in rest:
-                if (elements[first] + shift) & joined or (elements[first] + shift) * a.element_bits % a.vector_bits:
-                    raise NotLinearError("lane bits carry, or vectors are not aligned")
+            lanes = elements[first : first + (1 << lane_bits)]
+            vectors = _linear(lanes)
+            if any((lanes[0] + shift) * a.element_bits % a.vector_bits for shift in rest):
+                raise NotLinearError("vectors are not aligned")
+            swizzled = a.swizzle is not None and a.swizzle.bits > 0
+            moving = [shift for shift in rest if swizzled or shift * a.element_bits % 32]
+            if any(_carries(lanes, vectors, shift) for shift in moving):
+                raise NotLinearError("lane bits carry")
             if vectors not in degrees:
                 degrees[vectors] = _phase_degree(a, vectors)
             total += degrees[vectors]
@@ -111,21 +117,27 @@ def _bank_access(obligation: Obligation, a: BankAccess) -> Answer:
     return Answer("holds", reductions=("R5: ranks over GF(2)",))
 
 
-def _linear(lanes: list[int]) -> tuple[tuple[int, ...], int]:
-    """One vector a lane bit such that lanes are their exclusive or, and the bits they use together."""
-    base = lanes[0]
-    vectors = tuple(lanes[1 << k] - base for k in range(len(lanes).bit_length() - 1))
-    joined = 0
-    for v in vectors:
-        if v < 0 or v & joined:
-            raise NotLinearError("lane bits carry")
-        joined |= v
-    spanned = [0]
+def _linear(lanes: list[int]) -> tuple[int, ...]:
+    """One vector a lane bit such that every lane is the first one exclusive-or the vectors of its bits."""
+    vectors = tuple(lanes[1 << k] ^ lanes[0] for k in range(len(lanes).bit_length() - 1))
+    spanned = [lanes[0]]
     for v in vectors:
         spanned += [x ^ v for x in spanned]
-    if any(x - base != y for x, y in zip(lanes, spanned, strict=True)):
+    if spanned != lanes:
         raise NotLinearError("lanes are not linear")
-    return vectors, joined
+    return vectors
+
+
+def _carries(lanes: list[int], vectors: tuple[int, ...], shift: int) -> bool:
+    """Adding ``shift`` may change by what the lanes differ.
+
+    It does not where the part of it below the highest bit in which they differ meets no bit of theirs: that part is
+    an exclusive or, and what is above moves all of them alike. Without a swizzle nothing depends on it where whole
+    words are added, as banks of all lanes move together.
+    """
+    differing = functools.reduce(operator.or_, vectors, 0)
+    below = (1 << differing.bit_length()) - 1
+    return bool(functools.reduce(operator.or_, lanes) & shift & below)
 
 
 def _phase_degree(a: BankAccess, vectors: tuple[int, ...]) -> int:
