@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from cutecheck.cli import main
@@ -11,6 +12,7 @@ from cutecheck.model.expr import Domain, var
 from cutecheck.model.layout import Swizzle
 from cutecheck.rules.derive.buffers import unswizzled
 
+SCHEMA = Path(__file__).parents[3] / "docs" / "schema" / "suggest.schema.json"
 HEADER = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
 KERNEL = """
 using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
@@ -40,6 +42,7 @@ def source(folder: Path, layout: str) -> str:
 def suggested(place: str, capsys: pytest.CaptureFixture[str]) -> Any:
     assert main(["suggest", place, "--output-format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, json.loads(SCHEMA.read_text(encoding="utf-8")))
     assert len(document["buffers"]) == 1
     (only,) = document["buffers"][0]["suggestions"]
     return only
@@ -57,6 +60,13 @@ def test_a_swizzle_is_proved_for_the_buffer(line: int, tmp_path: Path, capsys: p
 def test_the_swizzle_in_place_is_taken_off_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = suggested(f"{source(tmp_path, SWIZZLED)}:{COPY}", capsys)
     assert found["swizzle"] == [3, 3, 3] and found["as_written"] == {"conflicts": 0, "undecided": 0}
+
+
+def test_findings_offer_the_proved_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = source(tmp_path, ROWS)
+    (finding,) = [f for f in check(file, capsys)["findings"] if f["code"] == "CUT101"]
+    assert "Swizzle<3,3,3> frees it for the one known access, proved" in finding["help"]
+    assert "Layout<Shape<_8,_64>, Stride<_64,_1>>" in finding["help"]
 
 
 def test_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,6 +122,7 @@ def test_one_engine_proves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture
     both = check(file, capsys)["obligations"]
     alone = check(file, capsys, "--engine", "z3-bv", "--dump-smt", str(tmp_path / "smt"))["obligations"]
     assert "proved" in {o["verdict"] for o in both} and "proved" not in {o["verdict"] for o in alone}
+    assert {o["question"] for o in both} and all(o["question"] for o in both)
     assert any("one engine only" in o["reason"] for o in alone)
     queries = list((tmp_path / "smt").glob("*.smt2"))
     assert queries and all("(check-sat)" in q.read_text() for q in queries)

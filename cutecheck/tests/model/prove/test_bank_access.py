@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr
 from cutecheck.model.layout import Layout, Swizzle
-from cutecheck.model.prove import Verdict, make_obligation, prove
+from cutecheck.model.prove import Options, Verdict, make_obligation, prove
+from cutecheck.model.prove.engines import gf2
 from cutecheck.model.prove.properties import BankAccess
 
 THREAD = ex.var("threadIdx.x", ex.Domain(0, 127))
@@ -61,3 +64,26 @@ def test_obligations_are_one_object() -> None:
     access = BankAccess("ld", 16, 128, ldmatrix_a(64), 128)
     assert make_obligation(access) is make_obligation(access)
     assert make_obligation(access).id != make_obligation(access, ["other"]).id
+
+
+def test_gf2_decides_offsets_that_are_swizzled_already() -> None:
+    plain = ldmatrix_a(64)
+    moved = ex.op("div", ex.op("and", plain, ex.const(448)), ex.const(8))
+    access = BankAccess("ldmatrix", 16, 128, ex.op("xor", plain, moved), 128, None, Layout((2,), (4096,)), 4)
+    assert gf2.run(make_obligation(access), Options()).answer == "holds"
+    assert prove(make_obligation(access)).verdict is Verdict.PROVED
+
+
+def test_gf2_leaves_shifts_inside_a_word_to_others() -> None:
+    halves = BankAccess("ld", 16, 16, THREAD, 128, None, Layout((2,), (1,)))
+    assert gf2.run(make_obligation(halves), Options()).detail == "lane bits carry"
+    assert gf2.run(make_obligation(replace(halves, rest=Layout((2,), (2,)))), Options()).answer == "holds"
+
+
+def test_bit_vectors_mask_values_of_either_sign() -> None:
+    """32*t - 64 is negative for some threads; under a mask only its low bits count."""
+    shifted = ex.add(times(THREAD, 32), ex.const(-64))
+    access = BankAccess("ld", 32, 32, ex.op("and", shifted, ex.const(1023)), 128)
+    runs = {name: prove(make_obligation(access), Options(engine=name)) for name in ("z3-bv", "brute-force")}
+    assert {o.runs[0].answer for o in runs.values()} == {"fails"}
+    assert {o.verdict for o in runs.values()} == {Verdict.REFUTED}
