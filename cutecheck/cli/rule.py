@@ -33,7 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     if as_json:
         sys.stdout.write(dump({"schema_version": 1, "rules": [rule_json(r) for r in rules]}))
     else:
-        sys.stdout.write("\n".join(rule_text(r) for r in rules))
+        from cutecheck.rules.pages import text
+
+        sys.stdout.write("\n".join(text(r) for r in rules))
     return 0
 
 
@@ -51,15 +53,3 @@ def rule_json(rule: type[Rule]) -> dict[str, Any]:
         "summary": doc.summary,
         "sections": [{"title": title, "text": text} for title, text in doc.sections],
     }
-
-
-def rule_text(rule: type[Rule]) -> str:
-    """One rule as plain text."""
-    from cutecheck.rules import documentation
-
-    doc = documentation(rule)
-    head = f"{rule.code} {rule.name} ({rule.family}; {rule.severity}, {rule.confidence})"
-    parts = [head, "", doc.summary, ""]
-    for title, text in doc.sections:
-        parts += [title, *(f"    {line}".rstrip() for line in text.splitlines()), ""]
-    return "\n".join(parts)
