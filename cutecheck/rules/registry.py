@@ -26,6 +26,7 @@ from cutecheck.rules.own import StaleBaseline, UnknownSuppression, UnusedSuppres
 from cutecheck.rules.partition_rounds_up import PartitionRoundsUp
 from cutecheck.rules.permutation_no_effect import PermutationNoEffect
 from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
+from cutecheck.rules.predicate_shape import PredicateShape
 from cutecheck.rules.slow_plain_copy import SlowPlainCopy
 from cutecheck.rules.smem_base_alignment import SmemBaseAlignment
 from cutecheck.rules.smem_capacity import SmemCapacity
@@ -65,6 +66,7 @@ RULES: tuple[type[Rule], ...] = (
     GmmaLayout,
     CopySizeMismatch,
     FragmentNotRetiled,
+    PredicateShape,
     BlockTooSmall,
     SmemCapacity,
     AccumulatorRegisters,
