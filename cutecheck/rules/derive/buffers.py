@@ -333,4 +333,6 @@ def suggestions(group: Group, facts: Facts, options: Options) -> list[Suggestion
 
 def offered(synthesis: Synthesis) -> bool:
     """There is a layout under which every access is free."""
-    return synthesis.swizzle is not None or synthesis.padding is not None or synthesis.xor is not None
+    return (
+        synthesis.plain or synthesis.swizzle is not None or synthesis.padding is not None or synthesis.xor is not None
+    )

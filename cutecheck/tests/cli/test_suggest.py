@@ -29,6 +29,7 @@ __global__ void kernel(half_t const* src) {{
 }}
 """
 ROWS = "Layout<Shape<_64, _64>, Stride<_64, _1>>{}"
+PADDED = "Layout<Shape<_64, _64>, Stride<_72, _1>>{}"
 SWIZZLED = "tile_to_shape(composition(Swizzle<3,3,3>{}, Layout<Shape<_8,_64>, Stride<_64,_1>>{}), Shape<_64,_64>{})"
 COPY, ARRAY, NOTHING = 14, 7, 1
 
@@ -60,6 +61,11 @@ def test_a_swizzle_is_proved_for_the_buffer(line: int, tmp_path: Path, capsys: p
 def test_the_swizzle_in_place_is_taken_off_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = suggested(f"{source(tmp_path, SWIZZLED)}:{COPY}", capsys)
     assert found["swizzle"] == [3, 3, 3] and found["as_written"] == {"conflicts": 0, "undecided": 0}
+
+
+def test_a_layout_without_conflicts_needs_no_swizzle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = suggested(f"{source(tmp_path, PADDED)}:{COPY}", capsys)
+    assert found["kind"] == "plain" and found["swizzle"] is None and found["proofs"]
 
 
 def test_findings_offer_the_proved_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

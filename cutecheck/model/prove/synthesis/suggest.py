@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cutecheck.model.layout import Swizzle, SwizzleUnit
 from cutecheck.model.prove.answer import Options
+from cutecheck.model.prove.make import make_obligation
+from cutecheck.model.prove.obligation import Verdict
 from cutecheck.model.prove.properties import BankAccess
+from cutecheck.model.prove.scheduler import prove
 from cutecheck.model.prove.synthesis.padding import Padding, find_padding
 from cutecheck.model.prove.synthesis.swizzles import Family, SwizzleSearch, find_swizzle
 from cutecheck.model.prove.synthesis.xor_layout import NotConcreteError, XorLayout, find_xor_layout
@@ -17,7 +20,8 @@ from cutecheck.model.prove.synthesis.xor_layout import NotConcreteError, XorLayo
 class Synthesis:
     """The result for ``count`` accesses; ``text`` says it in one line.
 
-    At most one of ``swizzle``, ``padding`` and ``xor`` is set. ``search`` always holds what the family gave.
+    At most one of ``swizzle``, ``padding`` and ``xor`` is set, none where the ``plain`` layout is free by itself;
+    ``search`` then holds its proofs, and what the family gave otherwise.
     """
 
     count: int
@@ -26,6 +30,7 @@ class Synthesis:
     padding: Padding | None
     xor: XorLayout | None
     text: str
+    plain: bool = False
 
 
 def suggest(
@@ -48,6 +53,12 @@ def suggest(
     accesses that are not listed, which a swizzle must not split either.
     ``known``: how the text calls the accesses.
     """
+    free = tuple(prove(make_obligation(replace(a, swizzle=None), arch=arch), options) for a in accesses)
+    if free and all(o.verdict is Verdict.PROVED for o in free) and not descriptor:
+        nothing = SwizzleSearch("", None, free, ())
+        known = known or (f"for the {len(accesses)} accesses" if len(accesses) > 1 else "for the access")
+        text = f"the plain layout is free {known}, proved: no swizzle is needed"
+        return Synthesis(len(accesses), nothing, None, None, None, text, plain=True)
     search = find_swizzle(accesses, Family(tile=tile, descriptor=descriptor, whole=whole), options, arch, unit)
     known = known or (f"for the {len(accesses)} accesses" if len(accesses) > 1 else "for the access")
     if search.swizzle is not None:
