@@ -158,6 +158,16 @@ def test_the_command_without_headers(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "host tier unavailable: no compiler here" in capsys.readouterr().out
 
 
+def test_a_line_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    file = tmp_path / "config.hpp"
+    file.write_text(SOURCE)
+    line = next(n for n, text in enumerate(SOURCE.split("\n"), 1) if "using SmemLayout =" in text)
+    monkeypatch.setattr("cutecheck.exec.headers.find_headers", lambda *_: NoHeaders("no compiler here"))
+    assert cutecheck(["confirm", f"{file}:{line}", "--isolated", "--output-format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {c["symbol"].rpartition("::")[2] for c in document["confirmations"]} == {"SmemLayout"}
+
+
 # ---------------------------------------------------------------- with CuTe's own headers
 
 
