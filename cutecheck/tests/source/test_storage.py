@@ -36,7 +36,7 @@ def test_members_of_anonymous_unions_share_a_buffer(tmp_path: Path) -> None:
     }"""
     )
     facts = run(tmp_path, text)
-    assert printed(facts, "bytes") == "_528:_1"  # what g++ says of sizeof
+    assert printed(facts, "bytes") == "_528:_1"  # what C++ makes of them, worked out by hand
     first, second = facts.events
     assert [o.buffer for o in first.operands] == ["kernel::smem.A", "kernel::smem.B"]
     assert [o.buffer for o in second.operands] == ["kernel::smem.B", "kernel::smem.D"]
