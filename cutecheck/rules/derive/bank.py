@@ -122,6 +122,10 @@ def cost(conflict: Conflict) -> str:
     )
 
 
+# buffers of one run that a layout is sought for: a search takes seconds where the buffer has many accesses
+MAX_REMEDIES = 8
+
+
 def remedy(conflict: Conflict, context: Context, generic: str) -> str:
     """The layout proved for every known access of the buffer; ``generic`` where there is none."""
     event, buffer = conflict.access.event, conflict.access.tensor.buffer
@@ -129,6 +133,8 @@ def remedy(conflict: Conflict, context: Context, generic: str) -> str:
         return generic
     key = (buffer, event.enclosing, event.arch)
     if key not in context.remedies:
+        if len(context.remedies) >= MAX_REMEDIES:
+            return f"{generic}; `cutecheck suggest {event.span.path}:{event.span.line}` looks for a proved one"
         context.remedies[key] = _remedy(key, context)
     return context.remedies[key] or generic
 
