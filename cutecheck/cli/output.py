@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 def wants_json(argv: Sequence[str]) -> bool:
     """True when the arguments, parsed or not, ask for ``--output-format json``."""
-    pairs = zip(argv, [*argv[1:], ""], strict=True)
+    pairs = zip(argv, [*argv[1:], ""], strict=False)  # no argument at all leaves the second list one longer
     return any(a == "--output-format=json" or (a == "--output-format" and b == "json") for a, b in pairs)
 
 

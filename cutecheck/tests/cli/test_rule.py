@@ -18,7 +18,8 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "rule" in capsys.readouterr().out
 
 
-def test_no_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_command_is_a_usage_error(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["cutecheck"])
     assert main([]) == 2
     assert "usage:" in capsys.readouterr().err
 
