@@ -13,6 +13,9 @@ from cutecheck.cli.output import Out, dump, fail
 if TYPE_CHECKING:
     from cutecheck.facts import Facts
 
+_NAME = 80  # characters of a qualified name before its template arguments are elided
+_WHERE = 160  # characters of the bindings of a site
+
 
 def register(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
@@ -65,18 +68,20 @@ def text(facts: Facts) -> Iterator[str]:
     from cutecheck.model.notation import show
     from cutecheck.report.concise import error_line
     from cutecheck.report.data import Report, summarise
-    from cutecheck.report.summary import summary_lines
+    from cutecheck.report.summary import extraction_line
     from cutecheck.report.text import safe
 
     for site in facts.sites:
-        where = f" [{', '.join(f'{k}={v}' for k, v in site.bindings)}]" if site.bindings else ""
-        yield safe(f"{site.span}: {site.kind} {site.symbol}{where} {site.arch} {site.status}")
+        yield safe(f"{site.span}: {site.kind} {elided(site.symbol)} {site.arch} {site.status}")
+        if site.bindings:
+            where = ", ".join(f"{k}={elided(str(v))}" for k, v in site.bindings)
+            yield safe(f"    where {where if len(where) <= _WHERE else where[:_WHERE] + '...'}")
         if site.reason:
             yield safe(f"    {site.reason}")
         if site.value is not None:
             yield from (f"    {safe(line)}" for line in show(site.value).splitlines())
     for event in facts.events:
-        yield safe(f"{event.span}: {event.kind} {event.callee} in {event.enclosing} {event.arch}")
+        yield safe(f"{event.span}: {event.kind} {event.callee} in {elided(event.enclosing)} {event.arch}")
         if event.reason:
             yield safe(f"    {event.reason}")
         for tensor in event.operands:
@@ -89,4 +94,26 @@ def text(facts: Facts) -> Iterator[str]:
         yield safe(f"{buffer.span}: shared {buffer.name} {size} bytes, {len(buffer.accesses)} accesses{complete}")
     for error in facts.errors:
         yield error_line(error)
-    yield from summary_lines(summarise(Report(facts, errors=facts.errors)))[:1]
+    yield extraction_line(summarise(Report(facts, errors=facts.errors)))
+
+
+def elided(name: str) -> str:
+    """A qualified name for a line of a terminal: template arguments longer than a few words become ``<...>``.
+
+    The JSON has them whole.
+    """
+    while len(name) > _NAME:
+        depth, opened, best = 0, 0, (0, 0)
+        for at, char in enumerate(name):
+            if char == "<":
+                if depth == 0:
+                    opened = at
+                depth += 1
+            elif char == ">" and depth:
+                depth -= 1
+                if depth == 0 and at - opened > max(best[1] - best[0], len("<...>")):
+                    best = (opened, at)
+        if best == (0, 0):
+            return name
+        name = f"{name[: best[0]]}<...>{name[best[1] + 1 :]}"
+    return name

@@ -15,20 +15,12 @@ def plural(count: int, noun: str) -> str:
 def summary_lines(summary: Summary, unknown: str = "warn") -> list[str]:
     """The counts; under ``warn`` and ``error`` also what was not verified."""
     severities = [plural(n, s) for s, n in summary.findings if n]
-    sites = [
-        f"{plural(summary.sites, 'site')} found",
-        *(f"{summary.status(s)} {s}" for s in ("resolved", "symbolic", "unknown", "unbound")),
-    ]
-    if summary.status("dead"):
-        sites.append(f"{summary.status('dead')} dead")
     verdicts = [f"{summary.verdict(v)} {v.value}" for v in (Verdict.PROVED, Verdict.REFUTED, Verdict.UNKNOWN)]
     verdicts += [f"{summary.verdict(v)} {v.value.replace('_', ' ')}" for v in _OPTIONAL if summary.verdict(v)]
     total = sum(n for _, n in summary.verdicts)
     parts = [
         ", ".join(severities) or "no findings",
-        f"{summary.files_with_cute} of {plural(summary.files, 'file')} with CuTe",
-        ", ".join(sites),
-        plural(summary.events, "event") + (f" ({summary.events_unknown} unknown)" if summary.events_unknown else ""),
+        *_extracted(summary),
         f"{plural(total, 'obligation')}: {', '.join(verdicts)}",
     ]
     if summary.suppressed:
@@ -44,3 +36,23 @@ def summary_lines(summary: Summary, unknown: str = "warn") -> list[str]:
     if unknown != "ignore" and summary.not_verified:
         lines.append(f"not fully verified: {summary.not_verified} unknown")
     return lines
+
+
+def extraction_line(summary: Summary) -> str:
+    """What was read and extracted, without verdicts: the last line of ``facts``."""
+    errors = [plural(summary.errors, "error")] if summary.errors else []
+    return "; ".join([*_extracted(summary), *errors])
+
+
+def _extracted(summary: Summary) -> list[str]:
+    sites = [
+        f"{plural(summary.sites, 'site')} found",
+        *(f"{summary.status(s)} {s}" for s in ("resolved", "symbolic", "unknown", "unbound")),
+    ]
+    if summary.status("dead"):
+        sites.append(f"{summary.status('dead')} dead")
+    return [
+        f"{summary.files_with_cute} of {plural(summary.files, 'file')} with CuTe",
+        ", ".join(sites),
+        plural(summary.events, "event") + (f" ({summary.events_unknown} unknown)" if summary.events_unknown else ""),
+    ]

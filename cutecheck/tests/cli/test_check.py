@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from cutecheck.cli import main
+from cutecheck.cli.facts import elided
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schema"
 HEADER = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
@@ -199,3 +200,10 @@ def test_a_crash_is_one_line_with_its_place(
     assert captured.err.startswith("cutecheck: error: internal error: RuntimeError: two lines (")
     assert captured.err.count("\n") == 1
     valid(captured.out, "error")
+
+
+def test_long_template_arguments_are_elided_in_text() -> None:
+    assert elided("f<int>::g") == "f<int>::g"
+    long = "Kernel<" + ", ".join(["Layout<Shape<_8, _64>>"] * 8) + ">::run<int>::copier"
+    assert elided(long) == "Kernel<...>::run<int>::copier"
+    assert elided("x" * 200) == "x" * 200

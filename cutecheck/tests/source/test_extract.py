@@ -271,3 +271,23 @@ def test_syntax_that_cannot_be_read_is_one_line_and_the_rest_is_read(tmp_path: P
     (error,) = facts.errors
     assert error.path == "a.cu" and error.span is not None
     assert "cannot be read" in error.message
+
+
+def test_a_tensor_like_one_in_swizzled_shared_memory_is_plain_and_compact(tmp_path: Path) -> None:
+    text = """
+    __global__ void k(float* p) {
+      auto t = make_tensor(make_smem_ptr(p), composition(Swizzle<3,4,3>{}, smem_ptr_flag_bits<32>{},
+                           Layout<Shape<Shape<_1,_1>, Shape<Shape<_32,_2>>>,
+                                  Stride<Stride<_0,_0>, Stride<Stride<_1, Int<4096>>>>>{}));
+      copy(t, make_tensor_like(t));
+    }
+    void h(float* p) { k<<<1, 32>>>(p); }
+    """
+    copied = event(run(tmp_path, text)).operands[1]  # what g++ prints for it with CuTe 4.7
+    assert show(copied.layout) == "((_1,_1),((_32,_2))):((_0,_0),((_1,_32)))"
+
+
+@pytest.mark.parametrize("name", ["std::copy", "thrust::copy"])
+def test_a_foreign_copy_is_no_event(tmp_path: Path, name: str) -> None:
+    text = f"void h(float* p) {{ auto t = make_tensor(p, Layout<_8>{{}}); {name}(t, t, t); copy(t, t); }}"
+    assert [e.callee for e in run(tmp_path, text).events] == ["copy"]

@@ -73,6 +73,9 @@ _STATIC_INT = re.compile(r"_(\d+)$")
 _FAILURES = (TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError, AssertionError)
 
 
+# What these libraries call so is no function of CuTe (`thrust::copy`, `std::fill`).
+_FOREIGN = frozenset({"std", "thrust", "cub", "torch", "at", "c10"})
+_CUTE_ONLY = frozenset({"copy", "copy_if", "fill", "clear", "transform", "gemm", "axpby", "prefetch", "size"})
 _FUNCTORS = frozenset({
     "identity", "negate", "plus", "minus", "multiplies", "max_fn", "min_fn", "conjugate", "absolute_value", "abs_fn",
 })  # fmt: skip
@@ -90,6 +93,8 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
     number = _STATIC_INT.match(name)
     if number:
         return ValueType(int(number.group(1)))
+    if path.split("::")[0] in _FOREIGN and name in _CUTE_ONLY:
+        return None
     short = "::".join(p for p in path.split("::") if p not in ("", "cute", "std", "cutlass", "cuda"))
     for key in dict.fromkeys((f"{short}::{name}" if short else name, name)):
         if key in CONSTANTS:

@@ -11,7 +11,7 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn
-from cutecheck.model.layout import ComposedLayout, IntTuple, Layout
+from cutecheck.model.layout import ComposedLayout, IntTuple, Layout, SmemPtrFlag
 from cutecheck.model.swizzle import offset_value
 from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor, under_pointer
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
@@ -125,10 +125,17 @@ def _like(c: Call) -> Value:
         return t.layout
     layout: Any = alg.make_fragment_like(t.layout)
     if c.name == "make_tensor_like":
-        layout = alg.make_layout_like(cast(Layout, t.layout))
+        layout = alg.make_layout_like(cast(Layout, _without_pointer_swizzle(t.layout)))
     dtype = element(c.targs[0]) if c.targs else t.dtype
     made = c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", t.source)
     return replace(made, root=t.root)
+
+
+def _without_pointer_swizzle(layout: Any) -> Any:
+    """A tensor of a flagged layout holds the swizzle in its pointer, and the plain layout (``cute/pointer_flagged.hpp``)."""
+    if isinstance(layout, ComposedLayout) and isinstance(layout.offset, SmemPtrFlag):
+        return layout.b
+    return layout
 
 
 @function("make_identity_tensor", "make_coord_tensor", "make_counting_tensor")
