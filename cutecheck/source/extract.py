@@ -55,6 +55,7 @@ class _Collected:
     inactive: set[Span] = field(default_factory=set)
     active: set[Span] = field(default_factory=set)
     reached: dict[tuple[str, str], dict[Span, object]] = field(default_factory=dict)
+    reached_open: set[Span] = field(default_factory=set)
     internals: list[tuple[str, Span | None, BaseException]] = field(default_factory=list)
 
 
@@ -239,6 +240,7 @@ def _merge(recorder: Recorder, reported: frozenset[str], out: _Collected) -> Non
             out.facts.setdefault((*key, fact.arch), fact)
     for place, values in recorder.reached.items():
         out.reached.setdefault(place, {}).update(values)
+    out.reached_open |= recorder.reached_open
     out.internals.extend(recorder.internals)
 
 
@@ -259,11 +261,12 @@ def _uncovered(out: _Collected, arch: str) -> None:
         for span, name in calls:
             if any(_holds(c, span) for c in spans):
                 continue
-            reached = next((v for s, v in out.reached.get((span.path, name), {}).items() if _holds(s, span)), None)
+            places = out.reached.get((span.path, name), {})
+            at, reached = next(((s, v) for s, v in places.items() if _holds(s, span)), (span, None))
             if span in out.inactive and span not in out.active:
                 status, reason = "dead", "inside a preprocessor branch that is off for every architecture of this run"
             elif isinstance(reached, Unknown):
-                status, reason = "unknown", reached.reason
+                status, reason = "unbound" if at in out.reached_open else "unknown", reached.reason
             else:
                 status, reason = "unbound", "nothing in the scanned files instantiates or calls the code around it"
             ident = f"{span}:{arch}"

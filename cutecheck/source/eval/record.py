@@ -108,6 +108,7 @@ class Recorder:
         self.sites: dict[tuple[Any, ...], Site] = {}
         self.loose: dict[tuple[Any, ...], tuple[str, Span, Value, Frame | None]] = {}
         self.reached: dict[tuple[str, str], dict[Span, Value]] = {}  # by (path, name)
+        self.reached_open: set[Span] = set()  # of these, under template parameters that nothing binds
         self.events: dict[tuple[Any, ...], Event] = {}
         self.buffers: dict[str, _Buffer] = {}
         self.launches: dict[tuple[Any, ...], Launch] = {}
@@ -260,6 +261,8 @@ class Recorder:
     def used(self, m: Machine, ident: str, span: Span, value: Value) -> None:
         """A name was evaluated; the scan of configuration names asks which places were reached."""
         if ident in CONFIG_NAMES:
+            if self.open and span not in self.reached.setdefault((span.path, ident), {}):
+                self.reached_open.add(span)
             self.reached.setdefault((span.path, ident), {}).setdefault(span, value)
 
     def instantiated(self, m: Machine, inst: ClassInst) -> None:

@@ -93,7 +93,7 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
     number = _STATIC_INT.match(name)
     if number:
         return ValueType(int(number.group(1)))
-    if path.split("::")[0] in _FOREIGN and name in _CUTE_ONLY:
+    if path.split("::", 1)[0] in _FOREIGN and name in _CUTE_ONLY:
         return None
     short = "::".join(p for p in path.split("::") if p not in ("", "cute", "std", "cutlass", "cuda"))
     for key in dict.fromkeys((f"{short}::{name}" if short else name, name)):

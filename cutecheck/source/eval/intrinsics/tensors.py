@@ -132,7 +132,7 @@ def _like(c: Call) -> Value:
 
 
 def _without_pointer_swizzle(layout: Any) -> Any:
-    """A tensor of a flagged layout holds the swizzle in its pointer, and the plain layout (``cute/pointer_flagged.hpp``)."""
+    """A tensor of a flagged layout has the swizzle in its pointer and a plain layout (``cute/pointer_flagged.hpp``)."""
     if isinstance(layout, ComposedLayout) and isinstance(layout.offset, SmemPtrFlag):
         return layout.b
     return layout
