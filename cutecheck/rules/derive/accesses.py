@@ -8,16 +8,15 @@ from typing import cast
 
 from cutecheck.facts import Event, TensorFact, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.model.algebra import max_alignment, max_common_vector
 from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import Domain, Expr
-from cutecheck.model.ints import CuteError, Int, UndecidedError, as_expr, is_static, known_value
+from cutecheck.model.ints import Int, as_expr, is_static, known_value
 from cutecheck.model.layout import AnyLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess
 from cutecheck.model.tiled import TiledCopy
-from cutecheck.rules.derive.instructions import Instruction, Side, instruction
+from cutecheck.model.tiled.instructions import Instruction, Side, automatic_bits, instruction
 from cutecheck.rules.derive.vectors import Mode, as_layout, peel, plain, split_run
 
 # What CuTe may assume of a pointer it knows nothing about: the allocators' own guarantee.
@@ -134,24 +133,6 @@ def _static(value: object) -> bool:
     if isinstance(value, tuple):
         return all(map(_static, value))
     return not hasattr(value, "expr") or is_static(value)  # type: ignore[arg-type]
-
-
-def automatic_bits(src: AnyLayout, dst: AnyLayout, element_bits: int, limit: int) -> int:
-    """Bits of one access of ``copy(AutoVectorizingCopyWithAssumedAlignment<limit>, src, dst)``."""
-    try:
-        common = max_common_vector(src, dst)
-        if not isinstance(common, int) or common <= 1:
-            return element_bits
-        align = math.gcd(_layout_alignment(src) * element_bits, _layout_alignment(dst) * element_bits, limit)
-    except (CuteError, UndecidedError):
-        return element_bits
-    bits = math.gcd(common * element_bits, align)
-    return bits if bits % 8 == 0 and bits > element_bits else element_bits
-
-
-def _layout_alignment(layout: AnyLayout) -> int:
-    value = max_alignment(layout)
-    return value if isinstance(value, int) else 1
 
 
 @dataclass(frozen=True, slots=True)

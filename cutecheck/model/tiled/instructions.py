@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Literal
 
-from cutecheck.model.ints import known_value
-from cutecheck.model.layout import Layout
-from cutecheck.rules.derive.vectors import size_of
+from cutecheck.model.algebra import max_alignment, max_common_vector, size
+from cutecheck.model.ints import CuteError, UndecidedError, known_value
+from cutecheck.model.layout import AnyLayout, Layout
 
 Side = Literal["src", "dst"]
 Kind = Literal["ld", "st", "ldmatrix", "stmatrix", "cp.async.ca", "cp.async.cg"]
@@ -64,5 +65,23 @@ def instruction(op: str, ptx: tuple[str, ...], bits_layout: Layout, side: Side) 
 def _bits(layout: Layout) -> int | None:
     shape = layout.shape
     if isinstance(shape, tuple) and len(shape) == 2:
-        return known_value(size_of(Layout(shape[1], 0)))
+        return known_value(size(Layout(shape[1], 0)))
     return None
+
+
+def automatic_bits(src: AnyLayout, dst: AnyLayout, element_bits: int, limit: int) -> int:
+    """Bits of one access of ``copy(AutoVectorizingCopyWithAssumedAlignment<limit>, src, dst)``."""
+    try:
+        common = max_common_vector(src, dst)
+        if not isinstance(common, int) or common <= 1:
+            return element_bits
+        align = math.gcd(_layout_alignment(src) * element_bits, _layout_alignment(dst) * element_bits, limit)
+    except (CuteError, UndecidedError):
+        return element_bits
+    bits = math.gcd(common * element_bits, align)
+    return bits if bits % 8 == 0 and bits > element_bits else element_bits
+
+
+def _layout_alignment(layout: AnyLayout) -> int:
+    value = max_alignment(layout)
+    return value if isinstance(value, int) else 1
