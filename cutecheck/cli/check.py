@@ -21,6 +21,15 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         "check", help="check sources", description="Evaluate, prove or refute, and report.", allow_abbrev=False
     )
     add_source_options(parser)
+    reading = parser.add_argument_group("part of a tree")
+    reading.add_argument(
+        "--tree",
+        metavar="DIR",
+        help="read this folder; the PATHs are its changed files: they and what includes them are reported",
+    )
+    reading.add_argument(
+        "--stdin-filename", metavar="FILE", help="read standard input (PATH is -) in place of this file"
+    )
     output = add_output_options(parser, FORMATS)
     output.add_argument(
         "--output", action="append", default=[], type=_output, metavar="FORMAT=FILE",
@@ -69,6 +78,18 @@ def _seconds(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if "-" not in arguments.paths and arguments.stdin_filename is None:
+        return _run(arguments)
+    if arguments.stdin_filename is None:
+        return fail("PATH - needs --stdin-filename FILE, the name of what is read", arguments.output_format == "json")
+    from cutecheck.source.files import held
+
+    arguments.paths = [p for p in arguments.paths if p != "-"] + [arguments.stdin_filename]
+    with held({Path(arguments.stdin_filename): sys.stdin.buffer.read()}):
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     from cutecheck.config import ConfigError
     from cutecheck.engine import Exit, exit_code
     from cutecheck.engine.run import blocking, check, inputs
@@ -84,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         settings = settings_from(arguments)
         if arguments.show_settings:
             return _show_settings(settings)
-        given = inputs(arguments.paths)
+        given = inputs(arguments.paths, arguments.tree)
         dump_smt = None if arguments.dump_smt is None else Path(arguments.dump_smt)
         report = check(given, settings, arguments.timeout, arguments.engine, dump_smt)
         if settings.baseline or arguments.diff_base is not None:
@@ -98,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     from cutecheck.engine.sources import Project, SourceLines
     from cutecheck.report.job import job
 
-    project = Project(SourceLines(given.paths))
+    project = Project(SourceLines((*given.paths, *(given.changed or ()))))
     work = job(report, rule_infos(), project.place)
     style = Style(settings.unknown, arguments.show_proofs, arguments.statistics, project.near)
     wanted = [(arguments.output_format, arguments.output_file), *arguments.output]

@@ -31,7 +31,7 @@ HOOK = """\
     hooks:
       - id: cutecheck
         name: cutecheck
-        entry: cutecheck check --output-format concise
+        entry: cutecheck check --tree . --output-format concise
         language: system
         types_or: [c++, cuda, python]
         require_serial: true

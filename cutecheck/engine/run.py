@@ -16,6 +16,7 @@ from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import REFERENCE, using_cute
 from cutecheck.report.data import Report
 from cutecheck.rules import selected
+from cutecheck.source.files import exists
 
 if TYPE_CHECKING:
     from cutecheck.source.extract import ExtractRequest
@@ -23,20 +24,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The paths that exist, and one line for each that does not."""
+    """The paths that exist, and one line for each that does not.
+
+    ``changed`` not None: ``paths`` is the tree around these files, of which these and what depends on them is checked.
+    """
 
     paths: tuple[Path, ...]
     missing: tuple[SourceError, ...]
+    changed: tuple[Path, ...] | None = None
+
+    @property
+    def named(self) -> tuple[Path, ...]:
+        """What the user asked about."""
+        return self.paths if self.changed is None else self.changed
 
 
-def inputs(paths: Sequence[str]) -> Inputs:
-    """Split the given paths into usable and missing ones."""
+def inputs(paths: Sequence[str], tree: str | None = None) -> Inputs:
+    """Split the given paths into usable and missing ones; ``tree`` is the folder they are the changed files of."""
     found = [Path(p) for p in paths]
-    missing = tuple(SourceError(p.as_posix(), "no such file or folder") for p in found if not p.exists())
-    return Inputs(tuple(p for p in found if p.exists()), missing)
+    top = [] if tree is None else [Path(tree)]
+    missing = tuple(SourceError(p.as_posix(), "no such file or folder") for p in (*top, *found) if not exists(p))
+    there = tuple(p for p in found if exists(p))
+    if tree is None:
+        return Inputs(there, missing)
+    return Inputs(tuple(p for p in top if p.exists()), missing, there)
 
 
-def extract_facts(paths: Sequence[Path], settings: Settings) -> Facts:
+def extract_facts(paths: Sequence[Path], settings: Settings, changed: tuple[Path, ...] | None = None) -> Facts:
     """Facts of the paths under the settings, with the configuration's contracts. Raises ConfigError.
 
     ``cutlass_version`` of the facts is the version of CuTe that was followed; atoms are always those of the table.
@@ -45,12 +59,12 @@ def extract_facts(paths: Sequence[Path], settings: Settings) -> Facts:
     from cutecheck.source.extract import extract
 
     with using_cute(settings.cute):
-        facts = extract(_request(paths, settings)) if paths else Facts()
+        facts = extract(_request(paths, settings, changed)) if paths else Facts()
         followed = cutlass_version() if settings.cute == REFERENCE else ".".join(map(str, settings.cute))
         return replace(with_contracts(facts, settings.assume), cutlass_version=followed)
 
 
-def _request(paths: Sequence[Path], settings: Settings) -> ExtractRequest:
+def _request(paths: Sequence[Path], settings: Settings, changed: tuple[Path, ...] | None) -> ExtractRequest:
     from cutecheck.source.extract import ExtractRequest
 
     return ExtractRequest(
@@ -60,6 +74,7 @@ def _request(paths: Sequence[Path], settings: Settings) -> ExtractRequest:
         defines=settings.define,
         instantiate=settings.instantiate,
         exclude=settings.exclude,
+        changed=changed,
     )
 
 
@@ -81,12 +96,14 @@ def check(
     dump = None if dump_smt is None else SmtDump(dump_smt)
     options = Options(timeout_ms=int(timeout_s * 1000), engine=engine, dump=dump, cache={})
     with using_cute(settings.cute):
-        facts = extract_facts(given.paths, settings)
-        report = check_facts(facts, rules, lambda o: prove(o, options), SourceLines(given.paths))
+        facts = extract_facts(given.paths, settings, given.changed)
+        report = check_facts(
+            facts, rules, lambda o: prove(o, options), SourceLines((*given.paths, *(given.changed or ())))
+        )
     return replace(report, errors=(*given.missing, *report.errors))
 
 
 def blocking(errors: Sequence[SourceError], given: Inputs) -> bool:
     """True when a path the user named is missing, or a file they named could not be read at all."""
-    named = {p.name for p in given.paths if p.is_file()}
+    named = {p.name for p in given.named if not p.is_dir()}
     return bool(given.missing) or any(e.span is None and Path(e.path).name in named for e in errors)

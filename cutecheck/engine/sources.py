@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from cutecheck.source.files import exists, read_bytes, size_bytes
+
 MAX_BYTES = 16 << 20
 
 
@@ -26,7 +28,9 @@ class SourceLines:
     def file(self, path: str) -> Path | None:
         """The file that a path of a span shows, or None where there is none."""
         if path not in self._files:
-            self._files[path] = next((f for f in self._candidates(path) if f.is_file()), None)
+            self._files[path] = next(
+                (f for f in self._candidates(path) if f.is_file() or (not f.is_dir() and exists(f))), None
+            )
         return self._files[path]
 
     def _candidates(self, path: str) -> Iterator[Path]:
@@ -51,9 +55,9 @@ class SourceLines:
     def _read(self, path: str) -> list[str] | None:
         file = self.file(path)
         try:
-            if file is None or file.stat().st_size > MAX_BYTES:
+            if file is None or size_bytes(file) > MAX_BYTES:
                 return None
-            return file.read_bytes().decode("utf-8", errors="replace").replace("\r\n", "\n").split("\n")
+            return read_bytes(file).decode("utf-8", errors="replace").replace("\r\n", "\n").split("\n")
         except OSError:
             return None
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import pathspec
 
 from cutecheck.facts import SourceError
+from cutecheck.source.files import exists, read_bytes, size_bytes
 
 CPP_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".cxx", ".inl")
 DSL_SUFFIXES = (".py",)
@@ -27,6 +28,8 @@ _WORDS = (
     b"make_tiled_", b"make_layout", b"make_tma_copy", b"SmemLayout", b"cutecheck:",
 )  # fmt: skip
 _PYTHON = re.compile(rb"\bcute\b|cutecheck:")
+_IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b[^\n]*(?:\([^)]*\))?", re.MULTILINE)
+_WORD = re.compile(rb"\w+")
 
 
 def has_cute_names(data: bytes, python: bool = False) -> bool:
@@ -66,7 +69,7 @@ def discover(paths: Sequence[Path], exclude: Sequence[str] = ()) -> Discovery:
                 shown = file.relative_to(root).as_posix()
                 if not unwanted.match_file(shown) and file.suffix in SUFFIXES and _first(file, seen):
                     _take(_unused(shown, file, found), file, found, errors)
-        elif root.exists():
+        elif exists(root):
             if _first(root, seen):
                 _take(_unused(root.name, root, found), root, found, errors, explicit=True)
         else:
@@ -98,11 +101,11 @@ def _take(
     shown: str, file: Path, found: dict[str, SourceFile], errors: list[SourceError], explicit: bool = False
 ) -> None:
     try:
-        size = file.stat().st_size
+        size = size_bytes(file)
         if size > MAX_BYTES:
             errors.append(SourceError(shown, f"file of {size} bytes is over the limit of {MAX_BYTES}"))
             return
-        data = file.read_bytes()
+        data = read_bytes(file)
     except OSError as error:
         errors.append(SourceError(shown, f"cannot be read: {error.strerror or error}"))
         return
@@ -117,6 +120,27 @@ def _take(
         except UnicodeDecodeError as error:
             errors.append(SourceError(shown, f"invalid UTF-8 at byte {error.start}; read as Latin-1"))
     found[shown] = SourceFile(shown, file, cute or explicit)
+
+
+def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[str, Path]) -> list[str]:
+    """Of Python files those that are touched or name a touched module in an import, and so on."""
+    names: dict[str, frozenset[str]] = {}
+    for path in scripts:
+        try:
+            names[path] = frozenset(
+                m.decode() for m in _WORD.findall(b" ".join(_IMPORT.findall(read_bytes(files[path]))))
+            )
+        except OSError:
+            names[path] = frozenset()
+    hit = {p for p in scripts if p in touched}
+    todo = [p for p in touched if p.endswith(".py")]
+    while todo:
+        file = PurePosixPath(todo.pop())
+        module = file.parent.name if file.stem == "__init__" else file.stem
+        more = [p for p in scripts if p not in hit and module in names[p]]
+        hit.update(more)
+        todo += more
+    return [p for p in scripts if p in hit]
 
 
 def _walk(root: Path, errors: list[SourceError]) -> Iterator[Path]:

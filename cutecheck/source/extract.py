@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from cutecheck.facts import Call, Event, Facts, Launch, Lint, Site, SmemBuffer, SourceError, Span, Unknown
 from cutecheck.source.cpp import lower_expression
 from cutecheck.source.cpp.semantics import CppDialect
 from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
-from cutecheck.source.discover import discover
+from cutecheck.source.discover import discover, importing
 from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.budget import Budget, Limits
 from cutecheck.source.eval.machine import History, Machine
@@ -29,7 +30,10 @@ _SM = re.compile(r"\bSM(\d\d\d?)_|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
 
 @dataclass(frozen=True, slots=True)
 class ExtractRequest:
-    """What to read and under which bindings. ``archs`` empty: what the sources' own names ask for."""
+    """What to read and under which bindings. ``archs`` empty: what the sources' own names ask for.
+
+    ``changed`` not None: of all that is read, these files and what includes or imports them is evaluated and reported.
+    """
 
     paths: tuple[Path, ...]
     archs: tuple[str, ...] = ()
@@ -37,6 +41,7 @@ class ExtractRequest:
     defines: tuple[str, ...] = ()
     instantiate: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    changed: tuple[Path, ...] | None = None
     cutlass_version: str = ""
     jobs: int = 1
     limits: Limits = field(default_factory=Limits)
@@ -61,7 +66,7 @@ class _Collected:
 
 def extract(request: ExtractRequest) -> Facts:
     """Everything the sources say. Never raises for any content of the files."""
-    found = discover(request.paths, exclude=request.exclude)
+    found = discover((*request.paths, *(request.changed or ())), exclude=request.exclude)
     files = {f.path: f.file for f in found.files}
     wanted = [f.path for f in found.files if f.cute and not f.path.endswith((".py", ".ipynb"))]
     wanted_set = frozenset(wanted)
@@ -69,6 +74,13 @@ def extract(request: ExtractRequest) -> Facts:
     tree = Tree({p: f for p, f in files.items() if not p.endswith((".py", ".ipynb"))}, request.include_dirs, user)
     reach = tree.reaching(frozenset(wanted))
     units = [p for p in files if p in reach and (p in wanted_set or p.endswith(TRANSLATION_UNITS))]
+    python = [f.path for f in found.files if f.cute and f.path.endswith(".py")]
+    if request.changed is not None:
+        changed = {os.path.realpath(f) for f in request.changed}
+        touched = frozenset(p for p, f in files.items() if os.path.realpath(f) in changed)
+        depend = tree.reaching(touched & reach)
+        units = [p for p in units if p in depend]
+        python = importing(touched, python, files)
     out = _Collected()
     reported = frozenset(units)
     asked = {p: request.archs or _archs_of(p, tree, reported) for p in translation_units(units, tree, DEFAULT_ARCH)}
@@ -85,7 +97,6 @@ def extract(request: ExtractRequest) -> Facts:
         for path in ordered:
             run.opened(path)
     scripts = {p: f for p, f in files.items() if p.endswith(".py")}
-    python = [f.path for f in found.files if f.cute and f.path.endswith(".py")]
     if python:
         _python(scripts, python, request, out)
     _uncovered(out, archs[-1] if archs else "")
@@ -96,18 +107,24 @@ def extract(request: ExtractRequest) -> Facts:
         launches=tuple(sorted(out.launches.values(), key=lambda s: (s.span, s.kernel, s.arch))),
         calls=tuple(sorted(out.facts.values(), key=lambda c: (c.span, c.enclosing, c.arch))),
         lints=tuple(sorted(out.lints.values(), key=lambda s: s.span)),
-        errors=(*found.errors, *out.errors.values()),
+        errors=(*_errors_of(found.errors, request.changed), *out.errors.values()),
         files=len(found.files),
-        files_with_cute=len(wanted) + len(python),
+        files_with_cute=len(wanted_set if request.changed is None else wanted_set & reported) + len(python),
         cutlass_version=request.cutlass_version,
     )
+
+
+def _errors_of(errors: Iterable[SourceError], changed: tuple[Path, ...] | None) -> list[SourceError]:
+    """What could not be read; with ``changed`` only of those files."""
+    names = None if changed is None else {f.name for f in changed}
+    return [e for e in errors if names is None or PurePosixPath(e.path).name in names]
 
 
 def _python(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest, out: _Collected) -> None:
     """Every Python file that names CuTe, run as a script."""
     from cutecheck.source.dsl import extract as dsl
 
-    reported = frozenset(scripts)
+    reported = frozenset(scripts if request.changed is None else wanted)
     for path, driver in dsl.runs(scripts, wanted, request.paths, request.archs, request.limits):
         unit = driver.library.unit(scripts[path])
         _note_unit(unit, out)

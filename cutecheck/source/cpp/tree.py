@@ -13,6 +13,7 @@ from cutecheck.source.cpp.strip import Comment, strip_comments
 from cutecheck.source.cpp.text import Origin
 from cutecheck.source.cpp.unit import decode, finish
 from cutecheck.source.eval import ir
+from cutecheck.source.files import read_bytes
 
 TRANSLATION_UNITS = (".cu", ".cpp", ".cc", ".cxx")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
@@ -76,7 +77,7 @@ class Tree:
         if path not in self._read:
             self._read[path] = None
             try:
-                text = decode(self.files[path].read_bytes())[0]
+                text = decode(read_bytes(self.files[path]))[0]
             except (OSError, KeyError):
                 return None
             stripped, comments = strip_comments(text)
@@ -169,7 +170,7 @@ class Tree:
     def _include_lines(self, path: str) -> list[tuple[str, str]]:
         """The include lines of a file that need not be read as a whole for this."""
         try:
-            data = self.files[path].read_bytes()
+            data = read_bytes(self.files[path])
         except OSError:
             return []
         return [(q.decode(), t.decode("utf-8", "replace")) for q, t in _INCLUDE_LINE.findall(data)]

@@ -14,6 +14,7 @@ from cutecheck.source.dsl.drivers import Driver
 from cutecheck.source.dsl.modules import Library, find_cutlass
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.budget import Limits
+from cutecheck.source.files import read_bytes
 
 STEPS_A_FILE = 150_000  # of a file with all its tests, unless the user asks for more; CUTLASS's examples need a third
 _ARCHS = (
@@ -38,7 +39,7 @@ def runs(
     for path in wanted:
         file = files[path]
         try:
-            data = file.read_bytes()
+            data = read_bytes(file)
         except OSError:
             continue
         for arch in archs or default_archs(data):
@@ -55,7 +56,7 @@ def unit_errors(unit: ir.Unit, file: Path) -> list[SourceError]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(file.read_bytes())
+            ast.parse(read_bytes(file))
     except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
         return [SourceError(unit.path, n.text, n.span) for n in notes[:1]]
     return []

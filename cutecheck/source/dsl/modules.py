@@ -14,6 +14,7 @@ from cutecheck.source.dsl.values import NONE, Module
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import Env, Scope
 from cutecheck.source.eval.values import BudgetExceeded, Extern, Value
+from cutecheck.source.files import read_bytes
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -72,7 +73,7 @@ class Library:
         shown = self.shown.get(file, file.as_posix())
         if shown not in self.units:
             try:
-                text = file.read_text(encoding="utf-8", errors="replace")
+                text = read_bytes(file).decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
             except OSError:
                 text = ""
             self.texts[shown] = text

@@ -1,0 +1,97 @@
+"""``--tree``: only what changed is reported, and what depends on it; ``--stdin-filename``: text that is not on disk."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutecheck.cli import main
+
+HEADER = """#pragma once
+#include <cute/tensor.hpp>
+using namespace cute;
+template <int K> struct Traits { using Atom = Layout<Shape<_8, Int<K>>, Stride<Int<K>, _1>>; };
+"""
+USE = '#include "traits.h"\nusing Mine = decltype(tile_to_shape(Traits<64>::Atom{}, Shape<_128, _64>{}));\n'
+OTHER = "#include <cute/tensor.hpp>\nusing L = decltype(cute::make_layout(cute::Int<8>{}));\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include/traits.h").write_text(HEADER)
+    (tmp_path / "use.cu").write_text(USE)
+    (tmp_path / "other.cu").write_text(OTHER)
+    (tmp_path / "bad\0name.cu".replace("\0", "")).write_bytes(b"cute::\0")
+    return tmp_path
+
+
+def checked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
+    code = main(["check", "--isolated", "--output-format", "json", *arguments])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def sites(document: dict[str, Any]) -> int:
+    return int(document["summary"]["sites"]["found"])
+
+
+def test_a_changed_source_is_reported_with_what_its_headers_say(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, document = checked(capsys, "--tree", str(tree), str(tree / "use.cu"))
+    assert code == 0
+    assert sites(document) == 1  # `Mine`, resolved through the unchanged header; `L` is not asked for
+    assert not document["errors"]  # nor is the binary file
+
+
+def test_a_changed_header_brings_what_includes_it(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--tree", str(tree), str(tree / "include/traits.h"), "--isolated", "--show-proofs"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 of 3 files with CuTe; 2 sites found, 2 resolved" in shown
+
+
+def test_a_changed_file_outside_the_tree_is_taken_and_a_missing_one_said(
+    tree: Path, capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "out.cu"
+    outside.write_text(OTHER)
+    code, document = checked(capsys, "--tree", str(tree), str(outside), str(tree / "none.cu"))
+    assert code == 2
+    assert sites(document) == 1
+    assert "no such file" in json.dumps(document["errors"])
+
+
+def test_python_that_imports_a_changed_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "atoms.py").write_text("import cutlass.cute as cute\nATOM = cute.make_layout((8, 64))\n")
+    (tmp_path / "user.py").write_text(
+        "import cutlass.cute as cute\nfrom atoms import (\n  ATOM)\nx = cute.coalesce(ATOM)\n"
+    )
+    (tmp_path / "alone.py").write_text("import cutlass.cute as cute\nx = cute.make_layout(4)\n")
+    _, document = checked(capsys, "--tree", str(tmp_path), str(tmp_path / "atoms.py"))
+    assert document["summary"]["files_with_cute"] == 2
+
+
+def test_standard_input_in_place_of_a_file(
+    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = USE.replace("Mine", "A") + USE.replace("Mine", "B").split("\n", 1)[1]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(held.encode())))
+    code, document = checked(capsys, "-", "--stdin-filename", str(tree / "use.cu"), "-I", str(tree / "include"))
+    assert code == 0
+    assert sites(document) == 2  # the file on disk has one
+
+
+def test_standard_input_under_a_new_name(
+    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"// cutecheck: ignore[NOPE]\n" + OTHER.encode())))
+    code, document = checked(capsys, "-", "--stdin-filename", str(tree / "new.cu"))
+    assert code == 1
+    assert [f["path"] for f in document["findings"]] == ["new.cu"]
+    assert not (tree / "new.cu").exists()
+
+
+def test_standard_input_needs_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "-"]) == 2
+    assert "--stdin-filename" in capsys.readouterr().err
