@@ -1,4 +1,4 @@
-"""The hook under the real pre-commit, in a repository of its own (needs the extra `oracle`, git and a package index)."""
+"""The hook under the real pre-commit, in a repository of its own (extra `oracle`, git, a package index)."""
 
 import importlib.util
 import os
@@ -17,7 +17,11 @@ pytestmark = [
     pytest.mark.skipif(not (CHECKOUT / ".git").exists(), reason="not a git checkout, which try-repo needs"),
 ]
 
-HEADER = "#pragma once\n#include <cute/tensor.hpp>\nusing namespace cute;\ntemplate <int K> struct Tile { static constexpr int k = %d; };\n"
+HEADER = """#pragma once
+#include <cute/tensor.hpp>
+using namespace cute;
+template <int K> struct Tile { static constexpr int k = %d; };
+"""
 BAD = """#include "tile.h"
 using Op = Copy_Atom<UniversalCopy<cute::uint128_t>, cute::half_t>;
 using C = decltype(make_tiled_copy(Op{}, Layout<Shape<_32, _1>>{}, Layout<Shape<_1, Int<Tile<1>::k>>>{}));

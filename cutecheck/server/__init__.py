@@ -1,0 +1,1 @@
+"""The language server: findings while one types, values on hover. Needs the extra ``lsp`` (pygls)."""
