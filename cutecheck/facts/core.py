@@ -9,6 +9,7 @@ from cutecheck.facts.hypothesis import Hypothesis
 from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import TensorFact
 from cutecheck.model.ints import Int
+from cutecheck.model.units import Bits, ByteCount
 
 SiteKind = Literal["tiled_copy", "tiled_mma", "smem_layout", "layout", "copy_atom", "mma_atom"]
 SiteStatus = Literal["resolved", "symbolic", "unknown", "unbound", "dead"]
@@ -108,9 +109,9 @@ class SmemBuffer:
     span: Span
     arch: str
     enclosing: str
-    size_bytes: Int | None
-    alignment_bytes: Int | None
-    element_bits: int | None
+    size_bytes: ByteCount | None
+    alignment_bytes: ByteCount | None
+    element_bits: Bits | None
     accesses: tuple[str, ...] = ()
     accesses_complete: bool = True
     escapes: tuple[Unknown, ...] = ()
@@ -124,7 +125,7 @@ class Launch:
     span: Span
     arch: str
     block_threads: Int | None
-    smem_bytes: Int | None = None
+    smem_bytes: ByteCount | None = None
     cluster: Int | None = None
     origin: Literal["launch", "launch_bounds", "size_check"] = "launch"
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from cutecheck.facts.span import Span, Unknown
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import Int
 from cutecheck.model.layout import AnyLayout, IntTuple
+from cutecheck.model.units import ByteCount
 
 Space = Literal["gmem", "smem", "rmem", "tmem", "coord", "unknown"]
 Provenance = Literal["partition", "fragment", "retile", "slice", "tile", "view", "unknown"]
@@ -30,7 +30,7 @@ class TensorFact:
     dtype: DType | None
     buffer: str | None = None
     offset: IntTuple | Unknown = 0
-    alignment_bytes: Int | None = None
+    alignment_bytes: ByteCount | None = None
     provenance: Provenance = "unknown"
     source: object | None = None  # the TiledCopy or TiledMMA that partitioned or retiled it
     root_layout: AnyLayout | None = None  # layout of the whole tensor before partitioning

@@ -13,15 +13,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
+
+from cutecheck.model.units import ByteAddress, Bytes
 
 AccessKind = Literal["ld", "st", "ldmatrix", "stmatrix", "cp.async.ca"]
+Lanes: TypeAlias = Sequence[ByteAddress | None]  # the address of each lane, None for an inactive one
 
 WARP = 32
 BANKS = 32
-WORD_BYTES = 4
-LINE_BYTES = 128
-SECTOR_BYTES = 32
+WORD_BYTES = Bytes(4)
+LINE_BYTES = Bytes(128)
+SECTOR_BYTES = Bytes(32)
+_WORD, _LINE, _SECTOR = int(WORD_BYTES), int(LINE_BYTES), int(SECTOR_BYTES)
 MEASURED_ARCH = "sm_90"
 
 
@@ -38,11 +42,12 @@ class Wavefronts:
         return self.wavefronts - self.ideal
 
 
-def phase_lanes(kind: AccessKind, lane_bytes: int) -> int:
+def phase_lanes(kind: AccessKind, lane_bytes: Bytes) -> int:
     """Lanes that are served together; ``lane_bytes`` is what one lane moves (a row of 16 for matrices)."""
-    if kind in ("ldmatrix", "stmatrix") or lane_bytes >= 16:
+    width = int(lane_bytes)
+    if kind in ("ldmatrix", "stmatrix") or width >= 16:
         return 8
-    return 16 if lane_bytes == 8 else 32
+    return 16 if width == 8 else 32
 
 
 def active_lanes(kind: AccessKind, matrices: int) -> int:
@@ -50,31 +55,31 @@ def active_lanes(kind: AccessKind, matrices: int) -> int:
     return 8 * matrices if kind in ("ldmatrix", "stmatrix") else WARP
 
 
-def wavefronts(kind: AccessKind, addresses: Sequence[int | None], lane_bytes: int, matrices: int = 0) -> Wavefronts:
+def wavefronts(kind: AccessKind, addresses: Lanes, lane_bytes: Bytes, matrices: int = 0) -> Wavefronts:
     """Wavefronts of one warp instruction; ``addresses[lane]`` is a byte address, None for an inactive lane.
 
     ValueError for an address that is not a multiple of ``lane_bytes``: hardware faults on it.
     """
-    size = phase_lanes(kind, lane_bytes)
+    size, width = phase_lanes(kind, lane_bytes), int(lane_bytes)
     used = addresses[: active_lanes(kind, matrices)]
     phases = []
     for first in range(0, len(used), size):
         active = [a for a in used[first : first + size] if a is not None]
         if not active:
             continue
-        if any(a % lane_bytes for a in active):
+        if any(a % width for a in active):
             raise ValueError(f"address not a multiple of {lane_bytes} bytes")
-        phases.append((first, _phase_degree(active, lane_bytes, merge=kind != "cp.async.ca")))
+        phases.append((first, _phase_degree(active, width, merge=kind != "cp.async.ca")))
     return Wavefronts(sum(w for _, w in phases), len(phases), tuple(phases))
 
 
-def _phase_degree(addresses: Sequence[int], lane_bytes: int, merge: bool) -> int:
-    words = [w for a in addresses for w in range(a // WORD_BYTES, (a + lane_bytes - 1) // WORD_BYTES + 1)]
+def _phase_degree(addresses: Sequence[int], width: int, merge: bool) -> int:
+    words = [w for a in addresses for w in range(a // _WORD, (a + width - 1) // _WORD + 1)]
     per_bank = Counter(w % BANKS for w in (set(words) if merge else words))
     return max(per_bank.values())
 
 
-def predicted_wavefronts(kind: AccessKind, addresses: Sequence[int | None], lane_bytes: int, matrices: int = 0) -> int:
+def predicted_wavefronts(kind: AccessKind, addresses: Lanes, lane_bytes: Bytes, matrices: int = 0) -> int:
     """What the hardware counter shows. Differs from :func:`wavefronts` only for wide loads whose lane pairs agree.
 
     A 64- or 128-bit load in which lanes 2i and 2i+1 share an address, for every i, was measured to take half. Few
@@ -87,12 +92,12 @@ def predicted_wavefronts(kind: AccessKind, addresses: Sequence[int | None], lane
     return full.wavefronts
 
 
-def sectors(addresses: Sequence[int | None], lane_bytes: int) -> tuple[int, int]:
+def sectors(addresses: Lanes, lane_bytes: Bytes) -> tuple[int, int]:
     """32-byte sectors of global memory one warp instruction touches, and the least for as many distinct bytes."""
-    active = [a for a in addresses if a is not None]
-    touched = {s for a in active for s in range(a // SECTOR_BYTES, (a + lane_bytes - 1) // SECTOR_BYTES + 1)}
-    distinct = _union_length((a, a + lane_bytes) for a in active)
-    return len(touched), -(-distinct // SECTOR_BYTES)
+    active, width = [a for a in addresses if a is not None], int(lane_bytes)
+    touched = {s for a in active for s in range(a // _SECTOR, (a + width - 1) // _SECTOR + 1)}
+    distinct = _union_length((a, a + width) for a in active)
+    return len(touched), -(-distinct // _SECTOR)
 
 
 def _union_length(intervals: Iterable[tuple[int, int]]) -> int:
@@ -106,7 +111,7 @@ def _union_length(intervals: Iterable[tuple[int, int]]) -> int:
     return total
 
 
-def cg_segments(shared: Sequence[int | None], source: Sequence[int | None]) -> int:
+def cg_segments(shared: Lanes, source: Lanes) -> int:
     """Segments one cp.async.cg warp instruction writes, one after the other: the measured model of its cost.
 
     Data arrives as 128-byte source lines, four lines at a time in the order of the lanes that ask first. A line is
@@ -116,7 +121,7 @@ def cg_segments(shared: Sequence[int | None], source: Sequence[int | None]) -> i
     arrival: dict[int, set[int]] = {}
     for s, g in zip(shared, source, strict=True):
         if s is not None and g is not None:
-            arrival.setdefault(g // LINE_BYTES, set()).add(s // LINE_BYTES)
+            arrival.setdefault(g // _LINE, set()).add(s // _LINE)
     lines = list(arrival.values())
     total = 0
     for first in range(0, len(lines), 4):

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from cutecheck.model.units import Bytes
+
 Evidence = Literal["measured", "assumed"]
 _KB = 1024
 
@@ -19,15 +21,15 @@ class Arch:
     """
 
     name: str
-    smem_per_block: int
-    smem_per_sm: int
+    smem_per_block: Bytes
+    smem_per_sm: Bytes
     threads_per_sm: int
     warp_size: int = 32
     threads_per_block: int = 1024
     registers_per_thread: int = 255
     registers_per_sm: int = 64 * _KB
     banks: int = 32
-    bank_bytes: int = 4
+    bank_bytes: Bytes = Bytes(4)
     tmem_columns: int = 0
     max_cluster: int = 1
     access_model: Evidence = "assumed"
@@ -58,8 +60,8 @@ def architecture(target: str) -> Arch | None:
     block, sm, threads = _LIMITS[number]
     return Arch(
         name=f"sm_{number}",
-        smem_per_block=block * _KB,
-        smem_per_sm=sm * _KB,
+        smem_per_block=Bytes(block * _KB),
+        smem_per_sm=Bytes(sm * _KB),
         threads_per_sm=threads,
         tmem_columns=512 if number in _TENSOR_MEMORY else 0,
         max_cluster=16 if number in (90, *_TENSOR_MEMORY) else 1,

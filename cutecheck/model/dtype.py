@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cutecheck.model.units import Bits
+
 
 @dataclass(frozen=True, slots=True)
 class DType:
@@ -13,7 +15,7 @@ class DType:
     """
 
     name: str
-    bits: int | None
+    bits: Bits | None
 
 
 _WIDTHS = {
@@ -38,4 +40,4 @@ def dtype(name: str) -> DType | None:
     """The element type of a name, namespaces stripped; None when the name is not an element type."""
     short = name.replace("cutlass::", "").replace("cute::", "").replace("std::", "")
     width = _WIDTHS.get(short)
-    return None if width is None else DType(short, width)
+    return None if width is None else DType(short, Bits(width))

@@ -114,7 +114,7 @@ def is_static(a: Int) -> bool:
 
 
 def as_expr(a: Int) -> Expr:
-    return ex.const(a) if isinstance(a, int) else a.expr
+    return ex.const(int(a)) if isinstance(a, int) else a.expr
 
 
 def known_value(a: Int) -> int | None:

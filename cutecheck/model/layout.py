@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias, Union, cast
+from typing import Any, Literal, TypeAlias, Union, cast
 
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import CuteError, Dyn, Int, Sym
+from cutecheck.model.units import Bits
 from cutecheck.model.version import cute_version
 
 # A hierarchical tuple of integers; strides may also hold basis elements.
@@ -51,6 +52,11 @@ class Swizzle:
             raise CuteError("abs(SShift) must be more than BBits", self)
 
     @property
+    def acts_on(self) -> Literal["offset", "pointer"]:
+        """What is permuted: an offset counted in elements, or the pointer's byte address."""
+        return "pointer" if self.unit is SwizzleUnit.BYTE else "offset"
+
+    @property
     def yyy_mask(self) -> int:
         """The bits that are read."""
         return ((1 << self.bits) - 1) << (self.base + max(0, self.shift))
@@ -76,7 +82,7 @@ class SmemPtrFlag:
     ``sparsity`` is set for ``smem_sparse_ptr_flag_bits<S,B>``.
     """
 
-    bits: int
+    bits: Bits
     sparsity: int | None = None
 
     def __str__(self) -> str:

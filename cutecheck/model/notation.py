@@ -31,6 +31,7 @@ from cutecheck.model.layout import (
     Tile,
     text,
 )
+from cutecheck.model.units import Bits
 
 Value: TypeAlias = Union[IntTuple, Layout, ComposedLayout, Swizzle, SmemPtrFlag, MixedBits, Underscore, Major, Tile]
 
@@ -200,7 +201,7 @@ class _Parser:
         if kind == "shift":
             return Swizzle(int(match["bits"]), int(match["base"]), int(match["shift"]))
         if kind == "width":
-            return SmemPtrFlag(int(match["width"]), int(match["sparsity"]) if match["sparsity"] else None)
+            return SmemPtrFlag(Bits(int(match["width"])), int(match["sparsity"]) if match["sparsity"] else None)
         if kind == "flags":
             return MixedBits(int(match["mixed"]), int(match["flags"]), ex.const(int(match["low"])))
         self.at -= 1

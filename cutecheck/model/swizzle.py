@@ -18,7 +18,7 @@ from cutecheck.model.layout import MixedBits, Offset, SmemPtrFlag, Swizzle, Swiz
 
 _WORD = (1 << 32) - 1
 
-Bits = Int | MixedBits
+BitPattern = Int | MixedBits
 
 
 def apply_swizzle(swizzle: Swizzle, offset: Int) -> Int:
@@ -87,7 +87,7 @@ def in_elements(swizzle: Swizzle) -> Swizzle:
     return Swizzle(swizzle.bits, swizzle.base, swizzle.shift)
 
 
-def make_mixed_bits(static: int, dynamic: Int, flags: int) -> Bits:
+def make_mixed_bits(static: int, dynamic: Int, flags: int) -> BitPattern:
     """``C<static> | (dynamic & C<flags>)``: static bits take precedence; static when no run-time bit is left."""
     flags &= ~static & _WORD
     if flags == 0 or isinstance(dynamic, int):
@@ -95,14 +95,14 @@ def make_mixed_bits(static: int, dynamic: Int, flags: int) -> Bits:
     return MixedBits(static & _WORD, flags, as_expr(bit_and(Dyn(as_expr(dynamic)), flags)))
 
 
-def mixed_and(a: Bits, mask: int) -> Bits:
+def mixed_and(a: BitPattern, mask: int) -> BitPattern:
     """``a & C<mask>``."""
     if isinstance(a, MixedBits):
         return make_mixed_bits(a.static & mask, Dyn(a.dynamic), a.flags & mask)
     return bit_and(a, mask)
 
 
-def mixed_xor(a: Bits, b: Bits) -> Bits:
+def mixed_xor(a: BitPattern, b: BitPattern) -> BitPattern:
     """``a ^ b``, keeping track of the static bits."""
     if isinstance(b, MixedBits) and not isinstance(a, MixedBits):
         a, b = b, a
@@ -118,7 +118,7 @@ def mixed_xor(a: Bits, b: Bits) -> Bits:
     return bit_xor(a.value, b)
 
 
-def mixed_shift_right(a: Bits, count: int) -> Bits:
+def mixed_shift_right(a: BitPattern, count: int) -> BitPattern:
     """``shiftr(a, C<count>)``; a negative count shifts left."""
     if isinstance(a, MixedBits):
         if count >= 0:
@@ -130,7 +130,7 @@ def mixed_shift_right(a: Bits, count: int) -> Bits:
     return shift_right(a, count)
 
 
-def swizzle_bits(swizzle: Swizzle, offset: Bits) -> Bits:
+def swizzle_bits(swizzle: Swizzle, offset: BitPattern) -> BitPattern:
     """The swizzle of an offset whose bits may be mixed."""
     return mixed_xor(offset, mixed_shift_right(mixed_and(offset, swizzle.yyy_mask), swizzle.shift))
 
@@ -142,12 +142,12 @@ def offset_value(offset: Offset | MixedBits) -> Int | ScaledBasis | tuple[object
     return offset.value if isinstance(offset, MixedBits) else offset
 
 
-def as_integer(offset: Bits) -> Int:
+def as_integer(offset: BitPattern) -> Int:
     """A number from bits that may be mixed (then a run-time one)."""
     return offset.value if isinstance(offset, MixedBits) else offset
 
 
-def upcast_bits(offset: Bits, n: int) -> Bits:
+def upcast_bits(offset: BitPattern, n: int) -> BitPattern:
     """``upcast<N>`` of an offset: exact division; static remainders and other than powers of two refuse."""
     if isinstance(offset, MixedBits):
         _log2(n)
@@ -159,7 +159,7 @@ def upcast_bits(offset: Bits, n: int) -> Bits:
     return offset // n
 
 
-def downcast_bits(offset: Bits, n: int) -> Bits:
+def downcast_bits(offset: BitPattern, n: int) -> BitPattern:
     """``downcast<N>`` of an offset."""
     if isinstance(offset, MixedBits):
         _log2(n)

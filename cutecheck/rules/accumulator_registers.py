@@ -10,6 +10,7 @@ from cutecheck.model.algebra import size
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
+from cutecheck.model.units import Bits
 from cutecheck.rules.base import Context, Rule
 
 REGISTERS = 255
@@ -96,9 +97,9 @@ class AccumulatorRegisters(Rule):
             return
         if isinstance(tensor.layout, Unknown) or tensor.dtype is None or tensor.dtype.bits is None:
             return
-        if tensor.dtype.bits < 32:
+        if tensor.dtype.bits < Bits(32):
             return
-        bits = size(tensor.layout) * tensor.dtype.bits
+        bits = size(tensor.layout) * int(tensor.dtype.bits)
         payload = Holds((Condition(Rel.LT, as_expr(bits), as_expr(32 * REGISTERS)),), "accumulators fit the registers")
         hypotheses = [h.condition for h in call.hypotheses]
         outcome = context.prove(make_obligation(payload, hypotheses=hypotheses, arch=call.arch, span=call.span))

@@ -97,7 +97,7 @@ class GlobalNotCoalesced(Rule):
                 continue
             access = wide_access(access, context)  # scalars of a vector are for slow-plain-copy
             payload = sectors(access)
-            line = const(max(1, _LINE * 8 // access.element_bits))
+            line = const(max(1, _LINE * 8 // int(access.element_bits)))
             whole = [Condition(Rel.DIVIDES, line, var(v.name, v.domain)) for v in strides]
             obligation = make_obligation(
                 payload,
@@ -115,8 +115,8 @@ class GlobalNotCoalesced(Rule):
             least = allowed // payload.factor
             yield self.finding(
                 event.span,
-                f"a {access.bits // 8}-byte {verb} `{access.tensor.name}` touches {touched} sectors a warp instruction "
-                f"where its bytes fill {least}",
+                f"a {access.width_bytes}-byte {verb} `{access.tensor.name}` touches {touched} sectors a warp "
+                f"instruction where its bytes fill {least}",
                 label=f"{touched} sectors, {least} would do",
                 help=f"{_cost(access, touched - least)}; let consecutive threads walk the contiguous mode",
                 severity="note" if heat.cold(event, context) else None,

@@ -12,6 +12,7 @@ from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import GmmaCanonical, Major
 from cutecheck.model.tiled import TiledMMA
+from cutecheck.model.units import Bits
 from cutecheck.rules.base import Context
 from cutecheck.rules.rejected import Rejected
 
@@ -109,7 +110,7 @@ class GmmaLayout(Rejected):
             yield from super().on_call(call, context)
 
 
-def descriptor_operand(call: Call) -> tuple[TensorFact, AnyLayout, Major, int] | None:
+def descriptor_operand(call: Call) -> tuple[TensorFact, AnyLayout, Major, Bits] | None:
     """The operand a descriptor is made of: its tensor, (MN, K) of one instruction, its major mode, element bits."""
     operand = _OPERANDS.get(call.function)
     mma = next((a for a in call.arguments if isinstance(a, TiledMMA)), None)

@@ -9,6 +9,7 @@ from cutecheck.findings import Finding, Related
 from cutecheck.model.algebra import max_common_vector
 from cutecheck.model.ints import CuteError, UndecidedError
 from cutecheck.model.prove import Outcome, Verdict
+from cutecheck.model.units import Bits
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive import heat
 from cutecheck.rules.derive.accesses import Access, accesses, widened
@@ -86,7 +87,7 @@ class SlowPlainCopy(Rule):
         if not found or len(found) != in_memory or not all(a.instruction.automatic for a in found):
             return
         now = found[0].bits
-        wider = (b for b in (128, 64, 32, 16) if b > now and _common(event, found, b))
+        wider = (b for b in _WIDTHS if b > now and _common(event, found, b))
         better = next((b for b in wider if _aligned(found, b, context)), None)
         if better is None:
             return
@@ -104,17 +105,20 @@ class SlowPlainCopy(Rule):
         )
 
 
+_WIDTHS = tuple(map(Bits, (128, 64, 32, 16)))
+
+
 def _holds(outcome: Outcome | None) -> bool:
     return outcome is not None and outcome.verdict in (Verdict.PROVED, Verdict.ASSUMED)
 
 
-def _aligned(found: list[Access], bits: int, context: Context) -> bool:
+def _aligned(found: list[Access], bits: Bits, context: Context) -> bool:
     """Every address of every side is proved to be a multiple of ``bits``."""
     wide = [widened(a, bits) for a in found]
     return all(w is not None and not swizzle_splits(w) and _holds(alignment_outcome(w, context)) for w in wide)
 
 
-def _common(event: Event, found: list[Access], bits: int) -> bool:
+def _common(event: Event, found: list[Access], bits: Bits) -> bool:
     """True where ``bits`` are adjacent in every tensor in memory, the same elements in both."""
     if any(widened(a, bits) is None for a in found):
         return False
@@ -135,19 +139,19 @@ def _common(event: Event, found: list[Access], bits: int) -> bool:
 
 def wide_access(access: Access, context: Context) -> Access:
     """The access at the widest width whose elements are adjacent and proved aligned; itself where it is that."""
-    for bits in (128, 64, 32, 16):
+    for bits in _WIDTHS:
         wide = widened(access, bits) if bits > access.bits else None
         if wide is not None and not swizzle_splits(wide) and _holds(alignment_outcome(wide, context)):
             return wide
     return access
 
 
-def _limited(access: Access, bits: int) -> bool:
+def _limited(access: Access, bits: Bits) -> bool:
     """The width is what the copy may assume of the alignment, not what the layouts have in common."""
     return access.instruction.bits < bits
 
 
-def _reason(event: Event, access: Access, bits: int) -> str:
+def _reason(event: Event, access: Access, bits: Bits) -> str:
     if not _limited(access, bits):
         return "the two layouts order their elements differently"
     if event.tiled is not None:
@@ -155,7 +159,7 @@ def _reason(event: Event, access: Access, bits: int) -> str:
     return "a layout is not static, so CuTe copies element by element"
 
 
-def _advice(event: Event, access: Access, bits: int) -> str:
+def _advice(event: Event, access: Access, bits: Bits) -> str:
     if not _limited(access, bits):
         return "make the registers with make_tensor_like of the tensor in memory, which keeps its order"
     return f"copy through AutoVectorizingCopyWithAssumedAlignment<{bits}> or an atom of {bits} bits"

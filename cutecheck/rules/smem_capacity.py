@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from cutecheck.facts import SmemBuffer
 from cutecheck.findings import Finding, Related
-from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
+from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
+from cutecheck.model.units import ByteCount, Bytes
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.limits import smem_limit
 
@@ -74,9 +75,9 @@ class SmemCapacity(Rule):
         ]  # fmt: skip
         if limit is None or not group or group[0] is not buffer:
             return
-        total: Int = 0
+        total: ByteCount = Bytes(0)
         for b in group:
-            total = total + b.size_bytes  # type: ignore[operator]
+            total = total + b.size_bytes  # type: ignore[operator, assignment]
         payload = Holds((Condition(Rel.LE, as_expr(total), as_expr(limit)),), "shared memory of the block")
         outcome = context.prove(
             make_obligation(payload, tuple(b.buffer_id for b in group), arch=buffer.arch, span=buffer.span)

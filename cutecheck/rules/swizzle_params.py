@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
+from cutecheck.model.units import Bits
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive import bank
 from cutecheck.rules.derive.accesses import Access, accesses
@@ -91,11 +92,11 @@ class SwizzleParams(Rule):
                 access = conflict.access
                 swizzle = access.root_swizzle
                 assert swizzle is not None
-                granule = (access.element_bits << swizzle.base) // 8
+                granule = int(access.element_bits << swizzle.base) // 8
                 yield self.finding(
                     event.span,
                     f"{bank.message(conflict)}: `{swizzle}` keeps {granule} bytes of {access.dtype.name} together, "
-                    f"the access is {access.bits // 8} bytes wide",
+                    f"the access is {access.width_bytes} bytes wide",
                     label=f"{conflict.wavefronts} wavefronts, {conflict.ideal} would do",
                     help=_help(access),
                     severity=bank.severity(conflict, context),
@@ -108,11 +109,11 @@ class SwizzleParams(Rule):
     def _split(self, access: Access) -> Finding:
         swizzle, event = access.root_swizzle, access.event
         assert swizzle is not None
-        granule = (access.element_bits << swizzle.base) // 8
+        granule = int(access.element_bits << swizzle.base) // 8
         return self.finding(
             event.span,
             f"`{swizzle}` keeps only {granule} bytes of {access.dtype.name} together, {access.instruction.name} needs "
-            f'{access.bits // 8}: CuTe stops with "{access.side} failed to vectorize into registers"',
+            f'{access.width_bytes}: CuTe stops with "{access.side} failed to vectorize into registers"',
             label=f"{access.count} contiguous elements of `{access.tensor.name}` needed",
             help=_help(access),
             severity="error",
@@ -123,5 +124,5 @@ class SwizzleParams(Rule):
 
 
 def _help(access: Access) -> str:
-    base = (128 // access.element_bits).bit_length() - 1
+    base = (Bits(128) // access.element_bits).bit_length() - 1
     return f"for {access.element_bits}-bit elements and 16-byte accesses the second parameter is {base}"

@@ -11,6 +11,7 @@ from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
+from cutecheck.model.units import bits_to_bytes
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
 from cutecheck.rules.derive.vectors import leaves
@@ -92,7 +93,7 @@ class TmaGlobalStride(Rule):
             span=call.span,
         )
         bits = tensor.dtype.bits if tensor.dtype is not None else None
-        divisor = _STRIDE_BYTES * 8 // bits if bits else 1
+        divisor = _STRIDE_BYTES * 8 // int(bits) if bits else 1
         outcome = prove_or_contract(obligation, open_variables(*strides), divisor, context)
         if outcome.verdict is Verdict.REFUTED:
             known = [v for s in strides if (v := known_value(s)) is not None]
@@ -116,8 +117,8 @@ def _strides_bytes(tensor: TensorFact | None) -> list[Int]:
     """Strides in bytes of all modes but the one of stride 1; empty when not known."""
     if tensor is None or isinstance(tensor.layout, Unknown) or not isinstance(tensor.layout, Layout):
         return []
-    if tensor.dtype is None or not tensor.dtype.bits or tensor.dtype.bits % 8:
+    if tensor.dtype is None or not tensor.dtype.bits or int(tensor.dtype.bits) % 8:
         return []
     modes = leaves(tensor.layout.shape, tensor.layout.stride)
-    size = tensor.dtype.bits // 8
+    size = int(bits_to_bytes(tensor.dtype.bits))
     return [s * size for e, s in modes or () if known_value(s) not in (0, 1) and known_value(e) != 1]

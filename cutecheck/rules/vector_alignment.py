@@ -90,7 +90,7 @@ class VectorMisaligned(Rule):
             outcome = alignment_outcome(access, context)
             if outcome is None or outcome.verdict is not Verdict.REFUTED:
                 continue
-            tensor, width = access.tensor, access.bits // 8
+            tensor, width = access.tensor, access.width_bytes
             yield self.finding(
                 event.span,
                 f"{access.side} {tensor.space} `{tensor.name}`: {access.instruction.name} moves {width} bytes at once, "

@@ -16,7 +16,8 @@ from cutecheck.model.composed import Unsigned, compose3
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Dyn, Int
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle
-from cutecheck.model.swizzle import Bits, downcast_bits, downcast_swizzle, upcast_bits, upcast_swizzle
+from cutecheck.model.swizzle import BitPattern, downcast_bits, downcast_swizzle, upcast_bits, upcast_swizzle
+from cutecheck.model.units import BYTE, Bits
 from cutecheck.model.version import cute_version
 
 
@@ -34,7 +35,7 @@ def upcast(x: Any, n: int) -> Any:
             return compose3(x.a, _scaled_flag(x.offset, n, 1), upcast(x.b, n))
         _refuse_run_time(x)
         return compose3(upcast(x.a, n), upcast(x.offset, n), upcast(x.b, n))
-    return _unsigned(upcast_bits(cast(Bits, x), n))
+    return _unsigned(upcast_bits(cast(BitPattern, x), n))
 
 
 def _refuse_run_time(x: ComposedLayout) -> None:
@@ -42,7 +43,7 @@ def _refuse_run_time(x: ComposedLayout) -> None:
         raise CuteError("no recast of a run-time offset is found where CuTe looks for it", x)
 
 
-def _unsigned(offset: Bits) -> Bits:
+def _unsigned(offset: BitPattern) -> BitPattern:
     return Unsigned(offset) if isinstance(offset, int) else offset
 
 
@@ -79,7 +80,7 @@ def downcast(x: Any, n: int) -> Any:
             return compose3(x.a, _scaled_flag(x.offset, 1, n), downcast(x.b, n))
         _refuse_run_time(x)
         return compose3(downcast(x.a, n), downcast(x.offset, n), downcast(x.b, n))
-    return _unsigned(downcast_bits(cast(Bits, x), n))
+    return _unsigned(downcast_bits(cast(BitPattern, x), n))
 
 
 def _downcast(shape: IntTuple, stride: IntTuple, n: int) -> Layout:
@@ -98,18 +99,18 @@ def _scaled_flag(flag: SmemPtrFlag, up: int, down: int) -> SmemPtrFlag:
     return SmemPtrFlag(flag.bits * up // down)
 
 
-def _bits(t: int | DType) -> int:
+def _bits(t: Bits | DType) -> Bits:
     bits = t.bits if isinstance(t, DType) else t
     if bits is None:
         raise CuteError("the width of the element type is not known", t)
     return bits
 
 
-def recast_layout(x: Any, old: int | DType, new: int | DType) -> Any:
+def recast_layout(x: Any, old: Bits | DType, new: Bits | DType) -> Any:
     """``recast_layout<OldType, NewType>``; types by :class:`DType` or width in bits."""
     old_bits, new_bits = _bits(old), _bits(new)
     common = math.gcd(old_bits, new_bits)
-    up, down = new_bits // common, old_bits // common
+    up, down = int(new_bits) // common, int(old_bits) // common
     if up == down == 1:
         return x
     if up == 1:
@@ -125,7 +126,7 @@ def as_position_independent_swizzle_layout(layout: ComposedLayout) -> AnyLayout:
     """A pointer-swizzled layout as an element-wise one: the byte swizzle recast to the flag's element width."""
     if not isinstance(layout.offset, SmemPtrFlag) or not isinstance(layout.a, Swizzle):
         raise CuteError("as_position_independent_swizzle_layout: no overload for this argument", layout)
-    return compose3(recast_layout(layout.a, 8, layout.offset.bits), 0, layout.b)
+    return compose3(recast_layout(layout.a, BYTE, layout.offset.bits), 0, layout.b)
 
 
 def max_alignment(x: Any) -> Int:

@@ -15,7 +15,7 @@ from cutecheck.model.composed import compose3, make_composed_layout
 from cutecheck.model.ints import CuteError, Dyn, Int
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Coord, IntTuple, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.swizzle import (
-    Bits,
+    BitPattern,
     as_integer,
     in_elements,
     make_mixed_bits,
@@ -75,7 +75,7 @@ def slice_and_offset(coord: Coord, layout: AnyLayout) -> tuple[Any, Any]:
                 return _slice_flagged(coord, layout, layout.a, layout.offset)
             return _slice_flagged_before_4_6(coord, layout, layout.a, layout.offset)
         if isinstance(layout.b, Layout):
-            return _slice_swizzled(coord, layout.a, cast(Bits, layout.offset), layout.b)
+            return _slice_swizzled(coord, layout.a, cast(BitPattern, layout.offset), layout.b)
     inner, offset = slice_and_offset(coord, cast(AnyLayout, layout.b))
     moved = it.plus(cast(IntTuple, offset_value(layout.offset)), offset)
     return make_composed_layout(layout.a, moved, inner), 0
@@ -105,7 +105,7 @@ def domain_offset(coord: Coord, layout: AnyLayout) -> tuple[Any, Any]:
     return make_composed_layout(layout.a, moved, layout.b), 0
 
 
-def _to_mixed_bits(shape: Any, stride: Any, coord: Any) -> Bits:
+def _to_mixed_bits(shape: Any, stride: Any, coord: Any) -> BitPattern:
     if isinstance(shape, tuple) and isinstance(stride, tuple) and isinstance(coord, tuple):
         if not len(shape) == len(stride) == len(coord) or not shape:
             raise CuteError("to_mixed_bits: Mismatched ranks", shape, stride, coord)
@@ -125,7 +125,7 @@ def _to_mixed_bits(shape: Any, stride: Any, coord: Any) -> Bits:
     return make_mixed_bits(0, cast(Int, it.times(coord, stride)), flags)
 
 
-def _choose_sign(offset: Bits, mask: int, if_clear: int, if_set: int) -> Int:
+def _choose_sign(offset: BitPattern, mask: int, if_clear: int, if_set: int) -> Int:
     """``if_clear`` where ``offset & mask`` (one bit) is 0, else ``if_set``; run-time when the bit is."""
     bit = mixed_and(offset, mask)
     if isinstance(bit, int):
@@ -137,7 +137,7 @@ def _choose_sign(offset: Bits, mask: int, if_clear: int, if_set: int) -> Int:
     return Dyn(ex.add(ex.const(if_clear), ex.mul(ints.as_expr(one), ex.const(if_set - if_clear))))
 
 
-def _slice_swizzled(coord: Coord, sw: Swizzle, offset: Bits, layout: Layout) -> tuple[Any, Any]:
+def _slice_swizzled(coord: Coord, sw: Swizzle, offset: BitPattern, layout: Layout) -> tuple[Any, Any]:
     """Slicing ``Swizzle o offset o Layout``: decays to a plain layout when what is left misses Y or Z."""
     if all_underscore(coord):
         return compose3(sw, offset, slice(coord, layout)), 0

@@ -10,6 +10,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Int, equal
 from cutecheck.model.layout import IntTuple, Layout
 from cutecheck.model.notation import show
+from cutecheck.model.units import Bits
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class CopyAtom:
     def _in_values(self, bits: Layout) -> Layout:
         if self.value_type.bits is None:
             raise CuteError("sizeof_bits of the copy atom's value type is not known", self.value_type.name)
-        result = recast_layout(bits, 1, self.value_type.bits)
+        result = recast_layout(bits, Bits(1), self.value_type.bits)
         assert isinstance(result, Layout)
         return result
 

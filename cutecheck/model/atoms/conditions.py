@@ -141,7 +141,7 @@ class _Parser:
         known = dtype(name)
         if known is None or known.bits is None:
             raise _UnknownError(token)
-        return known.bits
+        return int(known.bits)
 
     def name(self, token: str) -> Value:
         if token in self.names:

@@ -12,9 +12,10 @@ from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import CuteError
 from cutecheck.model.layout import Layout
 from cutecheck.model.notation import parse
+from cutecheck.model.units import Bits
 
 Argument = object  # DType, int, or the text of an enumerator or type
-_BIT = DType("uint1b_t", 1)
+_BIT = DType("uint1b_t", Bits(1))
 
 
 class UnknownAtomError(LookupError):
@@ -96,7 +97,7 @@ def _record(name: str, args: tuple[Argument, ...], kind: str | None = None) -> t
     for text, a in zip(texts, (*written, *args), strict=True):
         known = a if isinstance(a, DType) else element_type(text)
         if known is not None and known.bits is not None:
-            bits[text] = known.bits
+            bits[text] = int(known.bits)
     record = table.resolve(canonical, texts, bits)
     if record is None or (kind is not None and record.kind != kind):
         if not table.rows(canonical):
@@ -210,16 +211,16 @@ def element_type(text: str) -> DType | None:
         inner = element_type(m[2])
         if inner is None or inner.bits is None:
             return None
-        return DType(text, inner.bits // int(m[1]) if inner.bits % int(m[1]) == 0 else None)
+        return DType(text, inner.bits // int(m[1]) if int(inner.bits) % int(m[1]) == 0 else None)
     if m := re.fullmatch(r"complex<(.+)>", text):
         inner = element_type(m[1])
-        return None if inner is None or inner.bits is None else DType(text, 2 * inner.bits)
+        return None if inner is None or inner.bits is None else DType(text, inner.bits * 2)
     if m := re.fullmatch(r"detail::float_e(\d)m(\d)_unpacksmem_t", text):
-        return DType(text, 1 + int(m[1]) + int(m[2]))
+        return DType(text, Bits(1 + int(m[1]) + int(m[2])))
     if re.fullmatch(r"detail::float_e\dm\d_unpack8bits_t", text):
-        return DType(text, 8)
+        return DType(text, Bits(8))
     if m := re.fullmatch(r"(?:detail::)?type_erased_dynamic_float(\d+)(?:_unpacksmem)?_t", text):
-        return DType(text, int(m[1]))
+        return DType(text, Bits(int(m[1])))
     return dtype(text)
 
 

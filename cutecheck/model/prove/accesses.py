@@ -15,6 +15,7 @@ from cutecheck.model.expr import Expr, add
 from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle
 from cutecheck.model.prove.properties import THREAD, ZERO, BankAccess, GmemSectors
+from cutecheck.model.units import Bits, Bytes, Elements, IndivisibleError, bits_to_elements
 
 
 class NoAccessError(Exception):
@@ -49,33 +50,40 @@ def _leaves(shape: IntTuple, stride: IntTuple) -> Iterator[tuple[Int, Int]]:
         yield shape, stride
 
 
-def split_vector(layout: Layout, count: int) -> Layout:
+def split_vector(layout: Layout, count: Elements) -> Layout:
     """Take ``count`` consecutive elements out of a layout; the layout of the vectors that remain.
 
     Consecutive by compile-time strides, as vectorization needs. NoAccessError says where the run of unit strides ends.
     """
     modes = [(s, d) for s, d in _leaves(layout.shape, layout.stride) if s != 1]
-    run = 1
-    while run < count:
+    run, wanted = 1, int(count)
+    while run < wanted:
         place = next((i for i, (_, d) in enumerate(modes) if isinstance(d, int) and d == run), None)
         if place is None:
             loose = any(isinstance(d, Dyn) for _, d in modes)
             why = "; a run-time stride does not vectorize" if loose else ""
-            raise NoAccessError(f"only {run} of {count} elements are consecutive{why}")
+            raise NoAccessError(f"only {run} of {wanted} elements are consecutive{why}")
         extent, stride = modes[place]
         if not isinstance(extent, int):
             raise NoAccessError(f"extent {extent} of the contiguous mode is not static")
-        if run * extent <= count:
-            if count % (run * extent):
-                raise NoAccessError(f"{run * extent} consecutive elements do not divide a vector of {count}")
+        if run * extent <= wanted:
+            if wanted % (run * extent):
+                raise NoAccessError(f"{run * extent} consecutive elements do not divide a vector of {wanted}")
             modes.pop(place)
             run *= extent
         else:
-            if extent % (count // run) or count % run:
-                raise NoAccessError(f"a contiguous run of {run * extent} is not whole vectors of {count}")
-            modes[place] = (extent * run // count, stride * count // run)
-            run = count
+            if extent % (wanted // run) or wanted % run:
+                raise NoAccessError(f"a contiguous run of {run * extent} is not whole vectors of {wanted}")
+            modes[place] = (extent * run // wanted, stride * wanted // run)
+            run = wanted
     return Layout(tuple(s for s, _ in modes), tuple(d for _, d in modes))
+
+
+def _vector(vector_bits: Bits, element_bits: Bits) -> Elements:
+    try:
+        return bits_to_elements(vector_bits, element_bits)
+    except IndivisibleError as e:
+        raise NoAccessError(str(e)) from e
 
 
 def bank_access(
@@ -83,13 +91,13 @@ def bank_access(
     layout: AnyLayout,
     offset: Int | Expr,
     *,
-    element_bits: int,
-    vector_bits: int,
+    element_bits: Bits,
+    vector_bits: Bits,
     threads: int,
     matrices: int = 0,
     transposed: bool = False,
     thread: str = THREAD,
-    base_alignment: int = 16,
+    base_alignment: Bytes = Bytes(16),
     predicated: bool = False,
     what: str = "",
 ) -> BankAccess:
@@ -100,9 +108,7 @@ def bank_access(
     ``vector_bits`` 128: each lane's values there are one matrix row. Raises NoAccessError.
     """
     swizzle, inner_offset, plain = swizzle_and_layout(layout)
-    if vector_bits % element_bits:
-        raise NoAccessError(f"{vector_bits} bits are not whole {element_bits}-bit elements")
-    rest = split_vector(plain, vector_bits // element_bits)
+    rest = split_vector(plain, _vector(vector_bits, element_bits))
     start = offset if isinstance(offset, Expr) else as_expr(offset)
     return BankAccess(
         kind=kind,
@@ -125,11 +131,11 @@ def gmem_access(
     layout: AnyLayout,
     offset: Int | Expr,
     *,
-    element_bits: int,
-    vector_bits: int,
+    element_bits: Bits,
+    vector_bits: Bits,
     threads: int,
     thread: str = THREAD,
-    base_alignment: int = 16,
+    base_alignment: Bytes = Bytes(16),
     factor: int = 2,
     what: str = "",
 ) -> GmemSectors:
@@ -137,7 +143,7 @@ def gmem_access(
     swizzle, inner_offset, plain = swizzle_and_layout(layout)
     if swizzle is not None:
         raise NoAccessError("global memory is not swizzled")
-    rest = split_vector(plain, vector_bits // element_bits)
+    rest = split_vector(plain, _vector(vector_bits, element_bits))
     start = offset if isinstance(offset, Expr) else as_expr(offset)
     return GmemSectors(
         element_bits, vector_bits, add(start, inner_offset), threads, rest, thread, base_alignment, factor, what

@@ -14,6 +14,7 @@ from cutecheck.model.access import AccessKind
 from cutecheck.model.expr import Expr, const
 from cutecheck.model.ints import Condition, Int
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle
+from cutecheck.model.units import Bits, ByteCount, Bytes, ElementCount, Elements, bits_to_bytes
 
 Major = Literal["K", "MN"]
 
@@ -34,8 +35,8 @@ class BankAccess:
     """
 
     kind: AccessKind
-    element_bits: int
-    vector_bits: int
+    element_bits: Bits
+    vector_bits: Bits
     offset: Expr
     threads: int
     swizzle: Swizzle | None = None
@@ -43,9 +44,14 @@ class BankAccess:
     matrices: int = 0
     transposed: bool = False
     thread: str = THREAD
-    base_alignment: int = 16
+    base_alignment: Bytes = Bytes(16)
     predicated: bool = False
     what: str = ""
+
+    @property
+    def vector_bytes(self) -> Bytes:
+        """IndivisibleError for vectors of no whole number of bytes."""
+        return bits_to_bytes(self.vector_bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ class CosizeFits:
     """Every offset of a layout, after its swizzle and the ``offset`` of its first element, lies in an allocation."""
 
     layout: AnyLayout
-    allocation: Int
+    allocation: ElementCount
     offset: Expr = ZERO
     what: str = ""
 
@@ -147,10 +153,10 @@ class Alignment:
     The address is ``base + element_bits/8 * swizzle(offset + rest)`` with ``base`` a multiple of ``base_alignment``.
     """
 
-    element_bits: int
-    vector_bytes: int
+    element_bits: Bits
+    vector_bytes: Bytes
     offset: Expr
-    base_alignment: int
+    base_alignment: Bytes
     rest: Layout = NO_REST
     swizzle: Swizzle | None = None
     what: str = ""
@@ -164,7 +170,7 @@ class Contiguous:
     """
 
     layout: AnyLayout
-    count: int
+    count: Elements
     static: bool = True
     what: str = ""
 
@@ -185,15 +191,20 @@ class GmemSectors:
     Same addressing as :class:`BankAccess`, without a swizzle; the least is ``ceil(distinct bytes / 32)``.
     """
 
-    element_bits: int
-    vector_bits: int
+    element_bits: Bits
+    vector_bits: Bits
     offset: Expr
     threads: int
     rest: Layout = NO_REST
     thread: str = THREAD
-    base_alignment: int = 16
+    base_alignment: Bytes = Bytes(16)
     factor: int = 2
     what: str = ""
+
+    @property
+    def vector_bytes(self) -> Bytes:
+        """IndivisibleError for vectors of no whole number of bytes."""
+        return bits_to_bytes(self.vector_bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +215,7 @@ class GmmaCanonical:
     """
 
     layout: AnyLayout
-    element_bits: int
+    element_bits: Bits
     major: Major
     what: str = ""
 
@@ -216,12 +227,12 @@ class TmaLimits:
     ``swizzle_bytes`` is the span (0, 32, 64 or 128); ``multicast`` and ``cluster`` count CTAs.
     """
 
-    box: tuple[Int, ...]
-    element_bits: int
-    global_strides_bytes: tuple[Int, ...] = ()
+    box: tuple[ElementCount, ...]
+    element_bits: Bits
+    global_strides_bytes: tuple[ByteCount, ...] = ()
     inner_stride: Int = 1
-    swizzle_bytes: int = 0
-    global_alignment: int | None = None
+    swizzle_bytes: Bytes = Bytes(0)
+    global_alignment: Bytes | None = None
     multicast: Int = 1
     cluster: Int = 1
     what: str = ""

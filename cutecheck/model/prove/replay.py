@@ -6,7 +6,7 @@ No engine's code is used here. What does not replay is never shown as a refutati
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cutecheck.model.access import BANKS, WORD_BYTES, active_lanes, phase_lanes, wavefronts
@@ -18,6 +18,7 @@ from cutecheck.model.prove.domains import meets, variable_domains
 from cutecheck.model.prove.obligation import Obligation, Witness
 from cutecheck.model.prove.replay_hardware import HARDWARE_REPLAYS
 from cutecheck.model.prove.replay_layouts import LAYOUT_REPLAYS
+from cutecheck.model.units import ByteAddress
 
 Values = dict[str, int]
 
@@ -74,12 +75,12 @@ def rest_offset(layout_shape: IntTuple, layout_stride: IntTuple, values: Values)
 
 def _bank_access(a: p.BankAccess, values: Values) -> Witness | None:
     base = values.get("smem base", 0)
-    if base % min(a.base_alignment, 128) and base % a.base_alignment:
+    if base % min(int(a.base_alignment), 128) and base % int(a.base_alignment):
         return None
-    lane_bytes = a.vector_bits // 8
+    lane_bytes = int(a.vector_bytes)
     start = values["thread_a"] // 32 * 32
     rest = rest_offset(a.rest.shape, a.rest.stride, values)
-    addresses: list[int | None] = []
+    addresses: list[ByteAddress | None] = []
     for t in range(start, start + 32):
         if t >= a.threads:
             addresses.append(None)
@@ -87,14 +88,14 @@ def _bank_access(a: p.BankAccess, values: Values) -> Witness | None:
         element = a.offset.evaluate({**values, a.thread: t}) + rest
         sw = a.swizzle
         if sw is not None and sw.unit is SwizzleUnit.BYTE:
-            byte = apply_swizzle(sw.bits, sw.base, sw.shift, base + element * a.element_bits // 8)
+            byte = apply_swizzle(sw.bits, sw.base, sw.shift, base + element * int(a.element_bits) // 8)
         else:
             moved = element if sw is None else apply_swizzle(sw.bits, sw.base, sw.shift, element)
-            byte = base + moved * a.element_bits // 8
-        if sw is not None and (element * a.element_bits // 8) % lane_bytes == 0 and byte % lane_bytes:
+            byte = base + moved * int(a.element_bits) // 8
+        if sw is not None and (element * int(a.element_bits) // 8) % lane_bytes == 0 and byte % lane_bytes:
             return None  # the swizzle splits this vector
-        addresses.append(byte if byte % lane_bytes == 0 else None)
-    cost = wavefronts(a.kind, addresses, lane_bytes, a.matrices)
+        addresses.append(ByteAddress(byte) if byte % lane_bytes == 0 else None)
+    cost = wavefronts(a.kind, addresses, a.vector_bytes, a.matrices)
     pair = _colliding_pair(a, addresses, lane_bytes)
     if cost.excess <= 0 or pair is None:
         return None
@@ -136,17 +137,17 @@ def _bank_access(a: p.BankAccess, values: Values) -> Witness | None:
 
 def _gmem_sectors(g: p.GmemSectors, values: Values) -> Witness | None:
     base = values.get("smem base", 0)
-    lane_bytes = g.vector_bits // 8
+    lane_bytes = int(g.vector_bytes)
     start = values["thread_a"] // 32 * 32
     rest = rest_offset(g.rest.shape, g.rest.stride, values)
     places: set[int] = set()
     for t in range(start, min(start + 32, g.threads)):
-        byte = base + (g.offset.evaluate({**values, g.thread: t}) + rest) * g.element_bits // 8
+        byte = base + (g.offset.evaluate({**values, g.thread: t}) + rest) * int(g.element_bits) // 8
         if byte % lane_bytes == 0:
             places.add(byte)
     touched = {(byte + i) // 32 for byte in places for i in range(lane_bytes)}
     least = -(-len(places) * lane_bytes // 32)
-    if base % min(g.base_alignment, 32) or len(touched) <= g.factor * least:
+    if base % min(int(g.base_alignment), 32) or len(touched) <= g.factor * least:
         return None
     parameters = {n: v for n, v in values.items() if not n.startswith(("thread_", "rest[")) and n != "smem base"}
     under = f" with {', '.join(f'{n} = {v}' for n, v in parameters.items())}" if parameters else ""
@@ -157,14 +158,14 @@ def _gmem_sectors(g: p.GmemSectors, values: Values) -> Witness | None:
 
 def _phase_text(phases: tuple[tuple[int, int], ...], degree: int, a: p.BankAccess, lane_bytes: int) -> str:
     first = next(lane for lane, w in phases if w == degree)
-    return f"{first}-{first + phase_lanes(a.kind, lane_bytes) - 1}"
+    return f"{first}-{first + phase_lanes(a.kind, a.vector_bytes) - 1}"
 
 
 def _colliding_pair(
-    a: p.BankAccess, addresses: list[int | None], lane_bytes: int
+    a: p.BankAccess, addresses: Sequence[ByteAddress | None], lane_bytes: int
 ) -> tuple[int, int, int, int, int] | None:
     """The first two lanes of one phase with different words (for cp.async.ca: any words) in one bank."""
-    size = phase_lanes(a.kind, lane_bytes)
+    size = phase_lanes(a.kind, a.vector_bytes)
     for i, j in itertools.combinations(range(active_lanes(a.kind, a.matrices)), 2):
         if i // size != j // size or addresses[i] is None or addresses[j] is None:
             continue
@@ -176,7 +177,8 @@ def _colliding_pair(
 
 def _words(address: int | None, lane_bytes: int) -> range:
     start = address or 0
-    return range(start // WORD_BYTES, (start + lane_bytes + WORD_BYTES - 1) // WORD_BYTES)
+    word = int(WORD_BYTES)
+    return range(start // word, (start + lane_bytes + word - 1) // word)
 
 
 _REPLAYS: dict[type[object], Callable[[Any, Values], Witness | None]] = {

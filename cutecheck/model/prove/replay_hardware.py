@@ -20,13 +20,13 @@ def tma_limits(m: p.TmaLimits, values: Values) -> Witness | None:
     if not 0 < len(box) < 6:
         broken.append((f"a box of rank {len(box)}, allowed are 1 to 5", len(box)))
     broken += [(f"box extent {b} of mode {i}, allowed are 1 to 256", b) for i, b in enumerate(box) if not 0 < b < 257]
-    inner = box[0] * m.element_bits // 8 if box else 0
-    if box and box[0] * m.element_bits % 128:
+    inner = box[0] * int(m.element_bits) // 8 if box else 0
+    if box and box[0] * int(m.element_bits) % 128:
         broken.append((f"the box's inner mode is {inner} bytes, not a multiple of 16", inner))
-    if m.swizzle_bytes not in (0, 32, 64, 128):
-        broken.append((f"no swizzle of {m.swizzle_bytes} bytes", m.swizzle_bytes))
-    elif m.swizzle_bytes and inner > m.swizzle_bytes:
-        broken.append((f"the box's inner mode is {inner} bytes, the swizzle spans {m.swizzle_bytes}", inner))
+    if int(m.swizzle_bytes) not in (0, 32, 64, 128):
+        broken.append((f"no swizzle of {int(m.swizzle_bytes)} bytes", int(m.swizzle_bytes)))
+    elif int(m.swizzle_bytes) and inner > int(m.swizzle_bytes):
+        broken.append((f"the box's inner mode is {inner} bytes, the swizzle spans {int(m.swizzle_bytes)}", inner))
     step = number(m.inner_stride, values)
     if step != 1:
         broken.append((f"the inner mode has stride {step}, not 1", step))
@@ -35,7 +35,7 @@ def tma_limits(m: p.TmaLimits, values: Values) -> Witness | None:
             broken.append((f"the global stride of mode {i + 1} is {s} bytes, not a multiple of 16", s))
         if s >= 1 << 40:
             broken.append((f"the global stride of mode {i + 1} is {s} bytes, not under 2^40", s))
-    if m.global_alignment is not None and m.global_alignment % 16:
+    if m.global_alignment is not None and int(m.global_alignment) % 16:
         broken.append((f"the global address is aligned to {m.global_alignment} bytes, not 16", m.global_alignment))
     copies, cluster = number(m.multicast, values), number(m.cluster, values)
     if copies < 1 or copies > 16 or cluster % copies:
@@ -58,7 +58,7 @@ def gmma_canonical(g: p.GmmaCanonical, values: Values) -> Witness | None:
         if sw.bits and (sw.base, sw.shift) != (4, 3):
             return Witness(f"{sw} is none of Sw<1,4,3>, Sw<2,4,3>, Sw<3,4,3>")
         layout, bits = layout.b, sw.bits
-    t, span = 128 // g.element_bits, (128 // g.element_bits) << bits
+    t, span = 128 // int(g.element_bits), (128 // int(g.element_bits)) << bits
     if not isinstance(layout.shape, tuple) or not isinstance(layout.stride, tuple) or len(layout.shape) != 2:
         return Witness("the operand's layout is not (MN, K)")
     (rows, columns), (down, across) = layout.shape, layout.stride

@@ -272,16 +272,15 @@ def alignment(a: p.Alignment, values: Values) -> Witness | None:
     sw = a.swizzle
     if sw is not None and sw.unit is SwizzleUnit.ELEMENT:
         element = swizzle(sw, element)
-    bits = element * a.element_bits
+    bits, width = element * int(a.element_bits), int(a.vector_bytes)
     byte = base + bits // 8
     if sw is not None and sw.unit is SwizzleUnit.BYTE:
         byte = swizzle(sw, byte)
-    if base % a.base_alignment or (byte % a.vector_bytes == 0 and bits % 8 == 0):
+    if base % int(a.base_alignment) or (byte % width == 0 and bits % 8 == 0):
         return None
     return Witness(
-        f"a vector of {a.vector_bytes} bytes starts at byte {byte}, {byte % a.vector_bytes} past a multiple of "
-        f"{a.vector_bytes}{given}",
-        (*parameters, ("base", base), ("byte", byte), ("vector_bytes", a.vector_bytes)),
+        f"a vector of {width} bytes starts at byte {byte}, {byte % width} past a multiple of {width}{given}",
+        (*parameters, ("base", base), ("byte", byte), ("vector_bytes", width)),
     )
 
 

@@ -16,6 +16,7 @@ from cutecheck.model.prove.domains import expressions, first_values, opaque_name
 from cutecheck.model.prove.engines.banks import swizzled
 from cutecheck.model.prove.engines.concrete import TooLargeError, plain_offsets
 from cutecheck.model.prove.properties import BankAccess, GmemSectors
+from cutecheck.model.units import ByteAddress
 
 CYCLES_PER_SEGMENT = 2.75
 _FAR_ROWS = 1 << 12  # lines between source rows of an open stride: rows never share a line
@@ -54,7 +55,7 @@ def cg_cost(shared: BankAccess, source: GmemSectors) -> SegmentCost:
     Both run over the same threads and instructions. Uniform values are taken at their smallest; a run-time stride
     between source rows is taken as whole 128-byte lines.
     """
-    if shared.vector_bits != 128 or source.vector_bits != 128:
+    if int(shared.vector_bits) != 128 or int(source.vector_bits) != 128:
         raise NoCostError("cp.async.cg moves 16 bytes a lane")
     if shared.threads != source.threads:
         raise NoCostError("source and destination have different thread counts")
@@ -71,13 +72,14 @@ def cg_cost(shared: BankAccess, source: GmemSectors) -> SegmentCost:
         raise NoCostError("source and destination run different numbers of instructions")
     worst: tuple[int, int, int, int] | None = None
     total = total_least = count = 0
+    source_bits, line = int(source.element_bits), int(LINE_BYTES)
     for i, start in itertools.product(range(len(into)), range(0, shared.threads, 32)):
         lanes = range(start, min(start + 32, shared.threads))
-        places = [_shared_byte(shared, to[t] + into[i]) for t in lanes]
-        origins = [(of[t] + away[i]) * source.element_bits // 8 for t in lanes]
+        places = [ByteAddress(_shared_byte(shared, to[t] + into[i])) for t in lanes]
+        origins = [ByteAddress((of[t] + away[i]) * source_bits // 8) for t in lanes]
         segments = cg_segments(places, origins)
-        lines = len({g // LINE_BYTES for g in origins})
-        least = -(-max(lines, -(-len(places) * 16 // LINE_BYTES)) // 4)
+        lines = len({g // line for g in origins})
+        least = -(-max(lines, -(-len(places) * 16 // line)) // 4)
         total, total_least, count = total + segments, total_least + least, count + 1
         if worst is None or segments - least > worst[0] - worst[1]:
             worst = (segments, least, start // 32, i)
@@ -104,7 +106,7 @@ def _fixed(offset: Expr, name: str, domain: Domain, access: BankAccess | GmemSec
         for t in offset.terms
     ) or any(name in {v.name for v in e.variables()} for e in expressions(access.rest.stride))
     if scales and isinstance(access, GmemSectors):
-        value = _FAR_ROWS * LINE_BYTES * 8 // access.element_bits
+        value = _FAR_ROWS * int(LINE_BYTES) * 8 // int(access.element_bits)
         assumptions.append(f"rows of {name} elements start on {LINE_BYTES}-byte lines")
         return value if value in domain else first_values(domain, 1)[-1]
     found = first_values(domain, 1)
@@ -114,5 +116,5 @@ def _fixed(offset: Expr, name: str, domain: Domain, access: BankAccess | GmemSec
 def _shared_byte(access: BankAccess, element: int) -> int:
     sw = access.swizzle
     if sw is not None and sw.unit is SwizzleUnit.BYTE:
-        return swizzled(sw, element * access.element_bits // 8)
-    return swizzled(sw, element) * access.element_bits // 8
+        return swizzled(sw, element * int(access.element_bits) // 8)
+    return swizzled(sw, element) * int(access.element_bits) // 8

@@ -12,8 +12,10 @@ from typing import Literal
 from cutecheck.model.algebra import congruent, layout, logical_divide, rank, recast_layout, size, stride
 from cutecheck.model.ints import CuteError, divides, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, SmemPtrFlag, Swizzle
+from cutecheck.model.units import Bits
 
 Engine = Literal["GMMA", "UMMA"]
+UNIT = Bits(128)  # what descriptors count in
 _PROFILE = ((1, 1), (1, 1))
 
 
@@ -41,7 +43,7 @@ def _span(swizzle: Swizzle, engine: Engine) -> tuple[str, int, int]:
     return ("INTERLEAVE", "32B", "64B", "128B")[bits], 1 << bits, 8
 
 
-def smem_descriptor(part: AnyLayout, major: str, element_bits: int, engine: Engine = "GMMA") -> SmemDescriptor:
+def smem_descriptor(part: AnyLayout, major: str, element_bits: Bits, engine: Engine = "GMMA") -> SmemDescriptor:
     """The descriptor of one instruction's operand (mode 0 of a partition); CuteError when its layout has none.
 
     ``part`` is a plain layout (a pointer without swizzle) or ``Sw o smem_ptr o layout``; a swizzle on element offsets
@@ -55,7 +57,7 @@ def smem_descriptor(part: AnyLayout, major: str, element_bits: int, engine: Engi
         swizzle, plain = part.a, part.b  # type: ignore[assignment]
     if not isinstance(plain, Layout) or rank(plain) != 2:
         raise CuteError(f"{engine} Descriptors can only be constructed on rank-2 tensors.", part)
-    units: Layout = recast_layout(plain, element_bits, 128)
+    units: Layout = recast_layout(plain, element_bits, UNIT)
     name, width, depth = _span(swizzle, engine)
     if major.rsplit("::", 1)[-1] == "MN":
         return _mn_major(units, name, width, depth, element_bits, engine)
@@ -104,7 +106,7 @@ def _k_major(units: Layout, name: str, width: int, engine: Engine) -> SmemDescri
     return SmemDescriptor(name, _stride(canonical, 0, 1), _stride(canonical, 1, 0))
 
 
-def operand_descriptor(part: AnyLayout, fragment_type: str, element_bits: int) -> SmemDescriptor:
+def operand_descriptor(part: AnyLayout, fragment_type: str, element_bits: Bits) -> SmemDescriptor:
     """The descriptor of a partition (V, Rest...) for a fragment ``GMMA::smem_desc<Major>``; CuteError as above."""
     engine: Engine = "UMMA" if "UMMA::" in fragment_type else "GMMA"
     major = fragment_type.rsplit("<", 1)[1].rstrip(">")

@@ -15,8 +15,9 @@ from cutecheck.model.algebra import (
 from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.ints import CuteError, equal
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, SmemPtrFlag, Swizzle
-from cutecheck.model.tiled.descriptors import operand_descriptor
+from cutecheck.model.tiled.descriptors import UNIT, operand_descriptor
 from cutecheck.model.tiled.tmem import tmem_fragment
+from cutecheck.model.units import Bits
 
 _INDEX = {"A": 0, "B": 1, "C": 2}
 
@@ -39,7 +40,7 @@ def _owning(layout: AnyLayout) -> AnyLayout:
 
 
 def make_fragment(
-    atom: MMAAtom, operand: str, part: AnyLayout, element_bits: int | None = None, swizzle: Swizzle | None = None
+    atom: MMAAtom, operand: str, part: AnyLayout, element_bits: Bits | None = None, swizzle: Swizzle | None = None
 ) -> AnyLayout:
     """``make_fragment_A/B/C`` of a partitioned layout (V, Rest0, Rest1, ...).
 
@@ -62,7 +63,7 @@ def make_fragment(
     return _owning(make_fragment_like(part))
 
 
-def _check_descriptor(part: AnyLayout, kind: str, bits: int, swizzle: Swizzle | None) -> None:
+def _check_descriptor(part: AnyLayout, kind: str, bits: Bits, swizzle: Swizzle | None) -> None:
     if isinstance(part, ComposedLayout) and not isinstance(part.offset, SmemPtrFlag):
         a = part.a
         if isinstance(a, Swizzle) and (a.base, a.shift) in ((4, 3), (5, 2)):
@@ -73,7 +74,7 @@ def _check_descriptor(part: AnyLayout, kind: str, bits: int, swizzle: Swizzle | 
 
 
 def _descriptors(
-    atom: MMAAtom, operand: str, part: AnyLayout, element_bits: int | None, swizzle: Swizzle | None
+    atom: MMAAtom, operand: str, part: AnyLayout, element_bits: Bits | None, swizzle: Swizzle | None
 ) -> AnyLayout:
     """One descriptor an atom: mode 0 becomes ``_1:_0``, the others step in units of 16 bytes."""
     bits = element_bits or atom.val_types[_INDEX[operand]].bits
@@ -84,5 +85,5 @@ def _descriptors(
         _check_descriptor(part, kind, bits, swizzle)
     if isinstance(part, ComposedLayout) and isinstance(part.offset, SmemPtrFlag):
         part = part.b  # type: ignore[assignment]  # the swizzle belongs to the pointer
-    result: AnyLayout = replace(recast_layout(part, bits, 128), 0, make_layout(1, 0))
+    result: AnyLayout = replace(recast_layout(part, bits, UNIT), 0, make_layout(1, 0))
     return result

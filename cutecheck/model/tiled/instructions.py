@@ -10,6 +10,7 @@ from typing import Literal
 from cutecheck.model.algebra import max_alignment, max_common_vector, size
 from cutecheck.model.ints import CuteError, UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout, Layout
+from cutecheck.model.units import Bits
 
 Side = Literal["src", "dst"]
 Kind = Literal["ld", "st", "ldmatrix", "stmatrix", "cp.async.ca", "cp.async.cg"]
@@ -26,7 +27,7 @@ class Instruction:
     """
 
     kind: Kind
-    bits: int
+    bits: Bits
     matrices: int = 0
     transposed: bool = False
     automatic: bool = False
@@ -47,7 +48,7 @@ def instruction(op: str, ptx: tuple[str, ...], bits_layout: Layout, side: Side) 
         count = _COUNT.search(text)
         tall = 2 if "m16n16" in text else 1  # a 16x16 matrix has sixteen rows of 16 bytes
         kind: Kind = "ldmatrix" if matrix[1] == "ldmatrix" else "stmatrix"
-        return Instruction(kind, 128, int(count[1]) * tall if count else tall, ".trans" in text, name=op)
+        return Instruction(kind, Bits(128), int(count[1]) * tall if count else tall, ".trans" in text, name=op)
     per_thread = _bits(bits_layout)
     if op.startswith("SM80_CP_ASYNC"):
         if per_thread is None:
@@ -56,30 +57,32 @@ def instruction(op: str, ptx: tuple[str, ...], bits_layout: Layout, side: Side) 
             return Instruction("ld", per_thread, name=op)
         return Instruction("cp.async.cg" if "CACHEGLOBAL" in op else "cp.async.ca", per_thread, name=op)
     if op.startswith("AutoVectorizingCopyWithAssumedAlignment"):
-        return Instruction("ld" if side == "src" else "st", 0, automatic=True, name=op)
+        return Instruction("ld" if side == "src" else "st", Bits(0), automatic=True, name=op)
     if op in ("UniversalCopy", "SM100_LOAD_256bit_CACHE_NOALLOCATION", "SM100_STORE_256bit_CACHE_NOALLOCATION"):
         return None if per_thread is None else Instruction("ld" if side == "src" else "st", per_thread, name=op)
     return None
 
 
-def _bits(layout: Layout) -> int | None:
+def _bits(layout: Layout) -> Bits | None:
     shape = layout.shape
     if isinstance(shape, tuple) and len(shape) == 2:
-        return known_value(size(Layout(shape[1], 0)))
+        found = known_value(size(Layout(shape[1], 0)))
+        return None if found is None else Bits(found)
     return None
 
 
-def automatic_bits(src: AnyLayout, dst: AnyLayout, element_bits: int, limit: int) -> int:
+def automatic_bits(src: AnyLayout, dst: AnyLayout, element_bits: Bits, limit: Bits) -> Bits:
     """Bits of one access of ``copy(AutoVectorizingCopyWithAssumedAlignment<limit>, src, dst)``."""
     try:
         common = max_common_vector(src, dst)
         if not isinstance(common, int) or common <= 1:
             return element_bits
-        align = math.gcd(_layout_alignment(src) * element_bits, _layout_alignment(dst) * element_bits, limit)
+        align = math.gcd(_layout_alignment(src), _layout_alignment(dst)) * int(element_bits)
+        align = math.gcd(align, limit)
     except (CuteError, UndecidedError):
         return element_bits
-    bits = math.gcd(common * element_bits, align)
-    return bits if bits % 8 == 0 and bits > element_bits else element_bits
+    bits = Bits(math.gcd(common * int(element_bits), align))
+    return bits if int(bits) % 8 == 0 and bits > element_bits else element_bits
 
 
 def _layout_alignment(layout: AnyLayout) -> int:

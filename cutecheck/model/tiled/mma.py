@@ -35,6 +35,7 @@ from cutecheck.model.ints import CuteError, Int
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle, Tile
 from cutecheck.model.notation import show
 from cutecheck.model.tiled import fragments
+from cutecheck.model.units import Bits
 
 _MODES = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}
 
@@ -204,7 +205,7 @@ class ThrMMA:
         return self.partition("C", layout)
 
     def partition_fragment(
-        self, operand: str, layout: AnyLayout, element_bits: int | None = None, swizzle: Swizzle | None = None
+        self, operand: str, layout: AnyLayout, element_bits: Bits | None = None, swizzle: Swizzle | None = None
     ) -> AnyLayout:
         """``partition_fragment_A/B/C``: the layout of the fragment for this thread's part.
 
@@ -214,7 +215,7 @@ class ThrMMA:
         return self.make_fragment(operand, part, element_bits, swizzle)
 
     def make_fragment(
-        self, operand: str, part: AnyLayout, element_bits: int | None = None, swizzle: Swizzle | None = None
+        self, operand: str, part: AnyLayout, element_bits: Bits | None = None, swizzle: Swizzle | None = None
     ) -> AnyLayout:
         """``make_fragment_A/B/C`` of an already partitioned layout."""
         return fragments.make_fragment(self.tiled_mma.atom, operand, part, element_bits, swizzle)

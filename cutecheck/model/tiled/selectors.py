@@ -9,6 +9,7 @@ from cutecheck.model.algebra import size
 from cutecheck.model.atoms import MMAAtom, is_mma_op, mma_op
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, divides
+from cutecheck.model.units import Bits
 
 _SHORT = {
     "half_t": "F16", "bfloat16_t": "BF16", "tfloat32_t": "TF32", "float_e4m3_t": "E4M3", "float_e5m2_t": "E5M2",
@@ -48,7 +49,7 @@ def gmma_op_selector(
     bits = elements[0].bits
     if c not in ("F16", "F32", "S32"):
         raise CuteError("Unknown ElementC accumulator type.", elements[2].name)
-    depth = (512 if sparse else 256) // bits if bits else 0
+    depth = Bits(512 if sparse else 256) // bits if bits else 0
     prefix = "SM90::GMMA::SPARSE::GMMA" if sparse else "SM90::GMMA::MMA"
     transposable = bits == 16
     suffix = source if transposable else f"{source}_TN"

@@ -23,6 +23,7 @@ from cutecheck.model.algebra import (
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Int, divides
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Major, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.units import BYTE, Bits, bytes_to_hold
 
 MajorMode = Literal["K", "MN"]
 Span = Literal["INTER", "SW32", "SW64", "SW128", "SW128_32B"]
@@ -43,7 +44,7 @@ def smem_layout_atom(major: MajorMode, span: Span, element: DType) -> ComposedLa
         bits, width = _BITS[span]
         swizzle = Swizzle(bits, 4, 3, SwizzleUnit.BYTE)
         plain = Layout((width, 8), (1, width)) if major == "MN" else Layout((8, width), (width, 1))
-    result = upcast(ComposedLayout(swizzle, SmemPtrFlag(1), plain), element.bits)
+    result = upcast(ComposedLayout(swizzle, SmemPtrFlag(Bits(1)), plain), int(element.bits))
     assert isinstance(result, ComposedLayout)
     return result
 
@@ -104,7 +105,7 @@ def rs_smem_selector(
     mn0, k0 = _extents(blk_mn, blk_k)
     if major == "K":
         return _select(major, element, k0, _WIDEST_FIRST)
-    octets = -(-(element.bits or 0) // 8)
+    octets = int(bytes_to_hold(element.bits)) if element.bits else 0
     spans: tuple[Span, ...]
     if octets % 4 == 0 and octets:
         spans = ("SW32",) if is_ws_transposed_b else ("SW32", "INTER")
@@ -134,7 +135,7 @@ def sm100_smem_selector_sparse(major: MajorMode, element: DType, blk_mn: Any, bl
 
 def sm120_rr_smem_selector(element: DType, major_size: Int) -> AnyLayout:
     """``cutlass::gemm::collective::detail::sm120_rr_smem_selector``: K-major operands of at most 8 bits."""
-    if element.bits is None or element.bits > 8:
+    if element.bits is None or element.bits > BYTE:
         raise CuteError("Unsupported element size.", element.name)
     return _select("K", element, major_size, _WIDEST_FIRST)
 

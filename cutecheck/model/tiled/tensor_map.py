@@ -27,8 +27,9 @@ from cutecheck.model.algebra import (
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.ints import CuteError, Dyn, Int, is_constant, known_value
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle
+from cutecheck.model.units import Bits, ByteCount, Bytes, Elements
 
-_MAX_BOX = 256
+_MAX_BOX = Elements(256)
 
 
 class UnsupportedTmaError(Exception):
@@ -45,11 +46,11 @@ class TensorMap:
     """
 
     basis: Layout
-    box: tuple[int, ...]
+    box: tuple[Elements, ...]
     gmem_shape: tuple[Int | None, ...]
-    gmem_stride_bytes: tuple[Int | None, ...]
+    gmem_stride_bytes: tuple[ByteCount | None, ...]
     swizzle: Swizzle
-    internal_bits: int
+    internal_bits: Bits
     num_multicast: int
     tensor_stride: IntTuple
 
@@ -61,7 +62,7 @@ class TensorMap:
         """Limits of the tensor map that are certainly broken (run-time asserts of ``make_tma_copy_desc``)."""
         out = [f"box extent {b} of mode {i} exceeds {_MAX_BOX}" for i, b in enumerate(self.box) if b > _MAX_BOX]
         first = known_value(self.gmem_stride_bytes[0]) if self.gmem_stride_bytes[0] is not None else None
-        if first is not None and first * 8 != self.internal_bits:
+        if first is not None and 8 * int(first) != int(self.internal_bits):
             out.append("Majorness of smem doesn't match majorness of gmem")
         for i, s in enumerate(self.gmem_stride_bytes[1:], 1):
             number = None if s is None else known_value(s)
@@ -109,7 +110,7 @@ def _basis_leaves(t: object) -> list[ScaledBasis]:
     return [e for e in it.leaves(t) if isinstance(e, ScaledBasis)]
 
 
-def gbasis(gmem: Layout, element_bits: int, internal_bits: int, slayout: AnyLayout, cta_v_map: AnyLayout) -> Layout:
+def gbasis(gmem: Layout, element_bits: Bits, internal_bits: Bits, slayout: AnyLayout, cta_v_map: AnyLayout) -> Layout:
     """``construct_tma_gbasis``: TMA modes (box extents) to modes of the global tensor."""
     if size(slayout) != size(cta_v_map):
         raise CuteError("TMA requires CTA_Tile and SLayout top-level size equivalence.", slayout, cta_v_map)
@@ -173,7 +174,7 @@ def extents(gmem: Layout, basis: Layout) -> tuple[list[Int | None], list[Int | N
 
 
 def tensor_stride(
-    gmem: Layout, element_bits: int, internal_bits: int, basis: Layout, step_bytes: list[Int | None]
+    gmem: Layout, element_bits: Bits, internal_bits: Bits, basis: Layout, step_bytes: list[ByteCount | None]
 ) -> IntTuple:
     """The strides of the coordinate tensor: the TMA mode that each mode of the tensor steps."""
     modes = it.wrap(basis.stride)
@@ -187,17 +188,17 @@ def tensor_stride(
         if j is None:
             return 0
         if j == 0:
-            scale = _at(e.path, gmem.stride) * element_bits
-            if internal_bits != element_bits and (not isinstance(scale, int) or scale % internal_bits):
+            scale = _at(e.path, gmem.stride) * int(element_bits)
+            if internal_bits != element_bits and (not isinstance(scale, int) or scale % int(internal_bits)):
                 raise UnsupportedTmaError("a TMA type of another width with a run-time or fractional scale")
-            plain = scale // internal_bits if isinstance(scale, int) else _at(e.path, gmem.stride)
+            plain = scale // int(internal_bits) if isinstance(scale, int) else _at(e.path, gmem.stride)
             return ScaledBasis(plain, (0,))
         if len(_basis_leaves(modes[j])) == 1:
             return ScaledBasis(1, (j,))
         bytes_j, number = step_bytes[j], known_value(step)
         if bytes_j is None or number is None:
             raise UnsupportedTmaError("a TMA mode that combines run-time modes of the tensor")
-        units = number * internal_bits // max(known_value(bytes_j) or 0, 16)
+        units = number * int(internal_bits) // max(known_value(bytes_j) or 0, 16)
         return ScaledBasis(Dyn.of(-(-units // 8)), (j,))
 
     identity: Any = stride(make_identity_layout(shape(gmem)))
@@ -205,7 +206,7 @@ def tensor_stride(
     return result
 
 
-def box(basis: Layout, num_multicast: int) -> tuple[int, ...]:
+def box(basis: Layout, num_multicast: int) -> tuple[Elements, ...]:
     """Box extents of one CTA: the basis' modes, cut from the last one by the CTAs that share the transfer."""
     box = []
     for i in range(rank(basis)):
@@ -220,7 +221,13 @@ def box(basis: Layout, num_multicast: int) -> tuple[int, ...]:
         rest = -(-multicast // box[i])
         box[i] = -(-box[i] // multicast)
         multicast, i = rest, i - 1
-    return tuple(box)
+    return tuple(map(Elements, box))
+
+
+def stride_bytes(step: Int, internal_bits: Bits) -> ByteCount:
+    """A stride of ``step`` internal elements as the tensor map holds it; CuTe cuts off a fraction of a byte."""
+    scaled = step * int(internal_bits) // 8
+    return Bytes(scaled) if isinstance(scaled, int) else scaled
 
 
 def tensor_map(
@@ -229,15 +236,15 @@ def tensor_map(
     cta_v_map: AnyLayout,
     *,
     swizzle: Swizzle,
-    element_bits: int,
-    internal_bits: int,
+    element_bits: Bits,
+    internal_bits: Bits,
     num_multicast: int,
 ) -> TensorMap:
     """``make_tma_copy_desc`` for a tile: ``slayout`` without its swizzle, ``cta_v_map`` from values to tensor modes."""
     basis = gbasis(gmem, element_bits, internal_bits, slayout, cta_v_map)
     check_swizzle(swizzle)
     shapes, steps = extents(recast_layout(gmem, element_bits, internal_bits), basis)
-    in_bytes = [None if s is None else s * internal_bits // 8 for s in steps]
+    in_bytes = [None if s is None else stride_bytes(s, internal_bits) for s in steps]
     return TensorMap(
         basis=basis,
         box=box(basis, num_multicast),

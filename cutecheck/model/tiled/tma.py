@@ -63,7 +63,7 @@ def _atom(
         internal_bits=internal.bits,
         num_multicast=num_multicast,
     )
-    atom = copy_op(op, (size(found.basis) * internal.bits, "AuxTmaParams"), element, via_traits=True)
+    atom = copy_op(op, (size(found.basis) * int(internal.bits), "AuxTmaParams"), element, via_traits=True)
     return with_fields(atom, tensor_map=found)
 
 

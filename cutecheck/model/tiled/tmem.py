@@ -23,19 +23,20 @@ from cutecheck.model.algebra import (
 from cutecheck.model.atoms import element_type
 from cutecheck.model.ints import CuteError, less_equal, mul
 from cutecheck.model.layout import AnyLayout, Layout
+from cutecheck.model.units import Bits
 
-_CAPACITY_BITS = 128 * 512 * 32
-_DP_BITS = 1 << 21
+_CAPACITY = Bits(128 * 512 * 32)
+_DP = Bits(1 << 21)
 
 
-def dp_stride(bits: int) -> int:
+def dp_stride(bits: Bits) -> int:
     """``TMEM::DP<T>``: elements of ``bits`` bits from one data path to the next; CuteError unless bits divide 32."""
-    if bits <= 0 or 32 % bits:
+    if int(bits) <= 0 or 32 % int(bits):
         raise CuteError("tensor-memory pointers need an element width that divides 32", bits)
-    return _DP_BITS // bits
+    return _DP // bits
 
 
-def _bits(name: str) -> int:
+def _bits(name: str) -> Bits:
     found = element_type(name)
     if found is None or found.bits is None:
         raise CuteError("sizeof_bits of the fragment's type is not known", name)
@@ -91,8 +92,8 @@ def _accumulator(value: str, storage: str, sms: int, mode: str, tmem_shape: Any)
     bits, stored = _bits(value), _bits(storage)
     if bits > stored:
         raise CuteError("TMEM MMA allocations require StorageType big enough for ValueType.", value, storage)
-    whole = mul(size(tmem_shape), stored)
-    if not less_equal(whole, _CAPACITY_BITS):
+    whole = mul(size(tmem_shape), int(stored))
+    if not less_equal(whole, int(_CAPACITY)):
         raise CuteError("Requesting more TMEM than is available.", whole)
     m, n = _extent(tmem_shape, 0, 0), _extent(tmem_shape, 0, 1)
     restride = Layout((128, 16384), (dp_stride(bits), stored // bits))
@@ -123,7 +124,7 @@ def _metadata(value: str, tmem_shape: Any) -> AnyLayout:
     """Sparsity metadata: one atom of 128 data paths for each width of the operand's elements."""
     bits = _bits(value)
     m, k = _extent(tmem_shape, 0, 0), _extent(tmem_shape, 0, 1)
-    plain = Layout((128, 16384), (_DP_BITS, 1))
+    plain = Layout((128, 16384), (int(_DP), 1))
     atoms = {
         32: (16, Layout(((8, 2, 8), (8, 2)), ((1, 1024, 16), (128, 8))), upcast(plain, 2)),
         16: (32, Layout(((8, 2, 8), (16, 2)), ((1, 2048, 16), (128, 8))), plain),

@@ -10,17 +10,18 @@ from cutecheck.model.layout import AnyLayout, Layout, Tile
 from cutecheck.model.notation import parse
 from cutecheck.model.tiled.copy import TiledCopy, make_cotiled_copy
 from cutecheck.model.tiled.tmem import dp_stride
+from cutecheck.model.units import Bits
 
 
-def _value_layout(atom: CopyAtom, bits: int) -> AnyLayout:
+def _value_layout(atom: CopyAtom, bits: Bits) -> AnyLayout:
     text = dict(atom.extra).get("ValID")
     if text is None:
         raise CuteError("the copy operation has no ValID: it does not address tensor memory", atom.op)
-    result: AnyLayout = coalesce(upcast(parse(text), bits))
+    result: AnyLayout = coalesce(upcast(parse(text), int(bits)))
     return result
 
 
-def make_tmem_copy(atom: CopyAtom, tmem: AnyLayout, element_bits: int) -> TiledCopy:
+def make_tmem_copy(atom: CopyAtom, tmem: AnyLayout, element_bits: Bits) -> TiledCopy:
     """``make_tmem_copy``: four warps, each over its own sub-partition of the tensor-memory layout ``tmem``.
 
     CuteError when the atom's value type and the tensor's elements differ in width.
@@ -33,13 +34,13 @@ def make_tmem_copy(atom: CopyAtom, tmem: AnyLayout, element_bits: int) -> TiledC
     return make_cotiled_copy(atom, make_layout(threads, _value_layout(atom, element_bits)), tmem)  # type: ignore[arg-type]
 
 
-def make_utccp_copy(atom: CopyAtom, tmem: AnyLayout, element_bits: int) -> TiledCopy:
+def make_utccp_copy(atom: CopyAtom, tmem: AnyLayout, element_bits: Bits) -> TiledCopy:
     """``make_utccp_copy``: shared memory to the tensor-memory layout ``tmem``, by one thread (or CTA pair)."""
     threads = make_layout(size(atom.thr_id), 0)
     return make_cotiled_copy(atom, make_layout(threads, _value_layout(atom, element_bits)), tmem)  # type: ignore[arg-type]
 
 
-def make_tmem_warp_partitioner(tmem: AnyLayout, element_bits: int) -> tuple[AnyLayout, Tile]:
+def make_tmem_warp_partitioner(tmem: AnyLayout, element_bits: Bits) -> tuple[AnyLayout, Tile]:
     """``make_tmem_warp_partitioner``: (layout of the four warps over the tile, by-mode tiler)."""
     warps = Layout(4, 32 * dp_stride(element_bits))
     over_data = composition(make_layout(left_inverse(tmem), make_layout(1, 0)), warps)

@@ -17,11 +17,12 @@ from cutecheck.model.layout import AnyLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.instructions import Instruction, Side, automatic_bits, instruction
+from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_elements
 from cutecheck.rules.derive.vectors import Mode, as_layout, peel, plain, split_run
 
 # What CuTe may assume of a pointer it knows nothing about: the allocators' own guarantee.
-GMEM_BASE = 256
-SMEM_BASE = 16
+GMEM_BASE = Bytes(256)
+SMEM_BASE = Bytes(16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class Access:
     tensor: TensorFact
     dtype: DType
     instruction: Instruction
-    bits: int
-    count: int
+    bits: Bits
+    count: Elements
     offset: Expr
     rest: tuple[Mode, ...]
     repeated: tuple[Int, ...]
@@ -49,12 +50,17 @@ class Access:
     swizzle: Swizzle | None
     root_swizzle: Swizzle | None
     threads: int
-    base: int
+    base: Bytes
     base_known: bool
 
     @property
-    def element_bits(self) -> int:
-        return cast(int, self.dtype.bits)
+    def element_bits(self) -> Bits:
+        return cast(Bits, self.dtype.bits)
+
+    @property
+    def width_bytes(self) -> Bytes:
+        """What a lane moves at its address; IndivisibleError where that is no whole number of bytes."""
+        return bits_to_bytes(self.bits)
 
     @property
     def instructions(self) -> int | None:
@@ -85,7 +91,7 @@ class Access:
         """The payload for the alignment of every vector."""
         return Alignment(
             element_bits=self.element_bits,
-            vector_bytes=self.bits // 8,
+            vector_bytes=self.width_bytes,
             offset=self.offset,
             base_alignment=self.base,
             rest=as_layout(self.rest),
@@ -104,14 +110,14 @@ def atom_of(tiled: object | None) -> CopyAtom | None:
 def side_instruction(event: Event, side: Side) -> Instruction | None:
     """The instruction of one side; plain ``copy(a, b)`` vectorizes by itself."""
     if event.tiled is None:
-        limit = 128 if _assumes_alignment(event) else 8
+        limit = Bits(128 if _assumes_alignment(event) else 8)
         return Instruction("ld" if side == "src" else "st", limit, automatic=True, name="copy")
     atom = atom_of(event.tiled)
     if atom is None:
         return None
     found = instruction(atom.op, atom.ptx, atom.src_bits if side == "src" else atom.dst_bits, side)
     if found is not None and found.automatic:
-        limit = next((int(a) for a in map(str, atom.args) if a.isdigit()), 8)
+        limit = Bits(next((int(a) for a in map(str, atom.args) if a.isdigit()), 8))
         return replace(found, bits=limit)
     return found
 
@@ -186,7 +192,7 @@ def _side(event: Event, side: Side, tensor: TensorFact) -> Access | Opaque | Non
     return opaque(made) if isinstance(made, str) else made
 
 
-def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, width: int, threads: int) -> Access | str:
+def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, width: Bits, threads: int) -> Access | str:
     """One side of a copy by accesses of ``width`` bits; a text where that cannot be told."""
     assert not isinstance(tensor.layout, Unknown) and tensor.dtype is not None and tensor.dtype.bits is not None
     parts = plain(tensor.layout)
@@ -197,7 +203,7 @@ def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, wid
     inside = parts.swizzle is not None and parts.swizzle.unit is SwizzleUnit.ELEMENT
     if inside and ex.divisor(outer) % _period(parts.swizzle):
         return f"`{tensor.name}` starts inside a period of its swizzle"
-    count = width // tensor.dtype.bits
+    count = bits_to_elements(width, tensor.dtype.bits)
     split = split_run(parts.modes, count) if used.automatic else peel(parts.modes, count)
     if split is None:
         return f"the first {count} elements of `{tensor.name}` cannot be told from the rest"
@@ -210,9 +216,9 @@ def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, wid
     )  # fmt: skip
 
 
-def widened(access: Access, bits: int) -> Access | None:
+def widened(access: Access, bits: Bits) -> Access | None:
     """The same side moved ``bits`` at a time, elements consecutive in memory; None where there are no such vectors."""
-    if bits % access.element_bits or not access.instruction.automatic:
+    if int(bits % access.element_bits) or not access.instruction.automatic:
         return None
     wide = _access(access.event, access.side, access.tensor, access.instruction, bits, access.threads)
     return None if isinstance(wide, str) else wide
@@ -236,18 +242,20 @@ def _uniform(modes: tuple[Mode, ...], offset: Expr) -> tuple[tuple[Mode, ...], E
     return tuple(kept), offset
 
 
-def _base(tensor: TensorFact) -> tuple[int, bool]:
+def _base(tensor: TensorFact) -> tuple[Bytes, bool]:
     """Alignment in bytes of the tensor's memory, and whether the source says it.
 
     The type of a shared array says less than what the hardware does: allocations start at multiples of 16.
     """
-    known = known_value(tensor.alignment_bytes) if tensor.alignment_bytes is not None else None
+    stated = tensor.alignment_bytes
+    number = None if stated is None else known_value(stated)
+    known = None if number is None else Bytes(number)
     if tensor.space == "smem":
         return (known, True) if known is not None and known >= SMEM_BASE else (SMEM_BASE, False)
     return (known, True) if known is not None else (GMEM_BASE, False)
 
 
-def _width(event: Event, element_bits: int, used: Instruction) -> int | str:
+def _width(event: Event, element_bits: Bits, used: Instruction) -> Bits | str:
     """Bits of one access; a text when it cannot be told."""
     if not used.automatic:
         width = used.bits
@@ -256,7 +264,7 @@ def _width(event: Event, element_bits: int, used: Instruction) -> int | str:
         if isinstance(src, Unknown) or isinstance(dst, Unknown):
             return "the other operand's layout is not known"
         width = automatic_bits(src, dst, element_bits, used.bits)
-    return f"{width} bits are no whole number of {element_bits}-bit elements" if width % element_bits else width
+    return f"{width} bits are no whole number of {element_bits}-bit elements" if int(width % element_bits) else width
 
 
 def _period(swizzle: Swizzle | None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove import Outcome, Verdict, make_obligation
+from cutecheck.model.units import BYTE
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import Access
 from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
@@ -30,13 +31,13 @@ def swizzle_splits(access: Access) -> bool:
     swizzle = access.root_swizzle
     if swizzle is None:
         return False
-    unit = access.element_bits if swizzle.unit is SwizzleUnit.ELEMENT else 8
-    return (unit << swizzle.base) < access.bits
+    unit = access.element_bits if swizzle.unit is SwizzleUnit.ELEMENT else BYTE
+    return unit << swizzle.base < access.bits
 
 
 def alignment_outcome(access: Access, context: Context) -> Outcome | None:
     """The outcome for ``every vector is aligned``; None where a vector is one byte or is split."""
-    if access.bits <= 8 or splits(access):
+    if access.bits <= BYTE or splits(access):
         return None
     event = access.event
     assumptions = () if access.base_known else (f"`{access.tensor.name}` starts at a multiple of {access.base} bytes",)

@@ -100,7 +100,7 @@ def message(conflict: Conflict) -> str:
     """What happens, in numbers."""
     access = conflict.access
     verb = {"ld": "load", "st": "store"}.get(access.instruction.kind, access.instruction.kind)
-    width = f"{access.bits // 8}-byte {verb}" if verb in ("load", "store") else verb
+    width = f"{access.width_bytes}-byte {verb}" if verb in ("load", "store") else verb
     preposition = "of" if access.side == "src" else "to"
     article = "an" if width.startswith("ldm") else "a"
     return (

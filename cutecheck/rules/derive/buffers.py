@@ -18,6 +18,7 @@ from cutecheck.model.prove.engines.compiled import function_of
 from cutecheck.model.prove.engines.periods import TooManyError, values_to_try
 from cutecheck.model.prove.properties import BankAccess
 from cutecheck.model.prove.synthesis import Synthesis, suggest
+from cutecheck.model.units import BYTE
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import splits
 from cutecheck.rules.derive.vectors import as_layout, leaves, plain
@@ -252,7 +253,7 @@ def synthesise(group: Group, options: Options, complete: bool) -> Suggestion | s
     unit = SwizzleUnit.BYTE if group.descriptor else next((s.unit for s in swizzles), SwizzleUnit.ELEMENT)
     tile = _tile(group, payloads)
     per_unit = 1 if unit is SwizzleUnit.ELEMENT else 8
-    widest = max((a.bits // (a.element_bits if per_unit == 1 else 8) for a in group.uncounted), default=1)
+    widest = max((a.bits // (a.element_bits if per_unit == 1 else BYTE) for a in group.uncounted), default=1)
     synthesis = suggest(
         list(dict.fromkeys(payloads)),
         pitch=row_pitch(group.views),

@@ -9,6 +9,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.units import Bits
 from cutecheck.source.dsl import cute_values, hopper, storage
 from cutecheck.source.dsl import sites as dsl_sites
 from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
@@ -31,9 +32,12 @@ if TYPE_CHECKING:
 
 _TYPES: dict[str, Value] = {}
 for _cutlass, (_dsl, _) in NAMES.items():
-    _found = dtype(_cutlass) or DType(_cutlass, 128)
+    _found = dtype(_cutlass) or DType(_cutlass, Bits(128))
     _TYPES[_dsl] = ScalarType(_found)
-_TYPES["Uint8"], _TYPES["Float8E4M3B11FNUZ"] = ScalarType(DType("uint8_t", 8)), ScalarType(DType("float_e4m3_t", 8))
+_TYPES["Uint8"], _TYPES["Float8E4M3B11FNUZ"] = (
+    ScalarType(DType("uint8_t", Bits(8))),
+    ScalarType(DType("float_e4m3_t", Bits(8))),
+)
 _MARKERS = frozenset({
     "Numeric", "Integer", "Float", "Tensor", "Pointer", "Layout", "ComposedLayout", "TiledCopy", "TiledMma", "CopyAtom",
     "MmaAtom", "ThrMma", "ThrCopy", "Shape", "Stride", "Coord", "Tile", "Tiler", "IntTuple", "TensorSSA", "SymInt",
@@ -194,7 +198,7 @@ def _same(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
 def _torch_dtype(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """The torch type of a CuTe element type: the same type here, TFloat32 is stored as float."""
     v = args[0]
-    return ScalarType(DType("float", 32)) if isinstance(v, ScalarType) and v.dtype.name == "tfloat32_t" else v
+    return ScalarType(DType("float", Bits(32))) if isinstance(v, ScalarType) and v.dtype.name == "tfloat32_t" else v
 
 
 @builtin("BaseDSL._get_dsl")

@@ -16,6 +16,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.units import Bits, bytes_to_hold
 from cutecheck.source.dsl import storage
 from cutecheck.source.dsl.values import (
     NONE,
@@ -177,7 +178,7 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         if name in ("to", "ir_value", "value"):
             return Builtin("scalar.same", base) if name != "value" else base
         if name in ("dtype",):
-            return ScalarType(DType("int32_t", 32))
+            return ScalarType(DType("int32_t", Bits(32)))
         return Extern(f"number.{name}", span)
     if isinstance(base, storage.Allocator):
         return Builtin(f"smem.{name}", base)
@@ -239,12 +240,13 @@ def _dtype(d: DType, name: str, span: Span) -> Value:
     if name in ("width", "itemsize"):
         if d.bits is None:
             return Unknown("the width of this type is not known", span)
-        bits = 1 if d.name == "bool" and name == "width" else d.bits
-        return bits if name == "width" else d.bits // 8
+        if name == "itemsize":
+            return int(bytes_to_hold(d.bits))
+        return 1 if d.name == "bool" else int(d.bits)
     known: dict[str, Value] = {
         "is_integer": integer, "is_float": not integer, "__name__": type_name(d), "zero": 0,
         "signed": d.name.startswith("int") or not integer, "is_signed": d.name.startswith("int") or not integer,
-        "is_floating_point": not integer, "bytes": None if d.bits is None else d.bits // 8,
+        "is_floating_point": not integer, "bytes": None if d.bits is None else int(bytes_to_hold(d.bits)),
     }  # fmt: skip
     return known[name] if name in known else Extern(f"{type_name(d)}.{name}", span)
 

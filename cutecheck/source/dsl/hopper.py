@@ -70,7 +70,7 @@ def _trivial(
 
 @_helper("get_smem_layout_atom", "layout", "element_type", "major_mode_size")
 def _atom_kind(m: Machine, span: Span, layout: Value, element_type: Value, major_mode_size: Value) -> Value:
-    bits = _dtype(element_type).bits * major_mode_size
+    bits = int(_dtype(element_type).bits) * major_mode_size
     major = "K" if getattr(layout, "name", "") == "ROW_MAJOR" else "MN"
     width = next((w for w, row in (("SW128", 1024), ("SW64", 512), ("SW32", 256)) if bits % row == 0), "INTER")
     return EnumVal("SmemLayoutAtomKind", f"{major}_{width}", None)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.units import Bits
 from cutecheck.source.dsl.unit import lower_unit
 from cutecheck.source.dsl.values import NONE, Module
 from cutecheck.source.eval import ir
@@ -44,7 +45,7 @@ class Library:
         from cutecheck.model.dtype import DType
         from cutecheck.source.eval.values import ScalarType
 
-        self.byte = ScalarType(DType("uint8_t", 8))
+        self.byte = ScalarType(DType("uint8_t", Bits(8)))
         self.shown = {f.resolve(): p for p, f in self.files.items()}
 
     def locate(self, name: str, importer: Path | None) -> Path | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int
+from cutecheck.model.units import byte_count, bytes_to_hold
 from cutecheck.source.dsl.values import Builtin, BuiltinType
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst
@@ -82,13 +83,12 @@ def extent(m: Machine, t: Value, span: Span) -> tuple[Int | Unknown, int]:
         return size, max(own, t.align)
     if isinstance(t, ArrayType):
         if isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and not isinstance(t.extent, Unknown):
-            bits = t.inner.dtype.bits
-            total: Any = t.extent * bits
-            size = (total + 7) // 8 if isinstance(total, int) else total // 8
-            return size, max(1, min(16, bits // 8))
+            own = int(bytes_to_hold(t.inner.dtype.bits))
+            return byte_count(t.extent, t.inner.dtype.bits), min(16, own)
         return Unknown("the size of this field is not known", span), 1
     if isinstance(t, ScalarType) and t.dtype.bits is not None:
-        return max(1, t.dtype.bits // 8), max(1, t.dtype.bits // 8)
+        own = bytes_to_hold(t.dtype.bits)
+        return own, int(own)
     if isinstance(t, ClassInst) and t.memo.get("struct"):
         _, total, align = layout(m, t, span)
         return total, align
@@ -175,8 +175,8 @@ def allocate(
         return Unknown("the element type of this allocation is not known", span)
     if what == "allocate_array":
         count = args[1] if len(args) > 1 else kwargs.get("num_elems", 1)
-        align = _number(kwargs.get("byte_alignment", max(1, first.dtype.bits // 8)))
-        size = (count * first.dtype.bits + 7) // 8 if isinstance(count, int) else None
+        align = _number(kwargs.get("byte_alignment", int(bytes_to_hold(first.dtype.bits))))
+        size = byte_count(count, first.dtype.bits) if isinstance(count, int) else None
         m.recorder._buffer(ident, "", span, size, align, ArrayType(first, count))
         return Pointer(ident, "smem", first, 0, align)
     shape = args[1] if len(args) > 1 else kwargs.get("layout")
@@ -189,7 +189,7 @@ def allocate(
     tensor = tensor_on(m, pointer, made, swizzle)
     domain: Any = made.b if isinstance(made, ComposedLayout) else made
     cosize = algebra.cosize(domain)
-    size = (cosize * first.dtype.bits + 7) // 8 if isinstance(cosize, int) else None
+    size = byte_count(cosize, first.dtype.bits) if isinstance(cosize, int) else None
     m.recorder._buffer(ident, "", span, size, align, ArrayType(first, cosize))
     return tensor
 

@@ -10,6 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import ANY, Domain
 from cutecheck.model.ints import Dyn
+from cutecheck.model.units import bytes_to_hold
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, sequence
 from cutecheck.source.dsl.values import Builtin, HostCute, HostTensor
 from cutecheck.source.eval.values import Extern, ScalarType, Value
@@ -242,7 +243,7 @@ FUNCTIONS["tensor.dim_order"] = lambda m, args, kwargs, span: tuple(
 )
 FUNCTIONS["tensor.dim"] = lambda m, args, kwargs, span: len(args[0].shape)
 FUNCTIONS["tensor.numel"] = lambda m, args, kwargs, span: math.prod(args[0].shape)
-FUNCTIONS["tensor.element_size"] = lambda m, args, kwargs, span: args[0].dtype.dtype.bits // 8
+FUNCTIONS["tensor.element_size"] = lambda m, args, kwargs, span: int(bytes_to_hold(args[0].dtype.dtype.bits))
 FUNCTIONS["tensor.is_contiguous"] = lambda m, args, kwargs, span: args[0].strides == compact(args[0].shape)
 FUNCTIONS["tensor.data_ptr"] = lambda m, args, kwargs, span: Extern("tensor.data_ptr()", span)
 
@@ -297,7 +298,7 @@ def _from_dlpack(m: Machine, args: list[Value], kwargs: dict[str, Value], span: 
 
 
 def _element_bytes(t: HostTensor) -> int | None:
-    return max(1, t.dtype.dtype.bits // 8) if isinstance(t.dtype, ScalarType) and t.dtype.dtype.bits else None
+    return int(bytes_to_hold(t.dtype.dtype.bits)) if isinstance(t.dtype, ScalarType) and t.dtype.dtype.bits else None
 
 
 def as_dynamic(m: Machine, t: HostTensor) -> HostCute:
@@ -400,7 +401,7 @@ def _fake(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
         ranks = list(order) if isinstance(order, (tuple, list)) else list(range(len(shape)))
         full = _compact_by(m, shape, ranks)
     size = kind.dtype.bits if isinstance(kind, ScalarType) else None
-    bytes_ = align if isinstance(align, int) else max(1, size // 8) if size else None
+    bytes_ = align if isinstance(align, int) else int(bytes_to_hold(size)) if size else None
     return HostCute(shape, full, kind, bytes_, full)
 
 

@@ -424,7 +424,7 @@ def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
     size = (
         size_bytes(m, type_of(value), node.span) if node.what == "sizeof" else align_bytes(m, type_of(value), node.span)
     )
-    return size if isinstance(size, Unknown) else Scalar(size, "size_t")
+    return size if isinstance(size, Unknown) else Scalar(int(size) if isinstance(size, int) else size, "size_t")
 
 
 @handles(ir.Cast)

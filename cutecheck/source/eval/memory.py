@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Int
+from cutecheck.model.units import BYTE, ByteCount, Bytes, byte_count, bytes_to_hold
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
@@ -22,39 +23,44 @@ from cutecheck.source.eval.values import (
 _KNOWN = {"ClusterTransactionBarrier": 8, "ClusterBarrier": 8, "barrier": 8, "dim3": 12}
 
 
-def size_bytes(m: Machine, t: Value, span: Span) -> Int | Unknown:
+def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
     """``sizeof(T)`` in bytes."""
     if isinstance(t, ScalarType):
         bits = t.dtype.bits
-        return Unknown(f"the size of {t.dtype.name} is not known", span) if bits is None else max(1, (bits + 7) // 8)
+        return Unknown(f"the size of {t.dtype.name} is not known", span) if bits is None else bytes_to_hold(bits)
     if isinstance(t, PtrType):
-        return 8
+        return Bytes(8)
     if isinstance(t, ArrayType):
         if isinstance(t.extent, Unknown):
             return t.extent
-        if isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and t.inner.dtype.bits < 8:
-            total: Int = (t.extent * t.inner.dtype.bits + 7) // 8
+        if isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and t.inner.dtype.bits < BYTE:
+            total: Int = byte_count(t.extent, t.inner.dtype.bits)
         else:
             one = size_bytes(m, t.inner, span)
             if isinstance(one, Unknown):
                 return one
-            total = t.extent * one
+            total = t.extent * (int(one) if isinstance(one, int) else one)
         align = t.align or 1
-        return (total + align - 1) // align * align if align > 1 else total
+        return _in_bytes((total + align - 1) // align * align if align > 1 else total)
     if isinstance(t, ClassInst):
-        return _class_layout(m, t, span)[1]
+        size = _class_layout(m, t, span)[1]
+        return size if isinstance(size, Unknown) else _in_bytes(size)
     if isinstance(t, ExternType) and t.name in _KNOWN:
-        return _KNOWN[t.name]
+        return Bytes(_KNOWN[t.name])
     if isinstance(t, ValueType):
-        return 1
+        return Bytes(1)
     return Unknown("the size of this type is not known", span)
+
+
+def _in_bytes(n: Int) -> ByteCount:
+    return Bytes(n) if isinstance(n, int) else n
 
 
 def align_bytes(m: Machine, t: Value, span: Span) -> int | Unknown:
     """``alignof(T)`` in bytes."""
     if isinstance(t, ScalarType):
         size = size_bytes(m, t, span)
-        return min(16, size) if isinstance(size, int) else 1
+        return min(16, int(size)) if isinstance(size, int) else 1
     if isinstance(t, PtrType):
         return 8
     if isinstance(t, ArrayType):
@@ -100,6 +106,7 @@ def _class_layout(m: Machine, cls: ClassInst, span: Span) -> tuple[dict[str, Int
         own_align = max(own_align, explicit or 1)
         align = max(align, own_align)
         size = size_bytes(m, t, span)
+        size = int(size) if isinstance(size, int) else size
         if union:
             offsets[decl.name] = 0
             largest = _larger(largest, size)

@@ -28,10 +28,11 @@ from cutecheck.model import ints
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import Op
-from cutecheck.model.ints import Condition, Dyn, Rel, Sym
+from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym
 from cutecheck.model.inttuple import product
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.types import class_name, spell
@@ -364,7 +365,7 @@ class Recorder:
     def dynamic_shared(self, kernel: str, span: Span) -> Pointer:
         """The dynamic shared memory that a kernel's wrapper passes on: bytes, a buffer."""
         ident = f"{kernel}::smem"
-        byte = ScalarType(DType("char", 8))
+        byte = ScalarType(DType("char", Bits(8)))
         size = Unknown("dynamic shared memory", span)
         self._buffer(ident, "smem", span, None, DYNAMIC_ALIGN, ArrayType(byte, size))
         return Pointer(ident, "smem", ArrayType(byte, size), 0, DYNAMIC_ALIGN)
@@ -382,13 +383,17 @@ class Recorder:
             pointer.buffer, decl.name, decl.span, None if isinstance(size, Unknown) else size, pointer.align, t
         )
 
-    def _buffer(self, ident: str, name: str, span: Span, size: Any, align: int | None, t: Value) -> None:
+    def _buffer(self, ident: str, name: str, span: Span, size: Int | None, align: int | None, t: Value) -> None:
         if ident in self.buffers:
             return
         inner = t.inner if isinstance(t, ArrayType) else t
         bits = inner.dtype.bits if isinstance(inner, ScalarType) else None
         where = self.frame.symbol if self.frame is not None else ""
-        self.buffers[ident] = _Buffer(SmemBuffer(ident, name, span, self.arch, where, size, align, bits))
+        fact = SmemBuffer(
+            ident, name, span, self.arch, where,
+            Bytes(size) if isinstance(size, int) else size, None if align is None else Bytes(align), bits,
+        )  # fmt: skip
+        self.buffers[ident] = _Buffer(fact)
 
     def escape(self, m: Machine, values: list[Value], span: Span) -> None:
         """Values that reach code which was not followed: shared buffers among them are incomplete."""
@@ -494,7 +499,7 @@ class Recorder:
         align = None
         buffer = None
         if v.pointer is not None:
-            buffer, align = v.pointer.buffer, v.pointer.align
+            buffer, align = v.pointer.buffer, None if v.pointer.align is None else Bytes(v.pointer.align)
             space = v.pointer.space if v.pointer.space != "unknown" else v.space
             if isinstance(v.pointer.offset, Unknown) or isinstance(offset, Unknown):
                 offset = v.pointer.offset if isinstance(v.pointer.offset, Unknown) else offset

@@ -14,6 +14,7 @@ from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled.tensor_map import TensorMap
+from cutecheck.model.units import Bits
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -49,7 +50,7 @@ def type_of(v: Value) -> Value:
         found = dtype(v.ctype)
         return ScalarType(found if found is not None else DType(v.ctype, None))
     if isinstance(v, Dyn):
-        return ScalarType(DType("int", 32))
+        return ScalarType(DType("int", Bits(32)))
     if isinstance(v, Object):
         return v.cls
     if isinstance(v, Pointer):
@@ -59,7 +60,7 @@ def type_of(v: Value) -> Value:
     if isinstance(v, Extern):
         return v.type if v.type is not None else ExternType(v.what)
     if isinstance(v, Str):
-        return PtrType(ScalarType(DType("char", 8)))
+        return PtrType(ScalarType(DType("char", Bits(8))))
     if isinstance(v, (Unknown, TraitType)) or is_type(v):
         return v
     return ValueType(v)

@@ -32,6 +32,7 @@ from cutecheck.model.prove.engines.periods import (
 )
 from cutecheck.model.prove.obligation import Obligation
 from cutecheck.model.prove.properties import BankAccess
+from cutecheck.model.units import BYTE
 
 BASE = "smem base"
 
@@ -69,8 +70,8 @@ def splits_vector(access: BankAccess) -> bool:
     sw = access.swizzle
     if sw is None or sw.bits == 0:
         return False
-    unit_bits = access.element_bits if sw.unit is SwizzleUnit.ELEMENT else 8
-    return (unit_bits << sw.base) < access.vector_bits
+    unit = access.element_bits if sw.unit is SwizzleUnit.ELEMENT else BYTE
+    return unit << sw.base < access.vector_bits
 
 
 @dataclass(slots=True)
@@ -120,8 +121,10 @@ class Search:
         period = swizzle_period(access.swizzle)
         self.byte_unit = byte_unit
         self.base_modulus = math.lcm(128, period) if byte_unit else 4
-        bits = period * (8 if byte_unit else access.element_bits)
-        self.modulus = math.lcm(bits, 1024, access.element_bits) // access.element_bits
+        # Addresses are computed by the million: plain integers from here on, named after their units.
+        self.element_bits, self.lane_bytes = int(access.element_bits), int(access.vector_bytes)
+        bits = period * (8 if byte_unit else self.element_bits)
+        self.modulus = math.lcm(bits, 1024, self.element_bits) // self.element_bits
         self.cache: dict[tuple[object, ...], tuple[int, int, int, int]] = {}
         self.worst = _Worst()
         self.upper = -1  # excess of the costliest instruction, attained or not
@@ -131,7 +134,7 @@ class Search:
 
     def run(self) -> Answer:
         # A pointer swizzle needs a base that is a multiple of its period: an obligation of its own, assumed here.
-        known = self.access.base_alignment if not self.byte_unit else self.base_modulus
+        known = int(self.access.base_alignment) if not self.byte_unit else self.base_modulus
         bases = range(0, self.base_modulus, math.gcd(known, self.base_modulus))
         for lane_values in self._lane_parameters():
             substitution = {n: ex.const(v) for n, v in lane_values.items()}
@@ -194,7 +197,7 @@ class Search:
     def _cost(self, lanes: list[int], offset: int, base: int) -> tuple[int, int, int, int]:
         """(wavefronts, phases, two lanes that collide or equal lanes) for one warp instruction."""
         a = self.access
-        lane_bytes = a.vector_bits // 8
+        lane_bytes = self.lane_bytes
         matrix = a.kind in ("ldmatrix", "stmatrix")
         group = 8 if matrix or lane_bytes >= 16 else 16 if lane_bytes == 8 else 32
         count = min(len(lanes), 8 * a.matrices) if matrix else len(lanes)
@@ -224,13 +227,13 @@ class Search:
     def _byte(self, offset: int, base: int) -> int:
         a = self.access
         if self.byte_unit and a.swizzle is not None:
-            return swizzled(a.swizzle, base + offset * a.element_bits // 8)
-        return base + (swizzled(a.swizzle, offset) if a.swizzle else offset) * a.element_bits // 8
+            return swizzled(a.swizzle, base + offset * self.element_bits // 8)
+        return base + (swizzled(a.swizzle, offset) if a.swizzle else offset) * self.element_bits // 8
 
     def _answer(self) -> Answer:
-        w, access = self.worst, self.access
+        w = self.worst
         if self.upper < 0:
-            return unknown(f"no vector is aligned to {access.vector_bits // 8} bytes")
+            return unknown(f"no vector is aligned to {self.lane_bytes} bytes")
         assumptions = self.assumed()
         measure = (("wavefronts", w.waves), ("ideal", w.ideal), ("excess", w.excess))
         reductions = tuple(dict.fromkeys(self.reductions))
@@ -252,5 +255,5 @@ class Search:
         if access.predicated:
             texts.append("a refutation assumes every lane's predicate true")
         if self.misaligned:
-            texts.append(f"vectors are aligned to {access.vector_bits // 8} bytes")
+            texts.append(f"vectors are aligned to {self.lane_bytes} bytes")
         return tuple(texts)

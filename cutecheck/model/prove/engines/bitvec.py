@@ -43,12 +43,12 @@ def run(obligation: Obligation, options: Options) -> Answer:
 
 
 def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Answer:
-    if a.element_bits & (a.element_bits - 1):
-        raise UnsupportedError(f"{a.element_bits}-bit elements")
-    lane_bytes = a.vector_bits // 8
+    if int(a.element_bits) & (int(a.element_bits) - 1):
+        raise UnsupportedError(f"{int(a.element_bits)}-bit elements")
+    lane_bytes = int(a.vector_bytes)
     if a.swizzle is not None and a.swizzle.bits:
-        unit = a.element_bits if a.swizzle.unit is SwizzleUnit.ELEMENT else 8
-        if a.vector_bits > unit << a.swizzle.base:
+        unit = int(a.element_bits) if a.swizzle.unit is SwizzleUnit.ELEMENT else 8
+        if int(a.vector_bits) > unit << a.swizzle.base:
             raise UnsupportedError("the swizzle splits vectors: check contiguity first")
     domains = variable_domains(obligation)
     domains[a.thread] = Domain(0, a.threads - 1)
@@ -92,13 +92,13 @@ class _BankQuery:
         self.t, self.a, self.threads = t, a, threads
         # A pointer swizzle needs a base that is a multiple of its period: an obligation of its own, assumed here.
         by_byte = a.swizzle is not None and a.swizzle.unit is SwizzleUnit.BYTE
-        known = min(_BASE_BITS if by_byte else _low_bits(a.base_alignment).bit_length(), _BASE_BITS - 1)
+        known = min(_BASE_BITS if by_byte else _low_bits(int(a.base_alignment)).bit_length(), _BASE_BITS - 1)
         self.base = t.field(_BASE, _BASE_BITS - known, known)
         self.own = [t.expression(own, {_LANE: lane}) for lane in lanes]
 
     def solver(self, options: Options, common: Any, given: list[Any]) -> Any:
         t, a, z3 = self.t, self.a, self.t.z3
-        lane_bytes = a.vector_bits // 8
+        lane_bytes = int(a.vector_bytes)
         words, extra = [], list(given)
         for own in self.own:
             byte = _byte(t, a, common + own, self.base)
@@ -124,10 +124,10 @@ def _ring_query(a: BankAccess, domains: dict[str, Domain], own: ex.Expr, grain: 
     if sw is not None and sw.unit is SwizzleUnit.BYTE:
         return None
     period_bits = 0 if sw is None else sw.bits + sw.base + abs(sw.shift)
-    width = max(12, period_bits + (a.element_bits // 8).bit_length(), 8)
+    width = max(12, period_bits + (int(a.element_bits) // 8).bit_length(), 8)
     ring = {n: Domain(step=d.divisor() & -d.divisor() or 1) for n, d in domains.items()}
     t = Translation({**ring, _LANE: domains[_LANE]}, width=width)
-    z3, lane_bytes = t.z3, a.vector_bits // 8
+    z3, lane_bytes = t.z3, int(a.vector_bytes)
     base = z3.BitVec("any base", width)
     s = solver("QF_BV", options)
     s.add(base & t.value(_low_bits(min(grain, 1 << (width - 1)))) == 0)
@@ -141,7 +141,7 @@ def _ring_query(a: BankAccess, domains: dict[str, Domain], own: ex.Expr, grain: 
         s.add(byte & t.value(lane_bytes - 1) == 0)
         words.append(z3.LShR(byte, 2))
     s.add(*t.constraints, z3.ULT(lanes[0], lanes[1]), (words[0] ^ words[1]) & t.value(31) == 0)
-    return s if a.base_alignment % max(4, lane_bytes) == 0 else None
+    return s if int(a.base_alignment) % max(4, lane_bytes) == 0 else None
 
 
 def _stride_divisor(stride: IntTuple) -> int:
@@ -173,17 +173,17 @@ def _ask(t: Translation, s: Any, name: str, options: Options, extra: dict[str, A
 
 def _alignment(obligation: Obligation, a: Alignment, options: Options) -> Answer:
     """Some vector's address has a low bit set; wrapping is harmless, only the low bits count."""
-    if a.element_bits & (a.element_bits - 1) or a.vector_bytes & (a.vector_bytes - 1):
+    if int(a.element_bits) & (int(a.element_bits) - 1) or int(a.vector_bytes) & (int(a.vector_bytes) - 1):
         raise UnsupportedError("widths that are not powers of two")
     t = Translation(variable_domains(obligation))
     base = t.z3.BitVec("base", t.width)
-    t.constraints += [base & t.value(_low_bits(a.base_alignment)) == 0, t.z3.ULT(base, t.value(OPEN))]
+    t.constraints += [base & t.value(_low_bits(int(a.base_alignment))) == 0, t.z3.ULT(base, t.value(OPEN))]
     element = t.expression(a.offset) + t.layout_offset(a.rest.shape, a.rest.stride, "rest")
     byte = _byte(t, a, element, base)
-    violated = byte & t.value(a.vector_bytes - 1) != 0
-    if a.element_bits < 8:
+    violated = byte & t.value(int(a.vector_bytes) - 1) != 0
+    if int(a.element_bits) < 8:
         moved = element if a.swizzle is None or a.swizzle.unit is SwizzleUnit.BYTE else t.swizzle(a.swizzle, element)
-        violated = t.z3.Or(violated, moved & t.value(8 // a.element_bits - 1) != 0)
+        violated = t.z3.Or(violated, moved & t.value(8 // int(a.element_bits) - 1) != 0)
     s = solver("QF_BV", options)
     s.add(*(t.condition(h) for h in obligation.hypotheses), *t.constraints, violated)
     answer = _ask(t, s, f"{obligation.id}-alignment", options, {"base": base, "byte": byte})
@@ -310,8 +310,8 @@ def _low_bits(alignment: int) -> int:
 
 def _byte(t: Translation, a: BankAccess | Alignment, element: Any, base: Any) -> Any:
     def scaled(x: Any) -> Any:
-        bits = t.value(a.element_bits // 8) if a.element_bits >= 8 else None
-        return x * bits if bits is not None else t.z3.LShR(x, (8 // a.element_bits).bit_length() - 1)
+        bits = t.value(int(a.element_bits) // 8) if int(a.element_bits) >= 8 else None
+        return x * bits if bits is not None else t.z3.LShR(x, (8 // int(a.element_bits)).bit_length() - 1)
 
     if a.swizzle is not None and a.swizzle.unit is SwizzleUnit.BYTE:
         return t.swizzle(a.swizzle, base + scaled(element))
@@ -320,21 +320,21 @@ def _byte(t: Translation, a: BankAccess | Alignment, element: Any, base: Any) ->
 
 def _gmem_sectors(obligation: Obligation, g: GmemSectors, options: Options) -> Answer:
     """Lanes one by one, the warp a variable: more sectors than ``factor`` times what the distinct vectors need."""
-    lane_bytes = g.vector_bits // 8
-    if g.element_bits & (g.element_bits - 1) or g.threads % 32 or lane_bytes > 32:
+    lane_bytes = int(g.vector_bytes)
+    if int(g.element_bits) & (int(g.element_bits) - 1) or g.threads % 32 or lane_bytes > 32:
         raise UnsupportedError("partial warps or widths that are not powers of two")
     domains = variable_domains(obligation)
     domains[g.thread] = Domain(0, g.threads - 1)
     t = Translation(domains, width=24)
     z3 = t.z3
     base, warp = z3.BitVec("smem base", t.width), z3.BitVec("warp", t.width)
-    t.constraints += [base & t.value(_low_bits(g.base_alignment)) == 0, z3.ULT(base, t.value(1 << 10))]
+    t.constraints += [base & t.value(_low_bits(int(g.base_alignment))) == 0, z3.ULT(base, t.value(1 << 10))]
     t.constraints.append(z3.ULT(warp, t.value(g.threads // 32)))
     rest = t.layout_offset(g.rest.shape, g.rest.stride, "rest")
     vectors = []
     for lane in range(32):
         element = t.expression(g.offset, {g.thread: warp * t.value(32) + t.value(lane)}) + rest
-        vectors.append(base + element * t.value(g.element_bits // 8))
+        vectors.append(base + element * t.value(int(g.element_bits) // 8))
         t.constraints.append(vectors[-1] & t.value(lane_bytes - 1) == 0)
     counts = []
     for places in (vectors, [z3.LShR(v, 5) for v in vectors]):

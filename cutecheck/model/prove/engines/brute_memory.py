@@ -19,20 +19,21 @@ from cutecheck.model.prove.engines.concrete import (
     plain_offsets,
     swizzle,
 )
+from cutecheck.model.units import ByteAddress
 
 
 def bank_access(a: p.BankAccess, values: Values) -> Checked:
-    lane_bytes = a.vector_bits // 8
+    lane_bytes, element_bits = int(a.vector_bytes), int(a.element_bits)
     worst: tuple[int, int, int] = (0, 0, 0)
     violation: Violation | None = None
     by_byte = a.swizzle is not None and a.swizzle.unit is SwizzleUnit.BYTE
     if a.swizzle is not None and a.swizzle.bits:
-        unit = 8 if by_byte else a.element_bits
-        if unit << a.swizzle.base < a.vector_bits:
+        unit = 8 if by_byte else element_bits
+        if unit << a.swizzle.base < 8 * lane_bytes:
             raise ValueError("the swizzle splits vectors: check contiguity first")
     reach = 128 if a.swizzle is None or not by_byte else 1 << (a.swizzle.bits + a.swizzle.base + abs(a.swizzle.shift))
     # A pointer swizzle needs a base that is a multiple of its period: an obligation of its own, assumed here.
-    shifts = range(0, max(reach, 128), max(reach, 128) if by_byte else a.base_alignment)
+    shifts = range(0, max(reach, 128), max(reach, 128) if by_byte else int(a.base_alignment))
     shape = [number(s, values) for s, _ in pairs(a.rest.shape, a.rest.stride)]
     steps = [number(d, values) for _, d in pairs(a.rest.shape, a.rest.stride)]
     cost = len(shifts) * math.prod(shape) * a.threads
@@ -44,16 +45,16 @@ def bank_access(a: p.BankAccess, values: Values) -> Checked:
         digits = coordinate[::-1]
         shift = sum(i * d for i, d in zip(digits, steps, strict=True))
         for start, base in itertools.product(range(0, a.threads, 32), shifts):
-            addresses: list[int | None] = []
+            addresses: list[ByteAddress | None] = []
             for element in elements[start : start + 32]:
                 x = element + shift
                 if a.swizzle is not None and not by_byte:
                     x = swizzle(a.swizzle, x)
-                byte = base + x * a.element_bits // 8
+                byte = base + x * element_bits // 8
                 if a.swizzle is not None and by_byte:
                     byte = swizzle(a.swizzle, byte)
-                addresses.append(None if byte % lane_bytes else byte)
-            w = wavefronts(a.kind, addresses, lane_bytes, a.matrices)
+                addresses.append(None if byte % lane_bytes else ByteAddress(byte))
+            w = wavefronts(a.kind, addresses, a.vector_bytes, a.matrices)
             seen_aligned = seen_aligned or w.ideal > 0
             if (violation is None and w.excess > 0) or w.excess > worst[0]:
                 worst = (w.excess, w.wavefronts, w.ideal)
@@ -67,17 +68,17 @@ def bank_access(a: p.BankAccess, values: Values) -> Checked:
 
 
 def gmem_sectors(g: p.GmemSectors, values: Values) -> Checked:
-    lane_bytes = g.vector_bits // 8
+    lane_bytes, element_bits = int(g.vector_bytes), int(g.element_bits)
     rests = plain_offsets(g.rest.shape, g.rest.stride, values)
-    bases = range(0, 32, g.base_alignment)
+    bases = range(0, 32, int(g.base_alignment))
     if len(rests) * len(bases) * g.threads > LIMIT:
         raise TooLargeError
     elements = [g.offset.evaluate({**values, g.thread: t}) for t in range(g.threads)]
     aligned = False
     for (index, shift), start, base in itertools.product(enumerate(rests), range(0, g.threads, 32), bases):
-        addresses = [base + (e + shift) * g.element_bits // 8 for e in elements[start : start + 32]]
-        kept = [a if a % lane_bytes == 0 else None for a in addresses]
-        touched, least = sectors(kept, lane_bytes)
+        addresses = [base + (e + shift) * element_bits // 8 for e in elements[start : start + 32]]
+        kept = [ByteAddress(a) if a % lane_bytes == 0 else None for a in addresses]
+        touched, least = sectors(kept, g.vector_bytes)
         aligned = aligned or touched > 0
         if touched > g.factor * least:
             digits = {}
@@ -91,35 +92,36 @@ def gmem_sectors(g: p.GmemSectors, values: Values) -> Checked:
 
 
 def alignment(a: p.Alignment, values: Values) -> Checked:
-    start = a.offset.evaluate(values)
+    start, element_bits, vector_bytes = a.offset.evaluate(values), int(a.element_bits), int(a.vector_bytes)
     image = [start + x for x in plain_offsets(a.rest.shape, a.rest.stride, values)]
     sw = a.swizzle
     by_byte = sw is not None and sw.unit is SwizzleUnit.BYTE
-    reach = a.vector_bytes if not by_byte or sw is None else 1 << (sw.bits + sw.base + abs(sw.shift))
-    bases = range(0, max(a.vector_bytes, reach), a.base_alignment)
+    reach = vector_bytes if not by_byte or sw is None else 1 << (sw.bits + sw.base + abs(sw.shift))
+    bases = range(0, max(vector_bytes, reach), int(a.base_alignment))
     for base, (index, x) in itertools.product(bases, enumerate(image)):
         if sw is not None and not by_byte:
             x = swizzle(sw, x)
-        bits = x * a.element_bits
+        bits = x * element_bits
         byte = base + bits // 8
         if sw is not None and by_byte:
             byte = swizzle(sw, byte)
-        if bits % 8 or byte % a.vector_bytes:
-            return {"index": index, "base": base, "byte": byte}, (("vector_bytes", a.vector_bytes),), len(image)
-    return None, (("vector_bytes", a.vector_bytes),), len(image) * len(bases)
+        if bits % 8 or byte % vector_bytes:
+            return {"index": index, "base": base, "byte": byte}, (("vector_bytes", vector_bytes),), len(image)
+    return None, (("vector_bytes", vector_bytes),), len(image) * len(bases)
 
 
 def tma_limits(m: p.TmaLimits, values: Values) -> Checked:
     """cuTensorMapEncodeTiled: in the order of the fields of the payload."""
     box = [number(b, values) for b in m.box]
     strides = [number(s, values) for s in m.global_strides_bytes]
-    inner_bits = box[0] * m.element_bits if box else 0
+    inner_bits = box[0] * int(m.element_bits) if box else 0
+    span = int(m.swizzle_bytes)
     checks = [len(box) in range(1, 6), *(b in range(1, 257) for b in box), inner_bits % 128 == 0]
-    checks.append(m.swizzle_bytes in (0, 32, 64, 128) and (m.swizzle_bytes == 0 or inner_bits <= 8 * m.swizzle_bytes))
+    checks.append(span in (0, 32, 64, 128) and (span == 0 or inner_bits <= 8 * span))
     checks.append(number(m.inner_stride, values) == 1)
     for s in strides:
         checks += [s % 16 == 0, s < 1 << 40]
-    checks.append(m.global_alignment is None or m.global_alignment % 16 == 0)
+    checks.append(m.global_alignment is None or int(m.global_alignment) % 16 == 0)
     copies, cluster = number(m.multicast, values), number(m.cluster, values)
     checks.append(copies > 0 and cluster % copies == 0 and copies <= 16)
     if all(checks):
@@ -132,7 +134,7 @@ def gmma_canonical(g: p.GmmaCanonical, values: Values) -> Checked:
     if sw is not None and (sw.unit is not SwizzleUnit.BYTE or (sw.base, sw.shift) != (4, 3)):
         return {"item": 0}, (), 1
     row = 1 << (sw.bits if sw is not None else 0)  # 16-byte units a swizzled row
-    t = 128 // g.element_bits
+    t = 128 // int(g.element_bits)
     shape, stride = at.shape, at.stride
     if row > 8 or not isinstance(shape, tuple) or not isinstance(stride, tuple) or len(shape) != 2:
         return {"item": 1}, (), 1

@@ -62,17 +62,18 @@ def alignment(obligation: Obligation, payload: Alignment) -> Answer:
     sw = payload.swizzle
     by_byte = sw is not None and sw.unit is SwizzleUnit.BYTE
     period = swizzle_period(sw)
-    bits = math.lcm(period * (8 if by_byte else payload.element_bits), 8 * payload.vector_bytes, payload.element_bits)
-    modulus = bits // payload.element_bits
+    element_bits, vector_bytes = int(payload.element_bits), int(payload.vector_bytes)
+    bits = math.lcm(period * (8 if by_byte else element_bits), 8 * vector_bytes, element_bits)
+    modulus = bits // element_bits
     found, _ = residues(redomain(total, domains), domains, modulus, hypotheses)
-    reach = math.lcm(payload.vector_bytes, period) if by_byte else payload.vector_bytes
+    reach = math.lcm(vector_bytes, period) if by_byte else vector_bytes
     possible = False
-    for (r, values), base in itertools.product(found.items(), range(0, reach, payload.base_alignment)):
+    for (r, values), base in itertools.product(found.items(), range(0, reach, int(payload.base_alignment))):
         element = swizzled(sw, r) if sw is not None and not by_byte else r
-        byte = base + element * payload.element_bits // 8
+        byte = base + element * element_bits // 8
         if sw is not None and by_byte:
             byte = swizzled(sw, byte)
-        if byte % payload.vector_bytes == 0 and element * payload.element_bits % 8 == 0:
+        if byte % vector_bytes == 0 and element * element_bits % 8 == 0:
             continue
         possible = True
         if values is None:

@@ -61,14 +61,14 @@ def _digits(shape: IntTuple, stride: IntTuple) -> Iterator[tuple[int, int]]:
 
 
 def _bank_access(obligation: Obligation, a: BankAccess) -> Answer:
-    lane_bytes = a.vector_bits // 8
+    lane_bytes, element_bits, vector_bits = int(a.vector_bytes), int(a.element_bits), int(a.vector_bits)
     matrix = a.kind in ("ldmatrix", "stmatrix")
     lane_bits = 3 if matrix or lane_bytes >= 16 else 4 if lane_bytes == 8 else 5
     if a.swizzle is not None and a.swizzle.unit is SwizzleUnit.BYTE:
         raise NotLinearError("a pointer swizzle mixes in the allocation's address")
-    if a.swizzle is not None and a.swizzle.bits and a.element_bits << a.swizzle.base < a.vector_bits:
+    if a.swizzle is not None and a.swizzle.bits and int(a.element_bits) << a.swizzle.base < int(a.vector_bits):
         raise NotLinearError("the swizzle splits vectors")
-    if a.element_bits & (a.element_bits - 1) or a.base_alignment % max(4, lane_bytes) or a.threads % 32:
+    if int(a.element_bits) & (int(a.element_bits) - 1) or int(a.base_alignment) % max(4, lane_bytes) or a.threads % 32:
         raise NotLinearError("widths, base or thread count that are not powers of two")
     domains = variable_domains(obligation)
     domains.pop(a.thread, None)
@@ -99,10 +99,10 @@ def _bank_access(obligation: Obligation, a: BankAccess) -> Answer:
             total = 0 if first % 32 == 0 else total
             lanes = elements[first : first + (1 << lane_bits)]
             vectors = _linear(lanes)
-            if any((lanes[0] + shift) * a.element_bits % a.vector_bits for shift in rest):
+            if any((lanes[0] + shift) * element_bits % vector_bits for shift in rest):
                 raise NotLinearError("vectors are not aligned")
             swizzled = a.swizzle is not None and a.swizzle.bits > 0
-            moving = [shift for shift in rest if swizzled or shift * a.element_bits % 32]
+            moving = [shift for shift in rest if swizzled or shift * element_bits % 32]
             if any(_carries(lanes, vectors, shift) for shift in moving):
                 raise NotLinearError("lane bits carry")
             if vectors not in degrees:
@@ -142,16 +142,16 @@ def _carries(lanes: list[int], vectors: tuple[int, ...], shift: int) -> bool:
 
 def _phase_degree(a: BankAccess, vectors: tuple[int, ...]) -> int:
     """Wavefronts of one phase from the ranks of its word and bank vectors."""
-    vector_elements = a.vector_bits // a.element_bits
+    vector_elements = int(a.vector_bits) // int(a.element_bits)
     within = [1 << k for k in range(vector_elements.bit_length() - 1)]
     if any(v & (vector_elements - 1) for v in vectors):
         raise NotLinearError("vectors are not aligned")
     moved = [_swizzled(a, v) for v in (*vectors, *within)]
-    inside = [1 << k for k in range((a.element_bits // 32).bit_length() - 1)]  # words of one wide element
-    words = [v * a.element_bits // 32 for v in moved] + inside
+    inside = [1 << k for k in range((int(a.element_bits) // 32).bit_length() - 1)]  # words of one wide element
+    words = [v * int(a.element_bits) // 32 for v in moved] + inside
     banks = [w & 31 for w in words]
     if a.kind == "cp.async.ca":
-        words_in_lane = max(0, (a.vector_bits // 32).bit_length() - 1)
+        words_in_lane = max(0, (int(a.vector_bits) // 32).bit_length() - 1)
         return 1 << (len(vectors) + words_in_lane - rank(banks))
     return 1 << (rank(words) - rank(banks))
 

@@ -279,19 +279,19 @@ def _alignment(a: p.Alignment, t: Integers) -> list[Any]:
     offset, *_ = t.coordinate(a.rest.shape, a.rest.stride, "rest")
     base = t.z3.Int("base")
     t.constraints.append(base >= 0)
-    bits = 8 * a.base_alignment * base + a.element_bits * (t.expression(a.offset) + offset)
-    return [_not_divided(t, bits, t.z3.IntVal(8 * a.vector_bytes))]
+    bits = 8 * int(a.base_alignment) * base + int(a.element_bits) * (t.expression(a.offset) + offset)
+    return [_not_divided(t, bits, t.z3.IntVal(8 * int(a.vector_bytes)))]
 
 
 def _tma_limits(m: p.TmaLimits, t: Integers) -> list[Any]:
     z3 = t.z3
     box = [t.expression(as_expr(b)) for b in m.box]
-    if not 1 <= len(box) <= 5 or m.swizzle_bytes not in (0, 32, 64, 128) or (m.global_alignment or 0) % 16:
+    if not 1 <= len(box) <= 5 or int(m.swizzle_bytes) not in (0, 32, 64, 128) or int(m.global_alignment or 0) % 16:
         return [z3.BoolVal(True)]
-    bits = m.element_bits * box[0]
+    bits = int(m.element_bits) * box[0]
     goals = [z3.Or(b < 1, b > 256) for b in box]
     goals.append(_not_divided(t, bits, z3.IntVal(128)))
-    goals.append(bits > 8 * m.swizzle_bytes if m.swizzle_bytes else z3.BoolVal(False))
+    goals.append(bits > 8 * int(m.swizzle_bytes) if int(m.swizzle_bytes) else z3.BoolVal(False))
     goals.append(t.expression(as_expr(m.inner_stride)) != 1)
     for stride in m.global_strides_bytes:
         s = t.expression(as_expr(stride))

@@ -264,23 +264,23 @@ def _in_bounds(b: p.InBounds, context: _Context) -> bool:
 
 def _alignment(a: p.Alignment, context: _Context) -> bool:
     if a.swizzle is not None and a.swizzle.bits:
-        unit_bits = a.element_bits if a.swizzle.unit is SwizzleUnit.ELEMENT else 8
-        if (unit_bits << a.swizzle.base) % (8 * a.vector_bytes):
+        unit_bits = int(a.element_bits) if a.swizzle.unit is SwizzleUnit.ELEMENT else 8
+        if (unit_bits << a.swizzle.base) % (8 * int(a.vector_bytes)):
             raise NoFormError("the swizzle reaches into the vector")
-    bits = 8 * a.vector_bytes
-    if a.base_alignment % a.vector_bytes:
+    bits = 8 * int(a.vector_bytes)
+    if int(a.base_alignment) % int(a.vector_bytes):
         return False
     parts = [context.expression(a.offset)]
     parts += [d for _, d in context.modes(a.rest.shape, a.rest.stride)]
     for part in parts:
-        if grain(part) * a.element_bits % bits:
+        if grain(part) * int(a.element_bits) % bits:
             raise NoFormError(f"{short(part)} is not known to be aligned")
     return True
 
 
 def _gmem_sectors(g: p.GmemSectors, context: _Context) -> bool:
     """Aligned vectors of v bytes: D of them touch at most D sectors and need at least D*v/32."""
-    lane_bytes = g.vector_bits // 8
+    lane_bytes = int(g.vector_bytes)
     if lane_bytes * g.factor >= 32 and lane_bytes <= 32 and 32 % lane_bytes == 0:
         return True
     raise NoFormError("vectors are narrower than a sector over the allowed factor")
@@ -292,18 +292,18 @@ def _tma_limits(m: p.TmaLimits, context: _Context) -> bool:
 
     def answers() -> Iterator[bool | None]:
         box = [context.expression(b) for b in m.box]
-        yield 0 < len(box) < 6 and m.swizzle_bytes in (0, 32, 64, 128)
+        yield 0 < len(box) < 6 and int(m.swizzle_bytes) in (0, 32, 64, 128)
         for b in box:
             yield is_true(Rel.LE, 1, b)
             yield is_true(Rel.LE, b, 256)
-        inner = ex.mul(box[0], ex.const(m.element_bits))
+        inner = ex.mul(box[0], ex.const(int(m.element_bits)))
         yield is_true(Rel.DIVIDES, 128, inner)
-        yield True if m.swizzle_bytes == 0 else is_true(Rel.LE, inner, 8 * m.swizzle_bytes)
+        yield True if int(m.swizzle_bytes) == 0 else is_true(Rel.LE, inner, 8 * int(m.swizzle_bytes))
         yield is_true(Rel.EQ, context.expression(m.inner_stride), 1)
         for stride in map(context.expression, m.global_strides_bytes):
             yield is_true(Rel.DIVIDES, 16, stride)
             yield is_true(Rel.LT, stride, 1 << 40)
-        yield m.global_alignment is None or m.global_alignment % 16 == 0
+        yield m.global_alignment is None or int(m.global_alignment) % 16 == 0
         copies = context.expression(m.multicast)
         yield is_true(Rel.LE, 1, copies)
         yield is_true(Rel.LE, copies, 16)
@@ -324,7 +324,7 @@ def _gmma_canonical(g: p.GmmaCanonical, context: _Context) -> bool:
         layout, bits = layout.b, sw.bits
     if bits > 3 or not isinstance(layout.shape, tuple) or not isinstance(layout.stride, tuple):
         return False
-    unit = 128 // g.element_bits
+    unit = 128 // int(g.element_bits)
     span = unit << bits
     mn = _digits_of(context, layout.shape[0], layout.stride[0])
     k = _digits_of(context, layout.shape[1], layout.stride[1])

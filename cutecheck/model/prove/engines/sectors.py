@@ -48,13 +48,13 @@ class _Sectors(Search):
         super().__init__(obligation, as_load)
         self.factor = payload.factor
         self.base_modulus = 32
-        self.modulus = math.lcm(256, payload.element_bits) // payload.element_bits
+        self.modulus = math.lcm(256, self.element_bits) // self.element_bits
         self.reductions = [f"R1: sectors depend on the base modulo {self.modulus} elements"]
 
     def _cost(self, lanes: list[int], offset: int, base: int) -> tuple[int, int, int, int]:
         """(sectors, allowed sectors where that is exceeded else sectors, first and last lane)."""
-        lane_bytes = self.access.vector_bits // 8
-        addresses = {base + (offset + x) * self.access.element_bits // 8 for x in lanes}
+        lane_bytes = self.lane_bytes
+        addresses = {base + (offset + x) * self.element_bits // 8 for x in lanes}
         aligned = {a for a in addresses if a % lane_bytes == 0}
         if len(aligned) < len(addresses):
             self.misaligned = True
@@ -66,7 +66,7 @@ class _Sectors(Search):
 
     def _answer(self) -> Answer:
         if self.upper < 0:
-            return unknown(f"no vector is aligned to {self.access.vector_bits // 8} bytes")
+            return unknown(f"no vector is aligned to {self.lane_bytes} bytes")
         assumptions = self.assumed()
         measure = (("sectors", self.worst.waves), ("allowed", self.worst.ideal))
         reductions = tuple(dict.fromkeys(self.reductions))

@@ -43,8 +43,8 @@ def find_padding(
     """
     if not accesses:
         return None
-    step = math.lcm(*(a.vector_bits // a.element_bits for a in accesses))
-    limit = max(1024 // a.element_bits for a in accesses)
+    step = math.lcm(*(int(a.vector_bits) // int(a.element_bits) for a in accesses))
+    limit = max(1024 // int(a.element_bits) for a in accesses)
     try:
         for extra in range(step, limit + 1, step):
             padded = [repitch(a, pitch, pitch + extra) for a in accesses]
@@ -80,7 +80,7 @@ def repitch(access: BankAccess, pitch: int, new_pitch: int) -> BankAccess:
             if stride > pitch:
                 raise NotRowsError(f"a step of {stride} crosses rows of {pitch}")
             reach = None if reach is None else reach + (extent - 1) * stride
-    if reach is None or reach + access.vector_bits // access.element_bits > pitch:
+    if reach is None or reach + int(access.vector_bits) // int(access.element_bits) > pitch:
         raise NotRowsError(f"steps within a row reach beyond {pitch} elements")
     rest = Layout(tuple(e for e, _ in modes), tuple(d // pitch * new_pitch if d % pitch == 0 else d for _, d in modes))
     return replace(access, offset=Expr(tuple(t for t in terms if t[1])), rest=rest, swizzle=None)

@@ -33,9 +33,9 @@ class Family:
 
     def members(self, accesses: Sequence[BankAccess], unit: SwizzleUnit) -> Iterator[Swizzle]:
         """Fewest bits first, then the smallest base and shift."""
-        widths = [a.vector_bits // (a.element_bits if unit is SwizzleUnit.ELEMENT else 8) for a in accesses]
+        widths = [int(a.vector_bits) // (int(a.element_bits) if unit is SwizzleUnit.ELEMENT else 8) for a in accesses]
         low = max(max(1, w).bit_length() - 1 for w in (*widths, self.whole))
-        scale = 1 if unit is SwizzleUnit.ELEMENT else max(a.element_bits for a in accesses) // 8
+        scale = 1 if unit is SwizzleUnit.ELEMENT else max(int(a.element_bits) for a in accesses) // 8
         for bits in range(1, self.max_bits + 1):
             for base in range(low, self.max_base + 1):
                 for shift in range(bits, self.max_shift + 1):

@@ -10,6 +10,7 @@ from cutecheck.model.prove.make import make_obligation
 from cutecheck.model.prove.obligation import Outcome, Verdict
 from cutecheck.model.prove.properties import Coverage, Divides, Division
 from cutecheck.model.prove.scheduler import prove
+from cutecheck.model.units import Bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class VectorCopy:
 
     threads: Layout
     values: Layout
-    vector_bits: int
+    vector_bits: Bits
     tiler: tuple[int, int]
     layout: Layout
     outcomes: tuple[Outcome, ...]
@@ -32,8 +33,8 @@ def suggest_vectors(
     threads: int,
     tile: tuple[int, int],
     contiguous: int,
-    element_bits: int,
-    max_bits: int = 128,
+    element_bits: Bits,
+    max_bits: Bits = Bits(128),
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> VectorCopy | None:
     """The widest vectors along the contiguous mode (0 or 1) of a tile that ``threads`` threads can share evenly.
@@ -43,7 +44,7 @@ def suggest_vectors(
     """
     along, across = tile[contiguous], tile[1 - contiguous]
     bits = max_bits
-    while bits >= 32:
+    while bits >= Bits(32):
         vector = bits // element_bits
         if vector and along % vector == 0:
             lanes = _lanes(along // vector, threads)
@@ -60,7 +61,7 @@ def _lanes(vectors: int, threads: int) -> int | None:
 
 
 def _proved(
-    threads: int, tile: tuple[int, int], contiguous: int, vector: int, bits: int, lanes: int, options: Options
+    threads: int, tile: tuple[int, int], contiguous: int, vector: int, bits: Bits, lanes: int, options: Options
 ) -> VectorCopy | None:
     rows = threads // lanes
     tiler = (rows, lanes * vector) if contiguous == 1 else (lanes * vector, rows)

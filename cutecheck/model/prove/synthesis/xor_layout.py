@@ -15,6 +15,7 @@ from cutecheck.model.prove.domains import size_of, variable_domains
 from cutecheck.model.prove.engines.concrete import plain_offsets
 from cutecheck.model.prove.make import make_obligation
 from cutecheck.model.prove.properties import BankAccess
+from cutecheck.model.units import ByteAddress
 
 _ADDRESSES = 1 << 17
 _NODES = 1 << 18
@@ -30,12 +31,12 @@ class XorLayout:
     low: int
     columns: tuple[int, ...]
 
-    def __call__(self, byte: int) -> int:
+    def __call__(self, byte: ByteAddress) -> ByteAddress:
         mixed = 0
         for i, column in enumerate(self.columns):
             if byte >> (7 + i) & 1:
                 mixed ^= column
-        return byte ^ mixed << self.low
+        return ByteAddress(byte ^ mixed << self.low)
 
     def __str__(self) -> str:
         parts = []
@@ -55,7 +56,7 @@ def find_xor_layout(accesses: Sequence[BankAccess]) -> XorLayout | None:
 
     NotConcreteError for accesses with open parameters, which cannot be listed.
     """
-    low = max(max(a.vector_bits // 8, 4) for a in accesses).bit_length() - 1
+    low = max(max(int(a.vector_bytes), 4) for a in accesses).bit_length() - 1
     instructions = [(a, lanes) for a in accesses for lanes in _instructions(a)]
     differences = {d for a, lanes in instructions for d in _differences(a, lanes)}
     high = max((d.bit_length() for d in differences), default=0)
@@ -66,19 +67,20 @@ def find_xor_layout(accesses: Sequence[BankAccess]) -> XorLayout | None:
     layout = XorLayout(low, columns)
     for a, lanes in instructions:
         moved = [None if x is None else layout(x) for x in lanes]
-        if wavefronts(a.kind, moved, a.vector_bits // 8, a.matrices).excess:
+        if wavefronts(a.kind, moved, a.vector_bytes, a.matrices).excess:
             raise AssertionError("an XOR layout that frees all differences has a conflict")
     return layout
 
 
-def _instructions(a: BankAccess) -> list[list[int | None]]:
+def _instructions(a: BankAccess) -> list[list[ByteAddress | None]]:
     """Byte addresses of every warp instruction before any swizzle."""
     domains = variable_domains(make_obligation(a))
     domains.pop(a.thread, None)
     if any((size_of(d) or _ADDRESSES) > 64 for d in domains.values()):
         raise NotConcreteError("open parameters")
     rest = plain_offsets(a.rest.shape, a.rest.stride, {})
-    result: list[list[int | None]] = []
+    element_bits, vector_bytes = int(a.element_bits), int(a.vector_bytes)
+    result: list[list[ByteAddress | None]] = []
     choices = [[v for v in range(d.bounds()[0] or 0, (d.bounds()[1] or 0) + 1) if v in d] for d in domains.values()]
     for combination in itertools.product(*choices):
         values = dict(zip(domains, combination, strict=True))
@@ -86,16 +88,16 @@ def _instructions(a: BankAccess) -> list[list[int | None]]:
         if len(result) * 32 + len(rest) * len(elements) > _ADDRESSES:
             raise NotConcreteError("too many addresses")
         for shift, start in itertools.product(rest, range(0, a.threads, 32)):
-            lanes: list[int | None] = [(e + shift) * a.element_bits // 8 for e in elements[start : start + 32]]
-            if any(x is not None and x % (a.vector_bits // 8) for x in lanes):
+            lanes = [ByteAddress((e + shift) * element_bits // 8) for e in elements[start : start + 32]]
+            if any(x % vector_bytes for x in lanes):
                 raise NotConcreteError("misaligned vectors")
-            result.append(lanes + [None] * (32 - len(lanes)))
+            result.append([*lanes, *[None] * (32 - len(lanes))])
     return result
 
 
-def _differences(a: BankAccess, lanes: list[int | None]) -> set[int]:
+def _differences(a: BankAccess, lanes: list[ByteAddress | None]) -> set[int]:
     """XOR of the byte addresses of different words of one phase."""
-    size = phase_lanes(a.kind, a.vector_bits // 8)
+    size = phase_lanes(a.kind, a.vector_bytes)
     used = lanes[: active_lanes(a.kind, a.matrices)]
     found = set()
     for first in range(0, len(used), size):

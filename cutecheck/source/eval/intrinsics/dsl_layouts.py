@@ -13,6 +13,7 @@ from cutecheck.model.basis import ScaledBasis, Underscore, X
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.units import byte_count
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, Slice, TensorVal, Value
@@ -133,7 +134,8 @@ def _size_in_bytes(c: Call) -> Value:
     if isinstance(layout, ComposedLayout):
         layout = layout.b
     total = layout if isinstance(layout, (int, Dyn)) else alg.cosize(layout)
-    return (total * t.dtype.bits + 7) // 8 if isinstance(total, int) else total * t.dtype.bits // 8
+    size = byte_count(total, t.dtype.bits)
+    return int(size) if isinstance(size, int) else size
 
 
 @function("dsl.slice_")

@@ -8,6 +8,7 @@ from typing import Any
 from cutecheck.model import atoms
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
+from cutecheck.model.units import Bits
 from cutecheck.source.eval.intrinsics.registry import Unsupported
 from cutecheck.source.eval.values import EnumVal, ScalarType, Value, constant
 
@@ -91,19 +92,19 @@ def make_op(module: str, name: str, args: list[Value], kwargs: dict[str, Value])
                 raise Unsupported(f"{name} without `{p}`")
             given[p] = default
     if module == "warp" and name == "MmaTF32Op":
-        given = {"ab_dtype": ScalarType(DType("tfloat32_t", 32)), "acc_dtype": _FLOAT, **given}
+        given = {"ab_dtype": ScalarType(DType("tfloat32_t", Bits(32))), "acc_dtype": _FLOAT, **given}
     if module in ("warpgroup", "tcgen05") and name.startswith("Mma"):
         shape = given.pop("instruction_shape")
         k = {"MmaF16BF16Op": 16, "MmaTF32Op": 8}.get(name, 32)
         shape = (*shape, k) if isinstance(shape, tuple) and len(shape) == 2 else shape
-        both = given.pop("ab_dtype", ScalarType(DType("tfloat32_t", 32)))
+        both = given.pop("ab_dtype", ScalarType(DType("tfloat32_t", Bits(32))))
         given = {"a_dtype": both, "b_dtype": both, "acc_dtype": _FLOAT, **given, "shape_mnk": shape}
         order = _WARPGROUP if module == "warpgroup" else _TCGEN05
         given = {n: given[n] for n in order if n in given}
     return OpValue(name, module, tuple(given.items()))
 
 
-_FLOAT = ScalarType(DType("float", 32))
+_FLOAT = ScalarType(DType("float", Bits(32)))
 _MMA_NAMES = {
     "half_t": "F16", "bfloat16_t": "BF16", "float": "F32", "tfloat32_t": "TF32", "float_e4m3_t": "E4M3",
     "float_e5m2_t": "E5M2", "int8_t": "S8", "uint8_t": "U8", "int32_t": "S32",
@@ -179,12 +180,12 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
         if not bits:
             # the compiler chooses the width: one value a thread until then
             return atoms.copy_op("UniversalCopy", (dtype,), dtype)
-        return atoms.copy_op("UniversalCopy", (_unsigned(bits),), dtype)
+        return atoms.copy_op("UniversalCopy", (_unsigned(Bits(bits)),), dtype)
     if op.name == "CopyG2SOp":
         if not bits:
             raise Unsupported("cp.async without num_bits_per_copy")
         cache = "CACHEGLOBAL" if getattr(op.get("cache_mode"), "name", "") == "GLOBAL" else "CACHEALWAYS"
-        return atoms.copy_op(f"SM80_CP_ASYNC_{cache}", (_unsigned(bits),), dtype)
+        return atoms.copy_op(f"SM80_CP_ASYNC_{cache}", (_unsigned(Bits(bits)),), dtype)
     if op.name in ("LdMatrix8x8x16bOp", "StMatrix8x8x16bOp"):
         n, transposed = constant(op.get("num_matrices")), op.get("transpose")
         if n not in (1, 2, 4) or not isinstance(transposed, bool):
@@ -215,6 +216,6 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
     raise Unsupported(f"{op.name} is not modelled")
 
 
-def _unsigned(bits: int) -> DType:
+def _unsigned(bits: Bits) -> DType:
     return DType({8: "uint8_t", 16: "uint16_t", 32: "uint32_t", 64: "uint64_t", 128: "uint128_t"}.get(
         bits, f"uint{bits}_t"), bits)  # fmt: skip

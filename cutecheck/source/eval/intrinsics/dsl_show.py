@@ -16,6 +16,7 @@ from cutecheck.model.ints import Dyn, Sym, UndecidedError
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.notation_dsl import show_dsl
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.units import bytes_to_hold
 from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, Slice, TensorVal
 
@@ -286,7 +287,7 @@ def alignment(t: TensorVal) -> int | None:
             return None
         if isinstance(offset, int) and offset == 0:
             continue
-        step = ex.divisor(as_expr(offset)) * t.dtype.bits
+        step = ex.divisor(as_expr(offset)) * int(t.dtype.bits)
         lowest = step & -step
         known = min(known, max(1, lowest // 8))
     return known
@@ -300,7 +301,7 @@ def tensor_json(t: TensorVal) -> dict[str, Any]:
         return {"kind": "Tensor", "type": f'!cute.coord_tensor<"{show_dsl(t.offset)}", "{layout}">'}
     align = alignment(t)
     parts = [compiler_type(t.dtype), _SPACES.get(t.space, t.space)]
-    if align is not None and align != max(1, (t.dtype.bits or 8) // 8 if t.dtype is not None else 1):
+    if align is not None and align != (int(bytes_to_hold(t.dtype.bits)) if t.dtype is not None and t.dtype.bits else 1):
         parts.append(f"align<{align}>")
     if isinstance(t.pointer.swizzle, Swizzle) and t.pointer.swizzle.bits:
         parts.append(show_dsl(t.pointer.swizzle))

@@ -91,7 +91,7 @@ def _recast(c: Call) -> Value:
     layout = alg.recast_layout(layout_of(t), t.dtype.bits, new.bits)
     offset = t.offset
     if offset != 0 and new.bits != t.dtype.bits:
-        offset = offset * t.dtype.bits // new.bits
+        offset = offset * int(t.dtype.bits) // int(new.bits)
     pointer = tensors.cast_pointer_to(t.pointer, ScalarType(new)) if t.pointer is not None else None
     return replace(t, layout=layout, dtype=new, offset=offset, pointer=pointer)
 
@@ -128,8 +128,9 @@ def addressed(v: Value) -> Value:
     swizzle = v.pointer.swizzle
     if isinstance(v.layout, Unknown) or v.dtype is None or v.dtype.bits is None or swizzle.bits == 0:
         return v
-    shift = v.dtype.bits.bit_length() - 4  # log2 of the element's bytes
-    if v.dtype.bits & (v.dtype.bits - 1) or isinstance(v.layout, ComposedLayout):
+    width = int(v.dtype.bits)
+    shift = width.bit_length() - 4  # log2 of the element's bytes
+    if width & (width - 1) or isinstance(v.layout, ComposedLayout):
         return v
     base = swizzle.base - shift
     if base < 0:

@@ -14,6 +14,7 @@ from cutecheck.model.basis import Underscore, X
 from cutecheck.model.dtype import DType
 from cutecheck.model.layout import Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA, smem_atoms
+from cutecheck.model.units import Bytes, bytes_to_bits
 from cutecheck.source.eval.intrinsics import dsl_ops
 from cutecheck.source.eval.intrinsics.dsl_layouts import layout_of, number
 from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
@@ -148,7 +149,7 @@ def smem_layout_atom(kind_: Value, element: Value) -> Value:
     if width not in table:
         raise Unsupported(f"{kind} is not modelled")
     bits, row = table[width]
-    elements = row * 8 // dtype.bits
+    elements = int(bytes_to_bits(Bytes(row))) // int(dtype.bits)
     swizzle = Swizzle(bits, 4, 3)
     if major == "MN":
         return alg.make_composed_layout(swizzle, 0, Layout((elements, 8), (1, elements)))

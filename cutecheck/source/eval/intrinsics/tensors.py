@@ -79,8 +79,7 @@ def cast_pointer_to(p: Pointer, type_: Value) -> Pointer:
         if old is None or new is None or old.bits is None or new.bits is None:
             offset = Unknown("the offset of a cast pointer with an unknown element width")
         elif old.bits != new.bits:
-            bits = offset * old.bits
-            offset = bits // new.bits
+            offset = offset * int(old.bits) // int(new.bits)
     return replace(p, type=type_, offset=offset)
 
 
@@ -219,7 +218,7 @@ def _views(c: Call) -> Value:
         layout = alg.recast_layout(t.layout, t.dtype.bits, new.bits)
         offset = t.offset
         if offset != 0 and new.bits != t.dtype.bits:
-            offset = offset * t.dtype.bits // new.bits
+            offset = offset * int(t.dtype.bits) // int(new.bits)
         pointer = cast_pointer_to(t.pointer, c.targs[0]) if t.pointer is not None else None
         return replace(t, layout=layout, dtype=new, offset=offset, pointer=pointer)
     return t

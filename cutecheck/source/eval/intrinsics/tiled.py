@@ -15,6 +15,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.layout import IntTuple, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled.fragments import make_fragment
+from cutecheck.model.units import Bits
 from cutecheck.source.eval.intrinsics.layouts import under_pointer
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of, type_maker
 from cutecheck.source.eval.intrinsics.types import element, operation, static_value
@@ -67,7 +68,7 @@ def _array_element(a: ArrayType) -> DType:
         if a.name in ("AlignedArray", "array_aligned"):
             arguments += f",{a.align}"
         elif a.name == "Array":  # its third parameter: elements of 32 bits and more are registers of their own
-            arguments += ",true" if inner.dtype.bits >= 32 else ",false"
+            arguments += ",true" if int(inner.dtype.bits) >= 32 else ",false"
         return DType(f"{a.name or 'array'}<{arguments}>", inner.dtype.bits * extent)
     raise Unsupported("the width of an array is not known")
 
@@ -280,15 +281,16 @@ def fragment(c: Call, mma: Any, which: str, part: Any) -> Value:
     return _owned(c, layout, atom, position, mma)
 
 
-def _descriptors(part: TensorVal, layout: Any, mma: Any, bits: int | None) -> TensorVal:
+def _descriptors(part: TensorVal, layout: Any, mma: Any, bits: Bits | None) -> TensorVal:
     """A view of shared memory in descriptors: layout and offsets count 16 bytes."""
     from cutecheck.source.eval.intrinsics.tensors import cast_pointer_to
 
-    wide = DType("uint128_t", 128)
+    wide = DType("uint128_t", Bits(128))
     offset: Any = part.offset
     if not isinstance(offset, Unknown) and offset != 0:
-        known = bits is not None
-        offset = offset * bits // 128 if known else Unknown("the offset of a descriptor of unknown elements")
+        offset = (
+            offset * int(bits) // 128 if bits is not None else Unknown("the offset of a descriptor of unknown elements")
+        )
     pointer = cast_pointer_to(part.pointer, ScalarType(wide)) if part.pointer is not None else None
     view = part.derive(layout, offset, "fragment", mma)
     return replace(view, root=None if isinstance(part.layout, Unknown) else part.layout, pointer=pointer, dtype=wide)

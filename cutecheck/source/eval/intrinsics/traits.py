@@ -296,7 +296,7 @@ def _same(c: Call) -> Value:
 @function("sizeof_bits")
 def _sizeof_bits(c: Call) -> Value:
     bits = element_bits(c.targs[0]) if c.targs else None
-    return Unknown("sizeof_bits of an unknown type", c.span) if bits is None else Scalar(bits, "int")
+    return Unknown("sizeof_bits of an unknown type", c.span) if bits is None else Scalar(int(bits), "int")
 
 
 @function(

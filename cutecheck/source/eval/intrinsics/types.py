@@ -11,6 +11,7 @@ from cutecheck.model.basis import ScaledBasis, X
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.units import BYTE, Bits, bytes_to_hold
 from cutecheck.source.eval.intrinsics.registry import CONSTANTS, Unsupported, type_maker
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
@@ -108,10 +109,10 @@ def _swizzle(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 @type_maker("smem_ptr_flag_bits", "smem_sparse_ptr_flag_bits")
 def _flag(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return ValueType(SmemPtrFlag(static_value(m, targs[-1])))
+    return ValueType(SmemPtrFlag(Bits(static_value(m, targs[-1]))))
 
 
-CONSTANTS["smem_ptr_flag"] = ValueType(SmemPtrFlag(1))
+CONSTANTS["smem_ptr_flag"] = ValueType(SmemPtrFlag(Bits(1)))
 
 
 @type_maker("ComposedLayout")
@@ -154,8 +155,9 @@ for _name in ("array_aligned", "ArrayEngine"):
 def _aligned_array(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     """Aligned to its own size in bytes, unless a third argument says otherwise (``cutlass/array.h``)."""
     part, extent = element(targs[0]), constant(targs[1])
-    known = part is not None and part.bits is not None and extent is not None
-    return _array("AlignedArray", targs, (part.bits * extent + 7) // 8 if known else None)  # type: ignore[union-attr, operator]
+    if part is None or part.bits is None or extent is None:
+        return _array("AlignedArray", targs, None)
+    return _array("AlignedArray", targs, int(bytes_to_hold(part.bits * extent)))
 
 
 @type_maker("aligned_struct")
@@ -168,7 +170,7 @@ def _complex(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     part = element(targs[0])
     if part is None or part.bits is None:
         raise Unsupported("complex of a type whose width is not known")
-    return ScalarType(DType(f"complex<{part.name}>", 2 * part.bits))
+    return ScalarType(DType(f"complex<{part.name}>", part.bits * 2))
 
 
 @type_maker("sizeof_bits", "sizeof_bits_v")
@@ -176,14 +178,14 @@ def _sizeof_bits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     bits = element_bits(targs[0])
     if bits is None:
         raise Unsupported("sizeof_bits of a type whose width is not known")
-    return ValueType(bits)
+    return ValueType(int(bits))
 
 
-def element_bits(t: Value) -> int | None:
+def element_bits(t: Value) -> Bits | None:
     if isinstance(t, ScalarType):
         return t.dtype.bits
     if isinstance(t, ValueType) and isinstance(t.value, int):
-        return 8
+        return BYTE
     return None
 
 

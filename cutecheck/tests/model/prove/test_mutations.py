@@ -86,7 +86,7 @@ TRANSLATION = [
     (bitvec, "_BankQuery", 'if a.kind == "cp.async.ca" else', 'if a.kind == "st" else'),
     (bitvec, "_BankQuery", "z3.ULT(words[0], words[1])", "z3.ULT(self.threads[0], self.threads[1])"),
     (bitvec, "_byte", "t.swizzle(a.swizzle, element)", "element"),
-    (bitvec, "_byte", "a.element_bits // 8)", "a.element_bits // 4)"),
+    (bitvec, "_byte", "int(a.element_bits) // 8)", "int(a.element_bits) // 4)"),
     (bitvec, "Translation", "sw.shift)), sw.shift", "sw.shift)), sw.shift + 1"),
     (bitvec, "Translation", '"div": z3.UDiv, "mod": z3.URem', '"div": z3.URem, "mod": z3.URem'),
     (bitvec, "Translation", "term * translated", "term + translated"),
