@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cutecheck.cli.fix import add_fix_options, fixed, wanted
 from cutecheck.cli.formats import FORMATS, TEXT, Style, rule_infos, write
 from cutecheck.cli.options import add_output_options, add_source_options, settings_of
 from cutecheck.cli.output import Out, fail
@@ -43,6 +44,7 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     rules.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
     rules.add_argument("--engine", metavar="NAME", help="ask one proof engine alone: nothing is then proved")
     rules.add_argument("--dump-smt", metavar="DIR", help="write the SMT-LIB text of every Z3 query there")
+    add_fix_options(parser)
     known = parser.add_argument_group("known findings")
     known.add_argument("--baseline", metavar="FILE", help="findings of this file pass; stale entries fail")
     known.add_argument("--diff-base", metavar="REF", help="report what is new since the merge base with this commit")
@@ -92,10 +94,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     from cutecheck.config import ConfigError
     from cutecheck.engine import Exit, exit_code
+    from cutecheck.engine.fixes import RefusedError
     from cutecheck.engine.run import blocking, check, inputs
     from cutecheck.rules import UnknownRuleError
 
     as_json = arguments.output_format == "json"
+    if wanted(arguments) and (arguments.engine is not None or arguments.dump_smt is not None):
+        return fail(
+            "fixes are proved by all engines: no --engine or --dump-smt with --fix, --unsafe-fixes, --diff", as_json
+        )
     if arguments.engine is not None:
         from cutecheck.model.prove.scheduler import engine_names
 
@@ -107,12 +114,18 @@ def _run(arguments: argparse.Namespace) -> int:
             return _show_settings(settings)
         given = inputs(arguments.paths, arguments.tree)
         dump_smt = None if arguments.dump_smt is None else Path(arguments.dump_smt)
-        report = check(given, settings, arguments.timeout, arguments.engine, dump_smt)
+        if wanted(arguments):
+            outcome = fixed(arguments, given, settings)
+            if isinstance(outcome, int):
+                return outcome
+            report = replace(outcome, errors=(*given.missing, *outcome.errors))
+        else:
+            report = check(given, settings, arguments.timeout, arguments.engine, dump_smt)
         if settings.baseline or arguments.diff_base is not None:
             from cutecheck.engine.gate import gate
 
             report = gate(report, given, settings, arguments.diff_base, lambda i, s: check(i, s, arguments.timeout))
-    except (ConfigError, UnknownRuleError) as error:
+    except (ConfigError, UnknownRuleError, RefusedError) as error:
         return fail(str(error), as_json)
     except OSError as error:
         return fail(f"{error.filename}: cannot be written: {error.strerror}", as_json)
@@ -122,10 +135,10 @@ def _run(arguments: argparse.Namespace) -> int:
     project = Project(SourceLines((*given.paths, *(given.changed or ()))))
     work = job(report, rule_infos(), project.place)
     style = Style(settings.unknown, arguments.show_proofs, arguments.statistics, project.near)
-    wanted = [(arguments.output_format, arguments.output_file), *arguments.output]
-    if len({Path(file).absolute() for _, file in wanted if file}) < sum(file is not None for _, file in wanted):
+    outputs = [(arguments.output_format, arguments.output_file), *arguments.output]
+    if len({Path(file).absolute() for _, file in outputs if file}) < sum(file is not None for _, file in outputs):
         return fail("two outputs go to the same file", as_json)
-    for name, file in wanted:
+    for name, file in outputs:
         try:
             with Out(file) as out:
                 write(name, work, style, out)

@@ -16,9 +16,19 @@ Lines = Callable[[str], "list[str] | None"]
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
 
-def check_facts(facts: Facts, rules: Sequence[type[Rule]], prover: Prover, lines: Lines) -> Report:
-    """Run the rules over the facts. A rule that crashes on a subject costs that subject one line, nothing else."""
-    context = Context(facts, prover)
+def check_facts(
+    facts: Facts,
+    rules: Sequence[type[Rule]],
+    prover: Prover,
+    lines: Lines,
+    context: Context | None = None,
+    finish: Callable[[Finding, Context], Finding] | None = None,
+) -> Report:
+    """Run the rules over the facts. A rule that crashes on a subject costs that subject one line, nothing else.
+
+    ``context`` is one that the caller keeps; ``finish`` adds to what is reported (fixes).
+    """
+    context = context or Context(facts, prover)
     failures: list[SourceError] = []
     found: list[Finding] = []
     for rule in rules:
@@ -33,7 +43,7 @@ def check_facts(facts: Facts, rules: Sequence[type[Rule]], prover: Prover, lines
     kept, suppressed, extra = _apply_suppressions(ordered, rules, lines, {s.path for s in _places(facts)})
     return Report(
         facts=facts,
-        findings=tuple(sorted([*kept, *extra], key=_order)),
+        findings=tuple(f if finish is None else finish(f, context) for f in sorted([*kept, *extra], key=_order)),
         suppressed=tuple(suppressed),
         outcomes=tuple(context.outcomes.values()),
         errors=facts.errors,

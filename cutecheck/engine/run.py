@@ -15,10 +15,11 @@ from cutecheck.engine.sources import SourceLines
 from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import REFERENCE, using_cute
 from cutecheck.report.data import Report
-from cutecheck.rules import selected
+from cutecheck.rules import Context, selected
 from cutecheck.source.files import exists
 
 if TYPE_CHECKING:
+    from cutecheck.engine.fixes import FixRun
     from cutecheck.source.extract import ExtractRequest
 
 
@@ -90,6 +91,22 @@ def check(
     ``engine`` asks that engine alone (nothing is then proved); ``dump_smt`` is a folder for the Z3 queries.
     OSError when that cannot be written.
     """
+    return _checked(given, settings, timeout_s, engine, dump_smt)[0]
+
+
+def check_and_fix(given: Inputs, settings: Settings, unsafe: bool, timeout_s: float = 5.0) -> FixRun:
+    """Check, and try the fixes of what is found in memory; ``unsafe`` tries those as well that may change meaning."""
+    from cutecheck.engine.fixes import fix_all
+
+    return fix_all((*given.paths, *(given.changed or ())), lambda: _checked(given, settings, timeout_s), unsafe)
+
+
+def _checked(
+    given: Inputs, settings: Settings, timeout_s: float, engine: str | None = None, dump_smt: Path | None = None
+) -> tuple[Report, Context]:
+    """The report, and the facts and proofs behind it."""
+    from cutecheck.engine.fixes.attach import with_fixes
+    from cutecheck.engine.fixes.files import Files
     from cutecheck.model.prove import Options, prove
 
     rules = selected(settings.select, settings.ignore, settings.extend_select)
@@ -97,10 +114,13 @@ def check(
     options = Options(timeout_ms=int(timeout_s * 1000), engine=engine, dump=dump, cache={})
     with using_cute(settings.cute):
         facts = extract_facts(given.paths, settings, given.changed)
+        roots = (*given.paths, *(given.changed or ()))
+        files = Files(roots)
+        context = Context(facts, lambda o: prove(o, options))
         report = check_facts(
-            facts, rules, lambda o: prove(o, options), SourceLines((*given.paths, *(given.changed or ())))
+            facts, rules, context.prover, SourceLines(roots), context, lambda f, c: with_fixes(f, c, files)
         )
-    return replace(report, errors=(*given.missing, *report.errors))
+    return replace(report, errors=(*given.missing, *report.errors)), context
 
 
 def blocking(errors: Sequence[SourceError], given: Inputs) -> bool:

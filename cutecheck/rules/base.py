@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from cutecheck.facts import Call, Event, Facts, Launch, Lint, Site, SmemBuffer, Span
 from cutecheck.findings import Confidence, Finding, Fix, Related, Severity
 from cutecheck.model.ints import Condition
 from cutecheck.model.prove.obligation import EngineRun, Obligation, Outcome, Verdict, Witness
+
+if TYPE_CHECKING:
+    from cutecheck.rules.derive.buffers import Suggestion
 
 Family = Literal[
     "vectorization", "alignment", "atom-count", "tile-divisibility", "coverage", "permutation",
@@ -34,7 +37,8 @@ class Context:
     prover: Callable[[Obligation], Outcome]
     outcomes: dict[Obligation, Outcome] = field(default_factory=dict)
     contracts: dict[str, Contract | None] = field(default_factory=dict)
-    remedies: dict[tuple[str, str, str], str] = field(default_factory=dict)  # of a buffer: the layout that frees it
+    # of a buffer, instantiation and architecture: the layout that frees it of bank conflicts
+    remedies: dict[tuple[str, str, str], Suggestion | None] = field(default_factory=dict)
     _leaders: dict[object, Site] = field(default_factory=dict, repr=False)
 
     def prove(self, obligation: Obligation) -> Outcome:

@@ -13,8 +13,9 @@ _HELD: ContextVar[Mapping[str, bytes] | None] = ContextVar("held", default=None)
 
 @contextmanager
 def held(contents: Mapping[Path, bytes]) -> Iterator[None]:
-    """Within it, :func:`read_bytes` gives these contents for these files, which need not exist on disk."""
-    token = _HELD.set({_key(file): data for file, data in contents.items()} or None)
+    """Within it, :func:`read_bytes` gives these contents for these files, which need not exist on disk; they nest."""
+    inner = {_key(file): data for file, data in contents.items()}
+    token = _HELD.set({**(_HELD.get() or {}), **inner} or None)
     try:
         yield
     finally:

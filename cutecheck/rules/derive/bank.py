@@ -15,7 +15,7 @@ from cutecheck.model.tiled import TiledMMA
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import vector_faults
-from cutecheck.rules.derive.buffers import groups, offered, suggestions
+from cutecheck.rules.derive.buffers import Suggestion, groups, offered, suggestions
 
 _LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)
 Cause = Literal["read", "write", "epilogue", "swizzle"]
@@ -132,19 +132,27 @@ def remedy(conflict: Conflict, context: Context, generic: str) -> str:
     if buffer is None:
         return generic
     key = (buffer, event.enclosing, event.arch)
+    found = suggestion(key, context)
     if key not in context.remedies:
-        if len(context.remedies) >= MAX_REMEDIES:
-            return f"{generic}; `cutecheck suggest {event.span.path}:{event.span.line}` looks for a proved one"
-        context.remedies[key] = _remedy(key, context)
-    return context.remedies[key] or generic
+        return f"{generic}; `cutecheck suggest {event.span.path}:{event.span.line}` looks for a proved one"
+    if found is None:
+        return generic
+    return found.text + ("" if found.safe else " (unsafe: not every access of the buffer is known)")
 
 
-def _remedy(key: tuple[str, str, str], context: Context) -> str:
+def suggestion(key: tuple[str, str, str], context: Context, unlimited: bool = False) -> Suggestion | None:
+    """The one layout that frees a buffer (id, instantiation, architecture), sought for the first few of a run only."""
+    if key not in context.remedies and (unlimited or len(context.remedies) < MAX_REMEDIES):
+        context.remedies[key] = _suggestion(key, context)
+    return context.remedies.get(key)
+
+
+def _suggestion(key: tuple[str, str, str], context: Context) -> Suggestion | None:
     for group in groups(context.facts, key):
         found = suggestions(group, context.facts, Options(cache={}))
         if len(found) == 1 and not isinstance(found[0], str) and offered(found[0].synthesis):
-            return found[0].text + ("" if found[0].safe else " (unsafe: not every access of the buffer is known)")
-    return ""
+            return found[0]
+    return None
 
 
 def shown(tensor: TensorFact) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -313,6 +314,20 @@ def _caveats(group: Group, synthesis: Synthesis, left: list[str], complete: bool
         what = "elements" if sw.unit is SwizzleUnit.ELEMENT else "bytes"
         found.append(f"every view starts at a multiple of {period} {what} of its allocation")
     return tuple(found)
+
+
+def excess_bytes(facts: Facts) -> Counter[tuple[str, str, str]]:
+    """Bytes by which the views of each buffer of known size reach past it, where they do."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for group in groups(facts):
+        buffer = buffer_of(group, facts)
+        size = known_value(buffer.size_bytes) if buffer is not None and buffer.size_bytes is not None else None
+        if buffer is None or size is None or buffer.element_bits is None:
+            continue
+        widest = max((n for n in map(_cosize, group.views) if n), default=0) * buffer.element_bits // 8
+        if widest > size:
+            found[(group.buffer, group.enclosing, group.arch)] = widest - size
+    return found
 
 
 def buffer_of(group: Group, facts: Facts) -> SmemBuffer | None:

@@ -74,7 +74,7 @@ class Library:
         shown = self.shown.get(file, file.as_posix())
         if shown not in self.units:
             try:
-                text = read_bytes(file).decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+                text = read_bytes(file).decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
             except OSError:
                 text = ""
             self.texts[shown] = text

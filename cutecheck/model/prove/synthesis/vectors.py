@@ -35,16 +35,17 @@ def suggest_vectors(
     contiguous: int,
     element_bits: Bits,
     max_bits: Bits = Bits(128),
+    min_bits: Bits = Bits(32),
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> VectorCopy | None:
     """The widest vectors along the contiguous mode (0 or 1) of a tile that ``threads`` threads can share evenly.
 
     Consecutive threads take consecutive vectors, so a warp reads whole rows. None when no width from ``max_bits``
-    down to 32 bits divides the tile.
+    down to ``min_bits`` divides the tile.
     """
     along, across = tile[contiguous], tile[1 - contiguous]
     bits = max_bits
-    while bits >= Bits(32):
+    while bits >= min_bits:
         vector = bits // element_bits
         if vector and along % vector == 0:
             lanes = _lanes(along // vector, threads)

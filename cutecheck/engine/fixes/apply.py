@@ -1,0 +1,203 @@
+"""Trying fixes: edit in memory, check and prove again, keep what helps and harms nothing, put the rest back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cutecheck.engine.fixes.bench import Bench, Proposal
+from cutecheck.engine.fixes.files import Files
+from cutecheck.engine.fixes.judge import problem
+from cutecheck.engine.fixes.remedies import proposals
+from cutecheck.engine.fixes.text import Change, SourceText, overlap
+from cutecheck.engine.fixes.trial import Trial, changes_of
+from cutecheck.findings import Finding, Fix
+from cutecheck.report.data import Report
+from cutecheck.rules import Context
+from cutecheck.source.files import held
+
+MAX_ROUNDS = 50
+_MORE = 6  # fixes that are tried for a finding that another fix brought up
+Key = tuple[object, ...]
+Checked = tuple[Report, Context]
+Checker = Callable[[], Checked]
+Todo = list[tuple[Finding, Proposal]]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """One fix that was tried: ``problem`` says why it was rolled back, empty where it stays."""
+
+    finding: Finding
+    fix: Fix
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class FixRun:
+    """The result: the report of the edited sources, their contents by file, what stayed and what was rolled back."""
+
+    report: Report
+    contents: dict[Path, bytes] = field(default_factory=dict)
+    originals: dict[Path, SourceText] = field(default_factory=dict)
+    applied: list[Applied] = field(default_factory=list)
+    rolled_back: list[Applied] = field(default_factory=list)
+
+
+def fix_all(paths: tuple[Path, ...], checker: Checker, unsafe: bool) -> FixRun:
+    """Fix what can be fixed. ``checker`` checks the sources as they are held; nothing is written.
+
+    A round tries the first fix of every finding that no other overlaps, together; where that does not work out, one
+    by one. A fix stays when its finding is gone, no finding is new, no proof was lost and nothing that was understood
+    is unknown. A fix that brings up a finding may stay together with the fix of that one.
+    """
+    run = _Run(paths, checker, unsafe, checker())
+    for _ in range(MAX_ROUNDS):
+        if not run.round():
+            break
+    return run.result()
+
+
+class _Run:
+    def __init__(self, paths: tuple[Path, ...], checker: Checker, unsafe: bool, state: Checked) -> None:
+        self.paths, self.checker, self.unsafe, self.state = paths, checker, unsafe, state
+        self.out = FixRun(state[0])
+        self.tried: set[Key] = set()
+
+    def round(self) -> bool:
+        """One round; False when there is nothing left to try."""
+        with held(self.out.contents):
+            files = Files(self.paths)
+            bench = Bench(self.state[1], files, thorough=True)
+            todo = self._candidates(bench)
+            batch = _disjoint(todo, files)
+            if not batch:
+                return False
+            trial = Trial(self.out.contents)
+            if len(batch) > 1 and self._kept(trial.then([p.fix for _, p in batch], files), batch, files):
+                return True
+            for one in batch:
+                self._single(one, files)
+                if self.out.contents != trial.contents:
+                    break  # places have moved: what is left comes with the next round
+        return True
+
+    def _candidates(self, bench: Bench) -> Todo:
+        """The first untried fix of every finding."""
+        found = []
+        for finding in self.state[0].findings:
+            for proposal in _proposals(finding, bench):
+                if (self.unsafe or proposal.fix.safe) and _key(finding, proposal.fix, bench.files) not in self.tried:
+                    found.append((finding, proposal))
+                    break
+        return found
+
+    def _kept(self, trial: Trial | None, batch: Todo, files: Files) -> bool:
+        """Check a trial of several fixes, and keep it where nothing speaks against it."""
+        if trial is None:
+            return False
+        with held(trial.contents):
+            after = self.checker()
+        if problem(self.state[0], after[0], [f for f, _ in batch], trial) is not None:
+            return False
+        self._keep(trial, batch, after, files)
+        return True
+
+    def _single(self, one: tuple[Finding, Proposal], files: Files) -> None:
+        """Try one fix, and with it the fixes of what it brings up."""
+        finding, proposal = one
+        trial = Trial(self.out.contents).then([proposal.fix], files)
+        text = "the edit cannot be made in the file's encoding"
+        if trial is not None:
+            with held(trial.contents):
+                after = self.checker()
+                wrong = problem(self.state[0], after[0], [finding], trial)
+                if wrong is None:
+                    self._keep(trial, [one], after, files)
+                    return
+                if wrong.new and self._together(one, trial, after, wrong.new[0], files):
+                    return
+                text = wrong.text
+        self.tried.add(_key(finding, proposal.fix, files))
+        self.out.rolled_back.append(Applied(finding, proposal.fix, text))
+
+    def _together(
+        self, first: tuple[Finding, Proposal], trial: Trial, state: Checked, new: Finding, files: Files
+    ) -> bool:
+        """Try the fixes of a new finding on top; all or none of them stay. Sources are held as ``trial`` has them."""
+        edited = Files(self.paths)
+        more = [p for p in _proposals(new, Bench(state[1], edited, thorough=True)) if self.unsafe or p.fix.safe]
+        for proposal in more[:_MORE]:
+            both = trial.then([proposal.fix], edited)
+            if both is None:
+                continue
+            with held(both.contents):
+                after = self.checker()
+            if problem(self.state[0], after[0], [first[0]], both) is None:
+                self._keep(both, [first, (new, proposal)], after, files)
+                return True
+        return False
+
+    def _keep(self, trial: Trial, batch: Todo, after: Checked, files: Files) -> None:
+        for step in trial.steps:
+            for source in step.before.values():
+                self.out.originals.setdefault(source.file, source)
+        self.out.contents = dict(trial.contents)
+        self.state = after
+        for finding, proposal in batch:
+            self.tried.add(_key(finding, proposal.fix, files))
+            self.out.applied.append(Applied(finding, proposal.fix))
+
+    def result(self) -> FixRun:
+        """The run; what was rolled back and later fixed another way is no news."""
+        self.out.report = self.state[0]
+        fixed = {_of(a.finding) for a in self.out.applied}
+        self.out.rolled_back = [a for a in self.out.rolled_back if _of(a.finding) not in fixed]
+        return self.out
+
+
+def _proposals(finding: Finding, bench: Bench) -> list[Proposal]:
+    try:
+        return proposals(finding, bench)
+    except Exception:  # a fix is an extra: what goes wrong with it must not cost the run
+        return []
+
+
+def _of(finding: Finding) -> Key:
+    return finding.code, finding.message, finding.enclosing, finding.arch
+
+
+def _key(finding: Finding, fix: Fix, files: Callable[[str], SourceText | None]) -> Key:
+    """A fix by what it does, whatever line it has moved to."""
+    texts = []
+    for edit in fix.edits:
+        source = files(edit.span.path)
+        if source is not None:
+            try:
+                begin, end = source.region(edit.span)
+            except ValueError:
+                continue
+            texts.append((edit.span.path, source.text[begin:end], edit.replacement, _line(source, begin)))
+    return (*_of(finding), fix.title, tuple(texts))
+
+
+def _line(source: SourceText, at: int) -> str:
+    begin = source.text.rfind("\n", 0, at) + 1
+    return source.text[begin : source.text.find("\n", at)]
+
+
+def _disjoint(todo: Todo, files: Files) -> Todo:
+    """Fixes in order, without those that overlap an earlier one."""
+    taken: dict[str, list[Change]] = {}
+    kept = []
+    for finding, proposal in todo:
+        changes = changes_of(proposal.fix, files)
+        if changes is None or any(
+            overlap(c, d) for path, some in changes.items() for c in some for d in taken.get(path, ())
+        ):
+            continue
+        for path, some in changes.items():
+            taken.setdefault(path, []).extend(some)
+        kept.append((finding, proposal))
+    return kept
