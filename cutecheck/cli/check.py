@@ -84,6 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
         return _run(arguments)
     if arguments.stdin_filename is None:
         return fail("PATH - needs --stdin-filename FILE, the name of what is read", arguments.output_format == "json")
+    if (arguments.fix or arguments.unsafe_fixes) and not arguments.diff:
+        return fail("what standard input holds cannot be fixed in place; --diff shows the fixes",
+                    arguments.output_format == "json")  # fmt: skip
     from cutecheck.source.files import held
 
     arguments.paths = [p for p in arguments.paths if p != "-"] + [arguments.stdin_filename]
@@ -118,7 +121,7 @@ def _run(arguments: argparse.Namespace) -> int:
             outcome = fixed(arguments, given, settings)
             if isinstance(outcome, int):
                 return outcome
-            report = replace(outcome, errors=(*given.missing, *outcome.errors))
+            report = outcome
         else:
             report = check(given, settings, arguments.timeout, arguments.engine, dump_smt)
         if settings.baseline or arguments.diff_base is not None:
