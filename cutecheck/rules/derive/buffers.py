@@ -324,9 +324,9 @@ def excess_bytes(facts: Facts) -> Counter[tuple[str, str, str]]:
         size = known_value(buffer.size_bytes) if buffer is not None and buffer.size_bytes is not None else None
         if buffer is None or size is None or buffer.element_bits is None:
             continue
-        widest = max((n for n in map(_cosize, group.views) if n), default=0) * buffer.element_bits // 8
-        if widest > size:
-            found[(group.buffer, group.enclosing, group.arch)] = widest - size
+        widest = max((int(n) for n in map(_cosize, group.views) if n), default=0) * int(buffer.element_bits) // 8
+        if widest > int(size):
+            found[(group.buffer, group.enclosing, group.arch)] = widest - int(size)
     return found
 
 

@@ -14,13 +14,14 @@ from cutecheck.model.prove import Options, Outcome, Verdict, make_obligation, pr
 from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess, GmemSectors
 from cutecheck.model.prove.synthesis import VectorCopy, suggest_vectors
 from cutecheck.model.tiled import TiledCopy
+from cutecheck.model.units import BYTE, Bits, bits_to_bytes
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import SMEM_BASE, Access, accesses
 from cutecheck.rules.derive.buffers import bare
 from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
 from cutecheck.rules.derive.vectors import Mode, as_layout, contiguous_elements, leaves, mode_sizes, size_of
 
-_WIDTHS = (128, 64, 32, 16, 8)
+_WIDTHS = tuple(map(Bits, (128, 64, 32, 16, 8)))
 _THREAD = ex.var(THREAD)
 
 
@@ -34,7 +35,7 @@ class Vectorized:
 
     event: Event
     copy: VectorCopy
-    now: int
+    now: Bits
     outcomes: tuple[Outcome, ...]
     conditions: tuple[str, ...]
     conflicts: tuple[str, ...]
@@ -43,8 +44,9 @@ class Vectorized:
     def text(self) -> str:
         """The arguments of ``make_tiled_copy`` in one line."""
         made = self.copy
-        bits = {128: "uint128_t", 64: "uint64_t", 32: "uint32_t", 16: "uint16_t", 8: "uint8_t"}[made.vector_bits]
-        what = f"vectors of {made.vector_bits // 8} bytes ({bits}) instead of {self.now // 8}"
+        wide = int(made.vector_bits)
+        bits = {128: "uint128_t", 64: "uint64_t", 32: "uint32_t", 16: "uint16_t", 8: "uint8_t"}[wide]
+        what = f"vectors of {wide // 8} bytes ({bits}) instead of {int(self.now) // 8}"
         given = f"threads {made.threads}, values {made.values} over tiles of {made.tiler[0]}x{made.tiler[1]}"
         needs = f", if {' and '.join(self.conditions)}" if self.conditions else ""
         return f"{what}: {given}, proved{needs}"
@@ -59,7 +61,7 @@ def vector_copy(event: Event, contiguous: int, same_width: bool = False) -> Vect
     bits = sides[0].bits
     least = bits if same_width else sides[0].element_bits
     return suggest_vectors(
-        sides[0].threads, tile, contiguous, sides[0].element_bits, bits if same_width else 128, min_bits=least
+        sides[0].threads, tile, contiguous, sides[0].element_bits, bits if same_width else Bits(128), min_bits=least
     )
 
 
@@ -108,7 +110,7 @@ def _proved(
         base = max(side.base, SMEM_BASE) if side.tensor.space == "smem" else side.base
         given = [h.condition for h in event.hypotheses]
         aligned = Alignment(
-            side.element_bits, made.vector_bits // 8, offset, base, as_layout(rest), swizzle, side.tensor.name
+            side.element_bits, bits_to_bytes(made.vector_bits), offset, base, as_layout(rest), swizzle, side.tensor.name
         )
         variables = open_variables(offset, as_layout(rest).stride)
         vector = made.vector_bits // side.element_bits
@@ -152,7 +154,7 @@ def _moved(side: Access, made: VectorCopy, contiguous: int) -> tuple[Expr, tuple
         return None
     vector = made.vector_bits // side.element_bits
     if swizzle is not None:
-        unit = side.element_bits if swizzle.unit is SwizzleUnit.ELEMENT else 8
+        unit = side.element_bits if swizzle.unit is SwizzleUnit.ELEMENT else BYTE
         if (unit << swizzle.base) < made.vector_bits:
             return None
     start = _uniform_start(side)

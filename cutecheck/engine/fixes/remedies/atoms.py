@@ -40,11 +40,11 @@ def other_major(finding: Finding, bench: Bench) -> Iterator[Proposal]:
         for found in _atom(event, bench, _LDSM):
             n = re.search(r"x(\d)_LDSM_([NT])", found.text)
             assert n is not None
-            if access.element_bits == 16:
+            run = int(access.element_bits)
+            if run == 16:
                 name = f"SM75_U16x{int(n[1]) * 2}_LDSM_T" if n[2] == "N" else f"SM75_U32x{int(n[1]) // 2}_LDSM_N"
                 if (fix := bench.fix(f"use {name}", [found.to(name)], found.source, False)) is not None:
                     yield Proposal(fix)
-            run = access.element_bits
             name = f"UniversalCopy<{_WIDTHS[32 if n[2] == 'N' else run]}>"
             for text in dict.fromkeys((name, f"UniversalCopy<{_WIDTHS.get(run, 'uint32_t')}>")):
                 if (fix := bench.fix(f"use {text}", [found.to(text)], found.source, False)) is not None:
@@ -54,11 +54,12 @@ def other_major(finding: Finding, bench: Bench) -> Iterator[Proposal]:
 def narrower(finding: Finding, bench: Bench) -> Iterator[Proposal]:
     """An atom of the widest vector that the elements allow."""
     for event, access in _sides(finding, bench):
-        run = contiguous_elements(access.vector) * access.element_bits
+        element = int(access.element_bits)
+        run = int(contiguous_elements(access.vector)) * element
         for found in _atom(event, bench, r"(?<!\w)uint(?:128|64|32)_t(?!\w)"):
             now = int(re.sub(r"\D", "", found.text))
             for bits in (64, 32, 16, 8):
-                if bits < now and bits >= access.element_bits and (run >= bits or run == access.element_bits):
+                if bits < now and bits >= element and (run >= bits or run == element):
                     fix = bench.fix(f"use vectors of {bits // 8} bytes", [found.to(_WIDTHS[bits])], found.source, False)
                     if fix is not None:
                         yield Proposal(fix)

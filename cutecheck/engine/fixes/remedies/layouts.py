@@ -47,6 +47,7 @@ def aligned_strides(finding: Finding, bench: Bench) -> Iterator[Proposal]:
         for access in accesses(event):
             if access.tensor.space != "smem":
                 continue
+            vector = int(access.count)
             for region, _ in layout_definitions(bench, event, access.tensor):
                 for spelled in layouts(region):
                     if spelled.stride is None:
@@ -55,10 +56,10 @@ def aligned_strides(finding: Finding, bench: Bench) -> Iterator[Proposal]:
                         changes: list[Change | None] = []
                         for leaf in flat(tuple_of(spelled.stride)):
                             value = leaf.value
-                            if value is not None and value > 1 and value % access.count:
-                                up = (-(-value // access.count) + step) * access.count
+                            if value is not None and value > 1 and value % vector:
+                                up = (-(-value // vector) + step) * vector
                                 changes.append(with_number(leaf.region, up))
-                        title = f"strides of whole {access.bits // 8}-byte vectors"
+                        title = f"strides of whole {int(access.bits) // 8}-byte vectors"
                         if changes and (fix := bench.fix(title, changes, region.source, False)) is not None:
                             yield Proposal(fix)
 

@@ -146,8 +146,8 @@ def whole_vectors(finding: Finding, bench: Bench) -> Iterator[Proposal]:
             sw = access.root_swizzle
             if sw is None or not swizzle_splits(access):
                 continue
-            unit = access.element_bits if sw.unit is SwizzleUnit.ELEMENT else 8
-            base = (access.bits // unit).bit_length() - 1
+            unit = int(access.element_bits) if sw.unit is SwizzleUnit.ELEMENT else 8
+            base = (int(access.bits) // unit).bit_length() - 1
             for wanted in (
                 Swizzle(sw.bits, base, sw.shift, sw.unit),
                 Swizzle(sw.bits, base, max(sw.bits, sw.shift + sw.base - base), sw.unit),
