@@ -40,6 +40,10 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     rules = add_rule_options(parser)
     rules.add_argument("--fail-on", choices=("note", "warning", "error"), help="least severity that fails (warning)")
     rules.add_argument("--unknown", choices=("ignore", "warn", "error"), help="what unknowns do (warn)")
+    rules.add_argument("--pedantic", action="store_true", help="notes count as warnings")
+    rules.add_argument(
+        "--require-suppression-reason", action="store_true", help="a suppression without a reason is a finding"
+    )
     rules.add_argument("--show-proofs", action="store_true", help="list every obligation with its evidence")
     rules.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
     rules.add_argument("--engine", metavar="NAME", help="ask one proof engine alone: nothing is then proved")
@@ -48,6 +52,7 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     known = parser.add_argument_group("known findings")
     known.add_argument("--baseline", metavar="FILE", help="findings of this file pass; stale entries fail")
     known.add_argument("--diff-base", metavar="REF", help="report what is new since the merge base with this commit")
+    parser.add_argument("--watch", action="store_true", help="check again whenever a file changes (extra `watch`)")
     parser.add_argument("--show-settings", action="store_true", help="show every setting and where it is from")
     parser.set_defaults(run=run)
 
@@ -80,6 +85,10 @@ def _seconds(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.watch:
+        from cutecheck.cli.watch import watch
+
+        return watch(arguments, _run)
     if "-" not in arguments.paths and arguments.stdin_filename is None:
         return _run(arguments)
     if arguments.stdin_filename is None:
@@ -174,6 +183,9 @@ def settings_from(arguments: argparse.Namespace) -> Settings:
         fail_on=getattr(arguments, "fail_on", None) or base.fail_on,
         unknown=getattr(arguments, "unknown", None) or base.unknown,
         baseline=arguments.baseline or base.baseline,
+        pedantic=getattr(arguments, "pedantic", False) or base.pedantic,
+        require_suppression_reason=getattr(arguments, "require_suppression_reason", False)
+        or base.require_suppression_reason,
     )
 
 

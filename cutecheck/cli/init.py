@@ -22,6 +22,8 @@ assume = []           # contracts over run-time values, such as ["lda % 8 == 0"]
 exclude = []          # patterns of .gitignore
 unknown = "warn"      # what unknowns do: ignore, warn, error
 fail-on = "warning"   # least severity that fails: note, warning, error
+pedantic = false      # notes count as warnings
+require-suppression-reason = false
 cutlass-version = ""  # version of CuTe to follow, such as "3.8"; empty is the reference
 baseline = ""         # known findings, as `cutecheck baseline write` makes them
 """

@@ -53,7 +53,13 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         "--exclude", action="append", default=[], metavar="GLOB", help="skip matching paths; repeatable"
     )
     configuration = parser.add_argument_group("configuration")
-    configuration.add_argument("--config", metavar="FILE", help="configuration file instead of the closest one")
+    configuration.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="FILE|KEY=VALUE",
+        help="configuration file instead of the closest one, or one setting; repeatable",
+    )
     configuration.add_argument("--isolated", action="store_true", help="read no configuration file")
 
 
@@ -70,11 +76,17 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
 
     ``--arch`` replaces; include, define, instantiate and exclude add. Raises ConfigError.
     """
-    from cutecheck.config import load_settings
+    from cutecheck.config import ConfigError, load_settings
 
     paths = [Path(p) for p in arguments.paths]
+    files = [c for c in arguments.config if "=" not in c]
+    if len(files) > 1:
+        raise ConfigError(f"--config names several files: {', '.join(files)}")
     base = load_settings(
-        [p for p in paths if p.exists()], Path(arguments.config) if arguments.config else None, arguments.isolated
+        [p for p in paths if p.exists()],
+        Path(files[0]) if files else None,
+        arguments.isolated,
+        [c for c in arguments.config if "=" in c],
     )
     return replace(
         base,

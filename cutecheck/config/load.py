@@ -17,6 +17,7 @@ from cutecheck.model.version import parse_version
 _CHOICES: dict[str, tuple[str, ...]] = {"unknown": get_args(UnknownPolicy), "fail_on": get_args(FailOn)}
 _LISTS = ("select", "extend_select", "ignore", "arch", "include", "define", "instantiate", "assume", "exclude")
 _STRINGS = ("unknown", "fail_on", "cutlass_version", "baseline")
+_SWITCHES = ("pedantic", "require_suppression_reason")
 
 
 def find_config(start: Path) -> Path | None:
@@ -43,8 +44,36 @@ def read_config(path: Path) -> Settings:
     return _settings(table, path)
 
 
-def load_settings(paths: Sequence[Path], explicit: Path | None = None, isolated: bool = False) -> Settings:
-    """Settings for a run over ``paths``: of ``explicit``, else of the file closest to their common folder."""
+def load_settings(
+    paths: Sequence[Path], explicit: Path | None = None, isolated: bool = False, given: Sequence[str] = ()
+) -> Settings:
+    """Settings for a run over ``paths``: of ``explicit``, else of the file closest to their common folder.
+
+    ``given`` are KEY=VALUE of the command line, which replace what the file says.
+    """
+    settings = _of_files(paths, explicit, isolated)
+    return replace(settings, **given_settings(given)) if given else settings
+
+
+def given_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Field and value of each KEY=VALUE: the value as in TOML, a plain word, or words with commas for a list."""
+    where = Path("--config")
+    values: dict[str, Any] = {}
+    for text in texts:
+        key, _, value = (part.strip() for part in text.partition("="))
+        name = _field(key, where)
+        values[name] = _value(name, key, _parsed(name, value), where)
+    return values
+
+
+def _parsed(name: str, text: str) -> object:
+    try:
+        return _toml_document(f"x = {text}")["x"]
+    except (ValueError, KeyError):
+        return [part.strip() for part in text.split(",") if part.strip()] if name in _LISTS else text
+
+
+def _of_files(paths: Sequence[Path], explicit: Path | None, isolated: bool) -> Settings:
     if isolated:
         return Settings()
     if explicit is not None:
@@ -63,7 +92,7 @@ def origins(settings: Settings) -> list[tuple[str, str, str]]:
     default = Settings()
     own = read_config(Path(settings.origin)) if settings.origin else default
     rows = []
-    for name in sorted((*_LISTS, *_STRINGS)):
+    for name in sorted((*_LISTS, *_STRINGS, *_SWITCHES)):
         value, in_file, start = (getattr(s, name) for s in (settings, own, default))
         sources = []
         if name in _LISTS and value != in_file and in_file and set(in_file) <= set(value):
@@ -76,24 +105,30 @@ def origins(settings: Settings) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _toml(value: str | tuple[str, ...]) -> str:
+def _toml(value: str | bool | tuple[str, ...]) -> str:
     import json
 
     return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
-def _table(path: Path) -> Mapping[str, Any] | None:
+def _toml_document(text: str) -> dict[str, Any]:
+    """Raises ValueError for what is not TOML."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
+    document: dict[str, Any] = tomllib.loads(text)
+    return document
+
+
+def _table(path: Path) -> Mapping[str, Any] | None:
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = _toml_document(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: not UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
     table: Any = document
     if path.name == "pyproject.toml":
@@ -105,14 +140,9 @@ def _table(path: Path) -> Mapping[str, Any] | None:
 
 
 def _settings(table: Mapping[str, Any], path: Path) -> Settings:
-    known = {f.name.replace("_", "-"): f.name for f in fields(Settings) if f.name != "origin"}
     values: dict[str, Any] = {"origin": str(path)}
     for key, value in table.items():
-        name = known.get(key)
-        if name is None:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else f"; known keys: {', '.join(sorted(known))}"
-            raise ConfigError(f"{path}: unknown key '{key}'{hint}")
+        name = _field(key, path)
         values[name] = _value(name, key, value, path)
     settings = replace(Settings(), **values)
     folder = path.absolute().parent
@@ -123,11 +153,24 @@ def _settings(table: Mapping[str, Any], path: Path) -> Settings:
     )
 
 
+def _field(key: str, path: Path) -> str:
+    known = {f.name.replace("_", "-"): f.name for f in fields(Settings) if f.name != "origin"}
+    if key not in known:
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else f"; known keys: {', '.join(sorted(known))}"
+        raise ConfigError(f"{path}: unknown key '{key}'{hint}")
+    return known[key]
+
+
 def _value(name: str, key: str, value: object, path: Path) -> object:
     if name in _LISTS:
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
             raise ConfigError(f"{path}: '{key}' must be a list of strings")
         return tuple(value)
+    if name in _SWITCHES:
+        if not isinstance(value, bool):
+            raise ConfigError(f"{path}: '{key}' must be true or false")
+        return value
     assert name in _STRINGS, name
     if not isinstance(value, str):
         raise ConfigError(f"{path}: '{key}' must be a string")

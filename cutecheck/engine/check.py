@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from cutecheck.engine.suppress import Suppressions
 from cutecheck.facts import Facts, SourceError, Span
@@ -23,10 +24,14 @@ def check_facts(
     lines: Lines,
     context: Context | None = None,
     finish: Callable[[Finding, Context], Finding] | None = None,
+    *,
+    pedantic: bool = False,
+    reasons_required: bool = False,
 ) -> Report:
     """Run the rules over the facts. A rule that crashes on a subject costs that subject one line, nothing else.
 
-    ``context`` is one that the caller keeps; ``finish`` adds to what is reported (fixes).
+    ``context`` is one that the caller keeps; ``finish`` adds to what is reported (fixes). ``pedantic`` turns notes into
+    warnings; ``reasons_required`` asks every suppression for its reason.
     """
     context = context or Context(facts, prover)
     failures: list[SourceError] = []
@@ -39,8 +44,12 @@ def check_facts(
             except Exception as error:
                 text = f"internal error in {rule.code} {rule.name}: {type(error).__name__}: {_one_line(error)}"
                 failures.append(SourceError(span.path, text, span))
+    if pedantic:
+        found = [replace(f, severity="warning") if f.severity == "note" else f for f in found]
     ordered = sorted(dict.fromkeys(found), key=_order)
-    kept, suppressed, extra = _apply_suppressions(ordered, rules, lines, {s.path for s in _places(facts)})
+    kept, suppressed, extra = _apply_suppressions(
+        ordered, rules, lines, {s.path for s in _places(facts)}, reasons_required
+    )
     return Report(
         facts=facts,
         findings=tuple(f if finish is None else finish(f, context) for f in sorted([*kept, *extra], key=_order)),
@@ -82,7 +91,7 @@ def _places(facts: Facts) -> Iterator[Span]:
 
 
 def _apply_suppressions(
-    findings: Iterable[Finding], rules: Sequence[type[Rule]], lines: Lines, paths: Iterable[str]
+    findings: Iterable[Finding], rules: Sequence[type[Rule]], lines: Lines, paths: Iterable[str], reasons_required: bool
 ) -> tuple[list[Finding], list[Suppressed], list[Finding]]:
     kept: list[Finding] = []
     silenced: list[Suppressed] = []
@@ -90,7 +99,7 @@ def _apply_suppressions(
 
     def reader(path: str) -> Suppressions:
         if path not in readers:
-            readers[path] = Suppressions(path, lines(path) or [], rules)
+            readers[path] = Suppressions(path, lines(path) or [], rules, reasons_required)
         return readers[path]
 
     for path in sorted(set(paths)):

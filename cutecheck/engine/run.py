@@ -118,9 +118,17 @@ def _checked(
         files = Files(roots)
         context = Context(facts, lambda o: prove(o, options))
         report = check_facts(
-            facts, rules, context.prover, SourceLines(roots), context, lambda f, c: with_fixes(f, c, files)
+            facts,
+            rules,
+            context.prover,
+            SourceLines(roots),
+            context,
+            lambda f, c: with_fixes(f, c, files),
+            pedantic=settings.pedantic,
+            reasons_required=settings.require_suppression_reason,
         )
-    return replace(report, errors=(*given.missing, *report.errors)), context
+    budget = f"{timeout_s:g} s and {options.rlimit:,} solver units an obligation and engine, seed 0"
+    return replace(report, errors=(*given.missing, *report.errors), budget=budget), context
 
 
 def blocking(errors: Sequence[SourceError], given: Inputs) -> bool:

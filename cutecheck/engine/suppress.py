@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from cutecheck.facts import Span
 from cutecheck.findings import Finding
 from cutecheck.rules import Rule, UnknownRuleError, find
-from cutecheck.rules.own import UnknownSuppression, UnusedSuppression
+from cutecheck.rules.own import UnexplainedSuppression, UnknownSuppression, UnusedSuppression
 
 _COMMENT = re.compile(
     r"(?://|#|/\*)\s*cutecheck:\s*(ignore-(?:file|begin|end)|ignore)(?![\w-])\s*(\[([^\]\n]*)\])?(.*)$"
@@ -32,7 +32,10 @@ class _Directive:
 class Suppressions:
     """The directives of one file. ``silences`` marks them used; ``complaints`` says what is wrong with them."""
 
-    def __init__(self, path: str, lines: Sequence[str], rules: Sequence[type[Rule]]) -> None:
+    def __init__(
+        self, path: str, lines: Sequence[str], rules: Sequence[type[Rule]], reasons_required: bool = False
+    ) -> None:
+        self._reasons_required = reasons_required
         self._running = frozenset(r.code for r in rules)
         self._directives: list[_Directive] = []
         self._unknown: list[Finding] = []
@@ -94,6 +97,12 @@ class Suppressions:
     def complaints(self) -> list[Finding]:
         """Unknown codes, and directives that silenced nothing although their rules ran."""
         found = list(self._unknown)
+        if self._reasons_required and UnexplainedSuppression.code in self._running:
+            found += [
+                UnexplainedSuppression().finding(d.span, "a suppression without a reason", label="say why, here")
+                for d in self._directives
+                if not d.reason
+            ]
         if UnusedSuppression.code not in self._running:
             return found
         for directive in self._directives:

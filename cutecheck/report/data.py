@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from cutecheck.model.prove.obligation import Outcome, Verdict
 # A distinct site has the status of its worst instantiation.
 _WORST: tuple[SiteStatus, ...] = ("unknown", "unbound", "symbolic", "resolved", "dead")
 UNSETTLED = (Verdict.UNKNOWN, Verdict.VACUOUS)
+_DECIDED = (Verdict.PROVED, Verdict.REFUTED, Verdict.ASSUMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,16 @@ class Report:
     errors: tuple[SourceError, ...] = ()
     failures: tuple[SourceError, ...] = ()
     fixed: tuple[Finding, ...] = ()  # of the base of a diff
+    budget: str = ""  # of one obligation: seconds, solver units, seed
     lines: Callable[[str], list[str] | None] = field(default=lambda _path: None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The counts of the summary line. Sites, events and findings are distinct places, whatever their instantiations."""
+    """The counts of the summary line. Sites, events and findings are distinct places, whatever their instantiations.
+
+    ``assumptions`` are those of all decided obligations by kind, with how many obligations rest on each.
+    """
 
     files: int
     files_with_cute: int
@@ -56,6 +62,7 @@ class Summary:
     baselined: int = 0
     preexisting: int = 0
     fixed: int = 0
+    assumptions: tuple[tuple[str, int], ...] = ()
 
     def status(self, name: str) -> int:
         return dict(self.site_status).get(name, 0)
@@ -106,4 +113,23 @@ def summarise(report: Report) -> Summary:
         baselined=silenced["baseline"],
         preexisting=silenced["diff-base"],
         fixed=len({(f.code, f.span) for f in report.fixed}),
+        assumptions=assumed(report.outcomes),
     )
+
+
+_KINDS = (
+    (re.compile(r".* uniform in a warp"), "indices of loops and blocks are uniform in a warp"),
+    (re.compile(r"`.*` starts at a multiple of (\d+) bytes"), r"tensors start at a multiple of \1 bytes"),
+)
+
+
+def assumed(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
+    """What decided obligations rest on, most frequent first; those that name a variable or tensor are one kind."""
+    counts: Counter[str] = Counter()
+    for outcome in outcomes:
+        if outcome.verdict in _DECIDED:
+            texts = {*outcome.obligation.assumptions, *outcome.assumptions}
+            for pattern, kind in _KINDS:
+                texts = {match.expand(kind) if (match := pattern.fullmatch(t)) else t for t in texts}
+            counts.update(texts)
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

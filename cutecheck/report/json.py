@@ -113,6 +113,8 @@ def summary_json(report: Report) -> dict[str, Any]:
         "fixed": summary.fixed,
         "errors": summary.errors,
         "not_verified": summary.not_verified,
+        "assumptions": dict(summary.assumptions),
+        "budget": report.budget,
     }
 
 

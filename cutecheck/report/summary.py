@@ -7,13 +7,15 @@ from cutecheck.report.data import Summary
 
 _OPTIONAL = (Verdict.ASSUMED, Verdict.VACUOUS, Verdict.NOT_APPLICABLE, Verdict.DISAGREE)
 
+_ASSUMPTIONS = 4  # kinds that the line names
+
 
 def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def summary_lines(summary: Summary, unknown: str = "warn") -> list[str]:
-    """The counts; under ``warn`` and ``error`` also what was not verified."""
+    """The counts; what verdicts rest on; under ``warn`` and ``error`` also what was not verified."""
     severities = [plural(n, s) for s, n in summary.findings if n]
     verdicts = [f"{summary.verdict(v)} {v.value}" for v in (Verdict.PROVED, Verdict.REFUTED, Verdict.UNKNOWN)]
     verdicts += [f"{summary.verdict(v)} {v.value.replace('_', ' ')}" for v in _OPTIONAL if summary.verdict(v)]
@@ -33,6 +35,10 @@ def summary_lines(summary: Summary, unknown: str = "warn") -> list[str]:
     if summary.errors:
         parts.append(plural(summary.errors, "error"))
     lines = ["; ".join(parts)]
+    if summary.assumptions:
+        shown = [f"{text} ({count})" for text, count in summary.assumptions[:_ASSUMPTIONS]]
+        left = len(summary.assumptions) - len(shown)
+        lines.append(f"assuming: {', '.join(shown)}{f' and {left} more' if left else ''} (--show-proofs: where)")
     if unknown != "ignore" and summary.not_verified:
         lines.append(f"not fully verified: {summary.not_verified} unknown")
     return lines

@@ -126,3 +126,35 @@ class StaleBaseline(Rule):
     family = "lint"
     severity = "error"
     confidence = "proved"
+
+
+class UnexplainedSuppression(Rule):
+    """A suppression gives no reason.
+
+    What it checks
+        With ``require-suppression-reason`` on, every suppression says why after its codes.
+
+    Why
+        Whoever reads the comment later must know whether it still holds.
+
+    Example
+        copy(tiled, tAgA, tAsA);  // cutecheck: ignore[CUT102]
+
+    Use instead
+        copy(tiled, tAgA, tAsA);  // cutecheck: ignore[CUT102] once a kernel, 200 ns
+
+    Assumptions
+        The configuration asks for it; without that the rule is silent.
+
+    Fix
+        Write the reason behind the bracket.
+
+    References
+        docs/rules
+    """
+
+    code = "CUT004"
+    name = "unexplained-suppression"
+    family = "lint"
+    severity = "error"
+    confidence = "proved"

@@ -22,7 +22,7 @@ from cutecheck.rules.epilogue_bank_conflict import EpilogueBankConflict
 from cutecheck.rules.fragment_provenance import FragmentNotRetiled
 from cutecheck.rules.gmma_layout import GmmaLayout
 from cutecheck.rules.ldmatrix_major import LdmatrixMajor
-from cutecheck.rules.own import StaleBaseline, UnknownSuppression, UnusedSuppression
+from cutecheck.rules.own import StaleBaseline, UnexplainedSuppression, UnknownSuppression, UnusedSuppression
 from cutecheck.rules.partition_rounds_up import PartitionRoundsUp
 from cutecheck.rules.permutation_no_effect import PermutationNoEffect
 from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
@@ -42,6 +42,7 @@ RULES: tuple[type[Rule], ...] = (
     UnknownSuppression,
     UnusedSuppression,
     StaleBaseline,
+    UnexplainedSuppression,
     BankConflictRead,
     BankConflictWrite,
     EpilogueBankConflict,
