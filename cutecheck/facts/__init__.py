@@ -2,12 +2,14 @@
 
 from cutecheck.facts.core import (
     Bindings,
+    Bound,
     Call,
     Event,
     Facts,
     Guard,
     Launch,
     Lint,
+    Predicate,
     Site,
     SiteKind,
     SiteStatus,
@@ -20,6 +22,7 @@ from cutecheck.facts.tensor import Provenance, Space, TensorFact
 
 __all__ = [
     "Bindings",
+    "Bound",
     "Call",
     "Event",
     "Facts",
@@ -27,6 +30,7 @@ __all__ = [
     "Hypothesis",
     "Launch",
     "Lint",
+    "Predicate",
     "Provenance",
     "Site",
     "SiteKind",

@@ -119,7 +119,11 @@ class SmemBuffer:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A kernel launch or ``__launch_bounds__``: block size in threads, dynamic shared memory in bytes."""
+    """A kernel launch or ``__launch_bounds__``: block size in threads, dynamic shared memory in bytes.
+
+    ``origin`` attribute: ``cudaFuncSetAttribute`` allows the kernel ``smem_bytes`` of dynamic shared memory; the kernel
+    is empty where it could not be told. ``guards`` are run-time conditions around the launch.
+    """
 
     kernel: str
     span: Span
@@ -127,7 +131,32 @@ class Launch:
     block_threads: Int | None
     smem_bytes: ByteCount | None = None
     cluster: Int | None = None
-    origin: Literal["launch", "launch_bounds", "size_check"] = "launch"
+    origin: Literal["launch", "launch_bounds", "size_check", "attribute"] = "launch"
+    guards: tuple[Guard, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """``value < limit``; ``value`` is, or is computed from, a leaf of ``coordinates``."""
+
+    value: Int
+    limit: Int
+    coordinates: tuple[Int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """What is assigned to the elements of a register tensor of bools.
+
+    ``buffer`` is that of the tensor; ``bounds`` must all hold; ``complete`` False where the value has other parts.
+    """
+
+    buffer: str
+    span: Span
+    bounds: tuple[Bound, ...]
+    complete: bool
+    enclosing: str
+    arch: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +187,7 @@ class Facts:
     launches: tuple[Launch, ...] = ()
     calls: tuple[Call, ...] = ()
     lints: tuple[Lint, ...] = ()
+    predicates: tuple[Predicate, ...] = ()
     errors: tuple[SourceError, ...] = ()
     files: int = 0
     files_with_cute: int = 0

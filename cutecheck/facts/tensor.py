@@ -34,3 +34,4 @@ class TensorFact:
     provenance: Provenance = "unknown"
     source: object | None = None  # the TiledCopy or TiledMMA that partitioned or retiled it
     root_layout: AnyLayout | None = None  # layout of the whole tensor before partitioning
+    tile_layout: AnyLayout | None = None  # layout of what the tiled object partitioned: a tile of the whole tensor

@@ -39,6 +39,7 @@ class Context:
     contracts: dict[str, Contract | None] = field(default_factory=dict)
     # of a buffer, instantiation and architecture: the layout that frees it of bank conflicts
     remedies: dict[tuple[str, str, str], Suggestion | None] = field(default_factory=dict)
+    memo: dict[str, object] = field(default_factory=dict)  # what rules derive once from all facts
     _leaders: dict[object, Site] = field(default_factory=dict, repr=False)
 
     def prove(self, obligation: Obligation) -> Outcome:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import Event, Launch
+from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
-from cutecheck.model.algebra import cosize
-from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
+from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
-from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.launches import launches_of, threads_of
 
 
 class BlockTooSmall(Rule):
@@ -95,23 +94,7 @@ class BlockTooSmall(Rule):
                 f"the parts of {want - have} threads are left out",
                 label=f"needs {want} threads",
                 help=f"launch {want} threads or build it for {have}",
-                related=[Related(x.span, f"block of {have} threads") for x in _launches(event, have, context)],
+                related=[Related(x.span, f"block of {have} threads") for x in launches_of(event, have, context)],
                 enclosing=event.enclosing,
                 arch=event.arch,
             )
-
-
-def threads_of(tiled: object | None) -> Int | None:
-    """One more than the highest thread index of a tiled object; None for what has no threads of its own."""
-    if isinstance(tiled, TiledCopy):
-        return tiled.num_thr
-    if isinstance(tiled, TiledMMA):
-        threads = cosize(tiled.thr_layout_vmnk)
-        return threads if isinstance(threads, int) else None
-    return None
-
-
-def _launches(event: Event, threads: int, context: Context) -> list[Launch]:
-    """The launch or launch bounds of the kernel an event is in, where it is the kernel itself."""
-    found = [x for x in context.facts.launches if x.kernel == event.enclosing and x.arch in ("", event.arch)]
-    return [x for x in found if x.block_threads is not None and known_value(x.block_threads) == threads][:1]

@@ -10,6 +10,8 @@ from cutecheck.model.algebra import coalesce
 from cutecheck.model.ints import CuteError, UndecidedError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.origins import fragment_owner
+from cutecheck.rules.derive.ownership import differing_thread
 
 
 class FragmentNotRetiled(Rule):
@@ -17,7 +19,9 @@ class FragmentNotRetiled(Rule):
 
     What it checks
         A register fragment partitioned by a TiledMMA and copied through a TiledCopy was retiled by that copy, or the
-        copy gives every thread exactly the elements that the MMA gives it.
+        copy gives every thread exactly the elements that the MMA gives it. A retiled fragment, or another view of its
+        registers, goes through a copy whose threads have the fragment's elements: rows of A and B, elements of C. An
+        MMA gets its own fragments of A and B in their order.
 
     Why
         The threads of an MMA own scattered rows and columns. A copy with a thread layout of its own writes them to the
@@ -82,25 +86,69 @@ class FragmentNotRetiled(Rule):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        if event.kind != "copy" or not isinstance(event.tiled, TiledCopy) or len(event.operands) < 2:
+        if len(event.operands) < 2:
+            return
+        if event.kind == "gemm":
+            yield from self._product(event, context)
+            return
+        if not isinstance(event.tiled, TiledCopy):
             return
         source, destination = event.operands[:2]
         for fragment, other, side in ((source, destination, "S"), (destination, source, "D")):
-            if not unrelated(fragment, other, event.tiled):
+            if unrelated(fragment, other, event.tiled):
+                yield self._reported(
+                    event, fragment, other,
+                    f"`{fragment.name}` is a fragment of a TiledMMA but was not retiled: the copy's threads own other "
+                    "elements than the MMA's",
+                    f"retile_{side} missing",
+                    f"build the copy with make_tiled_copy_A/B/C and pass `thr.retile_{side}({fragment.name})`",
+                )  # fmt: skip
                 continue
-            yield self.finding(
-                event.span,
-                f"`{fragment.name}` is a fragment of a TiledMMA but was not retiled: the copy's threads own other "
-                f"elements than the MMA's",
-                label=f"retile_{side} missing",
-                help=f"build the copy with make_tiled_copy_A/B/C and pass `thr.retile_{side}({fragment.name})`",
-                related=[
-                    Related(fragment.span, f"fragment {fragment.layout}"),
-                    Related(other.span, f"partition {other.layout}"),
-                ],
-                enclosing=event.enclosing,
-                arch=event.arch,
-            )
+            owner = fragment_owner(fragment, event, context)
+            if owner is None or other.provenance != "partition" or other.source != event.tiled:
+                continue
+            thread = differing_thread(owner.mma, owner.operand, event.tiled)
+            if thread is not None:
+                yield self._reported(
+                    event, fragment, other,
+                    f"`{fragment.name}` holds operand {owner.operand} of a TiledMMA, but the copy gives its threads "
+                    f"other elements: thread {thread} is the first",
+                    f"not the {owner.operand} fragment of this copy's threads",
+                    f"build the copy with make_tiled_copy_{owner.operand} from the MMA of the fragment, and retile it",
+                )  # fmt: skip
+
+    def _product(self, event: Event, context: Context) -> Iterable[Finding]:
+        """Fragments of A and B given to an MMA in each other's place."""
+        if not isinstance(event.tiled, TiledMMA) or len(event.operands) < 3:
+            return
+        places = "ABC" if len(event.operands) == 3 else "DABC"
+        for place, fragment in zip(places, event.operands, strict=False):
+            owner = fragment_owner(fragment, event, context)
+            if owner is None or {owner.operand, place} != {"A", "B"} or owner.mma != event.tiled:
+                continue
+            yield self._reported(
+                event, fragment, event.operands[-1],
+                f"`{fragment.name}` is a fragment of operand {owner.operand}, but stands for operand {place}",
+                f"operand {place} expected",
+                "give gemm the fragments in the order A, B, C",
+            )  # fmt: skip
+            return
+
+    def _reported(
+        self, event: Event, fragment: TensorFact, other: TensorFact, message: str, label: str, hint: str
+    ) -> Finding:
+        return self.finding(
+            event.span,
+            message,
+            label=label,
+            help=hint,
+            related=[
+                Related(fragment.span, f"fragment {fragment.layout}"),
+                Related(other.span, f"{other.provenance} {other.layout}"),
+            ],
+            enclosing=event.enclosing,
+            arch=event.arch,
+        )
 
 
 def unrelated(fragment: TensorFact, other: TensorFact, copy: TiledCopy) -> bool:

@@ -6,25 +6,29 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Event, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
-from cutecheck.model.ints import Int, ceil_div, known_value
+from cutecheck.model.ints import Int, known_value
 from cutecheck.model.layout import IntTuple, Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Divides, Division
-from cutecheck.model.tiled import TiledCopy
+from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.origins import partition_owner
 from cutecheck.rules.derive.vectors import mode_sizes
+
+_MODES = {"A": "MK", "B": "NK", "C": "MN"}
 
 
 class PartitionRoundsUp(Rule):
-    """A tiled copy covers more than the shared tile it partitions, and nothing keeps it inside.
+    """A tiled copy or MMA covers more than the tile it partitions, and nothing keeps it inside.
 
     What it checks
-        Every mode of a shared-memory tensor that a TiledCopy partitions is a whole number of the copy's tile, unless
-        the copy is predicated or under a run-time condition.
+        Every mode of a tensor in shared or global memory that a TiledCopy or TiledMMA partitions is a whole number of
+        its tile, unless the copy is predicated or under a run-time condition.
 
     Why
-        Partitioning rounds up without a word. The threads beyond the tile read and write past the end of the buffer:
-        a copy of 768 elements over 192 touches four times the memory that was allocated.
+        Partitioning rounds up without a word. The threads beyond the tile read and write past the end of the buffer, or
+        into the next tile: a copy of 768 elements over 192 touches four times the memory that was allocated, an MMA of
+        64 rows stores a tile of 96 as one of 128.
 
     Example
         cp = cute.make_tiled_copy_tv(atom, cute.make_layout(384), cute.make_layout(2))
@@ -100,8 +104,8 @@ class PartitionRoundsUp(Rule):
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         if event.kind != "copy" or event.predicated or event.guards:
             return
-        for tensor in event.operands[:2]:
-            pairs = extents(tensor)
+        for tensor in sorted(event.operands[:2], key=lambda t: t.space != "smem"):
+            pairs = extents(tensor, event, context)
             if not pairs:
                 continue
             divisions = tuple(Division(f"mode {i}", a, b) for i, (a, b) in enumerate(pairs))
@@ -113,35 +117,40 @@ class PartitionRoundsUp(Rule):
             wrong = [(i, a, b) for i, a, b in wrong if a is not None and b is not None and a % b]
             if outcome.verdict is Verdict.REFUTED and wrong:
                 mode, size, tile = wrong[0]
+                what = "MMA" if isinstance(tensor.source, TiledMMA) else "copy"
+                space = "shared" if tensor.space == "smem" else "global"
                 yield self.finding(
                     event.span,
-                    f"shared tensor `{tensor.name}` has {size} elements along mode {mode}, the copy's tile has {tile}: "
-                    "the partition rounds up and goes past the end",
+                    f"{space} tensor `{tensor.name}` has {size} elements along mode {mode}, the {what}'s tile has "
+                    f"{tile}: the partition rounds up and goes past the end",
                     label=f"{size} is no multiple of {tile}",
                     help="build the copy for the tile, or predicate it",
                     witness=outcome.witness,
-                    related=[Related(tensor.span, f"part of {tensor.root_layout}")],
+                    related=[Related(tensor.span, f"part of {tensor.tile_layout}")],
                     enclosing=event.enclosing,
                     arch=event.arch,
                 )
+                return
 
 
-def extents(tensor: TensorFact) -> list[tuple[Int, Int]]:
-    """(extent of the tensor, extent of the copy's tile) of each mode; empty where the partitioned tensor is not known.
-
-    The root is the tensor that was partitioned only if the partition has as many tiles as the root gives.
-    """
-    copy, root, part = tensor.source, tensor.root_layout, tensor.layout
-    if tensor.space != "smem" or tensor.provenance != "partition" or not isinstance(copy, TiledCopy):
+def extents(tensor: TensorFact, event: Event, context: Context) -> list[tuple[Int, Int]]:
+    """(extent of the tensor, extent of the partitioning tile) of each mode, where both are numbers."""
+    root = tensor.tile_layout
+    if tensor.space not in ("smem", "gmem") or tensor.provenance != "partition" or root is None:
         return []
-    if root is None or isinstance(part, Unknown):
+    if isinstance(tensor.layout, Unknown):
         return []
-    tile, sizes = _sizes(copy.tiler_shape), mode_sizes(root)
-    rest = mode_sizes(part)[1:]
-    if len(tile) != len(sizes) or len(rest) != len(tile):
+    if isinstance(tensor.source, TiledCopy):
+        atom = tensor.source.atom.op
+        tile = [] if "_TMA_" in atom or "BULK" in atom else _sizes(tensor.source.tiler_shape)
+    else:
+        owner = partition_owner(tensor, event, context)
+        tile = [] if owner is None else [owner.mma.tile_shape["MNK".index(x)] for x in _MODES[owner.operand]]
+    sizes = mode_sizes(root)
+    if not tile or len(tile) > len(sizes):
         return []
-    expected = [ceil_div(a, b) for a, b in zip(sizes, tile, strict=True)]
-    return list(zip(sizes, tile, strict=True)) if expected == rest else []
+    pairs = list(zip(sizes, tile, strict=False))
+    return pairs if all(known_value(a) is not None and known_value(b) is not None for a, b in pairs) else []
 
 
 def _sizes(shape: IntTuple) -> list[Int]:

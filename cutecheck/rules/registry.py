@@ -11,6 +11,7 @@ from cutecheck.rules.bank_conflict_read import BankConflictRead
 from cutecheck.rules.bank_conflict_write import BankConflictWrite
 from cutecheck.rules.base import Rule
 from cutecheck.rules.block_threads import BlockTooSmall
+from cutecheck.rules.block_too_large import BlockTooLarge
 from cutecheck.rules.buffer_layouts import SameBufferSameLayout
 from cutecheck.rules.bulk_copy_size import BulkCopySize
 from cutecheck.rules.coalescing import GlobalNotCoalesced
@@ -21,18 +22,23 @@ from cutecheck.rules.divide_loses import DivideLosesElements
 from cutecheck.rules.epilogue_bank_conflict import EpilogueBankConflict
 from cutecheck.rules.fragment_provenance import FragmentNotRetiled
 from cutecheck.rules.gmma_layout import GmmaLayout
+from cutecheck.rules.launch_limits import LaunchLimits
 from cutecheck.rules.ldmatrix_major import LdmatrixMajor
 from cutecheck.rules.own import StaleBaseline, UnexplainedSuppression, UnknownSuppression, UnusedSuppression
 from cutecheck.rules.partition_rounds_up import PartitionRoundsUp
 from cutecheck.rules.permutation_no_effect import PermutationNoEffect
 from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
+from cutecheck.rules.predicate_coordinates import PredicateCoordinates
 from cutecheck.rules.predicate_shape import PredicateShape
 from cutecheck.rules.slow_plain_copy import SlowPlainCopy
 from cutecheck.rules.smem_base_alignment import SmemBaseAlignment
+from cutecheck.rules.smem_bounds import SmemOutOfBounds
 from cutecheck.rules.smem_capacity import SmemCapacity
+from cutecheck.rules.smem_opt_in import DynamicSmemOptIn
 from cutecheck.rules.swizzle_params import SwizzleParams
 from cutecheck.rules.thread_layout import ThreadLayoutNotCompact
 from cutecheck.rules.tile_does_not_divide import TileDoesNotDivide
+from cutecheck.rules.tile_past_end import TilePastEnd
 from cutecheck.rules.tma_strides import TmaGlobalStride
 from cutecheck.rules.tv_coverage import TileNotCovered
 from cutecheck.rules.vector_alignment import VectorMisaligned
@@ -56,6 +62,8 @@ RULES: tuple[type[Rule], ...] = (
     DivideLosesElements,
     PartitionRoundsUp,
     SameBufferSameLayout,
+    SmemOutOfBounds,
+    TilePastEnd,
     AtomValueCount,
     AtomThreadCount,
     VectorNotContiguous,
@@ -68,9 +76,13 @@ RULES: tuple[type[Rule], ...] = (
     CopySizeMismatch,
     FragmentNotRetiled,
     PredicateShape,
+    PredicateCoordinates,
     BlockTooSmall,
     SmemCapacity,
     AccumulatorRegisters,
+    LaunchLimits,
+    DynamicSmemOptIn,
+    BlockTooLarge,
     BulkCopySize,
     TmaGlobalStride,
     CommaCoordinate,

@@ -12,6 +12,7 @@ from cutecheck.model.layout import ComposedLayout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.launches import in_dynamic
 from cutecheck.rules.gmma_layout import descriptor_operand
 
 _LEAST = 128
@@ -83,7 +84,7 @@ class SmemBaseAlignment(Rule):
             return
         tensor, layout, _, _ = stated
         buffer = next((b for b in context.facts.buffers if _is(b, tensor.buffer, call.arch)), None)
-        if buffer is None or _in_dynamic(buffer, context) or known_value(tensor.offset) != 0:  # type: ignore[arg-type]
+        if buffer is None or in_dynamic(buffer, context.facts) or known_value(tensor.offset) != 0:  # type: ignore[arg-type]
             return
         swizzle = layout.a if isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle) else None
         need = max(_LEAST, _LEAST << swizzle.bits) if swizzle and swizzle.unit is SwizzleUnit.BYTE else _LEAST
@@ -105,14 +106,6 @@ class SmemBaseAlignment(Rule):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
-
-
-def _in_dynamic(buffer: SmemBuffer, context: Context) -> bool:
-    """True for a member of a struct that lies in dynamic shared memory."""
-    return any(
-        b.size_bytes is None and b.arch == buffer.arch and buffer.buffer_id.startswith(f"{b.buffer_id}.")
-        for b in context.facts.buffers
-    )
 
 
 def _is(buffer: SmemBuffer, name: str | None, arch: str) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import SmemBuffer
+from cutecheck.facts import Launch, SmemBuffer
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.model.units import ByteCount, Bytes
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.limits import smem_limit
+from cutecheck.rules.derive.guards import asks_device
+from cutecheck.rules.derive.launches import in_dynamic, kernel_name
+from cutecheck.rules.derive.limits import STATIC_SMEM, smem_limit
 
 
 class SmemCapacity(Rule):
@@ -19,23 +21,25 @@ class SmemCapacity(Rule):
 
     What it checks
         The shared-memory buffers of one kernel together fit the architecture's limit for a block: 227 KB on sm_90 and
-        sm_100, 163 KB on sm_80 and sm_87, 99 KB on sm_86, sm_89 and sm_120, 64 KB on sm_75.
+        sm_100, 163 KB on sm_80 and sm_87, 99 KB on sm_86, sm_89 and sm_120, 64 KB on sm_75. So do the bytes of dynamic
+        shared memory of every launch; ``__shared__`` arrays of a size known to the compiler fit 48 KB everywhere.
 
     Why
-        The launch fails at run time, or the kernel silently does not run where nobody reads the launch's status.
+        The launch fails at run time, or the kernel silently does not run where nobody reads the launch's status. Static
+        arrays beyond 48 KB do not compile ("uses too much shared data").
 
     Example
-        __shared__ float stages[4][128 * 128];  // 256 KB
+        __shared__ float stages[4][64 * 64];  // 64 KB
 
     Use instead
-        __shared__ float stages[2][128 * 128];
+        __shared__ float stages[3][64 * 64];
 
     Assumptions
         Buffers that the kernel places itself inside one dynamic allocation are not counted twice: aliasing members are
         one buffer.
 
     Fix
-        Fewer stages, a smaller tile, or buffers that share storage in turn.
+        Fewer stages, a smaller tile, buffers that share storage in turn, or dynamic shared memory for static arrays.
 
     References
         CUDA C++ Programming Guide, technical specifications per compute capability
@@ -48,20 +52,20 @@ class SmemCapacity(Rule):
     confidence = "proved"
     valid = (
         """
-        __global__ void __launch_bounds__(128) stages(float* out) {
-          __shared__ float tile[2][128 * 128];
-          Tensor s = make_tensor(make_smem_ptr(&tile[0][0]), Layout<Shape<_128, _128>>{});
-          Tensor g = make_tensor(make_gmem_ptr(out), Layout<Shape<_128, _128>>{});
+        __global__ void __launch_bounds__(64) stages(float* out) {
+          __shared__ float tile[3][64 * 64];
+          Tensor s = make_tensor(make_smem_ptr(&tile[0][0]), Layout<Shape<_64, _64>>{});
+          Tensor g = make_tensor(make_gmem_ptr(out), Layout<Shape<_64, _64>>{});
           copy(s(threadIdx.x, _), g(threadIdx.x, _));
         }
         """,
     )
     invalid = (
         """
-        __global__ void __launch_bounds__(128) stages(float* out) {
-          __shared__ float tile[4][128 * 128];
-          Tensor s = make_tensor(make_smem_ptr(&tile[0][0]), Layout<Shape<_128, _128>>{});
-          Tensor g = make_tensor(make_gmem_ptr(out), Layout<Shape<_128, _128>>{});
+        __global__ void __launch_bounds__(64) stages(float* out) {
+          __shared__ float tile[4][64 * 64];
+          Tensor s = make_tensor(make_smem_ptr(&tile[0][0]), Layout<Shape<_64, _64>>{});
+          Tensor g = make_tensor(make_gmem_ptr(out), Layout<Shape<_64, _64>>{});
           copy(s(threadIdx.x, _), g(threadIdx.x, _));
         }
         """,
@@ -75,22 +79,58 @@ class SmemCapacity(Rule):
         ]  # fmt: skip
         if limit is None or not group or group[0] is not buffer:
             return
+        fixed = [b for b in group if b.enclosing and not in_dynamic(b, context.facts)] if _is_cpp(buffer) else []
+        over = self._over(fixed, STATIC_SMEM, context) if fixed else None
+        if over is not None:
+            yield self._finding(fixed, f"static arrays of {over} bytes, a kernel can declare {STATIC_SMEM}", buffer)
+            return
+        over = self._over(group, limit, context)
+        if over is not None:
+            yield self._finding(group, f"{over} bytes of shared memory, a block on {buffer.arch} has {limit}", buffer)
+
+    def on_launch(self, launch: Launch, context: Context) -> Iterable[Finding]:
+        limit = smem_limit(launch.arch)
+        if launch.origin != "launch" or limit is None or launch.smem_bytes is None or asks_device(launch.guards):
+            return
+        payload = Holds((Condition(Rel.LE, as_expr(launch.smem_bytes), as_expr(limit)),), "shared memory of the launch")
+        outcome = context.prove(make_obligation(payload, arch=launch.arch, span=launch.span))
+        size = known_value(launch.smem_bytes)
+        if outcome.verdict is Verdict.REFUTED and size is not None:
+            yield self.finding(
+                launch.span,
+                f"`{kernel_name(launch)}` is launched with {size} bytes of shared memory, a block on "
+                f"{launch.arch} has {limit}",
+                label=f"{size} bytes",
+                help="use fewer stages or a smaller tile",
+                enclosing=launch.kernel,
+                arch=launch.arch,
+            )
+
+    def _over(self, group: list[SmemBuffer], limit: int, context: Context) -> int | None:
+        """The bytes of the buffers where they are more than the limit."""
         total: ByteCount = Bytes(0)
         for b in group:
             total = total + b.size_bytes  # type: ignore[operator, assignment]
         payload = Holds((Condition(Rel.LE, as_expr(total), as_expr(limit)),), "shared memory of the block")
+        first = group[0]
         outcome = context.prove(
-            make_obligation(payload, tuple(b.buffer_id for b in group), arch=buffer.arch, span=buffer.span)
+            make_obligation(payload, tuple(b.buffer_id for b in group), arch=first.arch, span=first.span)
         )
-        size = known_value(total)
-        if outcome.verdict is Verdict.REFUTED and size is not None:
-            biggest = max(group, key=lambda b: known_value(b.size_bytes) or 0)  # type: ignore[arg-type]
-            yield self.finding(
-                biggest.span,
-                f"`{buffer.enclosing}` uses {size} bytes of shared memory, a block on {buffer.arch} has {limit}",
-                label=f"{known_value(biggest.size_bytes)} bytes here",  # type: ignore[arg-type]
-                help="use fewer stages or a smaller tile",
-                related=[Related(b.span, f"{b.size_bytes} bytes") for b in group if b is not biggest],
-                enclosing=buffer.enclosing,
-                arch=buffer.arch,
-            )
+        return known_value(total) if outcome.verdict is Verdict.REFUTED else None
+
+    def _finding(self, group: list[SmemBuffer], what: str, buffer: SmemBuffer) -> Finding:
+        biggest = max(group, key=lambda b: known_value(b.size_bytes) or 0)  # type: ignore[arg-type]
+        return self.finding(
+            biggest.span,
+            f"`{buffer.enclosing}` uses {what}",
+            label=f"{known_value(biggest.size_bytes)} bytes here",  # type: ignore[arg-type]
+            help="use fewer stages or a smaller tile, or dynamic shared memory",
+            related=[Related(b.span, f"{b.size_bytes} bytes") for b in group if b is not biggest],
+            enclosing=buffer.enclosing,
+            arch=buffer.arch,
+        )
+
+
+def _is_cpp(buffer: SmemBuffer) -> bool:
+    """The Python DSL has dynamic shared memory only."""
+    return not buffer.span.path.endswith((".py", ".ipynb"))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from cutecheck.facts import Call, Event, Facts, Launch, Lint, Site, SmemBuffer, SourceError, Span, Unknown
+from cutecheck.facts import Call, Event, Facts, Launch, Lint, Predicate, Site, SmemBuffer, SourceError, Span, Unknown
 from cutecheck.source.cpp import lower_expression
 from cutecheck.source.cpp.semantics import CppDialect
 from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
@@ -54,6 +54,7 @@ class _Collected:
     buffers: dict[tuple[str, str], SmemBuffer] = field(default_factory=dict)
     launches: dict[tuple[object, ...], Launch] = field(default_factory=dict)
     lints: dict[Span, Lint] = field(default_factory=dict)
+    predicates: dict[tuple[object, ...], Predicate] = field(default_factory=dict)
     facts: dict[tuple[object, ...], Call] = field(default_factory=dict)
     errors: dict[tuple[str, str], SourceError] = field(default_factory=dict)
     calls: dict[str, tuple[tuple[Span, str], ...]] = field(default_factory=dict)
@@ -107,6 +108,7 @@ def extract(request: ExtractRequest) -> Facts:
         launches=tuple(sorted(out.launches.values(), key=lambda s: (s.span, s.kernel, s.arch))),
         calls=tuple(sorted(out.facts.values(), key=lambda c: (c.span, c.enclosing, c.arch))),
         lints=tuple(sorted(out.lints.values(), key=lambda s: s.span)),
+        predicates=tuple(sorted(out.predicates.values(), key=lambda p: (p.span, p.buffer, p.enclosing, p.arch))),
         errors=(*_errors_of(found.errors, request.changed), *out.errors.values()),
         files=len(found.files),
         files_with_cute=len(wanted_set if request.changed is None else wanted_set & reported) + len(python),
@@ -250,8 +252,12 @@ def _merge(recorder: Recorder, reported: frozenset[str], out: _Collected) -> Non
     for b in recorder.buffer_facts():
         out.buffers.setdefault((b.buffer_id, b.arch), b)
     for s in recorder.launches.values():
-        out.launches.setdefault((s.span, s.kernel, s.arch), s)
+        of = s.kernel if s.origin != "attribute" else f"{s.kernel} {s.smem_bytes}"
+        out.launches.setdefault((s.span, of, s.arch), s)
     out.lints.update({s: lint for s, lint in recorder.lints.items() if s.path in reported})
+    for key, predicate in recorder.predicates.items():
+        if predicate.span.path in reported:
+            out.predicates.setdefault((*key, predicate.arch), predicate)
     for key, fact in recorder.calls.items():
         if fact.span.path in reported:
             out.facts.setdefault((*key, fact.arch), fact)

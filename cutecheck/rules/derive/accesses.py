@@ -18,7 +18,7 @@ from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.instructions import Instruction, Side, automatic_bits, instruction
 from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_elements
-from cutecheck.rules.derive.vectors import Mode, as_layout, peel, plain, split_run
+from cutecheck.rules.derive.vectors import Mode, as_layout, contiguous_elements, peel, plain, split_run
 
 # What CuTe may assume of a pointer it knows nothing about: the allocators' own guarantee.
 GMEM_BASE = Bytes(256)
@@ -201,12 +201,13 @@ def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, wid
         return "not a layout with one swizzle at most"
     outer = as_expr(offset)
     inside = parts.swizzle is not None and parts.swizzle.unit is SwizzleUnit.ELEMENT
-    if inside and ex.divisor(outer) % _period(parts.swizzle):
-        return f"`{tensor.name}` starts inside a period of its swizzle"
     count = bits_to_elements(width, tensor.dtype.bits)
     split = split_run(parts.modes, count) if used.automatic else peel(parts.modes, count)
     if split is None:
         return f"the first {count} elements of `{tensor.name}` cannot be told from the rest"
+    broken = not used.automatic and contiguous_elements(split[0]) < count  # no vector, wherever it starts
+    if inside and ex.divisor(outer) % _period(parts.swizzle) and not broken:
+        return f"`{tensor.name}` starts inside a period of its swizzle"
     base, base_known = _base(tensor)
     rest, start = _uniform(split[1], ex.add(outer, parts.offset))
     return Access(

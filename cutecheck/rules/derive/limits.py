@@ -11,6 +11,9 @@ _SMEM = {
 }  # fmt: skip
 
 
+STATIC_SMEM = 48 * _KIB  # of a kernel's own arrays, and of a launch without an opt-in
+
+
 def smem_limit(arch: str) -> int | None:
     """Most bytes of shared memory one block can have; None for an architecture that is not listed."""
     match = re.fullmatch(r"sm_(\d+)[af]?", arch)

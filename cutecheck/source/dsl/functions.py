@@ -284,6 +284,9 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     entry = call.function.entries[-1]
     symbol = calls._symbol(entry, entry.decl, ())
     m.recorder._threads.pop(symbol, None)
+    m.recorder._dims.pop(symbol, None)
+    if threads is not None:
+        m.recorder._dims[symbol] = tuple(d for d in dims if d is not None)
     m.recorder.launched(symbol, span, threads, None)
     run(m, call.function, entry, list(call.args), dict(call.kwargs), span)
     return None

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import (
     Bindings,
+    Bound,
     Event,
     Guard,
     Hypothesis,
     Launch,
     Lint,
+    Predicate,
     Site,
     SiteKind,
     SiteStatus,
@@ -120,6 +122,7 @@ class Recorder:
         self.symbols = False  # an open static integer exists
         self.calls: dict[tuple[Any, ...], CallFact] = {}
         self.lints: dict[Span, Lint] = {}
+        self.predicates: dict[tuple[Any, ...], Predicate] = {}
         self.pending: list[Any] = []
         self.open = False  # evaluating a template whose parameters nothing binds
         self._quiet = 0
@@ -127,6 +130,7 @@ class Recorder:
         self._loops = 0
         self._guards: list[Guard] = []
         self._threads: dict[str, int] = {}
+        self._dims: dict[str, tuple[int, ...]] = {}  # of the blocks of kernels, x first
 
     # -------------------------------------------------------------- places
 
@@ -258,6 +262,18 @@ class Recorder:
         """An argument of a CuTe call is a comma expression: all but its last operand is discarded."""
         span = node.span
         self.lints.setdefault(span, Lint("comma-coordinate", span, f"({self.text(node)})"))
+
+    def predicate(self, m: Machine, buffer: str, span: Span, bounds: tuple[Bound, ...], complete: bool) -> None:
+        """An element of a register tensor of bools was assigned."""
+        if self._events_off or self.frame is None:
+            return
+        key = (buffer, span, self.frame.symbol, self.frame.bindings)
+        self.predicates[key] = Predicate(buffer, span, bounds, complete, self.frame.symbol, self.arch)
+
+    def allowed(self, kernel: str, span: Span, smem: Any) -> None:
+        """``cudaFuncSetAttribute`` allows a kernel dynamic shared memory."""
+        launch = Launch(kernel, span, self.arch, None, smem, origin="attribute", guards=tuple(self._guards))
+        self.launches[("attribute", kernel, span, str(smem))] = launch
 
     def used(self, m: Machine, ident: str, span: Span, value: Value) -> None:
         """A name was evaluated; the scan of configuration names asks which places were reached."""
@@ -407,6 +423,13 @@ class Recorder:
     def block_threads(self) -> int | None:
         return self._threads.get(self.frame.kernel) if self.frame is not None else None
 
+    def block_extent(self, axis: int) -> int | None:
+        """Threads of the block along x, y or z; the launch bounds' for x where the launch is not known."""
+        dims = self._dims.get(self.frame.kernel) if self.frame is not None else None
+        if dims is None:
+            return self.block_threads() if axis == 0 else None
+        return dims[axis] if axis < len(dims) else 1
+
     def kernel(self, m: Machine, fn: ir.Function, env: Env) -> None:
         """A kernel is entered: its launch bounds say how many threads at most."""
         if not fn.launch_bounds or self.frame is None:
@@ -433,8 +456,8 @@ class Recorder:
         from cutecheck.source.eval import calls
 
         block = _threads(m, config[1]) if len(config) > 1 else None
-        smem = m.dialect.to_model(config[2]) if len(config) > 2 else None
-        self.pending.append((block, smem, span))
+        smem = m.dialect.to_model(config[2]) if len(config) > 2 else 0
+        self.pending.append((block, smem, span, _extents(m, config[1]) if len(config) > 1 else None))
         try:
             return calls.launch(
                 m, fn, args, block, smem if isinstance(smem, (int, Dyn, Sym)) else None, span, _threads(m, cluster)
@@ -449,7 +472,12 @@ class Recorder:
     def launched(self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None) -> None:
         if isinstance(block, int):
             self._threads[symbol] = block
-        self.launches[(symbol, span)] = Launch(symbol, span, self.arch, block, smem, cluster)
+            dims = self.pending[-1][3] if self.pending else None
+            if dims is not None:
+                self._dims[symbol] = dims
+        self.launches[(symbol, span)] = Launch(
+            symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards)
+        )
 
     # -------------------------------------------------------------- events
 
@@ -507,7 +535,7 @@ class Recorder:
                 offset = offset + v.pointer.offset
         return TensorFact(
             self.text(span) or v.name, span, space, v.layout, v.dtype, buffer, offset, align, v.provenance,
-            v.source.tiled if isinstance(v.source, Slice) else v.source, v.root,
+            v.source.tiled if isinstance(v.source, Slice) else v.source, v.root, v.tile,
         )  # fmt: skip
 
     def buffer_facts(self) -> tuple[SmemBuffer, ...]:
@@ -594,3 +622,11 @@ def _threads(m: Machine, block: Value) -> Any:
     if isinstance(model, tuple) and all(isinstance(x, (int, Dyn, Sym)) for x in model):
         return ints.known_value(product(model))
     return None
+
+
+def _extents(m: Machine, block: Value) -> tuple[int, ...] | None:
+    """The block's threads along each axis, where all are numbers."""
+    model = block.value if isinstance(block, Scalar) else m.dialect.to_model(block)
+    parts = model if isinstance(model, tuple) else (model,)
+    known = [ints.known_value(x) if isinstance(x, (int, Dyn, Sym)) else None for x in parts]
+    return None if None in known else tuple(x for x in known if x is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from enum import Enum
 from typing import Any
@@ -12,7 +13,7 @@ from cutecheck.facts import Guard, Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
-from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval import classes, ir, predicates
 from cutecheck.source.eval.lookup import variable_value
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Entry, Env
@@ -34,12 +35,16 @@ class Done(Enum):
 def _block(m: Machine, node: ir.Block, env: Env) -> Done:
     inner = Env(env, "block") if node.scoped else env
     left = Done.NORMAL
-    for stmt in node.body:
-        done: Done = m.run(stmt, inner)
-        if done in (Done.RETURN, Done.BREAK, Done.CONTINUE):
-            return done
-        if done is Done.MAYBE:
-            left = Done.MAYBE
+    with ExitStack() as passed:  # what comes after `if (...) return;` happens under the opposite condition
+        for stmt in node.body:
+            done: Done = m.run(stmt, inner)
+            if done in (Done.RETURN, Done.BREAK, Done.CONTINUE):
+                return done
+            if done is Done.MAYBE:
+                left = Done.MAYBE
+                if isinstance(stmt, ir.If):
+                    guard = Guard(m.recorder.text(stmt.cond), getattr(stmt.cond, "span", stmt.span), True)
+                    passed.enter_context(m.recorder.guarded(guard, None, False))
     return left
 
 
@@ -103,6 +108,7 @@ def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
 @runs(ir.Assign)
 def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
     value = m.eval(node.value, env)
+    predicates.note(m, node, env)
     if node.op != "=":
         from cutecheck.source.eval.expressions import binary
 

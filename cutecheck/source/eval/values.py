@@ -159,6 +159,7 @@ class TensorVal:
     source: Value = None
     root: AnyLayout | None = None
     name: str = ""
+    tile: AnyLayout | None = None  # the layout that a tiled object partitioned
 
     def derive(
         self, layout: AnyLayout | Unknown, offset: Any, provenance: Provenance, source: Value = None

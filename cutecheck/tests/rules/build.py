@@ -69,6 +69,7 @@ def copy_event(  # one copy of a tile between memory and a fragment, or between 
             "provenance": "partition",
             "source": tiled,
             "root_layout": root,
+            "tile_layout": root,
         }
         parts.append(tensor("sA" if given[0] == "smem" else "gA", given[0], part, element, offset, **known))
     known_part = next(p for p in parts if p is not None)

@@ -61,7 +61,7 @@ def test_blocks() -> None:
     assert [f.code for f in found] == ["CUT701"]
     assert "TiledCopy of 128 threads in a block of 64" in found[0].message and len(found[0].related) == 1
     assert codes(Facts(events=(replace(event, threads=128),))) == []
-    assert codes(Facts(events=(replace(event, threads=256),))) == []
+    assert codes(Facts(events=(replace(event, threads=256),))) == []  # its threads' offsets are those of 128
     assert codes(Facts(events=(replace(event, threads=None),))) == []
 
 

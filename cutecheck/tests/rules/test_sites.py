@@ -80,12 +80,21 @@ def test_what_the_evaluator_merely_does_not_know_is_no_finding() -> None:
 
 def test_shared_memory_of_a_kernel_together() -> None:
     def buffer(name: str, size: int, arch: str = "sm_80") -> SmemBuffer:
-        return SmemBuffer(name, name, SPAN, arch, "kernel", size, 16, 16)
+        return SmemBuffer(f"raw.{name}", name, SPAN, arch, "kernel", size, 16, 16)
 
-    assert codes(Facts(buffers=(buffer("a", 100 * 1024), buffer("b", 64 * 1024)))) == ["CUT702"]
-    assert codes(Facts(buffers=(buffer("a", 100 * 1024), buffer("b", 63 * 1024)))) == []
-    assert codes(Facts(buffers=(buffer("a", 200 * 1024, "sm_90a"),))) == []
-    assert codes(Facts(buffers=(buffer("a", 200 * 1024, "sm_89"),))) == ["CUT702"]
+    def members(*parts: SmemBuffer) -> Facts:  # of a struct in dynamic shared memory
+        return Facts(buffers=(SmemBuffer("raw", "raw", SPAN, parts[0].arch, "kernel", None, 16, 8), *parts))
+
+    assert codes(members(buffer("a", 100 * 1024), buffer("b", 64 * 1024))) == ["CUT702"]
+    assert codes(members(buffer("a", 100 * 1024), buffer("b", 63 * 1024))) == []
+    assert codes(members(buffer("a", 200 * 1024, "sm_90a"))) == []
+    assert codes(members(buffer("a", 200 * 1024, "sm_89"))) == ["CUT702"]
+
+
+def test_static_arrays_have_48_kib() -> None:
+    array = SmemBuffer("a", "a", SPAN, "sm_90a", "kernel", 48 * 1024, 16, 16)
+    assert codes(Facts(buffers=(array,))) == []
+    assert codes(Facts(buffers=(array, replace(array, buffer_id="b", size_bytes=8)))) == ["CUT702"]
 
 
 def test_copies_of_the_tensor_unit_are_not_judged() -> None:

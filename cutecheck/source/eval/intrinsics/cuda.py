@@ -17,7 +17,7 @@ BUILTINS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 def thread_index(m: Machine, name: str) -> Dyn:
     """``threadIdx.x`` and the like as a run-time integer with its hardware range."""
     if name.startswith("threadIdx"):
-        threads = m.recorder.block_threads() if name.endswith("x") else None
+        threads = m.recorder.block_extent("xyz".index(name[-1]))
         return Dyn.named(name, Domain(0, (threads or 1024) - 1))
     return Dyn.named(name, Domain(0 if "Idx" in name else 1, 2**31 - 1))
 

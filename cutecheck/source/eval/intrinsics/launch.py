@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.intrinsics.registry import Call, function
 from cutecheck.source.eval.machine import Machine
@@ -92,6 +93,18 @@ def _launched(c: Call, kernel: Value, config: list[Value], args: list[Value] | N
             c.m.recorder.escape(c.m, args, c.span)
         return Scalar(None, "Status")
     c.m.recorder.launch(c.m, kernel, config, args, c.span, cluster)
+    return Scalar(None, "Status")
+
+
+@function("cudaFuncSetAttribute", "hipFuncSetAttribute", tolerant=True)
+def _set_attribute(c: Call) -> Value:
+    """Kept where it may be about dynamic shared memory; what else is set stays out of the facts."""
+    kernel, attribute, *value = c.raw
+    shown = str(getattr(attribute, "what", None) or getattr(attribute, "name", None) or attribute)
+    if "Carveout" not in shown:
+        name = kernel.name if isinstance(kernel, FuncSet) else ""
+        given = c.m.dialect.to_model(value[0]) if value else None
+        c.m.recorder.allowed(name, c.span, given if isinstance(given, (int, Dyn, Sym)) else None)
     return Scalar(None, "Status")
 
 

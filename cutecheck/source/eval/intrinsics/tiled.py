@@ -235,7 +235,7 @@ def _partition(c: Call) -> Value:
     if isinstance(t.layout, Unknown):
         return t.layout
     layout, offset = under_pointer(t.layout, getattr(obj.get_slice(index), c.name))
-    return t.derive(layout, _plus(t.offset, offset), "partition", obj)
+    return replace(t.derive(layout, _plus(t.offset, offset), "partition", obj), tile=t.layout)
 
 
 def _plus(a: Any, b: Any) -> Any:

@@ -1,0 +1,135 @@
+"""CUT706 block-too-large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Event, TensorFact, Unknown
+from cutecheck.findings import Finding, Related
+from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.expr import Domain, var
+from cutecheck.model.ints import Condition, Rel, as_expr, known_value
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import THREAD, Holds
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.accesses import atom_of
+from cutecheck.rules.derive.launches import launches_of, threads_of
+
+
+class BlockTooLarge(Rule):
+    """A tiled copy is run by more threads than it has, and the others go beyond its tile.
+
+    What it checks
+        For copies partitioned at ``threadIdx.x`` without a condition around them: every thread of the block that is not
+        a thread of the TiledCopy gets a part that one of its threads has too.
+
+    Why
+        ``get_slice`` takes any index. The layout continues past its last thread, so that the threads too many move the
+        rows below the tile: past the end of the buffer, or into another block's part of the matrix.
+
+    Example
+        auto thr = copy_of_128_threads.get_slice(threadIdx.x);    // in a block of 256
+        copy(copy_of_128_threads, thr.partition_S(g), thr.partition_D(s));
+
+    Use instead
+        if (threadIdx.x < size(copy_of_128_threads)) copy(copy_of_128_threads, ...);
+
+    Assumptions
+        A copy under any run-time condition is not judged.
+
+    Fix
+        Guard the copy, or build it for the block.
+
+    References
+        cute/atom/copy_atom.hpp (TiledCopy::get_slice)
+    """
+
+    code = "CUT706"
+    name = "block-too-large"
+    family = "launch"
+    severity = "error"
+    confidence = "proved"
+    valid = (
+        """
+        using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+        __global__ void __launch_bounds__(256) load_tile(half_t const* A) {
+          __shared__ alignas(16) half_t smem[16 * 64];
+          Tensor gA = make_tensor(make_gmem_ptr(A), Layout<Shape<_16, _64>, Stride<_64, _1>>{});
+          Tensor sA = make_tensor(make_smem_ptr(smem), Layout<Shape<_16, _64>, Stride<_64, _1>>{});
+          auto thr = Load{}.get_slice(threadIdx.x);
+          if (threadIdx.x < 128) copy(Load{}, thr.partition_S(gA), thr.partition_D(sA));
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+        __global__ void __launch_bounds__(256) load_tile(half_t const* A) {
+          __shared__ alignas(16) half_t smem[16 * 64];
+          Tensor gA = make_tensor(make_gmem_ptr(A), Layout<Shape<_16, _64>, Stride<_64, _1>>{});
+          Tensor sA = make_tensor(make_smem_ptr(smem), Layout<Shape<_16, _64>, Stride<_64, _1>>{});
+          auto thr = Load{}.get_slice(threadIdx.x);
+          copy(Load{}, thr.partition_S(gA), thr.partition_D(sA));
+        }
+        """,
+    )
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        atom = atom_of(event.tiled)
+        needed = threads_of(event.tiled)
+        if event.kind != "copy" or atom is None or needed is None or event.threads is None:
+            return
+        if event.guards or event.predicated or "_TMA_" in atom.op or "BULK" in atom.op:
+            return
+        have, want = known_value(event.threads), known_value(needed)
+        if have is None or want is None or have <= want:
+            return
+        for tensor in event.operands[:2]:
+            stray = stray_thread(tensor, want, _along_x(tensor, have))
+            if stray is None or isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)):
+                continue
+            payload = Holds(
+                (Condition(Rel.LT, var(THREAD, Domain(0, have - 1)), as_expr(want)),), "threads of the tiled copy"
+            )
+            outcome = context.prove(
+                make_obligation(payload, (event.event_id,), arch=event.arch, span=event.span,
+                                hypotheses=[h.condition for h in event.hypotheses])
+            )  # fmt: skip
+            if outcome.verdict is Verdict.REFUTED:
+                yield self.finding(
+                    event.span,
+                    f"TiledCopy of {want} threads in a block of {have}: thread {stray} is none of them and goes beyond "
+                    f"the tile in `{tensor.name}`",
+                    label=f"{have - want} threads too many",
+                    help=f"guard it by `threadIdx.x < {want}`, or build it for {have} threads",
+                    witness=outcome.witness,
+                    related=[Related(x.span, f"block of {have} threads") for x in launches_of(event, have, context)],
+                    enclosing=event.enclosing,
+                    arch=event.arch,
+                )
+            return
+
+
+def stray_thread(tensor: TensorFact, want: int, have: int) -> int | None:
+    """The first thread outside the copy whose part none of the copy's threads has; None where there is none."""
+    if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)) or tensor.provenance != "partition":
+        return None
+    offset = as_expr(tensor.offset)
+    rest = {v.name: max(0, v.domain.bounds()[0] or 0) for v in offset.variables() if v.name != THREAD}
+    if not any(v.name == THREAD for v in offset.variables()):
+        return None
+    try:
+        own = {offset.evaluate({**rest, THREAD: t}) for t in range(want)}
+        return next((t for t in range(want, have) if offset.evaluate({**rest, THREAD: t}) not in own), None)
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+
+
+def _along_x(tensor: TensorFact, threads: int) -> int:
+    """Values of threadIdx.x: fewer than threads in a block of two dimensions."""
+    if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)):
+        return threads
+    tops = [v.domain.bounds()[1] for v in as_expr(tensor.offset).variables() if v.name == THREAD]
+    return min([threads, *(hi + 1 for hi in tops if hi is not None)])

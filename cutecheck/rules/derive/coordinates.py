@@ -1,0 +1,117 @@
+"""Coordinates of predicates against the addresses they guard: both as functions of thread, block and loop indices.
+
+Run-time strides become powers of a large number, so that two sums of products are equal at every stride if they are
+equal at these: no coefficient that occurs in a kernel reaches the number (Kronecker's substitution).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from cutecheck.facts import Predicate, TensorFact, Unknown
+from cutecheck.model import expr as ex
+from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.expr import Expr
+from cutecheck.model.ints import Int, as_expr, known_value
+from cutecheck.model.layout import Layout
+from cutecheck.model.prove.properties import THREAD
+from cutecheck.rules.derive.vectors import leaves, mode_sizes
+
+_BASE = 1 << 24
+_INDICES = ("threadIdx.", "blockIdx.")
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A partition of a global tensor by a tiled copy, with the modes of the whole tensor.
+
+    ``extents`` and ``strides`` of the whole tensor's modes, ``tile`` the extents of what was partitioned, ``offset`` of
+    the thread's first element; one mode a leaf.
+    """
+
+    extents: tuple[Int, ...]
+    strides: tuple[Int, ...]
+    tile: tuple[Int, ...]
+    offset: Expr
+
+
+def guarded(tensor: TensorFact) -> Guarded | None:
+    """The parts of a global operand; None where the whole tensor is not a flat layout of run-time or static modes."""
+    root, tile = tensor.root_layout, tensor.tile_layout
+    if tensor.space != "gmem" or not isinstance(root, Layout) or tile is None:
+        return None
+    if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)):
+        return None
+    modes = leaves(root.shape, root.stride)
+    rank = len(root.shape) if isinstance(root.shape, tuple) else 1
+    sizes = mode_sizes(tile)
+    if modes is None or len(modes) != rank or len(sizes) < rank:
+        return None
+    return Guarded(tuple(e for e, _ in modes), tuple(s for _, s in modes), tuple(sizes[:rank]), as_expr(tensor.offset))
+
+
+def symbols(expressions: Iterable[Expr]) -> dict[str, Expr]:
+    """A power of a large number for every run-time variable that is no thread or block index."""
+    names = sorted({v.name for e in expressions for v in e.variables() if not v.name.startswith(_INDICES)})
+    return {n: ex.const(_BASE**i) for i, n in enumerate(names, 1)}
+
+
+def stray(predicate: Predicate, part: Guarded, threads: int) -> tuple[int, int] | None:
+    """(thread, elements) of the first thread whose predicate is about another element than its copy moves.
+
+    The predicates may be about the same tile at another place (coordinates local to the tile): what counts is that
+    the distance is the same for every thread.
+    """
+    if not predicate.bounds or len(predicate.bounds[0].coordinates) != len(part.strides):
+        return None
+    coordinates = [as_expr(c) for c in predicate.bounds[0].coordinates]
+    strides = [as_expr(s) for s in part.strides]
+    values = symbols([part.offset, *strides])
+    loops = {v.name for c in coordinates for v in c.variables()} - set(values)
+    zero = dict.fromkeys(loops, 0)
+    offset = part.offset.substitute(values)
+    steps = [s.substitute(values).constant for s in strides]
+    if None in steps:
+        return None
+    # loop variables of the predicate's own loop are 0: its first instruction
+    own = [c.substitute({n: ex.const(0) for n in loops if not n.startswith(_INDICES)}) for c in coordinates]
+    names = {v.name for e in (offset, *own) for v in e.variables()}
+    zero = dict.fromkeys(names, 0)
+    distances: list[int] = []
+    try:
+        for thread in range(threads):
+            at = {**zero, THREAD: thread}
+            wanted = sum(c.evaluate(at) * s for c, s in zip(own, cast("list[int]", steps), strict=True))
+            distances.append(offset.evaluate(at) - wanted)
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+    wrong = next((t for t, d in enumerate(distances) if d != distances[0]), None)
+    return None if wrong is None else (wrong, distances[wrong] - distances[0])
+
+
+def block_modes(part: Guarded) -> dict[int, str]:
+    """Modes of the whole tensor that a block index walks in steps of the tile: mode -> name of the index."""
+    strides = [as_expr(s) for s in part.strides]
+    values = symbols([part.offset, *strides])
+    offset = part.offset.substitute(values)
+    names = {v.name for v in offset.variables()}
+    found: dict[int, str] = {}
+    try:
+        base = offset.evaluate(dict.fromkeys(names, 0))
+        for name in sorted(n for n in names if n.startswith("blockIdx.")):
+            step = offset.evaluate({n: int(n == name) for n in names}) - base
+            for mode, (extent, stride) in enumerate(zip(part.tile, strides, strict=True)):
+                size, unit = known_value(extent), stride.substitute(values).constant
+                if size is not None and unit and step == size * unit:
+                    found[mode] = name
+    except (KeyError, ZeroDivisionError, ValueError):
+        return {}
+    return found
+
+
+def bounded_mode(value: Int, coordinates: tuple[Int, ...]) -> int | None:
+    """Which coordinate a comparison is about."""
+    same = [i for i, c in enumerate(coordinates) if as_expr(c) == as_expr(value)]
+    return same[0] if len(same) == 1 else None

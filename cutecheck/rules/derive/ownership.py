@@ -1,0 +1,83 @@
+"""Which elements of a tile each thread has: of an MMA's operand, and of a tiled copy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+from cutecheck.model.algebra import apply_layout, size
+from cutecheck.model.ints import CuteError, UndecidedError
+from cutecheck.model.layout import AnyLayout, Layout
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+
+_MOST = 1 << 18  # elements of a tile that are listed
+_MODES = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}
+
+
+@lru_cache(maxsize=256)
+def differing_thread(mma: TiledMMA, operand: str, copy: TiledCopy) -> int | None:
+    """The first thread that has other elements of the MMA's operand than of the copy's tile; None where none has.
+
+    Elements of accumulators are compared whole, those of A and B by their row (M or N) only: both may permute K alike.
+    None too where a layout is not static, or the tiles are too large to list.
+    """
+    tile = tuple(mma.tile_shape[m] for m in _MODES[operand])
+    other = copy.tiler_shape
+    if not isinstance(other, tuple) or len(other) != 2 or not all(isinstance(x, int) for x in (*tile, *other)):
+        return None
+    try:
+        own = _elements(getattr(mma, f"get_layout{operand}_TV")(), tile)
+        theirs = _elements(copy.layout_tv, other)
+    except (CuteError, UndecidedError, TypeError):
+        return None
+    if own is None or theirs is None or len(own) != len(theirs):
+        return None
+    modes = (0, 1) if operand == "C" else (0,)
+    common = tuple(math.lcm(_int(a), _int(b)) for a, b in zip(tile, other, strict=True))
+    if math.prod(common) > _MOST:
+        return None
+    for thread, (mine, yours) in enumerate(zip(own, theirs, strict=True)):
+        if _spread(mine, tile, common, modes) != _spread(yours, other, common, modes):
+            return thread
+    return None
+
+
+def _int(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _elements(layout: AnyLayout, tile: Sequence[object]) -> list[set[tuple[int, int]]] | None:
+    """The coordinates of each thread; None for a layout that is not (thread, value) of plain numbers."""
+    rows = tile[0]
+    if (
+        not isinstance(rows, int)
+        or not isinstance(layout, Layout)
+        or not isinstance(layout.shape, tuple)
+        or len(layout.shape) != 2
+    ):
+        return None
+    threads, values = size(Layout(layout.shape[0], 0)), size(Layout(layout.shape[1], 0))
+    if not isinstance(threads, int) or not isinstance(values, int) or threads * values > _MOST:
+        return None
+    found = []
+    for t in range(threads):
+        indices = [apply_layout(layout, (t, v)) for v in range(values)]
+        if not all(isinstance(i, int) for i in indices):
+            return None
+        found.append({(i % rows, i // rows) for i in indices})
+    return found
+
+
+def _spread(
+    elements: set[tuple[int, int]], tile: Sequence[object], common: tuple[int, ...], modes: tuple[int, ...]
+) -> set[tuple[int, ...]]:
+    """The chosen modes of the coordinates, in every tile of a common multiple of both."""
+    found: set[tuple[int, ...]] = set()
+    kept = {tuple(e[m] for m in modes) for e in elements}
+    steps = [range(0, common[m], _int(tile[m])) for m in modes]
+    for coordinate in kept:
+        shifts = [[c + s for s in step] for c, step in zip(coordinate, steps, strict=True)]
+        found |= {(a,) for a in shifts[0]} if len(shifts) == 1 else {(a, b) for a in shifts[0] for b in shifts[1]}
+    return found

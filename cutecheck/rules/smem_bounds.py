@@ -1,0 +1,155 @@
+"""CUT209 smem-out-of-bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
+from cutecheck.findings import Finding, Related
+from cutecheck.model import expr as ex
+from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.ints import as_expr, known_value
+from cutecheck.model.prove import Outcome, Verdict, make_obligation
+from cutecheck.model.prove.properties import THREAD, CosizeFits
+from cutecheck.model.units import Elements
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.accesses import static_layout, thread_count
+from cutecheck.rules.derive.guards import selects_threads
+from cutecheck.rules.derive.launches import dynamic_bytes
+from cutecheck.rules.partition_rounds_up import extents
+
+
+class SmemOutOfBounds(Rule):
+    """A copy or MMA goes past the end of the shared-memory array its tensor lies in.
+
+    What it checks
+        For every thread and every iteration with known bounds: all elements that a copy or MMA touches in shared memory
+        lie in the array, or in the dynamic shared memory that the launch asks for.
+
+    Why
+        A tensor is a pointer and a layout, nothing compares it with the allocation. ``size(layout)`` elements are too
+        few for a padded layout, whose last row ends at ``cosize(layout)``; a loop that runs one stage too far, or a
+        launch with the bytes of an older tile, writes over what lies behind.
+
+    Example
+        using SmemA = Layout<Shape<_64, _64>, Stride<_72, _1>>;   // padded by 8
+        __shared__ half_t smem[size_v<SmemA>];
+
+    Use instead
+        __shared__ half_t smem[cosize_v<SmemA>];
+
+    Assumptions
+        Iterations and blocks whose number the source does not say are not judged, nor are copies under a predicate or
+        under a condition on the thread.
+
+    Fix
+        Allocate ``cosize_v`` of the layout, and launch with the bytes of the layouts that the kernel uses.
+
+    References
+        cute/layout.hpp (cosize); CUDA C++ Programming Guide, execution configuration
+    """
+
+    code = "CUT209"
+    name = "smem-out-of-bounds"
+    family = "coverage"
+    severity = "error"
+    confidence = "proved"
+    valid = (
+        """
+        using SmemA = Layout<Shape<_64, _64>, Stride<_72, _1>>;
+        using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
+            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+        __global__ void __launch_bounds__(128) stage(half_t const* A) {
+          __shared__ alignas(16) half_t smem[cosize_v<SmemA>];
+          Tensor gA = make_tensor(make_gmem_ptr(A), Shape<_64, _64>{}, LayoutRight{});
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          Load load;
+          auto thr = load.get_slice(threadIdx.x);
+          copy(load, thr.partition_S(gA), thr.partition_D(sA));
+        }
+        """,
+    )
+    invalid = (
+        """
+        using SmemA = Layout<Shape<_64, _64>, Stride<_72, _1>>;
+        using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
+            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+        __global__ void __launch_bounds__(128) stage(half_t const* A) {
+          __shared__ alignas(16) half_t smem[size_v<SmemA>];
+          Tensor gA = make_tensor(make_gmem_ptr(A), Shape<_64, _64>{}, LayoutRight{});
+          Tensor sA = make_tensor(make_smem_ptr(smem), SmemA{});
+          Load load;
+          auto thr = load.get_slice(threadIdx.x);
+          copy(load, thr.partition_S(gA), thr.partition_D(sA));
+        }
+        """,
+    )
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        if event.predicated or selects_threads(event.guards):
+            return
+        for tensor in event.operands:
+            found = beyond(event, tensor, context)
+            if found is None:
+                continue
+            outcome, buffer, elements = found
+            assert tensor.dtype is not None and tensor.dtype.bits is not None
+            array = f"`{buffer.name}`" if buffer.name else "its array"
+            size = elements * int(tensor.dtype.bits) // 8
+            yield self.finding(
+                event.span,
+                f"`{tensor.name}` goes past the end of {array}, which has {elements} elements ({size} bytes)",
+                label=f"{elements} {tensor.dtype.name} allocated",
+                help="allocate cosize of the layout, not its size, for all stages the code uses",
+                witness=outcome.witness,
+                related=[
+                    Related(tensor.span, f"part of {tensor.root_layout or tensor.layout}"),
+                    Related(buffer.span, f"{size} bytes here"),
+                ],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
+
+
+def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome, SmemBuffer, int] | None:
+    """The refuted outcome, the buffer and its elements, for a tensor that leaves its buffer."""
+    if tensor.space != "smem" or tensor.dtype is None or not tensor.dtype.bits or tensor.buffer is None:
+        return None
+    if isinstance(tensor.layout, Unknown) or not static_layout(tensor.layout):
+        return None
+    if any((known_value(a) or 0) % (known_value(b) or 1) for a, b in extents(tensor, event, context)):
+        return None  # partition-rounds-up says why
+    offset = _finite(event, tensor)
+    buffer = next((b for b in context.facts.buffers if b.buffer_id == tensor.buffer and b.arch == event.arch), None)
+    if offset is None or buffer is None:
+        return None
+    size = buffer.size_bytes if buffer.size_bytes is not None else dynamic_bytes(buffer, context.facts)
+    total = None if size is None else known_value(size)
+    if total is None:
+        return None
+    elements = int(total) * 8 // int(tensor.dtype.bits)
+    payload = CosizeFits(tensor.layout, Elements(elements), offset, tensor.name)
+    outcome = context.prove(
+        make_obligation(payload, (event.event_id, buffer.buffer_id), arch=event.arch, span=event.span,
+                        hypotheses=[h.condition for h in event.hypotheses])
+    )  # fmt: skip
+    return (outcome, buffer, elements) if outcome.verdict is Verdict.REFUTED else None
+
+
+def _finite(event: Event, tensor: TensorFact) -> Expr | None:
+    """The offset over the threads of the copy; None where another variable of it has no bounds."""
+    if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)):
+        return None
+    offset = as_expr(tensor.offset)
+    for v in offset.variables():
+        lo, hi = v.domain.bounds()
+        if v.name != THREAD and (lo is None or hi is None):
+            return None
+    threads = thread_count(event)
+    block = None if event.threads is None else known_value(event.threads)
+    threads = block if threads is None else threads if block is None else min(block, threads)
+    if threads is None:
+        return None if any(v.name == THREAD for v in offset.variables()) else offset
+    tops = [hi for v in offset.variables() if v.name == THREAD and (hi := v.domain.bounds()[1]) is not None]
+    return offset.substitute({THREAD: ex.var(THREAD, Domain(0, min([threads - 1, *tops])))})

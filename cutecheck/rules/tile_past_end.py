@@ -1,0 +1,107 @@
+"""CUT210 tile-past-the-end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Event
+from cutecheck.findings import Finding, Related
+from cutecheck.model.ints import known_value
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import Divides, Division
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.coordinates import block_modes, guarded
+
+
+class TilePastEnd(Rule):
+    """The last tile of a matrix sticks out of it, and its copy has no predicate.
+
+    What it checks
+        Every mode of a global tensor that is tiled by a block index, and whose extent the source says (a constant, or
+        what the only launch passes), is a whole number of tiles, unless the copy is predicated or under a condition.
+
+    Why
+        ``local_tile`` rounds up: 1000 elements in tiles of 512 are two tiles, and the second has 24 elements that do
+        not exist. Reading them is a fault or garbage, writing them overwrites what lies behind.
+
+    Example
+        Tensor mI = make_tensor(make_gmem_ptr(in), Int<1000>{});
+        Tensor gI = local_tile(mI, Shape<_512>{}, make_coord(blockIdx.x));
+        copy(load, thr.partition_S(gI), r);
+
+    Use instead
+        copy_if(load, pred, thr.partition_S(gI), r);   // pred: elem_less(coordinate, 1000)
+
+    Assumptions
+        The launch has a block for every tile.
+
+    Fix
+        Predicate the copy with an identity tensor tiled in the same way, or choose a tile that divides.
+
+    References
+        https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/cute/0y_predication.md
+    """
+
+    code = "CUT210"
+    name = "tile-past-the-end"
+    family = "tile-divisibility"
+    severity = "error"
+    confidence = "heuristic"
+    valid = (
+        """
+        using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{}, Layout<_128>{},
+            Layout<_4>{}));
+        __global__ void __launch_bounds__(128) fill(float* out) {
+          Tensor m = make_tensor(make_gmem_ptr(out), Int<1024>{});
+          Tensor g = local_tile(m, Shape<_512>{}, make_coord(blockIdx.x));
+          Tensor t = Load{}.get_slice(threadIdx.x).partition_D(g);
+          Tensor r = make_fragment_like(t);
+          clear(r);
+          copy(Load{}, r, t);
+        }
+        """,
+    )
+    invalid = (
+        """
+        using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{}, Layout<_128>{},
+            Layout<_4>{}));
+        __global__ void __launch_bounds__(128) fill(float* out) {
+          Tensor m = make_tensor(make_gmem_ptr(out), Int<1000>{});
+          Tensor g = local_tile(m, Shape<_512>{}, make_coord(blockIdx.x));
+          Tensor t = Load{}.get_slice(threadIdx.x).partition_D(g);
+          Tensor r = make_fragment_like(t);
+          clear(r);
+          copy(Load{}, r, t);
+        }
+        """,
+    )
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        if event.kind != "copy" or event.predicated or event.guards:
+            return
+        for tensor in event.operands[:2]:
+            part = guarded(tensor)
+            if part is None:
+                continue
+            for mode in sorted(block_modes(part)):
+                extent, tile = known_value(part.extents[mode]), known_value(part.tile[mode])
+                if extent is None or tile is None:
+                    continue
+                payload = Divides((Division(f"mode {mode}", part.extents[mode], tile),), tensor.name)
+                outcome = context.prove(
+                    make_obligation(payload, (event.event_id,), arch=event.arch, span=event.span,
+                                    hypotheses=[h.condition for h in event.hypotheses])
+                )  # fmt: skip
+                if outcome.verdict is Verdict.REFUTED:
+                    yield self.finding(
+                        event.span,
+                        f"global tensor `{tensor.name}` has {extent} elements along mode {mode} in tiles of {tile}: "
+                        f"the last has {extent % tile}, and the copy has no predicate",
+                        label=f"{extent} % {tile} = {extent % tile}",
+                        help="predicate the copy, or choose a tile that divides the extent",
+                        witness=outcome.witness,
+                        related=[Related(tensor.span, f"part of {tensor.root_layout}")],
+                        enclosing=event.enclosing,
+                        arch=event.arch,
+                    )
+                    return

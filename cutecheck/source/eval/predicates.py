@@ -1,0 +1,96 @@
+"""What the elements of a predicate tensor are computed from: coordinates and the limits they are compared with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecheck.facts import Bound
+from cutecheck.model import inttuple as it
+from cutecheck.model.ints import Dyn, Int, Sym
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import TensorVal, Value
+
+_BOOL = ("bool", "Boolean")
+_FLIPPED = {">": "<", ">=": "<="}
+_CASTS = ("int", "bool", "Boolean", "Int32", "static_cast")
+
+
+def note(m: Machine, node: ir.Assign, env: Env) -> None:
+    """``pred(i, j) = elem_less(coordinates(0, i, j), limits)`` and the like, for a register tensor of bools."""
+    target = node.target
+    base = target.fn if isinstance(target, ir.Call) else target.base if isinstance(target, ir.Index) else None
+    if node.op != "=" or not isinstance(base, (ir.Name, ir.Attr)):
+        return
+    tensor = m.eval(base, env)
+    if not isinstance(tensor, TensorVal) or tensor.space != "rmem" or tensor.pointer is None:
+        return
+    if tensor.dtype is None or tensor.dtype.name not in _BOOL:
+        return
+    bounds, complete = _conjunction(m, node.value, env)
+    m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete)
+
+
+def _conjunction(m: Machine, node: ir.Expr, env: Env) -> tuple[list[Bound], bool]:
+    """The comparisons that all must hold; False where some part is none that is followed."""
+    if isinstance(node, ir.Binary) and node.op in ("&&", "and", "&"):
+        left, all_left = _conjunction(m, node.left, env)
+        right, all_right = _conjunction(m, node.right, env)
+        return left + right, all_left and all_right
+    if isinstance(node, ir.Binary) and node.op in ("<", "<=", ">", ">="):
+        low, high = (node.left, node.right) if node.op in ("<", "<=") else (node.right, node.left)
+        return _compared(m, low, high, _FLIPPED.get(node.op, node.op) == "<=", env)
+    if isinstance(node, ir.Call) and len(node.args) >= 2 and _ident(node.fn) in ("elem_less", "elem_leq"):
+        first, second = node.args[0].value, node.args[1].value
+        return _compared(m, first, second, _ident(node.fn) == "elem_leq", env)
+    if isinstance(node, (ir.Call, ir.Construct)) and len(node.args) == 1:
+        callee = node.fn if isinstance(node, ir.Call) else node.type
+        if _ident(callee) in _CASTS:
+            return _conjunction(m, node.args[0].value, env)
+    if isinstance(node, ir.Cast):
+        return _conjunction(m, node.operand, env)
+    return [], False
+
+
+def _compared(m: Machine, low: ir.Expr, high: ir.Expr, closed: bool, env: Env) -> tuple[list[Bound], bool]:
+    found = _coordinates(m, low, env)
+    values, limits = _leaves(m, m.eval(low, env)), _leaves(m, m.eval(high, env))
+    if values is None or limits is None or len(values) > len(limits) or found is None:
+        return [], False
+    step = 1 if closed else 0
+    return [Bound(v, x + step, found) for v, x in zip(values, limits, strict=False)], True
+
+
+def _coordinates(m: Machine, node: Any, env: Env) -> tuple[Int, ...] | None:
+    """The coordinate, flat, that an expression takes from a coordinate tensor."""
+    base = node.fn if isinstance(node, ir.Call) else node.base if isinstance(node, ir.Index) else None
+    if isinstance(base, (ir.Name, ir.Attr)):
+        tensor = m.eval(base, env)
+        if isinstance(tensor, TensorVal) and tensor.pointer is None and tensor.space == "coord":
+            leaves = _leaves(m, m.eval(node, env))
+            return None if leaves is None else tuple(leaves)
+    for field in ("fn", "base", "operand", "left", "right"):
+        inner = getattr(node, field, None)
+        if inner is not None and (found := _coordinates(m, inner, env)) is not None:
+            return found
+    for arg in getattr(node, "args", ()):
+        inner = arg.value if isinstance(arg, ir.Arg) else arg
+        if (found := _coordinates(m, inner, env)) is not None:
+            return found
+    if isinstance(node, ir.Name):
+        held = m.eval(node, env)
+        if isinstance(held, tuple):  # `auto c = coordinates(0, i, j)`
+            leaves = _leaves(m, held)
+            return None if leaves is None else tuple(leaves)
+    return None
+
+
+def _leaves(m: Machine, value: Value) -> list[Int] | None:
+    model = m.dialect.to_model(value)
+    flat = it.flatten_to_tuple(model) if isinstance(model, tuple) else (model,)
+    return list(flat) if all(isinstance(x, (int, Dyn, Sym)) for x in flat) else None
+
+
+def _ident(node: ir.Expr) -> str:
+    return getattr(node, "ident", "")
