@@ -1,0 +1,235 @@
+"""What depends on the brackets around it: comparisons, template lists, calls that could be types or parameters."""
+
+from __future__ import annotations
+
+from cutecheck.source.cpp.lexer import Tokens
+from cutecheck.source.cpp.regular.writer import Writer, named, wordy
+from cutecheck.source.cpp.words import BUILTIN_TYPES, words
+
+_BRACKETS = words("( ) [ ] { } < >")
+_ARGUMENT_HEAD = words("< , typename const volatile struct class") | {""}
+_ARGUMENT_END = words(", > ... * & const [ (")
+_OUTSIDE = words("; { }") | {""}
+_HEAD = words("; { } const static typename") | {""}
+_VALUES = words("sizeof alignof ( . -> + - / % ? == != || ! ~")
+# tree-sitter's words for types: they are no expressions.
+_TYPES_ONLY = BUILTIN_TYPES | words(
+    """const volatile struct class auto size_t ssize_t ptrdiff_t intptr_t uintptr_t nullptr_t int8_t int16_t int32_t
+    int64_t uint8_t uint16_t uint32_t uint64_t"""
+)
+
+
+class Brackets(Writer):
+    """One pass over the brackets of the text."""
+
+    def __init__(self, text: str, tokens: Tokens, folds: bool) -> None:
+        super().__init__(text, tokens)
+        self.folding = folds
+        self.bodies: dict[int, bool] = {}
+
+    def brackets(self) -> None:
+        """Everything that depends on the brackets around it, with the innermost open one at hand."""
+        texts, partner, close = self.texts, self.partner, self.close
+        ends, compares = self.open, set(self.angles.compares)
+        stack: list[tuple[str, int]] = [("{", -1)]
+        folded = -1  # nested lists before this token are already part of a name
+        for at in [at for at, text in enumerate(texts) if text in _BRACKETS]:
+            tok = texts[at]
+            if tok == "<":
+                around = stack[-1][0]
+                if at in close:
+                    if texts[at - 1] in ("template", "]"):
+                        stack.append(("P", at))
+                    elif around in "<U":
+                        deep = around == "<" or (len(stack) > 3 and all(kind == "U" for kind, _ in stack[-3:]))
+                        if self.folding and at > folded and (deep or self.is_operand(at)):
+                            folded = self.fold_name(at)
+                        stack.append((around, at))
+                    else:
+                        stack.append(("U" if self.is_alias(at) else "<", at))
+                    self.template_list(at, close[at])
+                elif at in compares:
+                    self.compare(at, around in "<UP")
+            elif tok == ">":
+                if at in ends:
+                    stack.pop()
+                elif stack[-1][0] in "<UP" and texts[at + 1] == "=" and self.tight(at + 1):
+                    self.put(self.starts[at], b"<")
+            elif tok in "([{":
+                if partner[at] > at:
+                    if tok == "(":
+                        self.parenthesis(at, *stack[-1])
+                    stack.append((tok, at))
+            elif partner[at] >= 0 and len(stack) > 1:
+                stack.pop()
+
+    def parenthesis(self, at: int, around: str, open_at: int) -> None:
+        """Calls in template lists and initialisers of local variables, which could be types and parameters."""
+        texts = self.texts
+        close = self.partner[at]
+        before, after = self.before(at), texts[close + 1]
+        if around in "<U":
+            callee = named(before) or at - 1 in self.open or (before in BUILTIN_TYPES and self.is_value(at, close))
+            if callee and after in (",", ">") and texts[self.name_start(at - 1) - 1] in ("<", ","):
+                self.embrace(at, close)
+        elif around == "{" and after in (";", ","):
+            if self.declares(at - 1) and self.is_body(open_at):
+                self.embrace(at, close)
+                while after == "," and wordy(texts[close + 2]) and self.partner[close + 3] > close:
+                    at, close = close + 3, self.partner[close + 3]
+                    if texts[at] != "(":
+                        break
+                    self.embrace(at, close)
+                    after = texts[close + 1]
+        elif around == "{" and before.isupper() and self.before(at - 1) in _OUTSIDE and not self.is_body(open_at):
+            if after not in ("{", ";", "->", ":", "", "="):  # MY_MACRO(x) before another declaration
+                self.blank(at - 1, close, "macro")
+        elif around == "{" and after == "[" and self.declares_array(at, close) and self.is_body(open_at):
+            self.put(self.starts[at], b" ")
+            self.put(self.starts[close], b" ")
+
+    def declares_array(self, at: int, close: int) -> bool:
+        """``T (&name)[n] =`` and ``T (*name)[n];``."""
+        texts = self.texts
+        before, end = self.before(at), self.partner[close + 1]
+        return (
+            texts[at + 1] in ("&", "*", "&&")
+            and close == at + 3
+            and (before in BUILTIN_TYPES or named(before) or at - 1 in self.open)
+            and end > close
+            and texts[end + 1] in ("=", ";")
+        )
+
+    def is_value(self, at: int, close: int) -> bool:
+        """Whether ``int(...)`` in a template list is a value: no parameter list looks like this."""
+        return any(text in _VALUES or text[0].isdigit() for text in self.texts[at + 1 : close])
+
+    def embrace(self, at: int, close: int) -> None:
+        """``{`` and ``}`` in place of parentheses, unless there is nothing or a type between them."""
+        here = at + 1
+        if here == close:
+            return
+        while here < close:
+            if self.texts[here] in _TYPES_ONLY and self.texts[here + 1] not in ("(", "{"):
+                return
+            here = self.next(here)
+        self.put(self.starts[at], b"{")
+        self.put(self.starts[close], b"}")
+
+    def declares(self, at: int) -> bool:
+        """Whether the name at ``at`` follows a type, as in ``T x(args);``."""
+        texts = self.texts
+        if at < 1 or not named(texts[at]):
+            return False
+        before = texts[at - 1]
+        if before == ">":
+            return at - 1 in self.open
+        if before in ("*", "&"):
+            type_at = at - 2
+            if type_at < 0 or texts[type_at] in BUILTIN_TYPES or texts[type_at] == "const":
+                return type_at >= 0
+            if type_at not in self.open and not named(texts[type_at]):
+                return False
+            return self.before(self.name_start(type_at)) in _HEAD
+        return before in BUILTIN_TYPES or before in ("auto", "const") or named(before)
+
+    def is_body(self, open_at: int) -> bool:
+        """Whether ``{`` at ``open_at`` (-1: the file) encloses statements rather than declarations."""
+        if open_at < 0:
+            return False
+        if open_at not in self.bodies:
+            texts, partner = self.texts, self.partner
+            here = open_at - 1
+            body = True
+            while here >= 0:
+                tok = texts[here]
+                if tok in (";", "{", "}"):
+                    break
+                if tok in ("class", "struct", "union", "enum", "namespace") or (
+                    tok == "extern" and here == open_at - 2
+                ):
+                    body = False
+                    break
+                if tok in (")", "]") and 0 <= partner[here] < here:
+                    here = partner[here]
+                elif here in self.open:
+                    here = self.open[here]
+                here -= 1
+            self.bodies[open_at] = body
+        return self.bodies[open_at]
+
+    def is_alias(self, at: int) -> bool:
+        """Whether the name before ``at`` is the target of an alias: nothing there can be an expression."""
+        texts = self.texts
+        head = self.name_start(at - 1) - 1
+        while head > 0 and texts[head] in ("typename", "const"):
+            head -= 1
+        return texts[head] == "typedef" or (head > 1 and texts[head] == "=" and texts[head - 2] == "using")
+
+    def is_operand(self, at: int) -> bool:
+        """Whether the name with the list at ``at`` is only a part of a template argument."""
+        texts = self.texts
+        if texts[self.name_start(at - 1) - 1] not in _ARGUMENT_HEAD:
+            return True
+        after = self.name_end(at - 1)
+        follower = texts[after]
+        return follower not in _ARGUMENT_END and not (follower == "&&" and texts[after + 1] in (",", ">"))
+
+    def fold_name(self, at: int) -> int:
+        """One identifier for the qualified name with the list at ``at``; the index of its last token."""
+        first = self.name_start(at - 1)
+        last = self.name_end(first) - 1
+        if last < at:
+            return -1
+        self.fold(first, last)
+        return last
+
+    def template_list(self, at: int, close: int) -> None:
+        texts = self.texts
+        if texts[close - 1] == "," and close - 1 > at:
+            self.put(self.starts[close - 1], b" ")
+        if texts[at - 1] != "template" and texts[at - 1] != "]":
+            return
+        # parameters: defaults that are types with declarators
+        here = at + 1
+        kind = False
+        begin = at
+        while here <= close:
+            tok = texts[here]
+            if tok in ("(", "[", "{") and self.partner[here] > here:
+                here = self.partner[here]
+            elif tok == "<" and here in self.close:
+                here = self.close[here]
+            elif tok == "," or here == close:
+                if kind:
+                    self.default(begin, here - 1)
+                kind, begin = False, here
+            elif tok == "=" and texts[begin + 1] in ("class", "typename") and not kind and here - begin <= 3:
+                kind, begin = True, here
+            here += 1
+
+    def default(self, equals: int, last: int) -> None:
+        """``class T = U*``: a default type with a declarator becomes one name."""
+        texts = self.texts
+        here = equals + 1
+        while here <= last:
+            tok = texts[here]
+            if tok == "<" and here in self.close:
+                here = self.close[here]
+            elif tok == "decltype":
+                here = max(here, self.partner[here + 1])
+            elif tok in ("*", "&", "&&", "(", "[", "const"):
+                self.fold(equals + 1, last)
+                return
+            here += 1
+
+    def compare(self, at: int, inside: bool) -> None:
+        start = self.starts[at]
+        if not inside:
+            self.put(start, b">")
+        elif self.space_after(at):
+            self.put(start, b"<=")
+        elif self.space_before(at):
+            self.put(start - 1, b"<=")
+        else:
+            self.put(start, b"|")

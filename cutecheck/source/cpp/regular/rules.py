@@ -1,0 +1,316 @@
+"""The pre-pass: every rewriting at the tokens that call for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from cutecheck.source.cpp.lexer import Tokens, lex
+from cutecheck.source.cpp.regular.brackets import Brackets
+from cutecheck.source.cpp.regular.result import Regular
+from cutecheck.source.cpp.regular.text import ascii_only, joined_strings, without_assembly
+from cutecheck.source.cpp.regular.writer import named, wordy
+from cutecheck.source.cpp.statements import STATIC_ASSERTS
+from cutecheck.source.cpp.words import BUILTIN_TYPES, KEYWORDS, SPECIFIERS, words
+
+_PRIMITIVE = words(
+    "int unsigned char short long bool uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t size_t"
+)
+_FACTLESS = words(
+    """inline __inline__ __inline register mutable export __forceinline__ __forceinline __noinline__ __extension__"""
+)
+_MACRO = re.compile(r"\b[A-Z_][A-Z_0-9]{2,}\s+\w|\b(?:struct|class|union)\s+[A-Z_0-9]{3,}\b")
+_BEFORE_MACRO = words("; { } : ) >") | frozenset(SPECIFIERS) | {""}
+_STATEMENTS = words("for while do if { return")
+_TYPE_BEGINS = words("auto struct class union enum typename decltype alignas")
+_NO_BASE = words("; { } ( ? = struct class <")
+_BEFORE_EXPRESSION = words("return = ( , ! ? && || + - / % co_return")
+
+
+def regularise(text: str, folds: bool = True) -> Regular:
+    """``text`` rewritten so that tree-sitter-cuda reads it; never raises, and every character keeps its place.
+
+    ``text`` is preprocessed C++ without comments: a file, a class, a function or a single declaration. With ``folds``
+    nested template-ids become one name each where the parser could lose track of its readings (an ERROR node shows
+    when it did).
+    """
+    plain = without_assembly(ascii_only(text))
+    tokens = lex(plain)
+    if '"' in tokens.texts:
+        plain = joined_strings(plain)
+        tokens = lex(plain)
+    work = Rules(plain, _padded(tokens, len(plain)), folds)
+    work.run()
+    return work.regular()
+
+
+def _padded(tokens: Tokens, length: int) -> Tokens:
+    """The same with a few more tokens at the end, so that rules may look ahead."""
+    return Tokens([*tokens.texts, "", "", "", ""], [*tokens.starts, *[length] * 4], [*tokens.partner, *[-1] * 4])
+
+
+class Rules(Brackets):
+    """One method a rewriting, called at the tokens that :data:`_RULES` names."""
+
+    skipped = -2  # the last `::` that stays
+
+    def run(self) -> None:
+        self.brackets()
+        texts = self.texts
+        rules = _RULES
+        for at in [at for at, text in enumerate(texts) if text in rules]:
+            rules[texts[at]](self, at)
+        if _MACRO.search(self.text):
+            for at in [at for at, text in enumerate(texts) if text.isupper() and len(text) > 2]:
+                self.macro(at)
+        for at in [at for at, text in enumerate(texts) if text[-1:] == '"']:
+            self.string(at)
+
+    def scope(self, at: int) -> None:
+        """``a::b`` becomes one name."""
+        texts = self.texts
+        after = texts[at + 1]
+        if not wordy(after) or after in KEYWORDS or not self.tight(at + 1):
+            return
+        before = texts[at - 1] if at else ";"
+        if wordy(before):
+            tight = self.tight(at)
+            if before in KEYWORDS:
+                if tight:
+                    return
+            elif not tight or texts[at - 2] == "namespace" or self.skipped == at - 2:
+                self.skipped = at
+                return
+        elif before in (">", ")", "]"):
+            return
+        self.put(self.starts[at], b"__")
+
+    def operator(self, at: int) -> None:
+        """``operator[](x)`` as an expression is one name."""
+        if self.before(at) not in _BEFORE_EXPRESSION:
+            return
+        last = at + 1
+        if self.texts[last] in ("(", "["):
+            last = self.partner[last]
+        while last >= 0 and self.texts[last + 1] in (">", "=", "<") and self.tight(last + 1):
+            last += 1
+        if last > at and not wordy(self.texts[last]) and self.texts[last + 1] == "(":
+            self.fold(at, last)
+
+    def typename(self, at: int) -> None:
+        """``typename X::Y{}`` and ``typename X::Y()``."""
+        texts = self.texts
+        here = self.name_end(at + 1)
+        if texts[here] in ("{", "(") or self.before(at) == "using":
+            self.blank(at, at)
+
+    def brace(self, at: int) -> None:
+        """``= {}`` where an expression has to stand: a name is put before the brace."""
+        texts, partner, starts = self.texts, self.partner, self.starts
+        before = texts[at - 1] if at else ""
+        close = partner[at]
+        if close < 0:
+            return
+        if before == "=":
+            if texts[close + 1] == ";":
+                return
+        elif before not in ("?", "==", "!="):
+            return
+        if self.space_before(at):
+            self.put(starts[at] - 1, b"I")
+        elif before == "=" and self.space_before(at - 1):
+            self.put(starts[at - 1] - 1, b"=I")
+
+    def colon(self, at: int) -> None:
+        """``enum : int {``, ``int : 3;`` and ``, : 3``: a name in place of the colon, which moves."""
+        texts = self.texts
+        before, after = texts[at - 1] if at else "", texts[at + 1]
+        if not self.space_after(at):
+            return
+        if before == "enum" or (after[:1].isdigit() and texts[at + 2] in (",", ";") and self.nameless(at)):
+            self.put(self.starts[at], b"I:")
+
+    def nameless(self, at: int) -> bool:
+        before = self.texts[at - 1]
+        if before == ",":
+            return True
+        two = self.texts[at - 2]
+        return before in _PRIMITIVE and two in (";", "{", "}", ":", ",")
+
+    def decltype(self, at: int) -> None:
+        texts, partner, starts = self.texts, self.partner, self.starts
+        if texts[at + 1] != "(":
+            return
+        end = partner[at + 1]
+        if end < 0:
+            return
+        here = at + 2
+        while here < end:
+            if texts[here] == ",":
+                self.put(starts[here], b"||" if self.space_after(here) else b"|")
+            here = self.next(here)
+        before = texts[at - 1] if at else ""
+        if before in ("public", "private", "protected", "virtual") or (before in (":", ",") and self.is_base(at)):
+            self.fold(at, end)
+            return
+        if texts[end + 1] == "{" and partner[end + 1] > 0 and texts[at - 1] != "->":
+            self.put(starts[at], b"decltyp_")
+            self.put(starts[end + 1], b"(")
+            self.put(starts[partner[end + 1]], b")")
+
+    def is_base(self, at: int) -> bool:
+        here = at - 1
+        while here > 0 and self.texts[here] not in _NO_BASE:
+            here = self.open[here] if here in self.open else here - 1
+        return self.texts[here] in ("struct", "class")
+
+    def assign(self, at: int) -> None:
+        """``T* = nullptr`` without a name, and deleted or defaulted functions outside of classes."""
+        before, after = self.texts[at - 1] if at else "", self.texts[at + 1]
+        if before == "*" and self.space_before(at):
+            self.put(self.starts[at] - 1, b"I")
+        elif after in ("delete", "default") and self.texts[at + 2] == ";":
+            self.blank(at, at + 1, after)
+
+    def friend(self, at: int) -> None:
+        """Specifiers before ``friend`` go."""
+        here = at - 1
+        while here >= 0 and self.texts[here] in SPECIFIERS:
+            self.blank(here, here, "" if self.texts[here] in _FACTLESS else "specifier")
+            here -= 1
+
+    def sized(self, at: int) -> None:
+        """``unsigned(x)`` as an expression."""
+        if (
+            self.texts[at + 1] in ("(", "{")
+            and self.tight(at + 1)
+            and (at == 0 or self.texts[at - 1] not in ("unsigned", "signed", "long", "short", "const"))
+        ):
+            self.rename(at)
+
+    def template(self, at: int) -> None:
+        """``X<A>::template B`` without arguments; ``template class X<1>;``, read as ``template void X<1>;``."""
+        texts = self.texts
+        if self.before(at) in ("::", ".", "->"):
+            if at + 2 not in self.close:
+                self.blank(at, at)
+        elif texts[at + 1] in ("class", "struct", "union"):
+            self.put(self.starts[at + 1], b"void ".ljust(len(texts[at + 1])))
+
+    def branch(self, at: int) -> None:
+        """``if (c) T x = e;``: the declared name with its type becomes one name, the declaration an assignment."""
+        texts, partner = self.texts, self.partner
+        first = at + 1
+        if texts[at] == "if":
+            first += texts[first] == "constexpr"
+            if texts[first] != "(" or partner[first] < 0:
+                return
+            first = partner[first] + 1
+        if not wordy(texts[first]) or (texts[first] in KEYWORDS and texts[first] not in BUILTIN_TYPES):
+            return
+        last = self.name_end(first)
+        if last > first and wordy(texts[last]) and texts[last] not in KEYWORDS and texts[last + 1] == "=":
+            self.fold(first, last)
+
+    def test(self, at: int) -> None:
+        """``TEST(suite, 64x64_name) {``: the arguments of a macro that defines a function are names."""
+        texts = self.texts
+        close = self.partner[at + 1]
+        if texts[at + 1] != "(" or close < 0 or texts[close + 1] != "{":
+            return
+        for here in range(at + 2, close):
+            if texts[here][0].isdigit():
+                self.put(self.starts[here], b"I")
+
+    def attribute(self, at: int) -> None:
+        close = self.partner[at + 1]
+        if self.texts[at + 1] == "(" and close > 0:
+            self.blank(at, close, "attribute")
+
+    def align(self, at: int) -> None:
+        """``__align__(n)`` is tree-sitter's ``alignas``."""
+        if self.texts[at + 1] == "(":
+            self.put(self.starts[at], b"alignas  ")
+
+    def static_assertion(self, at: int) -> None:
+        """Macros that assert statically read as ``static_assert``."""
+        if self.texts[at + 1] == "(":
+            self.put(self.starts[at], b"static_assert".ljust(len(self.texts[at])))
+
+    def ellipsis(self, at: int) -> None:
+        """``using Ts::operator()...;``"""
+        if self.texts[at + 1] == ";":
+            here = at
+            while here > 0 and self.texts[here] not in (";", "{", "}", "using"):
+                here -= 1
+            if self.texts[here] == "using":
+                self.blank(at, at, "ellipsis")
+
+    def macro(self, at: int) -> None:
+        """Names of macros that nobody defines: ``MY_API void f();``, ``struct MY_API X {``, ``MY_UNROLL for (``."""
+        texts = self.texts
+        before, after = self.before(at), texts[at + 1]
+        if before in ("struct", "class", "union"):
+            if named(after) and after != "final":
+                self.blank(at, at, "macro")
+            elif after == "(" and self.partner[at + 1] > 0:
+                self.blank(at, self.partner[at + 1], "macro")
+            return
+        if before not in _BEFORE_MACRO and not (at - 1 in self.open and texts[self.open[at - 1] - 1] == "template"):
+            return
+        if after in _STATEMENTS:
+            type_follows = before in (";", "{", "}")
+        elif after in ("const", "volatile"):
+            type_follows = wordy(texts[at + 3]) or texts[at + 2] in BUILTIN_TYPES
+        else:
+            declared = named(after) and (named(texts[at + 2]) or texts[at + 2] in ("<", "*"))
+            type_follows = declared or after in SPECIFIERS or after in BUILTIN_TYPES or after in _TYPE_BEGINS
+        if type_follows:
+            self.blank(at, at, "macro")
+
+    def lambda_word(self, at: int) -> None:
+        """``[=] __device__ (int i) {``"""
+        if self.before(at) == "]" or (self.before(at) in ("__host__", "__device__") and self.before(at - 1) == "]"):
+            self.blank(at, at)
+
+    def arrow(self, at: int) -> None:
+        """``a->*b`` reads as ``a-> b``."""
+        self.put(self.starts[at] + 2, b" ")
+
+    def dot(self, at: int) -> None:
+        """``.b{2}`` in braces reads as ``b{2}``."""
+        if self.texts[at + 2] == "{" and self.before(at) in ("{", ","):
+            self.blank(at, at)
+
+    def string(self, at: int) -> None:
+        """``"-I" PATH``: an unknown macro beside a literal."""
+        after = self.texts[at + 1]
+        if named(after) and after[-1] not in "\"'" and not self.tight(at + 1):
+            self.blank(at + 1, at + 1)
+
+
+_RULES: dict[str, Callable[[Rules, int], None]] = {
+    "::": Rules.scope,
+    "{": Rules.brace,
+    ":": Rules.colon,
+    "=": Rules.assign,
+    "...": Rules.ellipsis,
+    "typename": Rules.typename,
+    "template": Rules.template,
+    "->*": Rules.arrow,
+    ".": Rules.dot,
+    "__device__": Rules.lambda_word,
+    "__host__": Rules.lambda_word,
+    "operator": Rules.operator,
+    "decltype": Rules.decltype,
+    "friend": Rules.friend,
+    "if": Rules.branch,
+    "else": Rules.branch,
+    "__align__": Rules.align,
+    **dict.fromkeys(words("unsigned signed long short"), Rules.sized),
+    **dict.fromkeys(words("TEST TEST_F TEST_P TYPED_TEST TYPED_TEST_P"), Rules.test),
+    **dict.fromkeys(STATIC_ASSERTS, Rules.static_assertion),
+    **dict.fromkeys(
+        words("__attribute__ __maxnreg__ __cluster_dims__ __block_size__ __annotate__ __declspec"), Rules.attribute
+    ),
+}
