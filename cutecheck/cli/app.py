@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from cutecheck import __version__
-from cutecheck.cli import atom, baseline, check, eval, facts, init, rule, server, show, suggest
+from cutecheck.cli import atom, baseline, check, eval, explain, facts, init, rule, server, show, suggest
 from cutecheck.cli.output import fail, wants_json
 
-COMMANDS = (check, suggest, facts, eval, show, atom, rule, baseline, init, server)
+COMMANDS = (check, suggest, explain, facts, eval, show, atom, rule, baseline, init, server)
 USAGE_ERROR = 2
 
 

@@ -25,6 +25,7 @@ fail-on = "warning"   # least severity that fails: note, warning, error
 pedantic = false      # notes count as warnings
 require-suppression-reason = false
 cutlass-version = ""  # version of CuTe to follow, such as "3.8"; empty is the reference
+compile-commands = "" # where -I, -D and architectures come from; empty is the closest, "none" is none
 baseline = ""         # known findings, as `cutecheck baseline write` makes them
 """
 

@@ -52,6 +52,10 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     reading.add_argument(
         "--exclude", action="append", default=[], metavar="GLOB", help="skip matching paths; repeatable"
     )
+    reading.add_argument(
+        "--compile-commands", metavar="FILE",
+        help="take -I, -D and architectures from this compilation database (the closest one); `none` for none",
+    )  # fmt: skip
     configuration = parser.add_argument_group("configuration")
     configuration.add_argument(
         "--config",
@@ -96,4 +100,5 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         instantiate=(*base.instantiate, *arguments.instantiate),
         exclude=(*base.exclude, *arguments.exclude),
         cutlass_version=arguments.cutlass_version or base.cutlass_version,
+        compile_commands=arguments.compile_commands or base.compile_commands,
     )

@@ -16,7 +16,7 @@ from cutecheck.model.version import parse_version
 
 _CHOICES: dict[str, tuple[str, ...]] = {"unknown": get_args(UnknownPolicy), "fail_on": get_args(FailOn)}
 _LISTS = ("select", "extend_select", "ignore", "arch", "include", "define", "instantiate", "assume", "exclude")
-_STRINGS = ("unknown", "fail_on", "cutlass_version", "baseline")
+_STRINGS = ("unknown", "fail_on", "cutlass_version", "baseline", "compile_commands")
 _SWITCHES = ("pedantic", "require_suppression_reason")
 
 
@@ -75,7 +75,7 @@ def _parsed(name: str, text: str) -> object:
 
 def _of_files(paths: Sequence[Path], explicit: Path | None, isolated: bool) -> Settings:
     if isolated:
-        return Settings()
+        return Settings(compile_commands="none")
     if explicit is not None:
         return read_config(explicit)
     places = [str(p.absolute() if p.is_dir() else p.absolute().parent) for p in paths] or [str(Path.cwd())]
@@ -150,6 +150,9 @@ def _settings(table: Mapping[str, Any], path: Path) -> Settings:
         settings,
         include=tuple(str((folder / i).resolve()) for i in settings.include),
         baseline=str((folder / settings.baseline).resolve()) if settings.baseline else "",
+        compile_commands=settings.compile_commands
+        if settings.compile_commands in ("", "none")
+        else str((folder / settings.compile_commands).resolve()),
     )
 
 

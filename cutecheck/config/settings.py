@@ -19,6 +19,7 @@ class Settings:
     rule names. ``include`` are absolute directories. ``assume`` are contracts such as ``lda % 8 == 0``.
     ``cutlass_version`` is the version of CuTe to follow, empty for the reference (docs/cute-versions.md).
     ``baseline`` is the absolute path of a baseline, or empty.
+    ``compile_commands`` is the absolute path of a compilation database, `none`, or empty for the closest.
     ``pedantic`` turns notes into warnings; ``require_suppression_reason`` makes a suppression without one a finding.
     ``origin`` names the file the settings came from.
     """
@@ -36,6 +37,7 @@ class Settings:
     fail_on: FailOn = "warning"
     cutlass_version: str = ""
     baseline: str = ""
+    compile_commands: str = ""
     pedantic: bool = False
     require_suppression_reason: bool = False
     origin: str = ""

@@ -19,7 +19,9 @@ from cutecheck.rules import Context, selected
 from cutecheck.source.files import exists
 
 if TYPE_CHECKING:
+    from cutecheck.engine.compile_commands import CompileFlags
     from cutecheck.engine.fixes import FixRun
+    from cutecheck.facts.explanation import Trace
     from cutecheck.source.extract import ExtractRequest
 
 
@@ -65,18 +67,40 @@ def extract_facts(paths: Sequence[Path], settings: Settings, changed: tuple[Path
         return replace(with_contracts(facts, settings.assume), cutlass_version=followed)
 
 
+def explain(paths: Sequence[Path], settings: Settings) -> Trace:
+    """How every value of the paths came about. Raises ConfigError."""
+    from cutecheck.source.eval.trace import Tracing
+    from cutecheck.source.extract import extract
+
+    tracing = Tracing()
+    with using_cute(settings.cute):
+        extract(replace(_request(paths, settings, None), tracing=tracing))
+    return tracing.trace()
+
+
 def _request(paths: Sequence[Path], settings: Settings, changed: tuple[Path, ...] | None) -> ExtractRequest:
     from cutecheck.source.extract import ExtractRequest
 
+    flags = _compile_flags((*paths, *(changed or ())), settings)
     return ExtractRequest(
         paths=tuple(paths),
-        archs=settings.arch,
-        include_dirs=tuple(Path(i) for i in settings.include),
-        defines=settings.define,
+        archs=settings.arch or (flags.arch if flags is not None else ()),
+        include_dirs=tuple(Path(i) for i in (*settings.include, *(flags.include if flags is not None else ()))),
+        defines=(*(flags.define if flags is not None else ()), *settings.define),
         instantiate=settings.instantiate,
         exclude=settings.exclude,
         changed=changed,
     )
+
+
+def _compile_flags(paths: Sequence[Path], settings: Settings) -> CompileFlags | None:
+    """The flags of the compilation database that is named, or of the closest. Raises ConfigError."""
+    from cutecheck.engine.compile_commands import find_database, read_flags
+
+    if settings.compile_commands == "none" or not paths:
+        return None
+    file = Path(settings.compile_commands) if settings.compile_commands else find_database(paths)
+    return None if file is None else read_flags(file, paths)
 
 
 def check(

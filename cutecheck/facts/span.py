@@ -18,6 +18,14 @@ class Span:
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}"
 
+    def holds(self, inner: Span) -> bool:
+        """True when ``inner`` lies within this span."""
+        return (
+            inner.path == self.path
+            and (self.line, self.column) <= (inner.line, inner.column)
+            and (inner.end_line, inner.end_column) <= (self.end_line, self.end_column)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Unknown:

@@ -18,6 +18,7 @@ from cutecheck.source.eval.budget import Budget, Limits
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder, kind_by_name
+from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
 from cutecheck.source.roots import Roots, left_open, templates_of
 
 _LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/")
@@ -45,6 +46,7 @@ class ExtractRequest:
     cutlass_version: str = ""
     jobs: int = 1
     limits: Limits = field(default_factory=Limits)
+    tracing: Tracing | None = field(default=None, compare=False)  # filled when given
 
 
 @dataclass(slots=True)
@@ -127,7 +129,7 @@ def _python(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest
     from cutecheck.source.dsl import extract as dsl
 
     reported = frozenset(scripts if request.changed is None else wanted)
-    for path, driver in dsl.runs(scripts, wanted, request.paths, request.archs, request.limits):
+    for path, driver in dsl.runs(scripts, wanted, request.paths, request.archs, request.limits, request.tracing):
         unit = driver.library.unit(scripts[path])
         _note_unit(unit, out)
         for error in dsl.unit_errors(unit, scripts[path]):
@@ -198,8 +200,10 @@ class _Run:
         return program, closure
 
     def _roots(self, program: Program, closure: list[str]) -> Roots:
-        recorder = Recorder(self.arch, self.tree.lines)
-        m = Machine(program, CppDialect(), recorder, self.arch, Budget(self.request.limits), self.history)
+        tracing = self.request.tracing
+        recorder = (Recorder if tracing is None else TracingRecorder)(self.arch, self.tree.lines)
+        given = (program, CppDialect(), recorder, self.arch, Budget(self.request.limits), self.history)
+        m = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
         return Roots(m, self.reported & set(closure))
 
     def _collect(self, roots: Roots, path: str) -> None:
@@ -282,10 +286,10 @@ def _uncovered(out: _Collected, arch: str) -> None:
     for path, calls in out.calls.items():
         spans = covered.get(path, [])
         for span, name in calls:
-            if any(_holds(c, span) for c in spans):
+            if any(c.holds(span) for c in spans):
                 continue
             places = out.reached.get((span.path, name), {})
-            at, reached = next(((s, v) for s, v in places.items() if _holds(s, span)), (span, None))
+            at, reached = next(((s, v) for s, v in places.items() if s.holds(span)), (span, None))
             if span in out.inactive and span not in out.active:
                 status, reason = "dead", "inside a preprocessor branch that is off for every architecture of this run"
             elif isinstance(reached, Unknown):
@@ -296,10 +300,3 @@ def _uncovered(out: _Collected, arch: str) -> None:
             out.sites[(span, arch)] = Site(
                 ident, kind_by_name(name, ""), name, span, span, (), arch, status, None, Unknown(reason, span)  # type: ignore[arg-type]
             )  # fmt: skip
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    return (outer.line, outer.column) <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= (
-        outer.end_line,
-        outer.end_column,
-    )

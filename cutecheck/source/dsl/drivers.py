@@ -15,17 +15,19 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import ClassInst, Scope
+from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
 from cutecheck.source.eval.values import BudgetExceeded, FuncSet, Object
 
 
 class Driver:
     """Runs one file as Python would: the last one to run is ``__main__``."""
 
-    def __init__(self, library: modules.Library, arch: str, limits: Limits) -> None:
+    def __init__(self, library: modules.Library, arch: str, limits: Limits, tracing: Tracing | None = None) -> None:
         self.library = library
         self.dialect = DslDialect(library)
-        self.recorder = Recorder(arch, self._lines)
-        self.machine = Machine(Program(), self.dialect, self.recorder, arch, Budget(limits))
+        self.recorder = (Recorder if tracing is None else TracingRecorder)(arch, self._lines)
+        given = (Program(), self.dialect, self.recorder, arch, Budget(limits))
+        self.machine = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
         self.cut: list[Unknown] = []
         self.limits = limits
         self.spent = 0  # evaluation steps of the whole file

@@ -14,6 +14,7 @@ from cutecheck.source.dsl.drivers import Driver
 from cutecheck.source.dsl.modules import Library, find_cutlass
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.budget import Limits
+from cutecheck.source.eval.trace import Tracing
 from cutecheck.source.files import read_bytes
 
 STEPS_A_FILE = 150_000  # of a file with all its tests, unless the user asks for more; CUTLASS's examples need a third
@@ -30,7 +31,12 @@ def default_archs(data: bytes) -> tuple[str, ...]:
 
 
 def runs(
-    files: Mapping[str, Path], wanted: Iterable[str], roots: tuple[Path, ...], archs: tuple[str, ...], limits: Limits
+    files: Mapping[str, Path],
+    wanted: Iterable[str],
+    roots: tuple[Path, ...],
+    archs: tuple[str, ...],
+    limits: Limits,
+    tracing: Tracing | None = None,
 ) -> Iterable[tuple[str, Driver]]:
     """A finished run for each wanted file and architecture."""
     if limits.steps_per_root == Limits().steps_per_root:
@@ -43,7 +49,7 @@ def runs(
         except OSError:
             continue
         for arch in archs or default_archs(data):
-            driver = Driver(library, arch, limits)
+            driver = Driver(library, arch, limits, tracing)
             driver.run(file, path)
             yield path, driver
 

@@ -177,12 +177,12 @@ class Recorder:
         config = value.value if isinstance(value, ValueType) else value
         place, bindings = self._place(env)
         kind = site_kind(decl.name, config)
-        own = [k for k, v in self.loose.items() if _inside(v[1], decl.full_span)]
+        own = [k for k, v in self.loose.items() if decl.full_span.holds(v[1])]
         if kind is None:
             if not isinstance(value, Unknown):
                 return
             names = [self.loose[k][0] for k in own]
-            names += [n for s, n in (unit.calls if unit is not None else ()) if _inside(s, decl.full_span)]
+            names += [n for s, n in (unit.calls if unit is not None else ()) if decl.full_span.holds(s)]
             if not names or (isinstance(decl, ir.Variable) and isinstance(value, Unknown) and value.span == decl.span):
                 return
             kind = kind_by_name(names[0], decl.name)
@@ -224,7 +224,7 @@ class Recorder:
         for s in self.sites.values():
             by_path.setdefault(s.span.path, []).append(s.call_span)
         for name, span, value, frame in self.loose.values():
-            if any(_inside(span, c) for c in by_path.get(span.path, ())):
+            if any(c.holds(span) for c in by_path.get(span.path, ())):
                 continue
             config = value.value if isinstance(value, ValueType) else value
             kind = site_kind("", config) or kind_by_name(name, "")
@@ -589,14 +589,6 @@ def conditions(m: Machine, node: ir.Expr, env: Env) -> list[Condition]:
             return [Condition(Rel.DIVIDES, modulus, value)]
     return (
         [] if left.constant is not None and right.constant is not None else [Condition(relations[node.op], left, right)]
-    )
-
-
-def _inside(inner: Span, outer: Span) -> bool:
-    return (
-        inner.path == outer.path
-        and (outer.line, outer.column) <= (inner.line, inner.column)
-        and (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
     )
 
 

@@ -21,7 +21,7 @@ def test_closest_file_wins_and_a_pyproject_without_the_table_does_not_count(tmp_
     inner = write(tmp_path / "a/cutecheck.toml", 'select = ["CUT2"]\n')
     assert find_config(source) == inner
     assert load_settings([source]).select == ("CUT2",)
-    assert load_settings([source], isolated=True) == Settings()
+    assert load_settings([source], isolated=True) == Settings(compile_commands="none")
     assert load_settings([source], explicit=outer).select == ("CUT1",)
 
 
