@@ -75,7 +75,7 @@ def atom_json(record: AtomRecord) -> dict[str, Any]:
 def atom_text(record: AtomRecord, given: str) -> str:
     """The traits' fields one a line, then the atom as ``cute::print`` shows it; layouts of copies count bits."""
     from cutecheck.model.atoms import UnknownAtomError, copy_op, is_mma_op, mma_op
-    from cutecheck.model.ints import CuteError
+    from cutecheck.model.ints import CuteError, NotModelledError
 
     rows = [("arch", record.arch), ("PTX", ", ".join(record.ptx)), *record.fields]
     width = max(len(name) for name, _ in rows) + 1
@@ -87,4 +87,6 @@ def atom_text(record: AtomRecord, given: str) -> str:
         return "\n".join([*lines, ""])  # the bare name of a template: only its formulas
     except CuteError as error:
         atom = f"  rejected:  {error}"
+    except NotModelledError as error:
+        atom = f"  unknown:   {error}"
     return "\n".join([*lines, atom, ""])

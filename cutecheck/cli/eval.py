@@ -51,7 +51,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def answer(expression: str, lang: str) -> tuple[bool, str]:
     """(True, printed value) or (False, why there is none); never raises for bad input."""
     from cutecheck.facts import Unknown
-    from cutecheck.model.ints import CuteError
+    from cutecheck.model.ints import CuteError, NotModelledError
     from cutecheck.model.notation import show
     from cutecheck.source.evaluate import evaluate
 
@@ -64,7 +64,7 @@ def answer(expression: str, lang: str) -> tuple[bool, str]:
 
             return True, show_dsl(value)
         return True, show(value)
-    except CuteError as error:
+    except (CuteError, NotModelledError) as error:
         return False, " ".join(str(error).split())
     except RecursionError:
         return False, "nested too deeply"

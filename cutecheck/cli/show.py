@@ -148,7 +148,7 @@ def _is_file(path: Path) -> bool:
 def _evaluated(expression: str) -> object:
     from cutecheck.facts import Unknown
     from cutecheck.model.atoms import UnknownAtomError, copy_op, is_mma_op, mma_op
-    from cutecheck.model.ints import CuteError
+    from cutecheck.model.ints import CuteError, NotModelledError
     from cutecheck.source.eval.values import CuteOp
     from cutecheck.source.evaluate import evaluate
 
@@ -156,7 +156,7 @@ def _evaluated(expression: str) -> object:
         value = evaluate(expression)
         if isinstance(value, CuteOp):
             value = mma_op(expression) if is_mma_op(expression) else copy_op(expression)
-    except (CuteError, UnknownAtomError) as error:
+    except (CuteError, NotModelledError, UnknownAtomError) as error:
         raise _Refused(" ".join(str(error).split())) from None
     except RecursionError:
         raise _Refused("nested too deeply") from None

@@ -11,7 +11,7 @@ from cutecheck.model.algebra import CuteError, cosize, offsets_hash, rank, size
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.atoms.table import argument_text
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import UndecidedError, known_value
+from cutecheck.model.ints import NotModelledError, UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.notation import show
 from cutecheck.model.tiled import TiledCopy, TiledMMA
@@ -70,7 +70,7 @@ def _layout(layout: AnyLayout) -> Iterator[tuple[str, Field]]:
     for name, function in (("size", size), ("cosize", cosize)):
         try:
             yield name, show(function(layout))
-        except (CuteError, UndecidedError):
+        except (CuteError, NotModelledError, UndecidedError):
             continue
     yield "rank", f"_{rank(layout)}"
     if isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle):
@@ -82,7 +82,7 @@ def _layout(layout: AnyLayout) -> Iterator[tuple[str, Field]]:
         count = known_value(size(layout))
         if count is not None and count <= MAX_HASHED:
             yield "offsets_fnv1a64", offsets_hash(layout)
-    except (CuteError, UndecidedError, ValueError, TypeError):
+    except (CuteError, NotModelledError, UndecidedError, ValueError, TypeError):
         return
 
 
@@ -156,7 +156,7 @@ def _tiled_mma(mma: TiledMMA) -> Iterator[tuple[str, Field]]:
     for operand, layout_tv in (("A", mma.get_layoutA_TV), ("B", mma.get_layoutB_TV), ("C", mma.get_layoutC_TV)):
         try:
             yield f"Layout{operand}_TV", str(layout_tv())
-        except (CuteError, UndecidedError):  # a permutation that is none
+        except (CuteError, NotModelledError, UndecidedError):  # a permutation that is none
             continue
 
 

@@ -152,6 +152,13 @@ class CuteError(Exception):
         self.operands = operands
 
 
+class NotModelledError(Exception):
+    """CuTe may well compile this; what it gives is not modelled here, and nothing follows from that.
+
+    Never a refusal of CuTe's: those are :class:`CuteError`.
+    """
+
+
 def _absorbs(a: Int, b: Int) -> bool:
     """CuTe's special case of a static zero against a run-time integer; ``a`` static, ``b`` run-time."""
     return isinstance(b, Dyn) and not isinstance(a, Dyn) and is_constant(0, a)

@@ -28,7 +28,7 @@ from cutecheck.model.algebra import (
 from cutecheck.model.algebra import layout as get_mode
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import X
-from cutecheck.model.ints import CuteError, UndecidedError, known_value
+from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.notation import show
 from cutecheck.model.tiled import TiledCopy, TiledMMA, make_tiled_mma
@@ -98,7 +98,7 @@ def picture(value: object, tile: tuple[int, int] | None = None) -> Picture:
     """
     try:
         return _checked(value, tile)
-    except (CuteError, UndecidedError) as error:
+    except (CuteError, NotModelledError, UndecidedError) as error:
         raise NoPictureError(" ".join(str(error).split())) from None
     except TypeError as error:
         raise NoPictureError(f"it depends on run-time values ({error})") from None

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from cutecheck.facts import Event, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model.algebra import coalesce
-from cutecheck.model.ints import CuteError, UndecidedError
+from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.origins import fragment_owner
@@ -161,6 +161,6 @@ def unrelated(fragment: TensorFact, other: TensorFact, copy: TiledCopy) -> bool:
     try:
         owners = [coalesce(getattr(mma, f"get_layout{x}_TV")(), (1, 1)) for x in "ABC"]
         own = coalesce(copy.layout_tv, (1, 1))
-    except (CuteError, UndecidedError):
+    except (CuteError, NotModelledError, UndecidedError):
         return False
     return own not in owners

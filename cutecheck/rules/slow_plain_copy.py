@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from cutecheck.facts import Event, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model.algebra import max_common_vector
-from cutecheck.model.ints import CuteError, UndecidedError
+from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
 from cutecheck.model.prove import Outcome, Verdict
 from cutecheck.model.units import Bits
 from cutecheck.rules.base import Context, Rule
@@ -129,7 +129,7 @@ def _common(event: Event, found: list[Access], bits: Bits) -> bool:
     if len(found) == 2:
         try:
             common = max_common_vector(src, dst)
-        except (CuteError, UndecidedError):
+        except (CuteError, NotModelledError, UndecidedError):
             return False
         return isinstance(common, int) and common % count == 0
     registers = dst if event.operands[0].space != "rmem" else src

@@ -53,7 +53,7 @@ def evaluate_dsl(text: str) -> Value:
     import json
 
     from cutecheck.model.algebra import dsl
-    from cutecheck.model.ints import CuteError, UndecidedError
+    from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
     from cutecheck.model.notation import NotationError
 
     try:
@@ -75,7 +75,7 @@ def evaluate_dsl(text: str) -> Value:
         return dsl.call(name, values, named)
     except CuteError as error:
         return Unknown(f"the DSL rejects {name}: {error}", None, True)
-    except (UndecidedError, LookupError) as error:
+    except (UndecidedError, NotModelledError, LookupError) as error:
         return Unknown(f"{name}: {error}")
     except TypeError as error:
         return Unknown(f"{name} does not take these arguments: {error}", None, True)

@@ -14,7 +14,7 @@ from cutecheck.model.algebra.inverse import right_inverse
 from cutecheck.model.algebra.simplify import coalesce_layout
 from cutecheck.model.composed import Unsigned, compose3
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import CuteError, Dyn, Int
+from cutecheck.model.ints import CuteError, Dyn, Int, NotModelledError
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle
 from cutecheck.model.swizzle import BitPattern, downcast_bits, downcast_swizzle, upcast_bits, upcast_swizzle
 from cutecheck.model.units import BYTE, Bits
@@ -102,7 +102,7 @@ def _scaled_flag(flag: SmemPtrFlag, up: int, down: int) -> SmemPtrFlag:
 def _bits(t: Bits | DType) -> Bits:
     bits = t.bits if isinstance(t, DType) else t
     if bits is None:
-        raise CuteError("the width of the element type is not known", t)
+        raise NotModelledError(f"the width of {t.name if isinstance(t, DType) else t} is not known")
     return bits
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from cutecheck.model.algebra import recast_layout, size
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import CuteError, Int, equal
+from cutecheck.model.ints import CuteError, Int, NotModelledError, equal
 from cutecheck.model.layout import IntTuple, Layout
 from cutecheck.model.notation import show
 from cutecheck.model.units import Bits
@@ -76,7 +76,7 @@ class CopyAtom:
 
     def _in_values(self, bits: Layout) -> Layout:
         if self.value_type.bits is None:
-            raise CuteError("sizeof_bits of the copy atom's value type is not known", self.value_type.name)
+            raise NotModelledError(f"the width of the copy atom's value type {self.value_type.name} is not known")
         result = recast_layout(bits, Bits(1), self.value_type.bits)
         assert isinstance(result, Layout)
         return result

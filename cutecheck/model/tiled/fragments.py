@@ -13,7 +13,7 @@ from cutecheck.model.algebra import (
     size,
 )
 from cutecheck.model.atoms import MMAAtom
-from cutecheck.model.ints import CuteError, equal
+from cutecheck.model.ints import CuteError, NotModelledError, equal
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.tiled.descriptors import UNIT, operand_descriptor
 from cutecheck.model.tiled.tmem import tmem_fragment
@@ -79,7 +79,8 @@ def _descriptors(
     """One descriptor an atom: mode 0 becomes ``_1:_0``, the others step in units of 16 bytes."""
     bits = element_bits or atom.val_types[_INDEX[operand]].bits
     if bits is None:
-        raise CuteError("sizeof_bits of the operand's value type is not known", atom.val_types[_INDEX[operand]].name)
+        name = atom.val_types[_INDEX[operand]].name
+        raise NotModelledError(f"the width of the operand's value type {name} is not known")
     kind = atom.frg_types[_INDEX[operand]]
     if "sparse" not in kind and not atom.val_types[_INDEX[operand]].name.startswith("sparse_elem"):
         _check_descriptor(part, kind, bits, swizzle)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cutecheck.model.algebra import max_alignment, max_common_vector, size
-from cutecheck.model.ints import CuteError, UndecidedError, known_value
+from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.units import Bits
 
@@ -79,7 +79,7 @@ def automatic_bits(src: AnyLayout, dst: AnyLayout, element_bits: Bits, limit: Bi
             return element_bits
         align = math.gcd(_layout_alignment(src), _layout_alignment(dst)) * int(element_bits)
         align = math.gcd(align, limit)
-    except (CuteError, UndecidedError):
+    except (CuteError, NotModelledError, UndecidedError):
         return element_bits
     bits = Bits(math.gcd(common * int(element_bits), align))
     return bits if int(bits) % 8 == 0 and bits > element_bits else element_bits

@@ -8,7 +8,7 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import size
 from cutecheck.model.atoms import MMAAtom, is_mma_op, mma_op
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import CuteError, divides
+from cutecheck.model.ints import CuteError, NotModelledError, divides
 from cutecheck.model.units import Bits
 
 _SHORT = {
@@ -49,6 +49,9 @@ def gmma_op_selector(
     bits = elements[0].bits
     if c not in ("F16", "F32", "S32"):
         raise CuteError("Unknown ElementC accumulator type.", elements[2].name)
+    for e in elements:
+        if e.bits is None:
+            raise NotModelledError(f"the width of {e.name} is not known")
     depth = Bits(512 if sparse else 256) // bits if bits else 0
     prefix = "SM90::GMMA::SPARSE::GMMA" if sparse else "SM90::GMMA::MMA"
     transposable = bits == 16

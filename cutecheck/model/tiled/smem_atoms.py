@@ -21,7 +21,7 @@ from cutecheck.model.algebra import (
     zip,
 )
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import CuteError, Int, divides
+from cutecheck.model.ints import CuteError, Int, NotModelledError, divides
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Major, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.units import BYTE, Bits, bytes_to_hold
 
@@ -35,7 +35,7 @@ _WIDEST_FIRST: tuple[Span, ...] = ("SW128", "SW64", "SW32", "INTER")
 def smem_layout_atom(major: MajorMode, span: Span, element: DType) -> ComposedLayout:
     """``GMMA::Layout_{major}_{span}_Atom<element>`` (also ``UMMA::``); ``SW128_32B`` exists for MN only."""
     if element.bits is None:
-        raise CuteError("sizeof_bits of the element type is not known", element.name)
+        raise NotModelledError(f"the width of the element type {element.name} is not known")
     if span == "SW128_32B":
         if major != "MN":
             raise CuteError("Layout_K_SW128_32B_Atom does not exist", element.name)
@@ -105,9 +105,11 @@ def rs_smem_selector(
     mn0, k0 = _extents(blk_mn, blk_k)
     if major == "K":
         return _select(major, element, k0, _WIDEST_FIRST)
-    octets = int(bytes_to_hold(element.bits)) if element.bits else 0
+    if element.bits is None:
+        raise NotModelledError(f"the width of the element type {element.name} is not known")
+    octets = int(bytes_to_hold(element.bits))
     spans: tuple[Span, ...]
-    if octets % 4 == 0 and octets:
+    if octets % 4 == 0:
         spans = ("SW32",) if is_ws_transposed_b else ("SW32", "INTER")
     elif octets in (1, 2):
         spans = ("SW128",) if octets == 1 and is_ws_transposed_b else _WIDEST_FIRST
@@ -135,7 +137,9 @@ def sm100_smem_selector_sparse(major: MajorMode, element: DType, blk_mn: Any, bl
 
 def sm120_rr_smem_selector(element: DType, major_size: Int) -> AnyLayout:
     """``cutlass::gemm::collective::detail::sm120_rr_smem_selector``: K-major operands of at most 8 bits."""
-    if element.bits is None or element.bits > BYTE:
+    if element.bits is None:
+        raise NotModelledError(f"the width of the element type {element.name} is not known")
+    if element.bits > BYTE:
         raise CuteError("Unsupported element size.", element.name)
     return _select("K", element, major_size, _WIDEST_FIRST)
 

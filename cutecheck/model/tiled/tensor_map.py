@@ -25,14 +25,15 @@ from cutecheck.model.algebra import (
     take,
 )
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.ints import CuteError, Dyn, Int, is_constant, known_value
+from cutecheck.model.ints import CuteError, Dyn, Int, NotModelledError, is_constant, known_value
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.units import Bits, ByteCount, Bytes, Elements
 
 _MAX_BOX = Elements(256)
+_MULTICAST = "assertion smem_box_shape[i] % multicast == 0 || multicast % smem_box_shape[i] == 0 fails on the host"
 
 
-class UnsupportedTmaError(Exception):
+class UnsupportedTmaError(NotModelledError):
     """The copy may be fine, but this construction is not modelled."""
 
 
@@ -212,12 +213,12 @@ def box(basis: Layout, num_multicast: int) -> tuple[Elements, ...]:
     for i in range(rank(basis)):
         extent = known_value(size(basis, i))
         if extent is None:
-            raise CuteError("TMA boxes need static extents", basis)
+            raise UnsupportedTmaError(f"a box of run-time extents: {basis}")
         box.append(extent)
     i, multicast = len(box) - 1, num_multicast
     while multicast > 1 and i >= 0:
         if box[i] % multicast and multicast % box[i]:
-            raise CuteError("TMA: the box does not divide by the multicast", box[i], multicast)
+            raise CuteError(_MULTICAST, box[i], multicast)
         rest = -(-multicast // box[i])
         box[i] = -(-box[i] // multicast)
         multicast, i = rest, i - 1

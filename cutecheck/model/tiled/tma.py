@@ -28,7 +28,7 @@ from cutecheck.model.algebra import (
 from cutecheck.model.atoms import CopyAtom, copy_op
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import CuteError, Int, known_value
+from cutecheck.model.ints import CuteError, Int, NotModelledError, known_value
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.tiled.copy import TiledCopy
 from cutecheck.model.tiled.mma import TiledMMA
@@ -49,7 +49,7 @@ def _atom(
 ) -> CopyAtom:
     """``make_tma_copy_atom``."""
     if element.bits is None or internal.bits is None:
-        raise CuteError("sizeof_bits of the element type is not known", element.name, internal.name)
+        raise NotModelledError(f"the width of {element.name} or {internal.name} is not known")
     swizzle = get_swizzle_portion(slayout)
     swizzle = Swizzle(swizzle.bits, swizzle.base, swizzle.shift, SwizzleUnit.BYTE)
     if op in _GATHER:

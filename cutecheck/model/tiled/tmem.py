@@ -21,7 +21,7 @@ from cutecheck.model.algebra import (
     upcast,
 )
 from cutecheck.model.atoms import element_type
-from cutecheck.model.ints import CuteError, less_equal, mul
+from cutecheck.model.ints import CuteError, NotModelledError, less_equal, mul
 from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.units import Bits
 
@@ -39,7 +39,7 @@ def dp_stride(bits: Bits) -> int:
 def _bits(name: str) -> Bits:
     found = element_type(name)
     if found is None or found.bits is None:
-        raise CuteError("sizeof_bits of the fragment's type is not known", name)
+        raise NotModelledError(f"the width of the fragment's type {name} is not known")
     return found.bits
 
 
@@ -57,17 +57,19 @@ def tmem_fragment(kind: str, tmem_shape: Any) -> AnyLayout:
     """
     m = re.fullmatch(r"UMMA::(tmem_\w+)<(.*)>", kind)
     if m is None:
-        raise CuteError("no tensor-memory fragment", kind)
+        raise NotModelledError(f"{kind} is no tensor-memory fragment known here")
     name, args = m[1], _split(m[2])
     if rank(tmem_shape, 0) != 2:
         raise CuteError("Expected post-partitioned shape ((M_MMA,N_MMA),...).", tmem_shape)
     if name == "tmem_frg":
         return _accumulator(args[0], args[1], int(args[2]), args[3].rsplit("::", 1)[-1], tmem_shape)
-    if name == "tmem_e_frg":
-        return _metadata(args[0], tmem_shape)
+    if name == "tmem_frg_ws":
+        return _weight_stationary(args[0], args[1], int(args[2]), tmem_shape)
+    if name in ("tmem_e_frg", "tmem_e_frg_ws"):
+        return _metadata(name, args[0], tmem_shape)
     if name == "tmem_sf_frg":
         return _scale_factors(args[0], int(args[2]), args[3] == "true", args[4].rsplit("::", 1)[-1], tmem_shape)
-    raise CuteError("no layout is known for this tensor-memory fragment", kind)
+    raise NotModelledError(f"the layout of the tensor-memory fragment {kind} is not known here")
 
 
 def _split(text: str) -> list[str]:
@@ -88,7 +90,8 @@ def _tiled(atom: Layout, tmem_shape: Any, restride: Layout, step: int = 1) -> An
     return result
 
 
-def _accumulator(value: str, storage: str, sms: int, mode: str, tmem_shape: Any) -> AnyLayout:
+def _allocation(value: str, storage: str, tmem_shape: Any) -> tuple[int, int, Layout]:
+    """M and N of one instruction, and addresses by (data path, column) for values kept in ``storage``."""
     bits, stored = _bits(value), _bits(storage)
     if bits > stored:
         raise CuteError("TMEM MMA allocations require StorageType big enough for ValueType.", value, storage)
@@ -96,7 +99,25 @@ def _accumulator(value: str, storage: str, sms: int, mode: str, tmem_shape: Any)
     if not less_equal(whole, int(_CAPACITY)):
         raise CuteError("Requesting more TMEM than is available.", whole)
     m, n = _extent(tmem_shape, 0, 0), _extent(tmem_shape, 0, 1)
-    restride = Layout((128, 16384), (dp_stride(bits), stored // bits))
+    return m, n, Layout((128, 16384), (dp_stride(bits), stored // bits))
+
+
+def _weight_stationary(value: str, storage: str, sms: int, tmem_shape: Any) -> AnyLayout:
+    """Accumulators of weight-stationary MMAs: narrow ones are spread over all data paths."""
+    m, n, restride = _allocation(value, storage, tmem_shape)
+    if sms != 1:
+        raise CuteError("UMMA.WS expects N_SM == 1", sms)
+    if m not in (32, 64, 128):
+        raise CuteError("Weight stationary UMMA_1SM M-mode size should be 32 or 64 or 128.", m)
+    if n not in (64, 128, 256):
+        raise CuteError("Dense weight stationary UMMA_1SM N-mode size should be 64 or 128 or 256.", n)
+    parts = 128 // m
+    atom = Layout((128, n), (1, 128)) if parts == 1 else Layout((m, (n // parts, parts)), (1, (128, m)))
+    return _tiled(atom, tmem_shape, restride)
+
+
+def _accumulator(value: str, storage: str, sms: int, mode: str, tmem_shape: Any) -> AnyLayout:
+    m, n, restride = _allocation(value, storage, tmem_shape)
     full = Layout((128, n), (1, 128))
     if sms == 1:
         if mode not in ("Interleaved", "NonInterleaved"):
@@ -120,8 +141,11 @@ def _accumulator(value: str, storage: str, sms: int, mode: str, tmem_shape: Any)
     return _tiled(full, tmem_shape, restride)
 
 
-def _metadata(value: str, tmem_shape: Any) -> AnyLayout:
-    """Sparsity metadata: one atom of 128 data paths for each width of the operand's elements."""
+def _metadata(name: str, value: str, tmem_shape: Any) -> AnyLayout:
+    """Sparsity metadata: one atom of 128 data paths for each width of the operand's elements.
+
+    The weight-stationary one repeats what fewer rows need over all data paths, and has no 4-bit elements.
+    """
     bits = _bits(value)
     m, k = _extent(tmem_shape, 0, 0), _extent(tmem_shape, 0, 1)
     plain = Layout((128, 16384), (int(_DP), 1))
@@ -131,12 +155,30 @@ def _metadata(value: str, tmem_shape: Any) -> AnyLayout:
         8: (64, Layout((128, 64), (1, 128)), plain),
         4: (128, Layout((128, 128), (1, 128)), Layout((128, 32768), (1 << 22, 1))),
     }
-    if m != 128:
-        raise CuteError("tmem_e_frg: only M_MMA == 128 is implemented", m)
-    if bits not in atoms or atoms[bits][0] != k:
-        raise CuteError("tmem_e_frg: the K extent does not belong to the element width", k, bits)
+    stationary = name.endswith("_ws")
+    if stationary and m not in (32, 64, 128):
+        raise CuteError("Weight stationary UMMA_1SM M-mode size should be 32 or 64 or 128.", m)
+    if not stationary and m != 128:
+        raise CuteError(f"{name}: Only 128 implemented right now.", m)
+    if bits not in atoms or (stationary and int(bits) == 4):
+        raise CuteError(f"{name}: Invalid ValueType", value)
+    if atoms[bits][0] != k:
+        raise CuteError(f"{name}: N_MMA == {atoms[bits][0]}", k)
     _, atom, restride = atoms[bits]
+    if m < 128:
+        atom = _narrow(atom, m, int(bits))
     return _tiled(atom, tmem_shape, restride)
+
+
+def _narrow(atom: Layout, m: int, bits: int) -> Layout:
+    """The metadata atom of ``m`` rows; what is left of the data paths becomes a mode of copies."""
+    copies = 128 // m
+    shape: Any = atom.shape
+    stride: Any = atom.stride
+    if bits == 8:
+        return Layout((m, (shape[1], copies)), (stride[0], (stride[1], m)))
+    rows = (*shape[0][:2], shape[0][2] // copies)
+    return Layout((rows, shape[1], copies), (*stride, m))
 
 
 def _scale_factors(value: str, sms: int, is_a: bool, mode: str, tmem_shape: Any) -> AnyLayout:

@@ -16,7 +16,7 @@ from cutecheck.model.units import Bits
 def _value_layout(atom: CopyAtom, bits: Bits) -> AnyLayout:
     text = dict(atom.extra).get("ValID")
     if text is None:
-        raise CuteError("the copy operation has no ValID: it does not address tensor memory", atom.op)
+        raise CuteError("make_tmem_copy: the traits have no ValID, they do not address tensor memory", atom.op)
     result: AnyLayout = coalesce(upcast(parse(text), int(bits)))
     return result
 

@@ -12,7 +12,7 @@ from cutecheck.facts import Event, Facts, SmemBuffer, TensorFact, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.algebra import cosize
 from cutecheck.model.expr import Domain, Expr
-from cutecheck.model.ints import CuteError, UndecidedError, as_expr, known_value
+from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import Options, Verdict, make_obligation, prove
 from cutecheck.model.prove.engines.compiled import function_of
@@ -152,7 +152,7 @@ def _cosize(layout: AnyLayout) -> int | None:
     try:
         plain_layout = layout.b if isinstance(layout, ComposedLayout) else layout
         return known_value(cosize(plain_layout)) if isinstance(plain_layout, Layout) else None
-    except (CuteError, UndecidedError):
+    except (CuteError, NotModelledError, UndecidedError):
         return None
 
 

@@ -8,7 +8,7 @@ from cutecheck.facts import Event
 from cutecheck.model import expr as ex
 from cutecheck.model.algebra import composition, get, rank
 from cutecheck.model.expr import Expr
-from cutecheck.model.ints import CuteError, UndecidedError, as_expr, known_value
+from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import Options, Outcome, Verdict, make_obligation, prove
 from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess, GmemSectors
@@ -167,7 +167,7 @@ def _moved(side: Access, made: VectorCopy, contiguous: int) -> tuple[Expr, tuple
     try:
         inside = composition(along, Layout((vector, lanes, n // (vector * lanes)), (1, vector, vector * lanes)))
         over = composition(across, Layout((rows, m // rows), (1, rows)))
-    except (CuteError, UndecidedError):
+    except (CuteError, NotModelledError, UndecidedError):
         return None
     parts = [leaves(x.shape, x.stride) for x in (get(inside, 0), get(inside, 1), get(over, 0))]
     others = [leaves(x.shape, x.stride) for x in (get(inside, 2), get(over, 1))]

@@ -13,7 +13,7 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Dyn, as_expr
+from cutecheck.model.ints import Dyn, NotModelledError, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.units import Bits, bytes_to_hold
@@ -331,7 +331,7 @@ def _tiled(m: Machine, v: Any, name: str, span: Span) -> Value:
     atom = obj.atom if isinstance(obj, (TiledCopy, TiledMMA)) else obj
     try:
         found = _tiled_field(obj, atom, name)
-    except (alg.CuteError, IndexError, TypeError) as error:
+    except (alg.CuteError, NotModelledError, IndexError, TypeError) as error:
         return Unknown(f"{name}: {error}", span)
     if found is not None:
         return m.dialect.from_model(found)

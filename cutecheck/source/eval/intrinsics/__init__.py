@@ -13,7 +13,7 @@ from cutecheck.model.algebra import Major
 from cutecheck.model.atoms import CopyAtom, MMAAtom, UnknownAtomError
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import dtype
-from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError, assuming
+from cutecheck.model.ints import CuteError, Dyn, NotModelledError, Sym, UndecidedError, assuming
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics import (
@@ -157,6 +157,8 @@ def guarded(m: Machine, name: str, span: Span, run: Any) -> Value:
         return Unknown(f"CuTe rejects {name}: {error}", span, True)
     except UndecidedError as error:
         return Unknown(f"{name} {error}", span)
+    except NotModelledError as error:
+        return Unknown(f"{name}: {error}", span)
     except UnknownAtomError as error:
         return Unknown(str(error), span)
     except Unsupported as error:

@@ -12,7 +12,7 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import Var
-from cutecheck.model.ints import Dyn, Sym, UndecidedError
+from cutecheck.model.ints import Dyn, NotModelledError, Sym, UndecidedError
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.notation_dsl import show_dsl
 from cutecheck.model.tiled import TiledCopy, TiledMMA
@@ -246,7 +246,7 @@ def _tiled_copy(t: TiledCopy) -> dict[str, Any]:
     for key, get in (("layout_src_tv_tiled", t.get_layoutS_TV), ("layout_dst_tv_tiled", t.get_layoutD_TV)):
         try:
             out[key] = show_dsl(get())
-        except (CuteError, UndecidedError):
+        except (CuteError, NotModelledError, UndecidedError):
             out[key] = None
     return out
 
@@ -267,7 +267,7 @@ def _tiled_mma(t: TiledMMA) -> dict[str, Any]:
     ):
         try:
             out[key] = show_dsl(get())
-        except (CuteError, UndecidedError):
+        except (CuteError, NotModelledError, UndecidedError):
             out[key] = None
     return out
 

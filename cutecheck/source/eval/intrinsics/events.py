@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Unknown
 from cutecheck.model.atoms import CopyAtom, MMAAtom, UnknownAtomError
-from cutecheck.model.ints import CuteError
+from cutecheck.model.ints import CuteError, NotModelledError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.intrinsics.tiled import copy_atom
@@ -40,7 +40,7 @@ def _as_atom(c: Call, op: CuteOp, source: Value) -> Value:
         return Unknown("the element type of the copied tensor is not known", c.span)
     try:
         return copy_atom(c.m, op, source.dtype, c.span)
-    except (UnknownAtomError, Unsupported, CuteError) as error:
+    except (UnknownAtomError, Unsupported, CuteError, NotModelledError) as error:
         return Unknown(str(error), c.span)
 
 
