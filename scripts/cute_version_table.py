@@ -15,7 +15,14 @@ from pathlib import Path
 from cutecheck.exec.headers import NoHeaders, find_headers
 from cutecheck.model.ints import CuteError
 from cutecheck.model.notation import show
-from cutecheck.tests.model.differential import Generator, Row, UndefinedError, compile_rows, describe
+from cutecheck.tests.model.differential import (
+    Generator,
+    Row,
+    UndefinedError,
+    compile_rows,
+    describe,
+    random_row,
+)  # fmt: skip
 
 ROWS = 700
 KEEP_EQUAL = 40
@@ -27,7 +34,7 @@ def random_rows(seed: int) -> list[tuple[int, Row]]:
     generator = Generator(random.Random(seed))
     rows: dict[str, Row] = {}
     while len(rows) < ROWS:
-        row = generator.row()
+        row = random_row(generator)
         if row.fn in SKIPPED:
             continue
         try:

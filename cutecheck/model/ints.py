@@ -146,10 +146,16 @@ class CuteError(Exception):
     """
 
     def __init__(self, condition: str, *operands: object) -> None:
-        shown = ", ".join(map(str, operands))
-        super().__init__(f"{condition}: {shown}" if operands else condition)
+        super().__init__(condition, *operands)
         self.condition = condition
         self.operands = operands
+
+    def __str__(self) -> str:
+        from cutecheck.model.layout import text
+
+        # A number stands for itself; everything else is shown as CuTe prints it.
+        shown = ", ".join(str(o) if isinstance(o, int) else text(o) for o in self.operands)
+        return f"{self.condition}: {shown}" if shown else self.condition
 
 
 class NotModelledError(Exception):

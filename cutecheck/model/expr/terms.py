@@ -1,0 +1,209 @@
+"""Expressions as data: variables with their domains, operations, sums of monomials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+OpKind = Literal["div", "mod", "min", "max", "and", "or", "xor", "shl", "shr", "abs", "opaque"]
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The values a variable may take: ``lo <= v <= hi`` and ``v % step == 0``, or exactly ``values``."""
+
+    lo: int | None = None
+    hi: int | None = None
+    step: int = 1
+    values: tuple[int, ...] | None = None
+
+    def __contains__(self, value: int) -> bool:
+        if self.values is not None:
+            return value in self.values
+        return (
+            (self.lo is None or value >= self.lo) and (self.hi is None or value <= self.hi) and value % self.step == 0
+        )
+
+    def bounds(self) -> tuple[int | None, int | None]:
+        return (min(self.values), max(self.values)) if self.values else (self.lo, self.hi)
+
+    def divisor(self) -> int:
+        return math.gcd(*self.values) if self.values else self.step
+
+
+ANY = Domain()
+NATURAL = Domain(lo=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A named integer, for instance ``threadIdx.x``, ``lda`` or a template parameter."""
+
+    name: str
+    domain: Domain = ANY
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """A non-polynomial operation; ``opaque`` stands for a named function of its arguments."""
+
+    kind: OpKind
+    args: tuple[Expr, ...]
+    label: str = ""
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+    _text: str = field(init=False, repr=False, compare=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.kind, self.args, self.label)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Op, (self.kind, self.args, self.label)  # another process hashes strings differently
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        if not self._text:
+            object.__setattr__(self, "_text", self._spell())
+        return self._text
+
+    def _spell(self) -> str:
+        symbol = {"div": "/", "mod": "%", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
+        if self.kind in symbol:
+            left, right = (f"({a})" if len(a.terms) > 1 else str(a) for a in self.args)
+            return f"({left} {symbol[self.kind]} {right})"
+        return f"{self.label or self.kind}({', '.join(map(str, self.args))})"
+
+
+Atom = Var | Op
+Monomial = tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """A sum of ``coefficient * monomial``, sorted; the empty sum is 0. Build with the functions below."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+    _text: str = field(init=False, repr=False, compare=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(self.terms))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Expr, (self.terms,)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def constant(self) -> int | None:
+        """The value if the expression is a number, else None."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1 and self.terms[0][0] == ():
+            return self.terms[0][1]
+        return None
+
+    def variables(self) -> Iterator[Var]:
+        for monomial, _ in self.terms:
+            for atom in monomial:
+                if isinstance(atom, Var):
+                    yield atom
+                else:
+                    for argument in atom.args:
+                        yield from argument.variables()
+
+    def __str__(self) -> str:
+        if not self._text:
+            object.__setattr__(self, "_text", self._spell())
+        return self._text
+
+    def _spell(self) -> str:
+        if not self.terms:
+            return "0"
+        parts = []
+        for monomial, factor in self.terms:
+            names = "*".join(map(str, monomial))
+            if not monomial:
+                text = str(factor)
+            elif factor == 1:
+                text = names
+            elif factor == -1:
+                text = f"-{names}"
+            else:
+                text = f"{factor}*{names}"
+            parts.append(text)
+        return " + ".join(parts).replace("+ -", "- ")
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        """The value under an assignment of every variable; KeyError when one is missing."""
+        return sum(factor * math.prod(_evaluate_atom(a, values) for a in monomial) for monomial, factor in self.terms)
+
+    def substitute(self, values: Mapping[str, Expr]) -> Expr:
+        """Replace variables by expressions and re-canonicalise. Terms without a replaced variable stay as they are."""
+        from cutecheck.model.expr.arithmetic import atom_expr, build, const, mul, op
+
+        changed = {v.name for v in self.variables() if v.name in values and values[v.name].terms != (((v,), 1),)}
+        if not changed:
+            return self
+        total: dict[Monomial, int] = {}
+        for monomial, factor in self.terms:
+            parts: tuple[tuple[Monomial, int], ...] = ((monomial, factor),)
+            if any(_mentions(atom, changed) for atom in monomial):
+                product = const(factor)
+                for atom in monomial:
+                    if isinstance(atom, Var):
+                        product = mul(product, values.get(atom.name, atom_expr(atom)))
+                    else:
+                        product = mul(
+                            product, op(atom.kind, *(a.substitute(values) for a in atom.args), label=atom.label)
+                        )
+                parts = product.terms
+            for inner, count in parts:
+                total[inner] = total.get(inner, 0) + count
+        return build(total)
+
+
+def _mentions(atom: Atom, names: set[str]) -> bool:
+    if isinstance(atom, Var):
+        return atom.name in names
+    return any(v.name in names for a in atom.args for v in a.variables())
+
+
+def trunc_div(a: int, b: int) -> int:
+    """C++ integer division; ZeroDivisionError when b is 0."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a >= 0) == (b >= 0) else -quotient
+
+
+def trunc_mod(a: int, b: int) -> int:
+    """C++ integer remainder; ZeroDivisionError when b is 0."""
+    return a - b * trunc_div(a, b)
+
+
+CONCRETE: dict[str, Callable[..., int]] = {
+    "div": trunc_div,
+    "mod": trunc_mod,
+    "min": min,
+    "max": max,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "shl": lambda a, b: a << b,
+    "shr": lambda a, b: a >> b,
+    "abs": abs,
+}
+
+
+def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> int:
+    if isinstance(atom, Var):
+        return values[atom.name]
+    if atom.kind == "opaque":
+        return values[str(atom)]
+    return CONCRETE[atom.kind](*(a.evaluate(values) for a in atom.args))
