@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cutecheck.source.cpp.lexer import Tokens
 from cutecheck.source.cpp.regular.writer import Writer, named, wordy
 from cutecheck.source.cpp.words import BUILTIN_TYPES, words
@@ -9,6 +11,10 @@ from cutecheck.source.cpp.words import BUILTIN_TYPES, words
 _BRACKETS = words("( ) [ ] { } < >")
 _ARGUMENT_HEAD = words("< , typename const volatile struct class") | {""}
 _ARGUMENT_END = words(", > ... * & const [ (")
+_UNARY_TOO = words("- + * & &&")
+_BEFORE_OPERAND = words("return co_return case else throw and or not xor bitand bitor")
+_NOT_OPERAND = words(") ] ; { } ...") | {""}
+_TYPE_NAME = re.compile(r"T[A-Z]?$|[A-Z]\w*[a-z]")
 _OUTSIDE = words("; { }") | {""}
 _HEAD = words("; { } const static typename") | {""}
 _VALUES = words("sizeof alignof ( . -> + - / % ? == != || ! ~")
@@ -46,7 +52,10 @@ class Brackets(Writer):
                             folded = self.fold_name(at)
                         stack.append((around, at))
                     else:
-                        stack.append(("U" if self.is_alias(at) else "<", at))
+                        alias = self.is_alias(at)
+                        if not alias and texts[close[at] + 1] == "::" and at > folded:
+                            folded = max(folded, self.fold_scopes(at))
+                        stack.append(("U" if alias else "<", at))
                     self.template_list(at, close[at])
                 elif at in compares:
                     self.compare(at, around in "<UP")
@@ -68,16 +77,18 @@ class Brackets(Writer):
         texts = self.texts
         close = self.partner[at]
         before, after = self.before(at), texts[close + 1]
+        if after in _UNARY_TOO and named(texts[close - 1] if close - 1 not in self.open else "x"):
+            self.parenthesised_name(at, close, around)
         if around in "<U":
             callee = named(before) or at - 1 in self.open or (before in BUILTIN_TYPES and self.is_value(at, close))
             if callee and after in (",", ">") and texts[self.name_start(at - 1) - 1] in ("<", ","):
                 self.embrace(at, close)
         elif around == "{" and after in (";", ","):
-            if self.declares(at - 1) and self.is_body(open_at):
+            if close > at + 1 and self.declares(at - 1) and self.is_body(open_at):
                 self.embrace(at, close)
                 while after == "," and wordy(texts[close + 2]) and self.partner[close + 3] > close:
                     at, close = close + 3, self.partner[close + 3]
-                    if texts[at] != "(":
+                    if texts[at] != "(" or close == at + 1:
                         break
                     self.embrace(at, close)
                     after = texts[close + 1]
@@ -85,6 +96,34 @@ class Brackets(Writer):
             if after not in ("{", ";", "->", ":", "", "="):  # MY_MACRO(x) before another declaration
                 self.blank(at - 1, close, "macro")
         elif around == "{" and after == "[" and self.declares_array(at, close) and self.is_body(open_at):
+            self.put(self.starts[at], b" ")
+            self.put(self.starts[close], b" ")
+
+    def parenthesised_name(self, at: int, close: int, around: str) -> None:
+        """``(a) - b``: tree-sitter cannot tell it from a cast of ``-b``, and does not always choose the same.
+
+        A cast if the name ends with ``_t``, or is written like a type and the sign like a sign: ``(T) -b``.
+        """
+        texts = self.texts
+        before = self.before(at)
+        if (wordy(before) and before not in _BEFORE_OPERAND) or at - 1 in self.open:
+            return
+        if before in _NOT_OPERAND and (before != ";" or around != "("):
+            return
+        first = at + 2 if texts[at + 1] == "::" else at + 1
+        if not named(texts[first]) or self.name_end(first) != close or self.before(at - 1) == "operator":
+            return
+        name = texts[self.open[close - 1] - 1 if close - 1 in self.open else close - 1]
+        sign = texts[close + 1]
+        unary = sign == "-" and self.space_before(close + 1) and not self.space_after(close + 1)
+        if sign == "&&" and self.space_before(close + 1) and self.space_after(close + 1):
+            self.put(self.starts[close + 1] - 1, b"and")  # no address of a label
+        elif (sign != "&&" and name.endswith("_t")) or (unary and _TYPE_NAME.match(name)):
+            if sign != "+":
+                self.put(self.starts[close + 1], b"~")  # no binary operator: surely a cast
+        elif sign == "*":
+            self.put(self.starts[close + 1], b"/")  # no unary operator
+        else:
             self.put(self.starts[at], b" ")
             self.put(self.starts[close], b" ")
 
@@ -105,10 +144,8 @@ class Brackets(Writer):
         return any(text in _VALUES or text[0].isdigit() for text in self.texts[at + 1 : close])
 
     def embrace(self, at: int, close: int) -> None:
-        """``{`` and ``}`` in place of parentheses, unless there is nothing or a type between them."""
+        """``{`` and ``}`` in place of parentheses, unless there is a type between them."""
         here = at + 1
-        if here == close:
-            return
         while here < close:
             if self.texts[here] in _TYPES_ONLY and self.texts[here + 1] not in ("(", "{"):
                 return
@@ -183,6 +220,16 @@ class Brackets(Writer):
             return -1
         self.fold(first, last)
         return last
+
+    def fold_scopes(self, at: int) -> int:
+        """``A<B>::C<D>::e`` without ``template``, whose second list tree-sitter takes for comparisons, as one name."""
+        texts = self.texts
+        here = self.close[at] + 1
+        while texts[here] == "::" and named(texts[here + 1]):
+            here += 2
+            if here in self.close:
+                return self.fold_name(at)
+        return -1
 
     def template_list(self, at: int, close: int) -> None:
         texts = self.texts

@@ -111,6 +111,9 @@ class Rules(Brackets):
         close = partner[at]
         if close < 0:
             return
+        if texts[close + 1] in (")", "}") and (named(before) or at - 1 in self.open) and self.is_product(at):
+            self.put(starts[at], b"(")
+            self.put(starts[close], b")")
         if before == "=":
             if texts[close + 1] == ";":
                 return
@@ -120,6 +123,30 @@ class Rules(Brackets):
             self.put(starts[at] - 1, b"I")
         elif before == "=" and self.space_before(at - 1):
             self.put(starts[at - 1] - 1, b"=I")
+
+    def is_product(self, at: int) -> bool:
+        """``if (a && B{})`` and ``T x{a * B{}};``, which could declare ``B``: whether a value is built at ``at``."""
+        texts = self.texts
+        sign = self.name_start(at - 1) - 1
+        while sign > 0 and texts[sign] == "typename":
+            sign -= 1
+        if sign < 2 or texts[sign] not in ("&", "&&", "*"):
+            return False
+        left = sign - 1
+        if texts[left] == ")":
+            first = self.partner[left]
+        else:
+            first = self.name_start(left) if named(texts[left]) or left in self.open else -1
+        if first < 1:
+            return False
+        around, head = self.before(first), self.before(first - 1)
+        if around == "{" or self.buffer[self.starts[first - 1]] == ord("{"):
+            return named(head) or first - 2 in self.open
+        return (
+            around == "("
+            and (texts[sign] != "*" or at - 1 in self.open)
+            and head in ("if", "while", "constexpr", "switch")
+        )
 
     def colon(self, at: int) -> None:
         """``enum : int {``, ``int : 3;`` and ``, : 3``: a name in place of the colon, which moves."""
@@ -285,7 +312,7 @@ class Rules(Brackets):
     def string(self, at: int) -> None:
         """``"-I" PATH``: an unknown macro beside a literal."""
         after = self.texts[at + 1]
-        if named(after) and after[-1] not in "\"'" and not self.tight(at + 1):
+        if named(after) and after[-1] not in "\"'" and not self.tight(at + 1) and self.before(at) != "operator":
             self.blank(at + 1, at + 1)
 
 
