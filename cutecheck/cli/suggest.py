@@ -143,7 +143,7 @@ def _suggestion_json(one: Suggestion) -> dict[str, Any]:
     made = one.synthesis
     swizzle, padding, xor = made.swizzle, made.padding, made.xor
     kind = "swizzle" if swizzle else "padding" if padding else "xor" if xor else "plain" if made.plain else "none"
-    outcomes = padding.outcomes if padding else made.search.outcomes
+    outcomes = padding.outcomes if padding else xor.outcomes if xor else made.search.outcomes
     return {
         "kind": kind,
         "text": one.text,

@@ -46,6 +46,7 @@ _ENGINES: dict[type[object], tuple[tuple[str, str, str], ...]] = {
     p.Alignment: (_NORMAL, _RESIDUES, _BITVECTORS, _INTEGERS, _BRUTE),
 }
 
+WORST = "z3-bv worst"  # the run that shows that no instruction costs more than the one shown
 _MEASURED = ("wavefronts", "ideal", "excess")
 _INSTANCES = 64  # finite parameter combinations that are answered one by one
 
@@ -118,7 +119,7 @@ def _combine(obligation: Obligation, options: Options, runs: list[EngineRun], an
     if (holds and fails) or len({dict(a.measure)["excess"] for a in fails if "excess" in dict(a.measure)}) > 1:
         return _disagreement(base, answers)
     if fails:
-        return _refutation(base, obligation, fails)
+        return _worst(_refutation(base, obligation, fails), answers, options)
     if satisfiable(obligation, options) is False:
         return replace(base, verdict=Verdict.VACUOUS, reason="no parameters meet the hypotheses")
     reasons = _merged(*((a.detail,) for a in answers if a.answer == "unknown" and a.detail))
@@ -175,6 +176,37 @@ def _refutation(base: Outcome, obligation: Obligation, fails: list[Answer]) -> O
         reason="a counterexample did not replay: internal error",
         witness=Witness("not replayed", values=shown[0].values),
     )
+
+
+def _worst(outcome: Outcome, answers: list[Answer], options: Options) -> Outcome:
+    """A count of wavefronts that one engine alone gives as the worst: no instruction takes more, by another engine."""
+    counted = sum(a.answer == "fails" and bool(a.measure) for a in answers)
+    excess = outcome.number("excess")
+    asked = isinstance(outcome.obligation.objects, p.BankAccess) and options.engine is None
+    if outcome.verdict is not Verdict.REFUTED or not asked or counted > 1 or excess is None:
+        return outcome
+    if "z3-bv" in options.without:
+        return outcome
+    started = time.perf_counter()
+    answer = _ask_worst(outcome.obligation, excess, options)
+    run = EngineRun(WORST, answer.answer, (time.perf_counter() - started) * 1e3, answer.detail)
+    outcome = replace(outcome, runs=(*outcome.runs, run))
+    if answer.answer == "holds":
+        return replace(outcome, reductions=(*outcome.reductions, f"no instruction takes more than {excess} in excess"))
+    costlier = replayed(outcome.obligation, answer) if answer.answer == "fails" else None
+    more = None if costlier is None else dict(_numbers(costlier)).get("excess")
+    if more is not None and more > excess:
+        return replace(outcome, verdict=Verdict.DISAGREE, witness=costlier, reason="a costlier instruction exists")
+    return replace(outcome, reason=f"that no instruction takes more is the word of one engine: {answer.detail}")
+
+
+def _ask_worst(obligation: Obligation, excess: int, options: Options) -> Answer:
+    try:
+        from cutecheck.model.prove.engines.worst import at_most
+
+        return at_most(obligation, excess, options)
+    except Exception as error:
+        return unknown(f"worst: {type(error).__name__}: {error}")
 
 
 def _numbers(witness: Witness) -> tuple[tuple[str, int], ...]:

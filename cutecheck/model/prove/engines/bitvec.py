@@ -75,7 +75,7 @@ def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Ans
     query = _BankQuery(t, a, lanes, threads, own)
     given = [t.condition(h) for h in obligation.hypotheses]
     if any(v.name != _LANE and v.name not in bits for v in own.variables()):
-        grain = math.gcd(ex.divisor(shared), _stride_divisor(a.rest.stride), 1 << (t.width - 1))
+        grain = math.gcd(ex.divisor(shared), stride_divisor(a.rest.stride), 1 << (t.width - 1))
         s = _ring_query(a, t.domains, own, grain & -grain, options)
         if s is not None and check(s, f"{obligation.id}-banks-ring", options) == "unsat":
             return Answer("holds", reductions=(f"addresses modulo the swizzle's period, any base multiple of {grain}",))
@@ -101,7 +101,7 @@ class _BankQuery:
         lane_bytes = int(a.vector_bytes)
         words, extra = [], list(given)
         for own in self.own:
-            byte = _byte(t, a, common + own, self.base)
+            byte = swizzled_byte(t, a, common + own, self.base)
             extra.append(byte & t.value(lane_bytes - 1) == 0)
             words.append(z3.LShR(byte, 2))
         # Aligned vectors share a bank exactly when their first words do.
@@ -137,16 +137,16 @@ def _ring_query(a: BankAccess, domains: dict[str, Domain], own: ex.Expr, grain: 
     words = []
     for lane in lanes:
         s.add(z3.Or([lane == t.value(i) for i in distinct]))
-        byte = _byte(t, a, base + t.expression(own, {_LANE: lane}), t.value(0))
+        byte = swizzled_byte(t, a, base + t.expression(own, {_LANE: lane}), t.value(0))
         s.add(byte & t.value(lane_bytes - 1) == 0)
         words.append(z3.LShR(byte, 2))
     s.add(*t.constraints, z3.ULT(lanes[0], lanes[1]), (words[0] ^ words[1]) & t.value(31) == 0)
     return s if int(a.base_alignment) % max(4, lane_bytes) == 0 else None
 
 
-def _stride_divisor(stride: IntTuple) -> int:
+def stride_divisor(stride: IntTuple) -> int:
     if isinstance(stride, tuple):
-        return math.gcd(*map(_stride_divisor, stride)) if stride else 0
+        return math.gcd(*map(stride_divisor, stride)) if stride else 0
     return 1 if isinstance(stride, ScaledBasis) else ex.divisor(as_expr(stride))
 
 
@@ -179,7 +179,7 @@ def _alignment(obligation: Obligation, a: Alignment, options: Options) -> Answer
     base = t.z3.BitVec("base", t.width)
     t.constraints += [base & t.value(_low_bits(int(a.base_alignment))) == 0, t.z3.ULT(base, t.value(OPEN))]
     element = t.expression(a.offset) + t.layout_offset(a.rest.shape, a.rest.stride, "rest")
-    byte = _byte(t, a, element, base)
+    byte = swizzled_byte(t, a, element, base)
     violated = byte & t.value(int(a.vector_bytes) - 1) != 0
     if int(a.element_bits) < 8:
         moved = element if a.swizzle is None or a.swizzle.unit is SwizzleUnit.BYTE else t.swizzle(a.swizzle, element)
@@ -308,7 +308,7 @@ def _low_bits(alignment: int) -> int:
     return (alignment & -alignment) - 1
 
 
-def _byte(t: Translation, a: BankAccess | Alignment, element: Any, base: Any) -> Any:
+def swizzled_byte(t: Translation, a: BankAccess | Alignment, element: Any, base: Any) -> Any:
     def scaled(x: Any) -> Any:
         bits = t.value(int(a.element_bits) // 8) if int(a.element_bits) >= 8 else None
         return x * bits if bits is not None else t.z3.LShR(x, (8 // int(a.element_bits)).bit_length() - 1)

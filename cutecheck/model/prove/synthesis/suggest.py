@@ -80,8 +80,8 @@ def suggest(
         return Synthesis(len(accesses), search, None, padding, None, text)
     xor: XorLayout | None = None
     try:
-        xor = find_xor_layout(accesses) if accesses else None
-        rest = f"an XOR layout does ({xor})" if xor is not None else "no XOR layout does either"
+        xor = find_xor_layout(accesses, options, arch) if accesses else None
+        rest = f"an XOR layout does ({xor}), proved" if xor is not None else "no XOR layout does either"
     except NotConcreteError as error:
         rest = f"XOR layouts not searched: {error}"
     if search.best is not None and xor is None:

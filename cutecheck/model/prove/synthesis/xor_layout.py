@@ -1,5 +1,8 @@
 """General XOR layouts: each bit of the place inside a 128-byte line takes the exclusive or of some bits above it.
 
+What is offered is proved by the engines on offsets with the exclusive or written out (:func:`rewritten`); that there
+is none is found by backtracking and by Z3.
+
 Under such a linear map two words meet in a bank exactly when the exclusive or of their addresses maps into other
 lines at the same place, so the differences between lanes of a phase are all that matters; they are few.
 """
@@ -7,14 +10,22 @@ lines at the same place, so the differences between lanes of a phase are all tha
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
+from cutecheck.model import expr as ex
 from cutecheck.model.access import active_lanes, phase_lanes, wavefronts
+from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.ints import as_expr, known_value
+from cutecheck.model.layout import IntTuple, Layout
+from cutecheck.model.prove.answer import Options
 from cutecheck.model.prove.domains import size_of, variable_domains
 from cutecheck.model.prove.engines.concrete import plain_offsets
 from cutecheck.model.prove.make import make_obligation
+from cutecheck.model.prove.obligation import Outcome, Verdict
 from cutecheck.model.prove.properties import BankAccess
+from cutecheck.model.prove.scheduler import prove
 from cutecheck.model.units import ByteAddress
 
 _ADDRESSES = 1 << 17
@@ -30,6 +41,7 @@ class XorLayout:
 
     low: int
     columns: tuple[int, ...]
+    outcomes: tuple[Outcome, ...] = field(default=(), compare=False)  # the proofs, one an access
 
     def __call__(self, byte: ByteAddress) -> ByteAddress:
         mixed = 0
@@ -51,10 +63,14 @@ class NotConcreteError(Exception):
     """The accesses have open parameters or are too many to list."""
 
 
-def find_xor_layout(accesses: Sequence[BankAccess]) -> XorLayout | None:
-    """An XOR layout that frees every access, checked by evaluating every instruction; None when there is none.
+def find_xor_layout(
+    accesses: Sequence[BankAccess],
+    options: Options = Options(),  # noqa: B008 - frozen
+    arch: str = "",
+) -> XorLayout | None:
+    """An XOR layout under which two engines prove every access free; None when there is none, which Z3 confirms.
 
-    NotConcreteError for accesses with open parameters, which cannot be listed.
+    NotConcreteError for accesses with open parameters, which cannot be listed, and where the proofs are wanting.
     """
     low = max(max(int(a.vector_bytes), 4) for a in accesses).bit_length() - 1
     instructions = [(a, lanes) for a in accesses for lanes in _instructions(a)]
@@ -62,14 +78,71 @@ def find_xor_layout(accesses: Sequence[BankAccess]) -> XorLayout | None:
     high = max((d.bit_length() for d in differences), default=0)
     count = max(0, high - 7)
     columns = _solve({d for d in differences if d % (1 << low) < 4}, low, count)
+    narrow = {d for d in differences if d % (1 << low) < 4}
     if columns is None:
+        if exists(narrow, low, count, options) is not False:
+            raise NotConcreteError("that there is none is the word of one search alone")
         return None
     layout = XorLayout(low, columns)
     for a, lanes in instructions:
         moved = [None if x is None else layout(x) for x in lanes]
         if wavefronts(a.kind, moved, a.vector_bytes, a.matrices).excess:
             raise AssertionError("an XOR layout that frees all differences has a conflict")
-    return layout
+    outcomes = tuple(prove(make_obligation(rewritten(a, layout), arch=arch), options) for a in accesses)
+    unproved = next((o for o in outcomes if o.verdict is not Verdict.PROVED), None)
+    if unproved is not None:
+        raise NotConcreteError(f"one was found, but not proved: {unproved.reason or unproved.verdict.value}")
+    return replace(layout, outcomes=outcomes)
+
+
+def rewritten(a: BankAccess, layout: XorLayout) -> BankAccess:
+    """The access on the XOR layout: its offset with the exclusive or of every column written out."""
+    element = int(a.element_bits) // 8
+    shift = element.bit_length() - 1
+    if element != 1 << shift or layout.low < shift:
+        raise NotConcreteError(f"elements of {a.element_bits} bits")
+    total: Expr = a.offset
+    for i, (extent, stride) in enumerate(_modes(a.rest.shape, a.rest.stride)):
+        total = ex.add(total, ex.mul(ex.var(f"value[x{i}]", Domain(0, extent - 1)), as_expr(stride)))
+    moved = ex.const(0)
+    for i, column in enumerate(layout.columns):
+        if column:
+            bit = ex.op("mod", ex.op("div", total, ex.const(1 << (7 + i - shift))), ex.const(2))
+            moved = ex.op("xor", moved, ex.mul(bit, ex.const(column << (layout.low - shift))))
+    return replace(a, offset=ex.op("xor", total, moved), rest=Layout((), ()), swizzle=None)
+
+
+def _modes(shape: IntTuple, stride: IntTuple) -> Iterator[tuple[int, int]]:
+    if isinstance(shape, tuple) and isinstance(stride, tuple):
+        for s, d in zip(shape, stride, strict=True):
+            yield from _modes(s, d)
+        return
+    extent = None if isinstance(shape, (tuple, ScaledBasis)) else known_value(shape)
+    step = None if isinstance(stride, (tuple, ScaledBasis)) else known_value(stride)
+    if extent is None or step is None:
+        raise NotConcreteError("extents or strides that are not static")
+    yield extent, step
+
+
+def exists(differences: set[int], low: int, count: int, options: Options) -> bool | None:
+    """Z3's answer to whether there are columns under which no difference vanishes; None when it has none."""
+    import z3
+
+    from cutecheck.model.prove.engines.solver import check, solver
+
+    width = 7 - low
+    if width <= 0:
+        return not any((d & 127) >> low == 0 for d in differences)
+    columns = [z3.BitVec(f"column {i}", width) for i in range(count)]
+    s = solver("QF_BV", options)
+    for d in sorted(differences):
+        mixed = z3.BitVecVal((d & 127) >> low, width)
+        for i, column in enumerate(columns):
+            if d >> (7 + i) & 1:
+                mixed = mixed ^ column
+        s.add(mixed != 0)
+    answer = check(s, "xor-layout", options)
+    return None if answer == "unknown" else answer == "sat"
 
 
 def _instructions(a: BankAccess) -> list[list[ByteAddress | None]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.access import wavefronts
 from cutecheck.model.expr import Expr
 from cutecheck.model.layout import Layout, Swizzle, SwizzleUnit
-from cutecheck.model.prove import Verdict, make_obligation, prove
+from cutecheck.model.prove import Options, Verdict, make_obligation, prove
 from cutecheck.model.prove.properties import BankAccess
 from cutecheck.model.prove.synthesis import find_padding, find_swizzle, find_xor_layout, suggest, suggest_vectors
 from cutecheck.model.prove.synthesis.padding import NotRowsError, repitch
@@ -77,7 +78,11 @@ def test_fp32_tile_has_no_swizzle_but_an_xor_layout() -> None:
     assert "B <= 5" in found.text
     assert found.padding is None
     assert found.xor is not None
-    assert found.text.endswith(f"an XOR layout does ({found.xor})")
+    assert found.text.endswith(f"an XOR layout does ({found.xor}), proved")
+    for outcome in found.xor.outcomes:  # one an access, by two engines, on offsets with the exclusive or written out
+        assert outcome.verdict is Verdict.PROVED
+        assert sum(r.answer == "holds" for r in outcome.runs) >= 2
+    assert len(found.xor.outcomes) == 3
     assert found.search.best is not None
 
 
@@ -115,6 +120,32 @@ def test_no_xor_layout_for_columns_of_wide_vectors() -> None:
     copy_in = BankAccess("st", 32, 128, lanes([8, 16], [4, 32]), 128)
     column = BankAccess("ld", 32, 32, lanes([32, 4], [32, 1]), 128)
     assert find_xor_layout([copy_in, column]) is None
+
+
+def test_that_there_is_no_xor_layout_takes_two_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The backtracking search and Z3 agree, both ways; where the search misses one, nothing is claimed."""
+    from cutecheck.model.prove.synthesis import xor_layout
+
+    rng = random.Random(5)
+    seen = set()
+    for _ in range(60):
+        differences = {rng.randrange(1, 1 << 10) & ~15 for _ in range(rng.randrange(4, 60))} - {0}
+        found = xor_layout._solve(differences, 4, 3)
+        assert xor_layout.exists(differences, 4, 3, Options()) is (found is not None)
+        seen.add(found is None)
+    assert seen == {True, False}
+    monkeypatch.setattr(xor_layout, "_solve", lambda *_: None)
+    with pytest.raises(xor_layout.NotConcreteError, match="one search alone"):
+        find_xor_layout(fp32(store=True))
+
+
+def test_an_xor_layout_that_is_not_proved_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cutecheck.model.prove.synthesis import xor_layout
+
+    right = xor_layout.rewritten
+    monkeypatch.setattr(xor_layout, "rewritten", lambda a, layout: right(a, xor_layout.XorLayout(4, (1, 1))))
+    with pytest.raises(xor_layout.NotConcreteError, match="not proved"):
+        find_xor_layout(fp32(store=True))
 
 
 def test_xor_layout_is_a_bijection_that_keeps_vectors() -> None:
