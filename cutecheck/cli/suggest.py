@@ -1,4 +1,4 @@
-"""``cutecheck suggest FILE:LINE``: the layout that frees the shared memory touched there of bank conflicts."""
+"""``cutecheck suggest FILE:LINE``: the layout that frees the shared memory touched there, and wider vectors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cutecheck.cli import suggest_copies
 from cutecheck.cli.options import add_output_options, add_reading_options, add_version_option, settings_of
 from cutecheck.cli.output import Out, dump, fail
 
@@ -23,9 +24,10 @@ NOTHING = 1
 def register(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "suggest",
-        help="suggest a swizzle or padding",
+        help="suggest a swizzle, padding or wider vectors",
         description="Print the layout under which all known accesses of the shared memory touched or declared at a "
-        "line are proved free of bank conflicts, or the certificate that no swizzle of the family does.",
+        "line are proved free of bank conflicts, or the certificate that no swizzle of the family does; and for copies "
+        "the thread and value layouts with which wider vectors are proved.",
         allow_abbrev=False,
     )
     parser.add_argument("place", metavar="FILE:LINE", help="a copy, a gemm, a layout or a shared array")
@@ -66,20 +68,30 @@ def run(arguments: argparse.Namespace) -> int:
     options = Options(timeout_ms=int(arguments.timeout * 1000), cache={})
     with using_cute(settings.cute):
         results = [(g, suggestions(g, facts, options)) for g in touched(facts, file, line, roots)]
-    if not results:
+        wider = suggest_copies.copies(facts, lambda span: _here(span, file.resolve(), line, roots), options)
+    if not results and not wider:
         return fail(f"no shared memory with a known layout is touched or declared at {file}:{line}", as_json)
     try:
         with Out(arguments.output_file) as out:
             if as_json:
-                out.write(dump({"schema_version": 1, "buffers": [_json(g, s) for g, s in results]}))
+                buffers = [_json(g, s) for g, s in results]
+                out.write(dump({"schema_version": 1, "buffers": buffers, "copies": suggest_copies.document(wider)}))
             else:
                 out.write("".join(f"{text}\n" for g, s in results for text in _text(g, s)))
+                out.write("".join(f"{text}\n" for text in suggest_copies.text(wider)))
     except OSError as error:
         return fail(f"{arguments.output_file}: cannot be written: {error.strerror}", as_json)
-    if all(isinstance(s, str) for _, found in results for s in found):
+    if not wider and all(isinstance(s, str) for _, found in results for s in found):
         print("cutecheck: nothing could be searched", file=sys.stderr)
         return NOTHING
     return 0
+
+
+def _here(span: Span | None, file: Path, line: int, roots: list[Path]) -> bool:
+    """The span covers the line of the file."""
+    if span is None or not span.line <= line <= max(span.line, span.end_line):
+        return False
+    return any((root / span.path).resolve() == file for root in roots)
 
 
 def touched(facts: Facts, file: Path, line: int, roots: list[Path]) -> list[Group]:
@@ -89,9 +101,7 @@ def touched(facts: Facts, file: Path, line: int, roots: list[Path]) -> list[Grou
     wanted = file.resolve()
 
     def here(span: Span | None) -> bool:
-        if span is None or not span.line <= line <= max(span.line, span.end_line):
-            return False
-        return any((root / span.path).resolve() == wanted for root in roots)
+        return _here(span, wanted, line, roots)
 
     layouts = [s.value for s in facts.sites if s.value is not None and (here(s.span) or here(s.call_span))]
     found = []

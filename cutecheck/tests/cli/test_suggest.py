@@ -134,3 +134,70 @@ def test_one_engine_proves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture
     assert queries and all("(check-sat)" in q.read_text() for q in queries)
     assert main(["check", file, "--engine", "oracle"]) == 2
     assert "no engine 'oracle'" in capsys.readouterr().err
+
+
+NARROW = """
+using Smem = Layout<Shape<_64, _64>, Stride<_64, _1>>;
+using G2S = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint32_t>, half_t>{{}},
+                                     Layout<Shape<_4, _32>, Stride<_32, _1>>{{}}, Layout<Shape<_1, _2>>{{}}));
+__global__ void __launch_bounds__(128) put(half_t const* g, int lda) {{
+  __shared__ alignas({align}) half_t smem[cosize_v<Smem>];
+  {assume}
+  Tensor s = make_tensor(make_smem_ptr(smem), Smem{{}});
+  Tensor gT = make_tensor(make_gmem_ptr(g), make_shape(_64{{}}, _64{{}}), make_stride({stride}, _1{{}}));
+  G2S cp;
+  auto t = cp.get_slice(threadIdx.x);
+  copy(cp, t.partition_S(gT), t.partition_D(s));
+}}
+"""
+
+
+def copies(folder: Path, line: int, capsys: pytest.CaptureFixture[str], **words: str) -> Any:
+    file = folder / "v.cu"
+    text = HEADER + NARROW.format(**{"align": "128", "assume": "", "stride": "lda", **words})
+    file.write_text(text, encoding="utf-8")
+    assert main(["suggest", f"{file}:{line}", "--output-format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return document["copies"]
+
+
+@pytest.mark.parametrize("line", (14, 5))
+def test_wider_vectors_are_proved_for_a_copy(line: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = copies(tmp_path, line, capsys)
+    assert (found["now_bits"], found["vector_bits"]) == (32, 128)
+    assert (found["threads"], found["values"], found["tiler"]) == ("(_16,_8):(_8,_1)", "(_1,_8):(_0,_1)", [16, 64])
+    assert found["conditions"] == ["lda % 8 == 0"] and found["conflicts"] == []
+    verdicts = {p["property"]: p["verdict"] for p in found["proofs"]}
+    assert verdicts["covers-tile-once"] == verdicts["bank-conflict-free"] == verdicts["coalesced"] == "proved"
+    for proof in found["proofs"]:
+        if proof["verdict"] == "proved":
+            assert len({e["engine"] for e in proof["engines"] if e["answer"] == "holds"}) >= 2
+    text = f"{tmp_path / 'v.cu'}:{line}"
+    assert main(["suggest", text]) == 0
+    assert "unsafe: vectors of 16 bytes (uint128_t) instead of 4" in capsys.readouterr().out
+
+
+def test_a_contract_or_a_static_stride_needs_no_condition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = copies(tmp_path, 14, capsys, assume="// cutecheck: assume lda % 8 == 0")
+    assert found["vector_bits"] == 128 and found["conditions"] == []
+    (narrower,) = copies(tmp_path, 14, capsys, stride="Int<68>{}")  # rows of 136 bytes: eight at most
+    assert narrower["vector_bits"] == 64
+    assert copies(tmp_path, 14, capsys, stride="Int<66>{}") == []
+
+
+def test_wider_vectors_are_what_cute_makes_of_the_layouts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The suggestion, written into the source, is checked like any other: aligned, coalesced, no findings."""
+    (found,) = copies(tmp_path, 14, capsys, assume="// cutecheck: assume lda % 8 == 0")
+    text = HEADER + NARROW.format(align="128", assume="// cutecheck: assume lda % 8 == 0", stride="lda")
+    text = text.replace("uint32_t", "uint128_t").replace(
+        "Shape<_4, _32>, Stride<_32, _1>", "Shape<_16, _8>, Stride<_8, _1>"
+    )
+    text = text.replace("Layout<Shape<_1, _2>>", "Layout<Shape<_1, _8>>")
+    assert (found["threads"], found["values"]) == ("(_16,_8):(_8,_1)", "(_1,_8):(_0,_1)")
+    file = tmp_path / "w.cu"
+    file.write_text(text, encoding="utf-8")
+    assert main(["check", str(file), "--arch", "sm_80", "--output-format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["findings"] == []
+    assert {o["verdict"] for o in report["obligations"] if o["property"] == "vector-aligned"} == {"proved"}
