@@ -53,7 +53,7 @@ def prove_or_contract(obligation: Obligation, variables: list[Var], divisor: int
 
     Contracts are that open variables are multiples of ``divisor``; of those that do, none can be left out.
     """
-    outcome = context.prove(obligation)
+    outcome, divisor = context.prove(obligation), int(divisor)
     if outcome.verdict not in (Verdict.REFUTED, Verdict.UNKNOWN) or not variables or divisor <= 1:
         return outcome
     key = question(obligation)

@@ -57,7 +57,7 @@ def plain(layout: AnyLayout) -> Plain | None:
 def peel(modes: tuple[Mode, ...], count: int) -> tuple[tuple[Mode, ...], tuple[Mode, ...]] | None:
     """The first ``count`` elements and the rest; None where an extent is open or does not divide."""
     first: list[Mode] = []
-    left = count
+    left = int(count)  # a plain number: extents of layouts have no unit
     for i, (extent, stride) in enumerate(modes):
         size = known_value(extent)
         if left == 1:
@@ -103,7 +103,7 @@ def contiguous_elements(modes: tuple[Mode, ...]) -> int:
 
 def split_run(modes: tuple[Mode, ...], count: int) -> tuple[tuple[Mode, ...], tuple[Mode, ...]] | None:
     """``count`` consecutive elements wherever their modes stand, and the rest; None when there are fewer."""
-    run, used, rest = _run(modes, count)
+    run, used, rest = _run(modes, int(count))
     return (used, rest) if run == count else None
 
 

@@ -241,7 +241,9 @@ class Search:
             return Answer("holds", measure=measure, reductions=reductions, assumptions=assumptions)
         if w.excess <= 0:
             return unknown("a conflict is possible for an over-approximated base, not shown to be attained")
-        return Answer("fails", "", w.values, measure, reductions, assumptions)
+        # Where open values leave costlier instructions possible, the numbers are those of one that is attained.
+        least = "a costlier instruction is possible" if self.upper > w.excess else ""
+        return Answer("fails", least, w.values, measure, reductions, assumptions)
 
     def assumed(self) -> tuple[str, ...]:
         """What the answer takes for granted, in words."""
