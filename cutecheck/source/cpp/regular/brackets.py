@@ -77,7 +77,9 @@ class Brackets(Writer):
         texts = self.texts
         close = self.partner[at]
         before, after = self.before(at), texts[close + 1]
-        if after in _UNARY_TOO and named(texts[close - 1] if close - 1 not in self.open else "x"):
+        if after in _UNARY_TOO and before in ("sizeof", "alignof"):
+            self.size(at, close)
+        elif after in _UNARY_TOO and named(texts[close - 1] if close - 1 not in self.open else "x"):
             self.parenthesised_name(at, close, around)
         if around in "<U":
             callee = named(before) or at - 1 in self.open or (before in BUILTIN_TYPES and self.is_value(at, close))
@@ -98,6 +100,14 @@ class Brackets(Writer):
         elif around == "{" and after == "[" and self.declares_array(at, close) and self.is_body(open_at):
             self.put(self.starts[at], b" ")
             self.put(self.starts[close], b" ")
+
+    def size(self, at: int, close: int) -> None:
+        """``sizeof(int) + 1`` could be the size of ``(int)+1``: it becomes a call of ``sizeo_`` with a name."""
+        if self.texts[close + 1] == "*":
+            self.put(self.starts[close + 1], b"/")
+            return
+        self.rename(at - 1)
+        self.fold(at + 1, close - 1)
 
     def parenthesised_name(self, at: int, close: int, around: str) -> None:
         """``(a) - b``: tree-sitter cannot tell it from a cast of ``-b``, and does not always choose the same.

@@ -90,6 +90,7 @@ MISREAD = {
     "initialiser that is no body": ("void f() { T x{a * B<1>{}}; }", "init_declarator", "pointer_declarator"),
     "two lists in a name": ("void f() { g(C<D>::G<2>::value); }", "identifier", "binary_expression"),
     "difference that is no cast": ("void f() { x = y + (a) - b * (c) - d; }", "binary_expression", "cast_expression"),
+    "size that is no cast": ("void f() { g(sizeof(int)+1 ? M : 0); }", "binary_expression", "cast_expression"),
     "array reference": ("void f() { uint8_t (&r)[16] = g(x); }", "array_declarator", "subscript_expression"),
     "call in a template list": (
         "using T = Int<size(x)>;",
