@@ -97,7 +97,7 @@ class Brackets(Writer):
         elif around == "{" and before.isupper() and self.before(at - 1) in _OUTSIDE and not self.is_body(open_at):
             if after not in ("{", ";", "->", ":", "", "="):  # MY_MACRO(x) before another declaration
                 self.blank(at - 1, close, "macro")
-        elif around == "{" and after == "[" and self.declares_array(at, close) and self.is_body(open_at):
+        elif after == "[" and self.declares_array(at, close, around) and (around == "(" or self.is_body(open_at)):
             self.put(self.starts[at], b" ")
             self.put(self.starts[close], b" ")
 
@@ -137,8 +137,8 @@ class Brackets(Writer):
             self.put(self.starts[at], b" ")
             self.put(self.starts[close], b" ")
 
-    def declares_array(self, at: int, close: int) -> bool:
-        """``T (&name)[n] =`` and ``T (*name)[n];``."""
+    def declares_array(self, at: int, close: int, around: str) -> bool:
+        """``T (&name)[n] =``, ``T (*name)[n];`` and parameters of this kind, which have white space before ``(``."""
         texts = self.texts
         before, end = self.before(at), self.partner[close + 1]
         return (
@@ -146,7 +146,11 @@ class Brackets(Writer):
             and close == at + 3
             and (before in BUILTIN_TYPES or named(before) or at - 1 in self.open)
             and end > close
-            and texts[end + 1] in ("=", ";")
+            and (
+                texts[end + 1] in ("=", ";")
+                if around == "{"
+                else texts[end + 1] in (",", ")") and self.space_before(at)
+            )
         )
 
     def is_value(self, at: int, close: int) -> bool:

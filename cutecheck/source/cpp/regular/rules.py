@@ -23,7 +23,7 @@ _MACRO = re.compile(r"\b[A-Z_][A-Z_0-9]{2,}\s+\w|\b(?:struct|class|union)\s+[A-Z
 _BEFORE_MACRO = words("; { } : ) >") | frozenset(SPECIFIERS) | {""}
 _STATEMENTS = words("for while do if { return")
 _TYPE_BEGINS = words("auto struct class union enum typename decltype alignas")
-_NO_BASE = words("; { } ( ? = struct class <")
+_NO_BASE = words("; { } ( ? = struct class union <")
 _BEFORE_EXPRESSION = words("return = ( , ! ? && || + - / % co_return")
 
 
@@ -188,8 +188,10 @@ class Rules(Brackets):
     def is_base(self, at: int) -> bool:
         here = at - 1
         while here > 0 and self.texts[here] not in _NO_BASE:
-            here = self.open[here] if here in self.open else here - 1
-        return self.texts[here] in ("struct", "class")
+            partner = self.partner[here]
+            here = self.open.get(here, partner if 0 <= partner < here else here)
+            here -= 1
+        return self.texts[here] in ("struct", "class", "union")
 
     def assign(self, at: int) -> None:
         """``T* = nullptr`` without a name, and deleted or defaulted functions outside of classes."""
