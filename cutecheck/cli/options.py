@@ -47,7 +47,11 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         "-D", "--define", action="append", default=[], metavar="NAME[=VALUE]", help="macro; repeatable"
     )
     reading.add_argument(
-        "--instantiate", action="append", default=[], metavar="TEMPLATE<...>", help="bind a template; repeatable"
+        "--instantiate",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="bind a template `Kernel<128, half_t>` or a Python call `mod.Kernel(tile=(128, 64))`; repeatable",
     )
     reading.add_argument(
         "--exclude", action="append", default=[], metavar="GLOB", help="skip matching paths; repeatable"

@@ -129,7 +129,10 @@ def _python(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest
     from cutecheck.source.dsl import extract as dsl
 
     reported = frozenset(scripts if request.changed is None else wanted)
-    for path, driver in dsl.runs(scripts, wanted, request.paths, request.archs, request.limits, request.tracing):
+    for path, driver in dsl.runs(
+        scripts, wanted, request.paths, request.archs, request.limits,
+        request.instantiate, request.include_dirs, request.tracing,
+    ):  # fmt: skip
         unit = driver.library.unit(scripts[path])
         _note_unit(unit, out)
         for error in dsl.unit_errors(unit, scripts[path]):

@@ -9,12 +9,14 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.tiled import TiledMMA
+from cutecheck.model.tiled.scale_factors import tmem_layout_sf
 from cutecheck.model.units import Bits
-from cutecheck.source.dsl import cute_values, hopper, storage
+from cutecheck.source.dsl import cute_values, hopper, storage, tma
 from cutecheck.source.dsl import sites as dsl_sites
 from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
 from cutecheck.source.dsl.builtins import builtin
-from cutecheck.source.dsl.values import Builtin, BuiltinType, Compiled, HostCute, TmaAtom, TmaInfo
+from cutecheck.source.dsl.values import Builtin, BuiltinType, Compiled, HostCute
 from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names register themselves)
     cuda,
     dsl_layouts,
@@ -25,7 +27,8 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
 from cutecheck.source.eval.intrinsics.dsl_ops import OPERATIONS, make_op
 from cutecheck.source.eval.intrinsics.dsl_show import NAMES
 from cutecheck.source.eval.intrinsics.registry import FUNCTIONS, TOLERANT, Call, Unsupported
-from cutecheck.source.eval.values import EnumVal, Extern, Intrinsic, Pointer, Scalar, ScalarType, TensorVal, Value
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.values import EnumVal, Extern, Intrinsic, Pointer, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -47,6 +50,7 @@ _DEVICE = frozenset({
     "range", "range_dynamic", "range_constexpr", "const_expr", "dynamic_expr", "as_numeric", "static", "any_", "all_",
 })  # fmt: skip
 _RENAMED = {"make_fragment": "make_rmem_tensor", "slice": "slice_", "rmem_tensor": "make_rmem_tensor"}
+_ARCH_NUMBERS = {"WARP_SIZE": 32, "WARPS_PER_WARPGROUP": 4, "THREADS_PER_WARPGROUP": 128}
 _SELF_TYPES = ("struct", "union")
 _NVGPU_MODULES = ("warp", "warpgroup", "cpasync", "tcgen05")
 
@@ -59,8 +63,18 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
         return BuiltinType(name)
     if name == "LayoutEnum":
         return BuiltinType("LayoutEnum")
-    if name in ("SmemAllocator", "from_dlpack", "make_fake_tensor", "make_fake_compact_tensor", "sym_int", "sym_int32",
-                "sym_int64", "make_tiled_tma_atom", "make_tiled_tma_atom_A", "make_tiled_tma_atom_B"):  # fmt: skip
+    if name in (
+        "SmemAllocator",
+        "from_dlpack",
+        "make_fake_tensor",
+        "make_fake_compact_tensor",
+        "sym_int",
+        "sym_int32",
+        "sym_int64",
+        "make_tiled_tma_atom",
+        "make_tiled_tma_atom_A",
+        "make_tiled_tma_atom_B",
+    ):
         return Builtin(f"cute.{name}")
     if name == "BaseDSL":
         return Builtin("BaseDSL")
@@ -69,6 +83,10 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
     if name == "make_smem_layout_atom" and ".nvgpu" in module:
         kind = "tcgen05" if "tcgen05" in module else "warpgroup"
         return Intrinsic(f"dsl.make_smem_layout_atom {kind}")
+    if name in ("make_tmem_layout_sfa", "make_tmem_layout_sfb"):
+        return Builtin(f"cute.{name}")
+    if name in ("make_tmem_copy", "make_s2t_copy"):
+        return Intrinsic(f"dsl.{name} tcgen05")
     if module == "cutlass" or module.startswith(("cutlass.cutlass_dsl", "cutlass.base_dsl")):
         if name in _DEVICE:
             return Builtin(f"dsl.{name}")
@@ -87,6 +105,8 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
     if module.startswith("cutlass.utils") and name == "get_smem_capacity_in_bytes":
         return Builtin("utils.get_smem_capacity_in_bytes")
     if module == "cutlass.cute.arch":
+        if name in _ARCH_NUMBERS:
+            return _ARCH_NUMBERS[name]
         return Builtin(f"arch.{name}") if f"arch.{name}" in PYTHON else Extern(f"cute.arch.{name}")
     return None
 
@@ -103,7 +123,9 @@ def _cute_name(module: str, name: str) -> Value | None:
         for where in (part, "") if part in _NVGPU_MODULES else ("", "cpasync", "warp"):
             if (where, name) in OPERATIONS:
                 return Builtin(f"op {where}.{name}")
-        if name in ("tma_partition", "create_tma_multicast_mask", "prefetch_descriptor"):
+        if f"cute.{name}" in PYTHON and name in tma.NAMES:
+            return Builtin(f"cute.{name}")
+        if name in ("create_tma_multicast_mask", "prefetch_descriptor"):
             return Extern(f"cpasync.{name}")
         return None
     if module.startswith("cutlass.cute.arch"):
@@ -189,7 +211,15 @@ def _compile(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     return Compiled(args[0])
 
 
-@builtin("cute.struct", "cute.union", "scalar.same")
+@builtin("cute.struct", "cute.union")
+def _struct(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """As a decorator it is read off the class; called, it marks the class."""
+    if isinstance(args[0], ClassInst):
+        args[0].memo["struct"] = True
+    return args[0]
+
+
+@builtin("scalar.same")
 def _same(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return args[0]
 
@@ -382,62 +412,38 @@ def _capacity(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Spa
 PYTHON["utils.get_smem_capacity_in_bytes"] = _capacity
 
 
-@builtin("cute.make_tiled_tma_atom")
-def _tma_atom(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    """``(atom, tensor of coordinates)``: the tensor's strides are basis vectors, the contiguous mode first."""
-    gmem = _host(m, args[1] if len(args) > 1 else kwargs.get("gmem_tensor"))
-    made: Value = Unknown("a TMA descriptor on a tensor that is not followed", span)
-    if isinstance(gmem, TensorVal) and isinstance(gmem.layout, Layout):
-        made = tma_tensor(gmem)
-    return _tma_value(m, "cute.nvgpu.cpasync.helpers.make_tiled_tma_atom", args, kwargs, made, span)
-
-
-def _tma_value(m: Machine, call: str, args: list[Value], kwargs: dict[str, Value], made: Value, span: Span) -> Value:
-    atom = TmaAtom(args[0] if args else kwargs.get("op"))
-    value = TmaInfo(atom, made, args[2] if len(args) > 2 else kwargs.get("smem_layout"))
-    dsl_sites.named(m, call, args, kwargs, made if isinstance(made, Unknown) else value, "TmaInfo", span)
-    return value
-
-
-def _tma_operand(operand: str) -> Callable[..., Value]:
+def _scale_factors(operand: Any) -> Callable[..., Value]:
     def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-        gmem = _host(m, args[1] if len(args) > 1 else kwargs.get("gmem_tensor"))
-        made: Value = Unknown("a TMA descriptor on a tensor that is not followed", span)
-        if isinstance(gmem, TensorVal) and isinstance(gmem.layout, Layout):
-            made = tma_tensor(gmem)
-        return _tma_value(m, f"cute.nvgpu.helpers.make_tiled_tma_atom_{operand}", args, kwargs, made, span)
+        """The layout of scale factors in tensor memory, from the one in shared memory."""
+        given = {
+            **dict(zip(("tiled_mma", "mma_tiler_mnk", "sf_vec_size", "smem_layout"), args, strict=False)),
+            **kwargs,
+        }
+        bad = next((v for v in given.values() if isinstance(v, Unknown)), None)
+        mma, smem, tiler = given.get("tiled_mma"), given.get("smem_layout"), given.get("mma_tiler_mnk")
+        value: Value = bad if bad is not None else Unknown("scale factors of an MMA that is not followed", span)
+        if isinstance(mma, TiledMMA) and isinstance(smem, Layout) and isinstance(tiler, tuple):
+            ctas = alg.size(mma.atom.thr_id)
+            value = guarded(m, "scale factors", span, lambda: tmem_layout_sf(smem, tiler[0] // ctas, operand))
+        dsl_sites.named(
+            m, f"utils.blockscaled_layout.make_tmem_layout_sf{operand.lower()}", args, kwargs, value, None, span
+        )
+        return value
 
     return run
 
 
-PYTHON["cute.make_tiled_tma_atom_A"] = _tma_operand("A")
-PYTHON["cute.make_tiled_tma_atom_B"] = _tma_operand("B")
+PYTHON["cute.make_tmem_layout_sfa"], PYTHON["cute.make_tmem_layout_sfb"] = _scale_factors("A"), _scale_factors("B")
 
 
-def tma_tensor(t: TensorVal) -> Value:
-    """The coordinate tensor of a TMA descriptor on a global tensor."""
-    from cutecheck.model import inttuple as it
-    from cutecheck.model.basis import ScaledBasis
-
-    layout = t.layout
-    assert isinstance(layout, Layout)
-    shape, stride = layout.shape, layout.stride
-    leaves = list(it.leaves(stride)) if isinstance(stride, tuple) else [stride]
-    order = sorted(
-        (i for i, d in enumerate(leaves) if not (isinstance(d, int) and d == 0)),
-        key=lambda i: (0 if leaves[i] == 1 else 1, leaves[i] if isinstance(leaves[i], int) else 0, i),
-    )
-    position = {i: k for k, i in enumerate(order)}
-    counter = iter(range(len(leaves)))
-
-    def rebuild(d: Any) -> Any:
-        if isinstance(d, tuple):
-            return tuple(rebuild(x) for x in d)
-        i = next(counter)
-        return ScaledBasis(1, (position[i],)) if i in position else 0
-
-    made = Layout(shape, rebuild(stride))
-    return TensorVal(made, None, "coord", None, (0,) * len(order))
+@builtin("arch.retrieve_tmem_ptr")
+def _tmem_pointer(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """The address that an allocation of tensor memory left in shared memory."""
+    kind = args[0] if args else kwargs.get("element_type")
+    align = kwargs.get("alignment", args[1] if len(args) > 1 else None)
+    if not isinstance(kind, ScalarType):
+        return kind if isinstance(kind, Unknown) else Unknown("the element type of this pointer is not known", span)
+    return Pointer("tmem", "tmem", kind, 0, align if isinstance(align, int) else None)
 
 
 def _index_triple(name: str) -> Callable[..., Value]:

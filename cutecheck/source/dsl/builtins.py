@@ -113,6 +113,8 @@ def call(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], spa
 
         return cute_values.to_device(fn, args[0]) if args else Scalar(None, fn.dtype.name)
     if isinstance(fn, BuiltinType):
+        if fn.name == "NamedTuple":
+            return FUNCTIONS["typing.NamedTuple()"](m, args, kwargs, span)
         if fn.name == "Repetition" and len(args) == 1 and isinstance(args[0], int):
             return EnumVal("Repetition", f"x{args[0]}", None)
         convert = _CONVERT.get(fn.name)
@@ -219,6 +221,10 @@ def _dict(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
 
 
 def _type(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if len(args) == 3:
+        from cutecheck.source.dsl.made_classes import type_of_three
+
+        return type_of_three(m, args, kwargs, span)
     v = args[0]
     if isinstance(v, Object):
         return v.cls

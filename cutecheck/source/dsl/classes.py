@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 _ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
+_PLAIN_BASES = (*_ENUMS, "NamedTuple", "ABC", "Protocol", "Generic", "object")
 _OPERATORS = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "==": "eq", "<": "lt",
     "<=": "le", ">": "gt", ">=": "ge", "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "@": "matmul",
@@ -48,7 +49,18 @@ def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> ClassInst:
     inst.memo["namedtuple"] = bool(tuples) or any(b.memo.get("namedtuple") for b in inst.bases)
     if any(m_ in ("mlir_namedtuple",) for m_ in marks):
         inst.memo["namedtuple"] = True
+    initialized(m, inst, decl.span)
     return inst
+
+
+def initialized(m: Machine, inst: ClassInst, span: Span) -> None:
+    """``__init_subclass__`` of the nearest base that has one."""
+    from cutecheck.source.eval.calls import apply
+
+    hook = find(inst, "__init_subclass__", inst)
+    if isinstance(hook, FuncSet):
+        owner: Any = inst
+        apply(m, FuncSet(hook.name, hook.entries, owner, hook.cls), [], {}, span)
 
 
 def _is_enum(base: Value) -> bool:
@@ -73,7 +85,9 @@ def _member(m: Machine, inst: ClassInst, member: ir.Decl, unit: ir.Unit) -> None
                 number = sum(isinstance(v, Enumerator) for v in space.values())
                 space[member.name] = Enumerator(inst, member.name, number)
     elif isinstance(member, ir.Class):
-        space[member.name] = define(m, member, inst.env, unit)
+        from cutecheck.source.dsl.made_classes import decorated
+
+        space[member.name] = decorated(m, define(m, member, inst.env, unit), inst.env)
     elif isinstance(member, ir.TopLevel):
         m.run(member.stmt, inst.env)
     elif isinstance(member, ir.Import):
@@ -157,7 +171,7 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return _bind(m, found, base, base.cls, span)
         if name == "_replace" and base.cls.memo.get("namedtuple"):
             return Builtin("object._replace", base)
-        if base.cls.memo["foreign"] or any(c.memo["foreign"] for c in mro(base.cls)):
+        if any(_unread(b) for c in mro(base.cls) for b in c.memo["foreign"]):
             return Extern(f"{base.cls.name}.{name}", span)
         return Unknown(f"`{base.cls.name}` has no attribute `{name}` here", span)
     if isinstance(base, ClassInst):
@@ -174,6 +188,12 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return class_member(m, base, name, span)
         if name == "__dataclass_fields__":
             return {n: None for n, _ in fields(base)}
+        if name == "__annotations__":
+            from cutecheck.source.dsl.made_classes import annotated
+
+            return annotated(m, base)
+        if name == "__dict__":
+            return dict(base.memo["space"])
         return Unknown(f"class `{base.name}` has no attribute `{name}` here", span)
     if isinstance(base, Enumerator):
         if name == "value":
@@ -191,11 +211,22 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     return None
 
 
+def _unread(base: Value) -> bool:
+    """Whether a base class that is not of the tree may have attributes that nobody read."""
+    return not (isinstance(base, BuiltinType) and base.name in _PLAIN_BASES)
+
+
 def index(m: Machine, base: Value, key: Value, span: Span) -> Value:
     if isinstance(base, ClassInst):
         if base.memo.get("enum") and isinstance(key, str):
             found = base.memo["space"].get(key)
             return found if found is not None else Unknown(f"no member {key}", span)
+        hook = find(base, "__class_getitem__")
+        if isinstance(hook, FuncSet):
+            from cutecheck.source.eval.calls import apply
+
+            owner: Any = base
+            return apply(m, FuncSet(hook.name, hook.entries, owner, hook.cls), [key], {}, span)
         return base
     if isinstance(base, Object):
         if base.cls.memo.get("namedtuple") and isinstance(key, (int, slice)):

@@ -31,6 +31,7 @@ from cutecheck.source.dsl.values import (
     TmaInfo,
 )
 from cutecheck.source.eval.intrinsics.dsl_layouts import leading_dim
+from cutecheck.source.eval.intrinsics.dsl_show import pointer_alignment
 from cutecheck.source.eval.intrinsics.registry import METHODS, Call
 from cutecheck.source.eval.values import (
     EnumVal,
@@ -59,6 +60,7 @@ _INTEGERS = (
     "int4b_t",
     "uint4b_t",
 )
+_ALGEBRA = frozenset({"Shape", "Stride", "Coord", "Tile", "IntTuple"})
 SPREAD = Builtin("spread")  # stands for the unknown items of ``*x`` in an index
 _SLICE_METHODS = frozenset({
     "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile", "make_fragment_A",
@@ -105,10 +107,12 @@ def to_parameter(m: Machine, v: Value, kind: str, convert: bool, name: str) -> V
         return tensor_of(m, v, name)
     if not convert or kind == "constexpr":
         return v
+    if kind in _ALGEBRA and isinstance(v, (int, tuple, list)):
+        return _varying(m, v, name)  # what is an integer of Python stays one
     if isinstance(v, bool):
         return Scalar(None, "bool")
     if isinstance(v, (int, Dyn)):
-        return m.fresh(name) if isinstance(v, int) else v
+        return m.fresh(name) if isinstance(v, int) or v.expr.constant is not None else v
     if isinstance(v, float):
         return Scalar(None, "float")
     if isinstance(v, tuple):
@@ -123,6 +127,13 @@ def to_parameter(m: Machine, v: Value, kind: str, convert: bool, name: str) -> V
             made.fields[key] = to_parameter(m, x, kind, convert, key) if inner else x
         return made
     return v
+
+
+def _varying(m: Machine, v: Value, name: str) -> Value:
+    """A tuple whose device integers, whatever value the host gave them, vary from call to call."""
+    if isinstance(v, (tuple, list)):
+        return type(v)(_varying(m, x, f"{name}.{i}") for i, x in enumerate(v))
+    return m.fresh(name) if isinstance(v, Dyn) and v.expr.constant is not None else v
 
 
 def tensor_of(m: Machine, t: HostCute, name: str) -> TensorVal | Unknown:
@@ -188,6 +199,9 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         return EnumVal("LayoutEnum", name, None)
     if isinstance(base, BuiltinType) and base.name in ENUMERATIONS:
         return EnumVal(base.name, name, None)
+    if isinstance(base, Builtin) and name == "admissible_archs" and base.name.startswith("op "):
+        found_archs = _admissible(base.name.removeprefix("op "))
+        return [EnumVal("Arch", a, None) for a in found_archs] if found_archs else None
     if isinstance(base, ScaledBasis):
         return {"value": base.value, "mode": list(base.path)}.get(name, Extern(f"basis.{name}", span))
     return None
@@ -203,6 +217,16 @@ _LAYOUT_ENUM = {
     "is_k_major_a": "ROW_MAJOR", "is_m_major_a": "COL_MAJOR", "is_n_major_b": "COL_MAJOR", "is_k_major_b": "ROW_MAJOR",
     "is_n_major_c": "ROW_MAJOR", "is_m_major_c": "COL_MAJOR",
 }  # fmt: skip
+
+
+def _admissible(op: str) -> tuple[str, ...]:
+    """The architectures that an operation's class names."""
+    module, _, name = op.partition(".")
+    if module == "warp" and "MX" in name:
+        return ("sm_120a", "sm_120f", "sm_121a", "sm_121f")
+    if module == "tcgen05" and "MX" in name:
+        return ("sm_100a", "sm_100f", "sm_103a", "sm_107a", "sm_110a")
+    return ()
 
 
 def _enum(base: EnumVal, name: str, span: Span) -> Value:
@@ -310,7 +334,8 @@ def _pointer(m: Machine, p: Pointer, name: str, span: Span) -> Value:
     if name in ("dtype", "value_type", "element_type"):
         return p.type
     if name in ("alignment", "max_alignment"):
-        return p.align if p.align is not None else Unknown("the alignment is not known", span)
+        known = pointer_alignment(p)
+        return known if known is not None else Unknown("the alignment is not known", span)
     if name == "type":
         return Namespace({"swizzle_type": p.swizzle if isinstance(p.swizzle, Swizzle) else Swizzle(0, 4, 3)})
     if name == "memspace":

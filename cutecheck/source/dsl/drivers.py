@@ -44,9 +44,9 @@ class Driver:
     def run(self, file: Path, path: str) -> None:
         """The file as a script, then its tests."""
         span = Span(path, 1, 1, 1, 1)
-        name = _module_name(path)
+        name = modules.module_name(path)
         scope: list[Scope] = []
-        self._guard(lambda: scope.append(modules.load(self.machine, name, file, main=True)), span, keep=True)
+        self.guard(lambda: scope.append(modules.load(self.machine, name, file, main=True)), span, keep=True)
         if not scope:
             key = "__main__ " + name
             found = modules.state(self.machine)["scopes"].get(key)
@@ -65,18 +65,23 @@ class Driver:
         try:
             for value in list(scope.env.vars.values()):
                 if isinstance(value, FuncSet) and value.entries[0].env.namespace() is scope:
-                    self._walk(value, None)
+                    self._if_new(value, None)
                 elif isinstance(value, ClassInst) and value.env.namespace() is scope:
                     obj = Object(value, {}, None, value.name)
                     for member in list(value.memo["space"].values()):
                         if isinstance(member, FuncSet) and not member.entries[0].decl.name.startswith("__init"):
-                            self._walk(member, obj)
+                            self._if_new(member, obj)
         finally:
             self.recorder.open = False
 
-    def _walk(self, fn: FuncSet, obj: Object | None) -> None:
+    def _if_new(self, fn: FuncSet, obj: Object | None) -> None:
+        if id(fn.entries[0].decl) not in modules.state(self.machine).get("walked", ()):
+            self.walk(fn, obj)
+
+    def walk(self, fn: FuncSet, obj: Object | None) -> None:
+        """A function with its defaults; what has none is unknown."""
         decl: ir.Function = fn.entries[0].decl
-        if id(decl) in modules.state(self.machine).get("walked", ()) or "deleted" in decl.flags:
+        if "deleted" in decl.flags:
             return
         args: list[object] = [] if obj is None or "static" in decl.flags else [obj]
         for p in decl.params[len(args) :]:
@@ -84,18 +89,18 @@ class Driver:
                 break
             args.append(Unknown(f"nothing in the scanned files calls `{decl.name}`", p.span))
         entry = fn.entries[0]
-        self._guard(lambda: functions.run(self.machine, fn, entry, args, {}, decl.span), decl.span)
+        self.guard(lambda: functions.run(self.machine, fn, entry, args, {}, decl.span), decl.span)
 
     def _test(self, fn: FuncSet) -> None:
         decl: ir.Function = fn.entries[0].decl
         if not decl.name.startswith("test_") or (decl.params and not decl.decorators):
             return
         given: list[dict[str, object]] = []
-        self._guard(lambda: given.extend(_parameters(self.machine, fn, decl) or ()), decl.span)
+        self.guard(lambda: given.extend(_parameters(self.machine, fn, decl) or ()), decl.span)
         for kwargs in given[:4]:
-            self._guard(lambda kwargs=kwargs: apply(self.machine, fn, [], kwargs, decl.span), decl.span)
+            self.guard(lambda kwargs=kwargs: apply(self.machine, fn, [], kwargs, decl.span), decl.span)
 
-    def _guard(self, run: object, span: Span, keep: bool = False) -> None:
+    def guard(self, run: object, span: Span, keep: bool = False) -> None:
         m = self.machine
         if self.spent > self.limits.steps_per_root:
             self._note(span)
@@ -116,13 +121,6 @@ class Driver:
         m.recorder.frame = frame
         if not keep:
             m.journal.undo(mark)
-
-
-def _module_name(path: str) -> str:
-    parts = path.removesuffix(".py").split("/")
-    if parts[-1] == "__init__":
-        parts = parts[:-1]
-    return ".".join(p for p in parts if p not in ("..", ".", ""))
 
 
 def _parameters(m: Machine, fn: FuncSet, decl: ir.Function) -> list[dict[str, object]] | None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from cutecheck.facts import SourceError
 from cutecheck.source.dsl.drivers import Driver
+from cutecheck.source.dsl.instantiate import Binding, asked, in_comments
+from cutecheck.source.dsl.instantiate import run as run_binding
 from cutecheck.source.dsl.modules import Library, find_cutlass
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.budget import Limits
@@ -36,12 +38,16 @@ def runs(
     roots: tuple[Path, ...],
     archs: tuple[str, ...],
     limits: Limits,
+    instantiate: Iterable[str] = (),
+    include: tuple[Path, ...] = (),
     tracing: Tracing | None = None,
 ) -> Iterable[tuple[str, Driver]]:
-    """A finished run for each wanted file and architecture."""
+    """A finished run for each wanted file and architecture, and one for the bindings of each file given by hand."""
+    bindings = [b for text in instantiate if (b := asked(text, dict(files))) is not None]
+    full = limits
     if limits.steps_per_root == Limits().steps_per_root:
         limits = replace(limits, steps_per_root=STEPS_A_FILE)
-    library = Library(dict(files), roots, find_cutlass(roots))
+    library = Library(dict(files), roots, find_cutlass((*include, *roots)))
     for path in wanted:
         file = files[path]
         try:
@@ -52,6 +58,31 @@ def runs(
             driver = Driver(library, arch, limits, tracing)
             driver.run(file, path)
             yield path, driver
+        if b"cutecheck" in data:
+            bindings += in_comments(path, file, data.decode("utf-8", "replace"))
+    yield from _bound(library, bindings, archs, full, tracing)
+
+
+def _bound(
+    library: Library,
+    bindings: list[Binding],
+    archs: tuple[str, ...],
+    limits: Limits,
+    tracing: Tracing | None,
+) -> Iterable[tuple[str, Driver]]:
+    """A run for each file and architecture that bindings name."""
+    grouped: dict[tuple[str, str], list[Binding]] = {}
+    for b in bindings:
+        wanted = (b.arch,) if b.arch else archs or default_archs(b.file.read_bytes())
+        for arch in wanted:
+            if not archs or arch in archs:
+                grouped.setdefault((b.path, arch), []).append(b)
+    for (path, arch), group in grouped.items():
+        driver = Driver(library, arch, limits, tracing)
+        for b in group:
+            driver.spent = 0
+            run_binding(driver, b)
+        yield path, driver
 
 
 def unit_errors(unit: ir.Unit, file: Path) -> list[SourceError]:

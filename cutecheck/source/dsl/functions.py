@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.dsl import classes, cute_values, modules
+from cutecheck.source.dsl import classes, cute_values, made_classes, modules
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import (
     Builtin,
@@ -53,7 +53,10 @@ def declare(m: Machine, decl: ir.Decl, env: Env) -> bool:
         entry = Entry(decl, at, modules.unit_of(env))
         m.journal.set(at.vars, decl.name, FuncSet(decl.name, (entry,)))
     elif isinstance(decl, ir.Class):
-        m.journal.set(at.vars, decl.name, classes.define(m, decl, at, modules.unit_of(env)))
+        made = classes.define(m, decl, at, modules.unit_of(env))
+        m.journal.set(at.vars, decl.name, made)
+        if decl.decorators:
+            m.journal.set(at.vars, decl.name, made_classes.decorated(m, made, at))
     elif isinstance(decl, ir.Import):
         modules.run_import(m, decl, at)
     elif isinstance(decl, ir.Variable):

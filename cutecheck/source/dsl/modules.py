@@ -119,6 +119,14 @@ def find_cutlass(roots: tuple[Path, ...]) -> Path | None:
 # -------------------------------------------------------------------- module objects
 
 
+def module_name(path: str) -> str:
+    """The dotted name of a file by its place in the tree."""
+    parts = path.removesuffix(".py").split("/")
+    if parts[-1] == "__init__":
+        parts = parts[:-1]
+    return ".".join(p for p in parts if p not in ("..", ".", ""))
+
+
 def state(m: Machine) -> dict[str, Any]:
     """What the machine knows of modules: scopes by name, and files by module name."""
     return m.functions.setdefault("dsl modules", {"scopes": {}, "files": {}})  # type: ignore[no-any-return]
@@ -274,10 +282,11 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if scope is not None and name in scope.env.vars:
         value = scope.env.vars[name]
         return NONE if value is None else value
-    if scope is not None and "__getattr__" in scope.env.vars:
-        return Extern(f"{base.name}.{name}", span)
     importer = scope.memo["file"] if scope is not None else None
     inner = get(m, f"{base.name}.{name}", importer)
+    if scope is not None and "__getattr__" in scope.env.vars:
+        own = isinstance(inner, Module) and state(m)["files"].get(inner.name) is not None
+        return inner if own else Extern(f"{base.name}.{name}", span)
     if top in KNOWN and f"{base.name}.{name}" not in _KNOWN_PARTS:
         return Extern(f"{base.name}.{name}", span)
     if isinstance(inner, Module) and (top != "cutlass" or _is_module(m, inner.name)):

@@ -261,6 +261,8 @@ class DslDialect(Dialect):
     def spread(self, m: Machine, value: Value, span: Span) -> list[Value]:
         if isinstance(value, Object) and value.cls.memo.get("namedtuple"):
             return list(value.fields.values())
+        if isinstance(value, (range, dict)):
+            return list(value)
         if isinstance(value, (Extern, Unknown)):
             return [cute_values.SPREAD]  # as many as the indexed tensor has modes left
         return [Unknown("unpacking of an unknown sequence", span)]

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Site, Span, Unknown
-from cutecheck.source.eval.intrinsics.dsl_show import show, without_arithmetic, without_quotients
+from cutecheck.source.eval.intrinsics.dsl_show import show, without_arguments, without_arithmetic, without_quotients
 from cutecheck.source.eval.record import has_open, site_kind
 from cutecheck.source.eval.values import Extern, FuncSet, TensorVal, Value
 
@@ -22,7 +22,7 @@ CALLS = frozenset({
     "raked_product", "blocked_product", "right_inverse", "left_inverse", "make_copy_atom", "make_mma_atom",
     "make_tiled_mma", "make_tiled_copy", "make_tiled_copy_tv", "make_tiled_copy_A", "make_tiled_copy_B",
     "make_tiled_copy_C", "make_tiled_copy_C_atom", "make_tiled_copy_S", "make_tiled_copy_D", "make_cotiled_copy",
-    "make_smem_layout_atom", "local_partition",
+    "make_smem_layout_atom", "local_partition", "make_tmem_copy", "make_s2t_copy",
 })  # fmt: skip
 _MAX_VARIANTS = 200
 
@@ -35,8 +35,10 @@ def api_called(
     call = f"cute.nvgpu.{kind}.helpers.{name}" if kind else f"cute.{name}"
     if name in ("local_tile", "zipped_divide", "flat_divide", "logical_divide", "tiled_divide", "local_partition"):
         value = without_quotients(value)
-    if name in ("make_layout", "make_ordered_layout"):
+    if name == "make_layout":
         value = without_arithmetic(value)
+    if name == "make_ordered_layout":
+        value = without_arguments(value)
     named(m, call, args, kwargs, value, None, span)
 
 
@@ -48,7 +50,7 @@ def helper_called(
     if scope is None or not scope.name.startswith("cutlass."):
         return
     module = scope.name.removeprefix("cutlass.")
-    if (module.startswith("utils.") and "helpers" in module) or ".helpers" in module:
+    if (module.startswith("utils.") and ("helpers" in module or "layout" in module)) or ".helpers" in module:
         named(m, f"{module}.{entry.decl.name}", args, kwargs, value, None, span)
 
 

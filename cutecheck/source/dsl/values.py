@@ -46,9 +46,10 @@ class Enumerator:
 
 @dataclass(frozen=True, slots=True)
 class TmaAtom:
-    """The atom of a TMA descriptor: its operation."""
+    """The atom of a TMA descriptor: its operation, and CuTe's atom with the box where that is modelled."""
 
     op: Value
+    atom: Value = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

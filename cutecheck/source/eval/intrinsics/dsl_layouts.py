@@ -119,6 +119,8 @@ def _size(c: Call) -> Value:
     if isinstance(first, (CopyAtom, MMAAtom)):
         return alg.size(first.thr_id)
     first = number(c, layout_of(first))
+    if name == "shape" and isinstance(first, tuple):
+        first = _extents(first)
     if isinstance(modes, tuple) and modes == (X,):
         modes = ()
     return getattr(alg, name)(first, *modes)

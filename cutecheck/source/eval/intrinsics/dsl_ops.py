@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cutecheck.model import atoms
@@ -26,8 +26,24 @@ class OpValue:
 
 
 _REQUIRED = object()
+
+
+def _needed(*names: str) -> tuple[tuple[str, Any], ...]:
+    return tuple((n, _REQUIRED) for n in names)
+
+
+_UMMA = ("instruction_shape", "cta_group", "a_src", "a_major_mode", "b_major_mode")
+_SCALED = _needed("ab_dtype", "acc_dtype", "sf_type")
 _WARPGROUP = ("a_dtype", "b_dtype", "acc_dtype", "shape_mnk", "a_src", "a_major_mode", "b_major_mode")
-_TCGEN05 = ("a_dtype", "b_dtype", "acc_dtype", "shape_mnk", "cta_group", "a_src", "a_major_mode", "b_major_mode")
+_TCGEN05 = (
+    "a_dtype", "b_dtype", "acc_dtype", "sf_dtype", "sf_vec_size", "shape_mnk", "cta_group", "a_src", "a_major_mode",
+    "b_major_mode", "sparse_metadata_format",
+)  # fmt: skip
+_DEPTH = {  # the K of an instruction whose shape names M and N alone
+    "MmaF16BF16Op": 16, "MmaTF32Op": 8, "MmaMXF4Op": 64, "MmaMXF4NVF4Op": 64, "SM103MmaMXF4Op": 96,
+    "SM103MmaMXF4NVF4Op": 96, "MmaF16BF16SparseOp": 32, "MmaFP8SparseOp": 64,
+}  # fmt: skip
+_WARP_SCALED = {"MmaMXF4Op": (64, 32), "MmaMXF4NVF4Op": (64, 16), "MmaMXF8Op": (32, 32)}  # K, elements a scale factor
 _MATRIX = (("transpose", False), ("num_matrices", 1), ("unpack_bits", None))
 _ONE = EnumVal("CtaGroup", "ONE", None)
 
@@ -40,9 +56,9 @@ OPERATIONS: dict[tuple[str, str], tuple[tuple[str, Any], ...]] = {
     ("warp", "MmaF16BF16Op"): (("ab_dtype", _REQUIRED), ("acc_dtype", _REQUIRED), ("shape_mnk", _REQUIRED)),
     ("warp", "MmaFP8Op"): (("ab_dtype", _REQUIRED), ("acc_dtype", _REQUIRED), ("shape_mnk", _REQUIRED)),
     ("warp", "MmaTF32Op"): (("shape_mnk", _REQUIRED),),
-    ("warp", "MmaMXF4Op"): (("ab_dtype", _REQUIRED), ("acc_dtype", _REQUIRED), ("sf_type", _REQUIRED)),
-    ("warp", "MmaMXF4NVF4Op"): (("ab_dtype", _REQUIRED), ("acc_dtype", _REQUIRED), ("sf_type", _REQUIRED)),
-    ("warp", "MmaMXF8Op"): (("ab_dtype", _REQUIRED), ("acc_dtype", _REQUIRED), ("sf_type", _REQUIRED)),
+    ("warp", "MmaMXF4Op"): _SCALED, ("warp", "MmaMXF4NVF4Op"): _SCALED, ("warp", "MmaMXF8Op"): _SCALED,
+    ("warp", "MmaMXF8F6F4Op"): _needed("a_dtype", "b_dtype", "acc_dtype", "sf_type"),
+    ("warp", "MmaF16BF16SparseOp"): _needed("ab_dtype", "acc_dtype", "shape_mnk", "sparse_metadata_format"),
     ("warp", "LdMatrix8x8x16bOp"): _MATRIX, ("warp", "LdMatrix8x16x8bOp"): _MATRIX,
     ("warp", "LdMatrix16x8x8bOp"): _MATRIX, ("warp", "LdMatrix16x16x8bOp"): _MATRIX,
     ("warp", "StMatrix8x8x16bOp"): _MATRIX, ("warp", "StMatrix16x8x8bOp"): _MATRIX,
@@ -54,14 +70,18 @@ OPERATIONS: dict[tuple[str, str], tuple[tuple[str, Any], ...]] = {
         "a_dtype", "b_dtype", "acc_dtype", "instruction_shape", "a_src", "a_major_mode", "b_major_mode")),
     ("warpgroup", "MmaI8Op"): tuple((n, _REQUIRED) for n in (
         "a_dtype", "b_dtype", "acc_dtype", "instruction_shape", "a_src", "a_major_mode", "b_major_mode")),
-    ("tcgen05", "MmaF16BF16Op"): tuple((n, _REQUIRED) for n in (
-        "ab_dtype", "acc_dtype", "instruction_shape", "cta_group", "a_src", "a_major_mode", "b_major_mode")),
-    ("tcgen05", "MmaTF32Op"): tuple((n, _REQUIRED) for n in (
-        "instruction_shape", "cta_group", "a_src", "a_major_mode", "b_major_mode")),
-    ("tcgen05", "MmaFP8Op"): tuple((n, _REQUIRED) for n in (
-        "a_dtype", "b_dtype", "acc_dtype", "instruction_shape", "cta_group", "a_src", "a_major_mode", "b_major_mode")),
-    ("tcgen05", "MmaI8Op"): tuple((n, _REQUIRED) for n in (
-        "ab_dtype", "instruction_shape", "cta_group", "a_src", "a_major_mode", "b_major_mode")),
+    ("tcgen05", "MmaF16BF16Op"): _needed("ab_dtype", "acc_dtype", *_UMMA),
+    ("tcgen05", "MmaTF32Op"): _needed(*_UMMA),
+    ("tcgen05", "MmaFP8Op"): _needed("ab_dtype", "acc_dtype", *_UMMA),
+    ("tcgen05", "MmaF8F6F4Op"): _needed("a_dtype", "b_dtype", "acc_dtype", *_UMMA),
+    ("tcgen05", "MmaI8Op"): _needed("ab_dtype", *_UMMA),
+    ("tcgen05", "MmaF16BF16SparseOp"): _needed("ab_dtype", "acc_dtype", *_UMMA, "sparse_metadata_format"),
+    ("tcgen05", "MmaFP8SparseOp"): _needed("ab_dtype", "acc_dtype", *_UMMA, "sparse_metadata_format"),
+    ("tcgen05", "MmaMXF8Op"): _needed("ab_dtype", *_UMMA),
+    ("tcgen05", "MmaMXF8F6F4Op"): _needed("a_dtype", "b_dtype", *_UMMA),
+    ("tcgen05", "MmaMXF4Op"): _needed(*_UMMA[:3]), ("tcgen05", "SM103MmaMXF4Op"): _needed(*_UMMA[:3]),
+    ("tcgen05", "MmaMXF4NVF4Op"): _needed("sf_dtype", *_UMMA[:3]),
+    ("tcgen05", "SM103MmaMXF4NVF4Op"): _needed("sf_dtype", *_UMMA[:3]),
 }  # fmt: skip
 for _name in (
     "CopyBulkTensorTileG2SOp", "CopyBulkTensorTileG2SMulticastOp", "CopyBulkTensorIm2ColG2SOp",
@@ -78,6 +98,14 @@ TMEM = ("16x64b", "16x128b", "16x256b", "32x32b", "16x32bx2")
 for _name in TMEM:
     OPERATIONS[("tcgen05", f"Ld{_name}Op")] = (("repeat", _REPEAT), ("pack", EnumVal("Pack", "NONE", None)))
     OPERATIONS[("tcgen05", f"St{_name}Op")] = (("repeat", _REPEAT), ("unpack", EnumVal("Unpack", "NONE", None)))
+UTCCP = {  # shared to tensor memory: CuTe's name, and how the compiler's type spells it
+    "Cp128x256bOp": ("128dp256bit", "128 DP, 256 bit"), "Cp128x128bOp": ("128dp128bit", "128 DP, 128 bit"),
+    "Cp4x256bOp": ("4dp256bit", "4 DP, 256 bit"), "Cp4x32x128bOp": ("4x32dp128bit", "32 DP, 128 bit"),
+    "Cp2x64x128b0213Op": ("2x64dp128bitlw0213", "64 DP, 128 bit"),
+    "Cp2x64x128b0123Op": ("2x64dp128bitlw0123", "64 DP, 128 bit"),
+}  # fmt: skip
+for _name in UTCCP:
+    OPERATIONS[("tcgen05", _name)] = (("cta_group", _REQUIRED),)
 OPERATIONS[("cpasync", "CopyReduceBulkTensorTileS2GOp")] = (("reduction_kind", EnumVal("ReductionKind", "ADD", None)),)
 
 
@@ -93,9 +121,19 @@ def make_op(module: str, name: str, args: list[Value], kwargs: dict[str, Value])
             given[p] = default
     if module == "warp" and name == "MmaTF32Op":
         given = {"ab_dtype": ScalarType(DType("tfloat32_t", Bits(32))), "acc_dtype": _FLOAT, **given}
-    if module in ("warpgroup", "tcgen05") and name.startswith("Mma"):
+    if module == "warp" and name in _WARP_SCALED:
+        depth, vec = _WARP_SCALED[name]
+        given |= {"shape_mnk": (16, 8, depth), "sf_vec_size": vec, "use_sf_layout_TV": False}
+    if module in ("warpgroup", "tcgen05") and "Mma" in name:
         shape = given.pop("instruction_shape")
-        k = {"MmaF16BF16Op": 16, "MmaTF32Op": 8}.get(name, 32)
+        k = _DEPTH.get(name, 32)
+        if "MX" in name:
+            scales = given.pop("sf_dtype", _UE8M0)
+            given |= {"sf_dtype": scales, "sf_vec_size": 16 if "NVF4" in name else 32}
+            if "MXF4" in name:
+                given |= {"a_dtype": _E2M1, "b_dtype": _E2M1, "a_major_mode": _K, "b_major_mode": _K}
+        elif name == "MmaI8Op" and module == "tcgen05":
+            given["acc_dtype"] = _INT
         shape = (*shape, k) if isinstance(shape, tuple) and len(shape) == 2 else shape
         both = given.pop("ab_dtype", ScalarType(DType("tfloat32_t", Bits(32))))
         given = {"a_dtype": both, "b_dtype": both, "acc_dtype": _FLOAT, **given, "shape_mnk": shape}
@@ -105,6 +143,9 @@ def make_op(module: str, name: str, args: list[Value], kwargs: dict[str, Value])
 
 
 _FLOAT = ScalarType(DType("float", Bits(32)))
+_INT = ScalarType(DType("int32_t", Bits(32)))
+_UE8M0, _E2M1 = ScalarType(DType("float_ue8m0_t", Bits(8))), ScalarType(DType("float_e2m1_t", Bits(4)))
+_K = EnumVal("OperandMajorMode", "K", None)
 _MMA_NAMES = {
     "half_t": "F16", "bfloat16_t": "BF16", "float": "F32", "tfloat32_t": "TF32", "float_e4m3_t": "E4M3",
     "float_e5m2_t": "E5M2", "int8_t": "S8", "uint8_t": "U8", "int32_t": "S32",
@@ -139,6 +180,8 @@ def mma_atom(op: Value) -> MMAAtom:
         m, n, k = _numbers(op.get("shape_mnk"))
         sm = "SM89" if op.name == "MmaFP8Op" else "SM80"
         return atoms.mma_op(f"{sm}_{m}x{n}x{k}_{acc}{ab}{ab}{acc}_TN")
+    if op.module == "warp" and "MX" in op.name:
+        return _warp_scaled(op)
     if op.module == "warpgroup":
         a, b, acc = _code(op.get("a_dtype")), _code(op.get("b_dtype")), _code(op.get("acc_dtype"))
         m, n, k = _numbers(op.get("shape_mnk"))
@@ -156,6 +199,32 @@ def mma_atom(op: Value) -> MMAAtom:
     raise Unsupported(f"{op.module}.{op.name} is not modelled")
 
 
+_TENSOR_MEMORY = {
+    "MmaF16BF16Op": "F16BF16", "MmaTF32Op": "TF32", "MmaI8Op": "S8", "MmaFP8Op": "F8F6F4", "MmaF8F6F4Op": "F8F6F4",
+    "MmaMXF8Op": "MXF8", "MmaMXF8F6F4Op": "MXF8", "MmaMXF4Op": "MXF4", "MmaMXF4NVF4Op": "MXF4",
+    "SM103MmaMXF4Op": "ULTRA_F4", "SM103MmaMXF4NVF4Op": "ULTRA_F4",
+}  # fmt: skip
+
+
+def _scale_type(t: Value) -> ScalarType:
+    """CuTe's unsigned type of a scale factor: the DSL writes ``Float8E4M3FN`` for ``float_ue4m3_t``."""
+    if not isinstance(t, ScalarType):
+        raise Unsupported("the type of the scale factors is not known")
+    return ScalarType(DType("float_ue4m3_t", Bits(8))) if t.dtype.name == "float_e4m3_t" else t
+
+
+def _warp_scaled(op: OpValue) -> MMAAtom:
+    """``mma.sync`` with block scaling (sm_120)."""
+    a, b = op.get("a_dtype", op.get("ab_dtype")), op.get("b_dtype", op.get("ab_dtype"))
+    acc, scales = op.get("acc_dtype"), _scale_type(op.get("sf_type"))
+    if not all(isinstance(t, ScalarType) for t in (a, b, acc)):
+        raise Unsupported("the element types of this MMA are not known")
+    types = (a.dtype, b.dtype, acc.dtype, scales.dtype)
+    vec = constant(op.get("sf_vec_size")) or 32
+    depth = 64 if op.name in ("MmaMXF4Op", "MmaMXF4NVF4Op") else 32
+    return atoms.mma_op(f"SM120::BLOCKSCALED::SM120_16x8x{depth}_TN_VS", (*types, vec))
+
+
 def _tensor_memory_mma(op: OpValue) -> MMAAtom:
     """An MMA that accumulates in tensor memory."""
     types = [op.get(n) for n in ("a_dtype", "b_dtype", "acc_dtype")]
@@ -163,11 +232,25 @@ def _tensor_memory_mma(op: OpValue) -> MMAAtom:
     majors = [getattr(op.get(f"{x}_major_mode"), "name", None) for x in "ab"]
     if None in majors or not all(isinstance(t, ScalarType) for t in types):
         raise Unsupported("the element types or major modes of this MMA are not known")
-    kind = {"MmaF16BF16Op": "F16BF16", "MmaTF32Op": "TF32", "MmaI8Op": "S8", "MmaFP8Op": "F8F6F4"}.get(op.name)
+    kind = _TENSOR_MEMORY.get(op.name)
     if kind is None:
         raise Unsupported(f"tcgen05.{op.name} is not modelled")
     pair = "_2x1SM" if getattr(op.get("cta_group"), "name", "") == "TWO" else ""
     source = "TS" if getattr(op.get("a_src"), "name", "SMEM") == "TMEM" else "SS"
+    scales = op.get("sf_dtype")
+    if isinstance(scales, ScalarType):
+        factor = _scale_type(scales)
+        shown = (*(t.dtype for t in types), factor.dtype, m, n)
+        k_majors = tuple(f"UMMA::Major::{x}" for x in majors)
+        if "F4" in kind:
+            vec = constant(op.get("sf_vec_size")) or 32
+            name = f"SM103::SM103_MXF4_ULTRA{pair}_SS_VS" if kind == "ULTRA_F4" else f"SM100_MMA_MXF4{pair}_SS"
+            return atoms.mma_op(name, (*shown, vec, *k_majors))
+        name = f"SM100_MMA_MXF8F6F4{pair}_SS"
+        if pair and m == 128:  # the DSL has it, CuTe's traits ask for 256; the layouts are those without scaling
+            plain = atoms.mma_op("SM100_MMA_F8F6F4_2x1SM_SS", (*(t.dtype for t in types), m, n, *k_majors))
+            return replace(plain, op=name)
+        return atoms.mma_op(name, (*shown, *k_majors))
     arguments = (*(t.dtype for t in types), m, n, *(f"UMMA::Major::{x}" for x in majors))
     return atoms.mma_op(f"SM100_MMA_{kind}{pair}_{source}", arguments)
 
@@ -181,6 +264,8 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
             # the compiler chooses the width: one value a thread until then
             return atoms.copy_op("UniversalCopy", (dtype,), dtype)
         return atoms.copy_op("UniversalCopy", (_unsigned(Bits(bits)),), dtype)
+    if op.name in ("CopyBulkG2SOp", "CopyBulkS2GOp") and not bits:
+        return atoms.copy_op("UniversalCopy", (dtype,), dtype)  # one thread, a size that each copy says
     if op.name == "CopyG2SOp":
         if not bits:
             raise Unsupported("cp.async without num_bits_per_copy")
@@ -204,6 +289,9 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
     if op.name == "StMatrix16x8x8bOp":
         n = constant(op.get("num_matrices"))
         return atoms.copy_op(f"SM100_U8x{4 * (n or 0)}_STSM_T", (), dtype)
+    if op.name in UTCCP:
+        ctas = 2 if getattr(op.get("cta_group"), "name", "") == "TWO" else 1
+        return atoms.copy_op(f"SM100::TMEM::UTCCP::SM100_UTCCP_{UTCCP[op.name][0]}_{ctas}cta", (), dtype)
     shape = op.name[2:-2]
     if op.module == "tcgen05" and shape in TMEM:
         times = getattr(op.get("repeat"), "name", "x1")[1:]

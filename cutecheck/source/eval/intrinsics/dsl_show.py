@@ -17,7 +17,7 @@ from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.notation_dsl import show_dsl
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.units import bytes_to_hold
-from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
+from cutecheck.source.eval.intrinsics.dsl_ops import UTCCP, OpValue
 from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, Slice, TensorVal
 
 # CUTLASS name: (the DSL's name, the compiler's)
@@ -52,6 +52,13 @@ def without_arithmetic(v: Any) -> Any:
     """A layout of numbers that the program computed: the compiler's integers carry no divisor out of arithmetic."""
     if isinstance(v, Layout):
         return Layout(_forget(v.shape), _forget(v.stride))
+    return v
+
+
+def without_arguments(v: Any) -> Any:
+    """An ordered layout: its strides are computed inside the call, from extents without the divisors of arithmetic."""
+    if isinstance(v, Layout) and _forget(v.shape) is not v.shape and _forget(v.shape) != v.shape:
+        return without_arithmetic(v)
     return v
 
 
@@ -93,6 +100,8 @@ def copy_type(op: OpValue, dtype: DType, bits: int) -> str:
     if op.name == "CopyG2SOp":
         cache = str(getattr(op.get("cache_mode"), "name", "ALWAYS")).lower()
         return f"!cute_nvgpu.atom.simt_async_copy<{t}, cache = {cache}{width}>"
+    if op.name in ("CopyBulkG2SOp", "CopyBulkS2GOp"):
+        return f"!cute_nvgpu.atom.bulk_copy_{op.name[8:11].lower()}<{t}>"
     n = op.get("num_matrices")
     order = "t" if op.get("transpose") else "n"
     if op.name == "LdMatrix8x8x16bOp":
@@ -101,6 +110,10 @@ def copy_type(op: OpValue, dtype: DType, bits: int) -> str:
         return f'!cute_nvgpu.atom.ldsm<val_type = {t}, mode = <"(8,16)">, sz_pattern = u8, num_matrices = {n}, {order}>'
     if op.name == "StMatrix8x8x16bOp":
         return f'!cute_nvgpu.atom.stsm<{t}, mode = <"(8,8)">, num_matrices = {n}, {order}>'
+    if op.name in UTCCP:
+        ctas = 2 if getattr(op.get("cta_group"), "name", "") == "TWO" else 1
+        last = ", x4" if op.name == "Cp4x32x128bOp" else f", lw_{op.name[-6:-2]}" if "x64x" in op.name else ""
+        return f"!cute_nvgpu.atom.s2t_copy<{t}, {UTCCP[op.name][1]}, {ctas} cta{last}>"
     if op.module == "tcgen05":
         verb = "tmem_load" if op.name.startswith("Ld") else "tmem_store"
         rows, _, width = op.name[2:-2].partition("x")
@@ -119,6 +132,13 @@ def mma_type(op: OpValue) -> str:
     shape = _compact(op.get("shape_mnk"))
     if op.name == "MmaUniversalOp":
         return f"!cute_nvgpu.atom.universal_fma<1x1x1, ({t('abacc_dtype')}, {t('abacc_dtype')}) -> {t('abacc_dtype')} >"
+    if op.module == "warp" and "MX" in op.name:
+        a, b = (t("ab_dtype"), t("ab_dtype")) if op.get("a_dtype") is None else (t("a_dtype"), t("b_dtype"))
+        shape = "16x8x32" if op.get("shape_mnk") is None else shape
+        return (
+            f"!cute_nvgpu.SM120.mma_bs<{shape}, vec_size = {op.get('sf_vec_size', 32)}, elem_type = ({a}, {b}, "
+            f"{t('acc_dtype')}), sf_type = {t('sf_type')}, use_sf_layout_TV = false>"
+        )
     if op.module == "warp":
         a = t("ab_dtype")
         sm = "sm89" if op.name == "MmaFP8Op" else "sm80"
@@ -128,6 +148,14 @@ def mma_type(op: OpValue) -> str:
     types = f"({t('a_dtype')}, {t('b_dtype')}, {t('acc_dtype')})"
     if op.module == "tcgen05":
         ctas = 2 if getattr(op.get("cta_group"), "name", "") == "TWO" else 1
+        if op.get("sf_dtype") is not None:
+            newer = ", arch_promote = sm_103" if op.name.startswith("SM103") else ""
+            return (
+                f"!cute_nvgpu.sm100.mma_bs<{shape}, num_cta = {ctas}, ab_major = ({majors}), elem_type = {types}, "
+                f"sf_type = {t('sf_dtype')}, frag_kind = {kind}, vec_size = {op.get('sf_vec_size')}{newer}>"
+            )
+        if op.name == "MmaI8Op":
+            types = types.replace("i8", "ui8" if "Uint" in show(op.get("a_dtype")) else "si8").replace("i32", "si32")
         return (
             f"!cute_nvgpu.sm100.mma<{shape}, num_cta = {ctas}, ab_major = ({majors}), elem_type = {types}, "
             f"frag_kind = {kind}, c_scale_exp = 0>"
@@ -197,7 +225,7 @@ def _extra(atom: Any) -> tuple[Any, str]:
 
 def _atom_layout(atom: CopyAtom, layout: Layout, type_: str) -> str:
     # the compiler's automatic width has no value mode yet
-    if type_.startswith("!cute_nvgpu.atom.universal_copy") and " b>" not in type_:
+    if type_.startswith(("!cute_nvgpu.atom.universal_copy", "!cute_nvgpu.atom.bulk_copy")) and " b>" not in type_:
         return "(1,1):(0,0)"
     return show_dsl(layout)
 
@@ -226,7 +254,11 @@ def _mma_atom(a: MMAAtom) -> dict[str, Any]:
 
 def _tv(a: MMAAtom, layout: Layout) -> str:
     # the one CTA of a tensor-memory MMA keeps the stride that a second would have
-    if a.op.startswith("SM100") and isinstance(layout.shape, tuple) and layout.shape[0] == 1:
+    if (
+        a.op.removeprefix("SM103::").startswith(("SM100", "SM103"))
+        and isinstance(layout.shape, tuple)
+        and layout.shape[0] == 1
+    ):
         values = layout.shape[1]
         rows = values[0] if isinstance(values, tuple) else values
         layout = Layout(layout.shape, (rows, *layout.stride[1:]))  # type: ignore[index]
@@ -274,20 +306,30 @@ def _tiled_mma(t: TiledMMA) -> dict[str, Any]:
 
 def alignment(t: TensorVal) -> int | None:
     """What is known of the address of a tensor's first element, in bytes."""
+    p = t.pointer
+    if p is not None and p.align is None and t.space == "rmem":
+        p = replace(p, align=32)  # what the compiler gives registers
+    if p is None or t.dtype is None or t.dtype.bits is None:
+        return None
+    return _aligned(p.align, (t.offset, p.offset), t.dtype.bits)
+
+
+def pointer_alignment(p: Pointer) -> int | None:
+    """What is known of the address of a pointer, in bytes; None for an element type of unknown width."""
+    bits = p.type.dtype.bits if isinstance(p.type, ScalarType) else None
+    return None if bits is None else _aligned(p.align, (p.offset,), bits)
+
+
+def _aligned(known: int | None, offsets: tuple[Any, ...], bits: int) -> int | None:
     from cutecheck.model import expr as ex
     from cutecheck.model.ints import as_expr
 
-    if t.pointer is not None and t.pointer.align is None and t.space == "rmem":
-        t = replace(t, pointer=replace(t.pointer, align=32))  # what the compiler gives registers
-    if t.pointer is None or t.pointer.align is None or t.dtype is None or t.dtype.bits is None:
-        return None
-    known = t.pointer.align
-    for offset in (t.offset, t.pointer.offset):
-        if isinstance(offset, (Unknown, tuple)):
+    for offset in offsets:
+        if known is None or isinstance(offset, (Unknown, tuple)):
             return None
         if isinstance(offset, int) and offset == 0:
             continue
-        step = ex.divisor(as_expr(offset)) * int(t.dtype.bits)
+        step = ex.divisor(as_expr(offset)) * int(bits)
         lowest = step & -step
         known = min(known, max(1, lowest // 8))
     return known

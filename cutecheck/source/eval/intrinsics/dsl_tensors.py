@@ -26,7 +26,10 @@ def dtype_of(v: Value) -> DType:
 
 def plain_layout(c: Call, v: Value) -> Any:
     """A layout argument: a layout, or a shape that makes one."""
-    v = number(c, layout_of(v))
+    v = layout_of(v)
+    if isinstance(v, Extern):
+        raise Unsupported(f"a layout of `{v.what}`, which is not followed")
+    v = number(c, v)
     return v if isinstance(v, (Layout, ComposedLayout)) else alg.make_layout(v)
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from cutecheck.facts import Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import tiled
 from cutecheck.model.algebra import dsl
@@ -21,7 +22,7 @@ from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.intrinsics.dsl_show import copy_type, mma_type, op_json
 from cutecheck.source.eval.intrinsics.dsl_tensors import dtype_of, plain_layout
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
-from cutecheck.source.eval.values import Slice, Value, constant
+from cutecheck.source.eval.values import Slice, TensorVal, Value, constant
 
 OP, TYPE = "dsl op", "dsl type"  # of an atom's `extra`
 OPERATIONS: dict[str, OpValue] = {}  # by the text in `extra`
@@ -125,12 +126,26 @@ def _of(c: Call) -> Value:
     return getattr(tiled, c.name[4:])(_copy_atom(c.arg(0)), other)
 
 
+@function("dsl.make_tmem_copy", "dsl.make_s2t_copy", configuring=True)
+def _tmem_copy(c: Call) -> Value:
+    """Tensor memory to registers (or back), and shared memory to tensor memory: a copy that covers the tensor."""
+    atom, tensor = _copy_atom(_argument(c, 0, "atom")), _argument(c, 1, "tmem_tensor")
+    if not isinstance(tensor, TensorVal) or isinstance(tensor.layout, Unknown):
+        raise Unsupported(f"{c.name[4:]} of a tensor that is not followed")
+    if tensor.dtype is None or tensor.dtype.bits is None:
+        raise Unsupported("the element type of the tensor in tensor memory is not known")
+    if c.name.endswith("s2t_copy"):
+        return tiled.make_utccp_copy(atom, alg.filter_zeros(tensor.layout), tensor.dtype.bits)
+    return tiled.make_tmem_copy(atom, tensor.layout, tensor.dtype.bits)
+
+
 @function("dsl.tile_to_mma_shape")
 def _tile_to_mma_shape(c: Call) -> Value:
-    """A swizzled atom tiled to ((MMA_M, MMA_N), M_MMAs, N_MMAs, ...)."""
+    """A swizzled atom tiled to ((MMA_M, MMA_N), M_MMAs, N_MMAs, ...); the DSL coalesces each mode of that shape."""
     order = _argument(c, 2, "order")
     given = (number(c, order),) if order is not None else ()
-    return smem_atoms.tile_to_mma_shape(layout_of(c.arg(0)), number(c, c.arg(1)), *given)
+    shape = number(c, c.arg(1))
+    return alg.coalesce(smem_atoms.tile_to_mma_shape(layout_of(c.arg(0)), shape, *given), shape)
 
 
 @function("dsl.make_smem_layout_atom", configuring=True)
@@ -145,12 +160,14 @@ def smem_layout_atom(kind_: Value, element: Value) -> Value:
     if dtype.bits is None or "_" not in kind:
         raise Unsupported("the kind of this shared-memory atom is not known")
     major, width = kind.split("_", 1)
-    table = {"INTER": (0, 16), "SW32": (1, 32), "SW64": (2, 64), "SW128": (3, 128)}
+    table = {
+        "INTER": (Swizzle(0, 4, 3), 16), "SW32": (Swizzle(1, 4, 3), 32), "SW64": (Swizzle(2, 4, 3), 64),
+        "SW128": (Swizzle(3, 4, 3), 128), "SW128_32B": (Swizzle(2, 5, 2), 128),
+    }  # fmt: skip
     if width not in table:
         raise Unsupported(f"{kind} is not modelled")
-    bits, row = table[width]
+    swizzle, row = table[width]
     elements = int(bytes_to_bits(Bytes(row))) // int(dtype.bits)
-    swizzle = Swizzle(bits, 4, 3)
     if major == "MN":
         return alg.make_composed_layout(swizzle, 0, Layout((elements, 8), (1, elements)))
     return alg.make_composed_layout(swizzle, 0, Layout((8, elements), (elements, 1)))

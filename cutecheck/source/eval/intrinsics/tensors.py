@@ -192,7 +192,9 @@ def _local(c: Call) -> Value:
     inner, outer = alg.rank(zipped, 0), alg.rank(zipped, 1)
     if c.name in ("local_tile", "inner_partition"):
         rest = it.append(coord, X, outer) if isinstance(coord, tuple) else coord
-        full, provenance = (it.repeat(X, inner), rest), "tile"
+        # the DSL slices a tile of one mode by (_,), C++ by _: one pair of brackets less
+        whole = (X,) if inner == 1 and c.name == "local_tile" and c.m.dialect.name == "dsl" else it.repeat(X, inner)
+        full, provenance = (whole, rest), "tile"
     else:
         own = it.append(coord, X, inner) if isinstance(coord, tuple) else coord
         full, provenance = (own, it.repeat(X, outer)), "partition"

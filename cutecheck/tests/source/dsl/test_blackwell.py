@@ -1,0 +1,126 @@
+"""Blackwell through the DSL: MMAs, scale factors, tensor memory and TMA, as nvidia-cutlass-dsl 4.8.1 computes them."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutecheck.model import tiled
+from cutecheck.model.basis import X
+from cutecheck.model.dtype import DType, dtype
+from cutecheck.model.layout import Layout
+from cutecheck.model.notation_dsl import parse_dsl, show_dsl
+from cutecheck.model.tiled.scale_factors import tmem_layout_sf
+from cutecheck.source.eval.intrinsics import dsl_ops, dsl_tiled
+from cutecheck.source.eval.intrinsics.dsl_show import NAMES, show
+from cutecheck.source.eval.values import EnumVal, ScalarType
+from cutecheck.tests.source.dsl.run import HEAD, driver, results
+
+DATA: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "dsl_blackwell.json").read_text())
+TYPES = {names[0]: ScalarType(dtype(cutlass) or DType(cutlass, 128)) for cutlass, names in NAMES.items()}
+RENAMED = {"instruction_shape": "shape_mnk", "ab_dtype": "a_dtype"}
+
+
+def _value(text: str) -> Any:
+    if text in TYPES:
+        return TYPES[text]
+    return EnumVal(*text.split("."), None) if "." in text else ast.literal_eval(text)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("name, recorded, type_, atom, tiled_layouts", DATA["mma"])
+def test_an_mma_is_what_the_dsl_makes_of_it(
+    name: str, recorded: dict[str, str], type_: str, atom: str, tiled_layouts: str
+) -> None:
+    fields = {k: _value(v) for k, v in recorded.items()}
+    module = "tcgen05" if "cta_group" in fields else "warp"
+    given = {p: fields.get(p, fields.get(RENAMED.get(p, p))) for p, _ in dsl_ops.OPERATIONS[module, name]}
+    op = dsl_ops.make_op(module, name, [], given)
+    assert dict(op.fields) == fields
+    made = show(tiled.make_tiled_mma(dsl_tiled._mma_atom(op), Layout((1, 1, 1), (0, 0, 0)), (X, X, X)))
+    assert made["type"] == type_
+    keys = ("thr_id", "shape_mnk", "tv_layout_A", "tv_layout_B", "tv_layout_C")
+    assert " ".join(str(made[k]) for k in keys) == atom
+    keys = ("tv_layout_A_tiled", "tv_layout_B_tiled", "tv_layout_C_tiled", "thr_layout_vmnk")
+    assert " ".join(str(made[k]) for k in keys) == tiled_layouts
+
+
+def test_scale_factors_in_tensor_memory() -> None:
+    for operand, cta_m, smem, tmem in DATA["scale_factors"]:
+        layout = parse_dsl(smem)
+        assert isinstance(layout, Layout)
+        assert show_dsl(tmem_layout_sf(layout, cta_m, operand)) == tmem, (operand, cta_m, smem)
+
+
+KERNEL = (
+    HEAD
+    + """
+from cutlass.cute.nvgpu import cpasync, tcgen05, OperandMajorMode
+
+
+@cute.kernel
+def kernel(mma: cute.TiledMma, atom: cute.CopyAtom, mA: cute.Tensor, layout: cute.ComposedLayout):
+    bx, by, _ = cute.arch.block_idx()
+    smem = cutlass.utils.SmemAllocator()
+    sA = smem.allocate_tensor(cutlass.Float16, layout.outer, byte_alignment=128, swizzle=layout.inner)
+    gA = cute.local_tile(mA, (128, 64), (bx, None))
+    tAsA, tAgA = cpasync.tma_partition(
+        atom, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
+    )
+    shared = cute.group_modes(tAsA, 0, 1)
+    coordinates = cute.group_modes(tAgA, 0, 1)
+    holder = smem.allocate_array(cutlass.Int32, 1)
+    acc = mma.make_fragment_C(mma.partition_shape_C((128, 128)))
+    ptr = cute.arch.retrieve_tmem_ptr(cutlass.Float32, alignment=16, ptr_to_buffer_holding_addr=holder)
+    tC = cute.make_tensor(ptr, acc.layout)
+    tile = cute.flat_divide(tC[((None, None), 0, 0)], (128, 32))
+    load = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x32), cutlass.Float32)
+    copy = tcgen05.make_tmem_copy(load, tile[None, None, 0, 0])
+
+
+@cute.jit
+def host(mA: cute.Tensor):
+    op = tcgen05.MmaF16BF16Op(
+        cutlass.Float16, cutlass.Float32, (128, 128, 16), tcgen05.CtaGroup.ONE, tcgen05.OperandSource.SMEM,
+        OperandMajorMode.K, OperandMajorMode.K,
+    )
+    mma = cute.make_tiled_mma(op)
+    swizzled = tcgen05.make_smem_layout_atom(tcgen05.SmemLayoutAtomKind.K_SW128, cutlass.Float16)
+    staged = tcgen05.tile_to_mma_shape(swizzled, ((128, 16), 1, 4, 6), order=(1, 2, 3))
+    sizes = cute.make_layout(staged.shape)
+    layout = cute.tile_to_shape(swizzled, (128, 64, 6), order=(0, 1, 2))
+    one = cute.slice_(layout, (None, None, 0))
+    atom, coords = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), mA, one, (128, 64))
+    kernel(mma, atom, coords, layout).launch(grid=(4, 4, 1), block=(128, 1, 1))
+
+
+k = cute.sym_int(divisibility=8)
+cute.compile(host, make_fake_tensor(cutlass.Float16, (cute.sym_int(), k), stride=(cute.sym_int64(divisibility=8), 1)))
+"""
+)
+
+
+def test_descriptors_and_tensor_memory(tmp_path: Path) -> None:
+    made = driver(tmp_path, KERNEL, arch="sm_100a")
+    found = results(made)
+    lines = KERNEL.split("\n")
+
+    def of(text: str, call: str) -> Any:
+        (value,) = found[next(i for i, line in enumerate(lines, 1) if text in line), call]
+        return value["type"] if isinstance(value, dict) else value
+
+    assert of("sizes = ", "make_layout").split(":")[0] == "((128,16),1,4,6)"
+    assert of("shared = ", "group_modes") == (
+        '!cute.memref<f16, smem, align<128>, S<3,4,3>, "(((8192,1)),(1,6)):(((1,0)),(0,8192))">'
+    )
+    assert of("coordinates = ", "group_modes") == (
+        '!cute.coord_tensor<"(0,?{div=128})", "((((64,128),1)),?):((((1@0,1@1),0)),64@0)">'
+    )
+    assert of("tile = ", "flat_divide") == '!cute.memref<f32, tmem, align<16>, "(128,32,1,4):(65536,1,0,32)">'
+    assert of("copy = ", "make_tmem_copy") == (
+        "!cute.tiled_copy<!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x32>, "
+        'layout_copy_tv = <"((32,4),(32,32)):((0,1),(128,4))">, tiler_mn = <"[(4,32):(32,1);32:1]">>'
+    )
