@@ -31,7 +31,8 @@ class BankAccess:
     ``threads`` threads and each coordinate ``r`` of ``rest`` (every coordinate is another instruction; iterations and
     values beyond the vector). For ldmatrix and stmatrix ``offset`` is the lane's row address, ``matrices`` is N of
     ``.xN`` and ``vector_bits`` is 128. ``base_alignment`` is what is known of the allocation's address, in bytes.
-    Predicated accesses: a proof covers every subset of active lanes, a refutation assumes all active.
+    ``active``: only threads that meet these conditions (of the thread index alone) take part, a guard's lanes.
+    Predicated accesses: a proof covers every subset of those lanes, a refutation assumes all of them active.
     """
 
     kind: AccessKind
@@ -47,6 +48,7 @@ class BankAccess:
     base_alignment: Bytes = Bytes(16)
     predicated: bool = False
     what: str = ""
+    active: tuple[Condition, ...] = ()
 
     @property
     def vector_bytes(self) -> Bytes:

@@ -82,7 +82,7 @@ def _bank_access(a: p.BankAccess, values: Values) -> Witness | None:
     rest = rest_offset(a.rest.shape, a.rest.stride, values)
     addresses: list[ByteAddress | None] = []
     for t in range(start, start + 32):
-        if t >= a.threads:
+        if t >= a.threads or not meets(a.active, {a.thread: t}):
             addresses.append(None)
             continue
         element = a.offset.evaluate({**values, a.thread: t}) + rest

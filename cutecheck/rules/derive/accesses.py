@@ -18,6 +18,7 @@ from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.instructions import Instruction, Side, automatic_bits, instruction
 from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_elements
+from cutecheck.rules.derive.lanes import active
 from cutecheck.rules.derive.vectors import Mode, as_layout, contiguous_elements, peel, plain, split_run
 
 # What CuTe may assume of a pointer it knows nothing about: the allocators' own guarantee.
@@ -85,6 +86,7 @@ class Access:
             base_alignment=max(self.base, SMEM_BASE),
             predicated=self.event.predicated,
             what=self.tensor.name,
+            active=active(self.event),
         )
 
     def alignment(self) -> Alignment:

@@ -16,6 +16,7 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import vector_faults
 from cutecheck.rules.derive.buffers import Suggestion, groups, offered, suggestions
+from cutecheck.rules.derive.lanes import undecided
 
 _LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)
 Cause = Literal["read", "write", "epilogue", "swizzle"]
@@ -56,7 +57,7 @@ def conflicts(event: Event, context: Context) -> Iterator[Conflict]:
         outcome = context.prove(obligation)
         waves, ideal = outcome.number("wavefronts"), outcome.number("ideal")
         if outcome.verdict is Verdict.REFUTED and waves and ideal:
-            if lone_thread(event):
+            if lone_thread(event) and undecided(event):
                 context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason="a guard selects lanes"))
                 continue
             yield Conflict(access, outcome, waves, ideal, cause(access))

@@ -127,6 +127,7 @@ class Search:
         self.modulus = math.lcm(bits, 1024, self.element_bits) // self.element_bits
         self.cache: dict[tuple[object, ...], tuple[int, int, int, int]] = {}
         self.worst = _Worst()
+        self.active = [meets(access.active, {access.thread: t}) for t in range(access.threads)]
         self.upper = -1  # excess of the costliest instruction, attained or not
         self.misaligned = False
         self.hypotheses = [*obligation.hypotheses, *limits]
@@ -172,9 +173,10 @@ class Search:
 
     def _instruction(self, start: int, lanes: list[int], residue: int, base: int, values: Assignment | None) -> None:
         first = lanes[0]
-        key = (tuple(x - first for x in lanes), (residue + first) % self.modulus, base)
+        there = tuple(self.active[start : start + 32])
+        key = (tuple(x - first for x in lanes), (residue + first) % self.modulus, base, there)
         if key not in self.cache:
-            self.cache[key] = self._cost([x - first for x in lanes], (residue + first) % self.modulus, base)
+            self.cache[key] = self._cost([x - first for x in lanes], (residue + first) % self.modulus, base, there)
         waves, ideal, lane_a, lane_b = self.cache[key]
         if ideal == 0:
             return
@@ -194,7 +196,7 @@ class Search:
     def _allowed(self, values: Assignment) -> bool:
         return all(v in self.domains[n] for n, v in values.items()) and meets(self.hypotheses, values)
 
-    def _cost(self, lanes: list[int], offset: int, base: int) -> tuple[int, int, int, int]:
+    def _cost(self, lanes: list[int], offset: int, base: int, active: tuple[bool, ...]) -> tuple[int, int, int, int]:
         """(wavefronts, phases, two lanes that collide or equal lanes) for one warp instruction."""
         a = self.access
         lane_bytes = self.lane_bytes
@@ -208,6 +210,8 @@ class Search:
             banks: dict[int, dict[int, int]] = {}
             degree = 0
             for lane in range(low, min(low + group, count)):
+                if not active[lane]:
+                    continue
                 byte = self._byte(offset + lanes[lane], base)
                 if byte % lane_bytes:
                     self.misaligned = True

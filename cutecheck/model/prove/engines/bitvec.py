@@ -69,6 +69,7 @@ def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Ans
     threads = [t.expression(thread, {_LANE: lane}) for lane in lanes]
     if a.threads != group << len(bits):
         t.constraints += [z3.ULT(x, t.value(a.threads)) for x in threads]
+    t.constraints += [t.condition(c, {a.thread: x}) for c in a.active for x in threads]
     offset = a.offset.substitute({a.thread: thread})
     own, shared = _split(offset, _LANE)
     rest = t.layout_offset(a.rest.shape, a.rest.stride, "rest")

@@ -6,6 +6,7 @@ import itertools
 import math
 
 from cutecheck.model.access import sectors, wavefronts
+from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.layout import Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.engines.concrete import (
@@ -40,13 +41,17 @@ def bank_access(a: p.BankAccess, values: Values) -> Checked:
     if cost > LIMIT:
         raise TooLargeError
     elements = [a.offset.evaluate({**values, a.thread: t}) for t in range(a.threads)]
+    there = [all(_true(c, {a.thread: t}) for c in a.active) for t in range(a.threads)]
     seen_aligned = False
     for coordinate in itertools.product(*map(range, reversed(shape))):
         digits = coordinate[::-1]
         shift = sum(i * d for i, d in zip(digits, steps, strict=True))
         for start, base in itertools.product(range(0, a.threads, 32), shifts):
             addresses: list[ByteAddress | None] = []
-            for element in elements[start : start + 32]:
+            for element, active in zip(elements[start : start + 32], there[start : start + 32], strict=True):
+                if not active:
+                    addresses.append(None)
+                    continue
                 x = element + shift
                 if a.swizzle is not None and not by_byte:
                     x = swizzle(a.swizzle, x)
@@ -65,6 +70,13 @@ def bank_access(a: p.BankAccess, values: Values) -> Checked:
     if not seen_aligned:
         raise ValueError(f"no vector is aligned to {lane_bytes} bytes")
     return violation, (("wavefronts", worst[1]), ("ideal", worst[2]), ("excess", worst[0])), cost
+
+
+def _true(c: Condition, values: Values) -> bool:
+    left, right = c.lhs.evaluate(values), c.rhs.evaluate(values)
+    if c.rel is Rel.DIVIDES:
+        return left != 0 and right % left == 0
+    return {Rel.EQ: left == right, Rel.NE: left != right, Rel.LT: left < right, Rel.LE: left <= right}[c.rel]
 
 
 def gmem_sectors(g: p.GmemSectors, values: Values) -> Checked:

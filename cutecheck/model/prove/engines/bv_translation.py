@@ -135,11 +135,12 @@ class Translation:
         if low is None or low < 0 or high is None or high >= 1 << self.width:
             raise UnsupportedError(f"range of {argument} in a division or bit operation is not known")
 
-    def condition(self, c: Condition) -> Any:
+    def condition(self, c: Condition, inside: dict[str, Any] | None = None) -> Any:
+        """A hypothesis; ``inside`` gives the values of some variables."""
         z3 = self.z3
         for side in (c.lhs, c.rhs):
             self.require_range(side)
-        left, right = self.expression(c.lhs), self.expression(c.rhs)
+        left, right = self.expression(c.lhs, inside), self.expression(c.rhs, inside)
         if c.rel is Rel.DIVIDES:
             return z3.And(left != 0, z3.URem(right, left) == 0)
         return {

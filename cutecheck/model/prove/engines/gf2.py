@@ -70,6 +70,8 @@ def _bank_access(obligation: Obligation, a: BankAccess) -> Answer:
         raise NotLinearError("the swizzle splits vectors")
     if int(a.element_bits) & (int(a.element_bits) - 1) or int(a.base_alignment) % max(4, lane_bytes) or a.threads % 32:
         raise NotLinearError("widths, base or thread count that are not powers of two")
+    if a.active:
+        raise NotLinearError("some lanes take no part")
     domains = variable_domains(obligation)
     domains.pop(a.thread, None)
     if any((size_of(d) or _LIMIT + 1) > _LIMIT for d in domains.values()):

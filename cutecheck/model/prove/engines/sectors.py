@@ -51,7 +51,7 @@ class _Sectors(Search):
         self.modulus = math.lcm(256, self.element_bits) // self.element_bits
         self.reductions = [f"R1: sectors depend on the base modulo {self.modulus} elements"]
 
-    def _cost(self, lanes: list[int], offset: int, base: int) -> tuple[int, int, int, int]:
+    def _cost(self, lanes: list[int], offset: int, base: int, active: tuple[bool, ...]) -> tuple[int, int, int, int]:
         """(sectors, allowed sectors where that is exceeded else sectors, first and last lane)."""
         lane_bytes = self.lane_bytes
         addresses = {base + (offset + x) * self.element_bits // 8 for x in lanes}

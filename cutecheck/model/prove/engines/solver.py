@@ -19,8 +19,12 @@ def solver(logic: str | None, options: Options) -> Any:
 
 
 def check(s: Any, name: str, options: Options) -> Literal["sat", "unsat", "unknown"]:
-    """Run a query, handing its SMT-LIB 2 text to ``options.dump`` first."""
-    if options.dump is not None:
-        options.dump(name, s.to_smt2())
+    """Run a query, handing its SMT-LIB 2 text to ``options.dump``, with the answer as its ``:status``."""
+    text = s.to_smt2() if options.dump is not None else ""
     result = str(s.check())
-    return "sat" if result == "sat" else "unsat" if result == "unsat" else "unknown"
+    answer: Literal["sat", "unsat", "unknown"] = (
+        "sat" if result == "sat" else "unsat" if result == "unsat" else "unknown"
+    )
+    if options.dump is not None:
+        options.dump(name, text.replace("(set-info :status unknown)", f"(set-info :status {answer})", 1))
+    return answer

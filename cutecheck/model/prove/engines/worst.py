@@ -53,13 +53,13 @@ class _Query:
     def __init__(self, obligation: Obligation, a: BankAccess, limit: int) -> None:
         self.obligation, self.a, self.limit = obligation, a, limit
         self.domains = variable_domains(obligation)
-        self.domains.pop(a.thread, None)
+        self.domains[a.thread] = Domain(0, 32 * -(-a.threads // 32) - 1)
         self.domains[_WARP] = Domain(0, -(-a.threads // 32) - 1)
         matrix = a.kind in ("ldmatrix", "stmatrix")
         width = int(a.vector_bytes)
         self.phase = 8 if matrix or width >= 16 else 16 if width == 8 else 32
         warp = ex.mul(ex.var(_WARP, self.domains[_WARP]), ex.const(32))
-        stated = {n: ex.var(n, d) for n, d in self.domains.items()}
+        stated = {n: ex.var(n, d) for n, d in self.domains.items() if n != a.thread}
         self.lanes = [
             a.offset.substitute({**stated, a.thread: ex.add(warp, ex.const(i))})
             for i in range(8 * a.matrices if matrix else 32)
@@ -77,7 +77,10 @@ class _Query:
         a, sw = self.a, self.a.swizzle
         period = 0 if sw is None else sw.bits + sw.base + abs(sw.shift)
         t = Translation(
-            {n: Domain(step=d.divisor() & -d.divisor() or 1) if n != _WARP else d for n, d in self.domains.items()},
+            {
+                n: d if n in (_WARP, a.thread) else Domain(step=d.divisor() & -d.divisor() or 1)
+                for n, d in self.domains.items()
+            },
             width=max(12, period + (int(a.element_bits) // 8).bit_length()) + (_MORE if int(a.vector_bytes) < 4 else 0),
         )
         grain = math.gcd(ex.divisor(self.common), stride_divisor(a.rest.stride), 1 << (t.width - 1))
@@ -114,17 +117,17 @@ class _Query:
         words = [z3.LShR(b, 2) for b in bytes_]
         s = solver("QF_BV", options)
         counts, phases = [], range(0, len(words), self.phase)
-        partial = self.a.threads % 32 != 0
+        partial = self.a.threads % 32 != 0 or bool(self.a.active)
         for lane, byte in enumerate(bytes_):  # that vectors are aligned is an obligation of its own
             aligned = byte & t.value(width - 1) == 0
-            s.add(z3.Or(aligned, z3.UGE(self._thread(t, lane), t.value(a.threads))) if partial else aligned)
+            s.add(z3.Or(aligned, z3.Not(self._there(t, lane))) if partial else aligned)
         for first in phases:
             bank = z3.BitVec(f"bank of phase {first // self.phase}", 5)
             inside = [z3.Extract(4, 0, w) == bank for w in words[first : first + self.phase]]
             if partial:
-                there = [z3.ULT(self._thread(t, first + i), t.value(a.threads)) for i in range(len(inside))]
+                there = [self._there(t, first + i) for i in range(len(inside))]
                 inside = [z3.And(x, y) for x, y in zip(inside, there, strict=True)]
-                counts.append(z3.Not(there[0]))
+                counts.append(z3.Not(z3.Or(there)))
             for i, here in enumerate(inside):
                 earlier = [
                     z3.And(inside[j], same)
@@ -135,8 +138,11 @@ class _Query:
         s.add(*t.constraints, z3.PbGe([(c, 1) for c in counts], self.limit + len(phases) + 1))
         return s
 
-    def _thread(self, t: Translation, lane: int) -> Any:
-        return t.variable(_WARP) * t.value(32) + t.value(lane)
+    def _there(self, t: Translation, lane: int) -> Any:
+        """The lane has a thread, and that takes part."""
+        thread = t.variable(_WARP) * t.value(32) + t.value(lane)
+        met = [t.condition(c, {self.a.thread: thread}) for c in self.a.active]
+        return t.z3.And(t.z3.ULT(thread, t.value(self.a.threads)), *met)
 
     def _same(self, t: Translation, words: list[Any], i: int, j: int, modulo: bool) -> Any | None:
         """The words of two lanes are one word; None where they never are, or count twice all the same."""
