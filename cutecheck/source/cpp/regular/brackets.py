@@ -102,12 +102,18 @@ class Brackets(Writer):
             self.put(self.starts[close], b" ")
 
     def size(self, at: int, close: int) -> None:
-        """``sizeof(int) + 1`` could be the size of ``(int)+1``: it becomes a call of ``sizeo_`` with a name."""
+        """``sizeof(T) + 1`` could be the size of ``(T)+1``: it becomes a call with one name or one fold as argument."""
         if self.texts[close + 1] == "*":
             self.put(self.starts[close + 1], b"/")
             return
-        self.rename(at - 1)
-        self.fold(at + 1, close - 1)
+        if close == at + 1:
+            return
+        inside = self.texts[at + 1 : close]
+        is_name = named(inside[0]) and self.name_end(at + 1) == close
+        if is_name or not _TYPES_ONLY.isdisjoint(inside) or inside[-1:] == ["*"]:
+            self.rename(at - 1)
+            if not is_name:
+                self.fold(at + 1, close - 1)
 
     def parenthesised_name(self, at: int, close: int, around: str) -> None:
         """``(a) - b``: tree-sitter cannot tell it from a cast of ``-b``, and does not always choose the same.
