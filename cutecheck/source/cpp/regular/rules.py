@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from cutecheck.source.cpp.lexer import Tokens, lex
@@ -19,7 +18,6 @@ _PRIMITIVE = words(
 _FACTLESS = words(
     """inline __inline__ __inline register mutable export __forceinline__ __forceinline __noinline__ __extension__"""
 )
-_MACRO = re.compile(r"\b[A-Z_][A-Z_0-9]{2,}\s+\w|\b(?:struct|class|union)\s+[A-Z_0-9]{3,}\b")
 _BEFORE_MACRO = words("; { } : ) >") | frozenset(SPECIFIERS) | {""}
 _STATEMENTS = words("for while do if { return")
 _TYPE_BEGINS = words("auto struct class union enum typename decltype alignas")
@@ -56,15 +54,17 @@ class Rules(Brackets):
 
     def run(self) -> None:
         self.brackets()
-        texts = self.texts
-        rules = _RULES
-        for at in [at for at, text in enumerate(texts) if text in rules]:
-            rules[texts[at]](self, at)
-        if _MACRO.search(self.text):
-            for at in [at for at, text in enumerate(texts) if text.isupper() and len(text) > 2]:
-                self.macro(at)
-        for at in [at for at, text in enumerate(texts) if text[-1:] == '"']:
-            self.string(at)
+        texts, rules = self.texts, _RULES
+        handlers: dict[str, Callable[[Rules, int], None]] = {}
+        for text in set(texts):  # of a few hundred spellings most need nothing
+            if text in rules:
+                handlers[text] = rules[text]
+            elif text[-1:] == '"':
+                handlers[text] = Rules.string
+            elif len(text) > 2 and text.isupper():
+                handlers[text] = Rules.macro
+        for at in [at for at, text in enumerate(texts) if text in handlers]:
+            handlers[texts[at]](self, at)
 
     def scope(self, at: int) -> None:
         """``a::b`` becomes one name."""
