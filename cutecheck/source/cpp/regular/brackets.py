@@ -6,15 +6,16 @@ import re
 
 from cutecheck.source.cpp.lexer import Tokens
 from cutecheck.source.cpp.regular.writer import Writer, named, wordy
-from cutecheck.source.cpp.words import BUILTIN_TYPES, words
+from cutecheck.source.cpp.words import BUILTIN_TYPES, SPECIFIERS, words
 
 _BRACKETS = words("( ) [ ] { } < >")
 _ARGUMENT_HEAD = words("< , typename const volatile struct class") | {""}
 _ARGUMENT_END = words(", > ... * & const [ (")
-_UNARY_TOO = words("- + * & &&")
+_UNARY_TOO = words("- + * & && and or xor bitand bitor not_eq")
 _BEFORE_OPERAND = words("return co_return case else throw and or not xor bitand bitor")
 _NOT_OPERAND = words(") ] ; { } ...") | {""}
 _TYPE_NAME = re.compile(r"T[A-Z]?$|[A-Z]\w*[a-z]")
+_LONGEST = 400  # tokens from the beginning of a statement to a further declarator
 _OUTSIDE = words("; { }") | {""}
 _HEAD = words("; { } const static typename") | {""}
 _VALUES = words("sizeof alignof ( . -> + - / % ? == != || ! ~")
@@ -86,7 +87,8 @@ class Brackets(Writer):
             if callee and after in (",", ">") and texts[self.name_start(at - 1) - 1] in ("<", ","):
                 self.embrace(at, close)
         elif around == "{" and after in (";", ","):
-            if close > at + 1 and self.declares(at - 1) and self.is_body(open_at):
+            declared = self.declares(at - 1) or (self.before(at - 1) == "," and self.declares_more(at - 2))
+            if close > at + 1 and declared and self.is_body(open_at):
                 self.embrace(at, close)
                 while after == "," and wordy(texts[close + 2]) and self.partner[close + 3] > close:
                     at, close = close + 3, self.partner[close + 3]
@@ -132,11 +134,8 @@ class Brackets(Writer):
         name = texts[self.open[close - 1] - 1 if close - 1 in self.open else close - 1]
         sign = texts[close + 1]
         unary = sign == "-" and self.space_before(close + 1) and not self.space_after(close + 1)
-        if sign == "&&" and self.space_before(close + 1) and self.space_after(close + 1):
-            self.put(self.starts[close + 1] - 1, b"and")  # no address of a label
-        elif (sign != "&&" and name.endswith("_t")) or (unary and _TYPE_NAME.match(name)):
-            if sign != "+":
-                self.put(self.starts[close + 1], b"~")  # no binary operator: surely a cast
+        if sign in ("-", "*", "&") and (name.endswith("_t") or (unary and _TYPE_NAME.match(name))):
+            self.put(self.starts[close + 1], b"~")  # no binary operator: surely a cast
         elif sign == "*":
             self.put(self.starts[close + 1], b"/")  # no unary operator
         else:
@@ -189,6 +188,25 @@ class Brackets(Writer):
                 return False
             return self.before(self.name_start(type_at)) in _HEAD
         return before in BUILTIN_TYPES or before in ("auto", "const") or named(before)
+
+    def declares_more(self, here: int) -> bool:
+        """Whether the statement with the comma at ``here`` is a declaration: ``T x = a, y(b);``."""
+        texts = self.texts
+        least = here - _LONGEST
+        while here >= 0 and texts[here] not in (";", "{", "}"):
+            if here < least:
+                return False
+            partner = self.partner[here]
+            here = self.open.get(here, partner if 0 <= partner < here else here) - 1
+        here += 1
+        while texts[here] in SPECIFIERS or texts[here] in ("const", "typename"):
+            here += 1
+        if texts[here] in BUILTIN_TYPES or texts[here] == "auto":
+            return True
+        here = self.name_end(here) if named(texts[here]) else here + 1
+        while texts[here] in ("*", "&", "&&", "const"):
+            here += 1
+        return self.declares(here)
 
     def is_body(self, open_at: int) -> bool:
         """Whether ``{`` at ``open_at`` (-1: the file) encloses statements rather than declarations."""

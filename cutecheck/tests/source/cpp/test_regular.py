@@ -81,6 +81,8 @@ MISREAD = {
     "comparison": ("bool f() { return i < n && j > (m); }", "binary_expression", "template_function"),
     "loop": ("void f() { for (int i = 0; i < size<0>(x); ++i) g(i); }", "binary_expression", None),
     "local with arguments": ("void f() { std::vector<T> v(m * n), w(n); }", "init_declarator", "function_declarator"),
+    "second declarator": ("void f() { T x = a, y(b); }", "initializer_list", "function_declarator"),
+    "words for operators": ("void f() { if ((a) and (b)) g(); }", "binary_expression", "cast_expression"),
     "local with a name": (
         "void f() { T x(y); U z(x, y); }",
         "initializer_list",
