@@ -78,7 +78,7 @@ class Brackets(Writer):
         texts = self.texts
         close = self.partner[at]
         before, after = self.before(at), texts[close + 1]
-        if after in _UNARY_TOO and before in ("sizeof", "alignof"):
+        if after in _UNARY_TOO and before == "sizeof":
             self.size(at, close)
         elif after in _UNARY_TOO and named(texts[close - 1] if close - 1 not in self.open else "x"):
             self.parenthesised_name(at, close, around)
@@ -104,18 +104,17 @@ class Brackets(Writer):
             self.put(self.starts[close], b" ")
 
     def size(self, at: int, close: int) -> None:
-        """``sizeof(T) + 1`` could be the size of ``(T)+1``: it becomes a call with one name or one fold as argument."""
+        """``sizeof(T) + 1`` could be the size of ``(T)+1``: it becomes ``sizeof T + 1`` with one name or fold."""
+        inside = self.texts[at + 1 : close]
         if self.texts[close + 1] == "*":
             self.put(self.starts[close + 1], b"/")
-            return
-        if close == at + 1:
-            return
-        inside = self.texts[at + 1 : close]
-        is_name = named(inside[0]) and self.name_end(at + 1) == close
-        if is_name or not _TYPES_ONLY.isdisjoint(inside) or inside[-1:] == ["*"]:
-            self.rename(at - 1)
-            if not is_name:
-                self.fold(at + 1, close - 1)
+        elif inside:
+            is_name = named(inside[0]) and self.name_end(at + 1) == close
+            if is_name or not _TYPES_ONLY.isdisjoint(inside) or inside[-1] == "*":
+                self.put(self.starts[at], b" ")
+                self.put(self.starts[close], b" ")
+                if not is_name:
+                    self.fold(at + 1, close - 1)
 
     def parenthesised_name(self, at: int, close: int, around: str) -> None:
         """``(a) - b``: tree-sitter cannot tell it from a cast of ``-b``, and does not always choose the same.
