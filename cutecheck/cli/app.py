@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -10,10 +11,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from cutecheck import __version__
-from cutecheck.cli import atom, baseline, check, eval, explain, facts, init, rule, server, show, suggest
+from cutecheck.cli import atom, baseline, cache, check, eval, explain, facts, init, rule, server, show, suggest
 from cutecheck.cli.output import fail, wants_json
 
-COMMANDS = (check, suggest, explain, facts, eval, show, atom, rule, baseline, init, server)
+COMMANDS = (check, suggest, explain, facts, eval, show, atom, rule, baseline, cache, init, server)
 USAGE_ERROR = 2
 
 
@@ -56,6 +57,7 @@ def _place(error: BaseException) -> str:
 
 def run(argv: Sequence[str]) -> int:
     """Parse and run; every failure is one line on stderr and exit code 2."""
+    gc.set_threshold(200_000, 20, 100)  # programs are large and live long: looking for garbage rarely saves a fifth
     try:
         arguments = build().parse_args(argv)
     except SystemExit as stop:

@@ -27,6 +27,14 @@ require-suppression-reason = false
 cutlass-version = ""  # version of CuTe to follow, such as "3.8"; empty is the reference
 compile-commands = "" # where -I, -D and architectures come from; empty is the closest, "none" is none
 baseline = ""         # known findings, as `cutecheck baseline write` makes them
+jobs = 0              # processes; 0 is one a core
+cache = true          # keep results between runs
+cache-dir = ""        # where; empty is the user's cache folder
+file-timeout = 600    # seconds for the evaluation of a file; 0 is no limit
+max-steps = 2000000   # of one evaluation
+max-depth = 400       # of nested evaluations
+max-instantiations = 400     # of a kernel
+max-flag-combinations = 2    # those of them that differ in boolean arguments alone
 """
 
 HOOK = """\

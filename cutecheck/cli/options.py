@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cutecheck.config import Settings
 
+_LIMITS = ("jobs", "file_timeout", "max_steps", "max_depth", "max_instantiations", "max_flag_combinations")
+
 
 def add_source_options(parser: argparse.ArgumentParser) -> None:
     """PATH and everything that decides how sources are read and evaluated."""
@@ -60,6 +62,21 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         "--compile-commands", metavar="FILE",
         help="take -I, -D and architectures from this compilation database (the closest one); `none` for none",
     )  # fmt: skip
+    reading.add_argument("-j", "--jobs", type=_count, metavar="N", help="processes (one a core)")
+    reading.add_argument(
+        "--file-timeout", type=_count, metavar="SECONDS", help="limit the evaluation of one file (600); 0: no limit"
+    )
+    reading.add_argument("--max-steps", type=_some, metavar="N", help="limit the steps of one evaluation (2000000)")
+    reading.add_argument("--max-depth", type=_some, metavar="N", help="limit the nesting of evaluations (400)")
+    reading.add_argument(
+        "--max-instantiations", type=_some, metavar="N", help="limit the instantiations of a kernel (400)"
+    )
+    reading.add_argument(
+        "--max-flag-combinations", type=_some, metavar="N",
+        help="limit those of them that differ in boolean arguments alone (2)",
+    )  # fmt: skip
+    reading.add_argument("--no-cache", action="store_true", help="neither use nor keep results of other runs")
+    reading.add_argument("--cache-dir", metavar="DIR", help="where to keep results (the user's cache folder)")
     configuration = parser.add_argument_group("configuration")
     configuration.add_argument(
         "--config",
@@ -69,6 +86,20 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         help="configuration file instead of the closest one, or one setting; repeatable",
     )
     configuration.add_argument("--isolated", action="store_true", help="read no configuration file")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return value
+
+
+def _some(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be positive")
+    return value
 
 
 def add_output_options(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> argparse._ArgumentGroup:
@@ -105,4 +136,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         exclude=(*base.exclude, *arguments.exclude),
         cutlass_version=arguments.cutlass_version or base.cutlass_version,
         compile_commands=arguments.compile_commands or base.compile_commands,
+        cache=base.cache and not arguments.no_cache,
+        cache_dir=arguments.cache_dir or base.cache_dir,
+        **{name: value for name in _LIMITS if (value := getattr(arguments, name)) is not None},
     )

@@ -16,8 +16,11 @@ from cutecheck.model.version import parse_version
 
 _CHOICES: dict[str, tuple[str, ...]] = {"unknown": get_args(UnknownPolicy), "fail_on": get_args(FailOn)}
 _LISTS = ("select", "extend_select", "ignore", "arch", "include", "define", "instantiate", "assume", "exclude")
-_STRINGS = ("unknown", "fail_on", "cutlass_version", "baseline", "compile_commands")
-_SWITCHES = ("pedantic", "require_suppression_reason")
+_STRINGS = ("unknown", "fail_on", "cutlass_version", "baseline", "compile_commands", "cache_dir")
+_SWITCHES = ("pedantic", "require_suppression_reason", "cache")
+_NUMBERS = {  # the least value of each
+    "jobs": 0, "max_steps": 1, "max_depth": 1, "max_instantiations": 1, "max_flag_combinations": 1, "file_timeout": 0
+}  # fmt: skip
 
 
 def find_config(start: Path) -> Path | None:
@@ -92,7 +95,7 @@ def origins(settings: Settings) -> list[tuple[str, str, str]]:
     default = Settings()
     own = read_config(Path(settings.origin)) if settings.origin else default
     rows = []
-    for name in sorted((*_LISTS, *_STRINGS, *_SWITCHES)):
+    for name in sorted((*_LISTS, *_STRINGS, *_SWITCHES, *_NUMBERS)):
         value, in_file, start = (getattr(s, name) for s in (settings, own, default))
         sources = []
         if name in _LISTS and value != in_file and in_file and set(in_file) <= set(value):
@@ -105,7 +108,7 @@ def origins(settings: Settings) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _toml(value: str | bool | tuple[str, ...]) -> str:
+def _toml(value: str | bool | int | tuple[str, ...]) -> str:
     import json
 
     return json.dumps(list(value) if isinstance(value, tuple) else value)
@@ -153,6 +156,7 @@ def _settings(table: Mapping[str, Any], path: Path) -> Settings:
         compile_commands=settings.compile_commands
         if settings.compile_commands in ("", "none")
         else str((folder / settings.compile_commands).resolve()),
+        cache_dir=str((folder / settings.cache_dir).resolve()) if settings.cache_dir else "",
     )
 
 
@@ -173,6 +177,10 @@ def _value(name: str, key: str, value: object, path: Path) -> object:
     if name in _SWITCHES:
         if not isinstance(value, bool):
             raise ConfigError(f"{path}: '{key}' must be true or false")
+        return value
+    if name in _NUMBERS:
+        if not isinstance(value, int) or isinstance(value, bool) or value < _NUMBERS[name]:
+            raise ConfigError(f"{path}: '{key}' must be a whole number of at least {_NUMBERS[name]}")
         return value
     assert name in _STRINGS, name
     if not isinstance(value, str):

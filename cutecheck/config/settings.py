@@ -21,6 +21,8 @@ class Settings:
     ``baseline`` is the absolute path of a baseline, or empty.
     ``compile_commands`` is the absolute path of a compilation database, `none`, or empty for the closest.
     ``pedantic`` turns notes into warnings; ``require_suppression_reason`` makes a suppression without one a finding.
+    ``jobs`` are the processes to use (0: one a core); ``max_*`` and ``file_timeout`` (seconds) bound the evaluation.
+    ``cache_dir`` is the folder of the cache (empty: the user's), ``cache`` whether to use it.
     ``origin`` names the file the settings came from.
     """
 
@@ -40,6 +42,14 @@ class Settings:
     compile_commands: str = ""
     pedantic: bool = False
     require_suppression_reason: bool = False
+    jobs: int = 0
+    max_steps: int = 2_000_000
+    max_depth: int = 400
+    max_instantiations: int = 400
+    max_flag_combinations: int = 2
+    file_timeout: int = 600
+    cache: bool = True
+    cache_dir: str = ""
     origin: str = ""
 
     @property

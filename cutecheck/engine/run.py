@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cutecheck.cache import Store, open_store
 from cutecheck.config import Settings
 from cutecheck.engine.assume import with_contracts
 from cutecheck.engine.check import check_facts
@@ -61,8 +63,9 @@ def extract_facts(paths: Sequence[Path], settings: Settings, changed: tuple[Path
     from cutecheck.model.atoms import cutlass_version
     from cutecheck.source.extract import extract
 
+    store = open_store(settings.cache_dir) if settings.cache else None
     with using_cute(settings.cute):
-        facts = extract(_request(paths, settings, changed)) if paths else Facts()
+        facts = extract(_request(paths, settings, changed, store)) if paths else Facts()
         followed = cutlass_version() if settings.cute == REFERENCE else ".".join(map(str, settings.cute))
         return replace(with_contracts(facts, settings.assume), cutlass_version=followed)
 
@@ -74,11 +77,14 @@ def explain(paths: Sequence[Path], settings: Settings) -> Trace:
 
     tracing = Tracing()
     with using_cute(settings.cute):
-        extract(replace(_request(paths, settings, None), tracing=tracing))
+        extract(replace(_request(paths, settings, None, None), tracing=tracing, jobs=1))
     return tracing.trace()
 
 
-def _request(paths: Sequence[Path], settings: Settings, changed: tuple[Path, ...] | None) -> ExtractRequest:
+def _request(
+    paths: Sequence[Path], settings: Settings, changed: tuple[Path, ...] | None, store: Store | None
+) -> ExtractRequest:
+    from cutecheck.source.eval.budget import Limits
     from cutecheck.source.extract import ExtractRequest
 
     flags = _compile_flags((*paths, *(changed or ())), settings)
@@ -90,6 +96,15 @@ def _request(paths: Sequence[Path], settings: Settings, changed: tuple[Path, ...
         instantiate=settings.instantiate,
         exclude=settings.exclude,
         changed=changed,
+        jobs=settings.jobs or _cores(),
+        store=store,
+        limits=Limits(
+            steps_per_root=settings.max_steps,
+            depth=settings.max_depth,
+            instantiations=settings.max_instantiations,
+            flag_combinations=settings.max_flag_combinations,
+            seconds_per_file=settings.file_timeout,
+        ),
     )
 
 
@@ -101,6 +116,14 @@ def _compile_flags(paths: Sequence[Path], settings: Settings) -> CompileFlags | 
         return None
     file = Path(settings.compile_commands) if settings.compile_commands else find_database(paths)
     return None if file is None else read_flags(file, paths)
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every platform
+        return os.cpu_count() or 1
 
 
 def check(

@@ -315,6 +315,11 @@ class UndecidedError(Exception):
 _HYPOTHESES: ContextVar[tuple[Condition, ...]] = ContextVar("hypotheses", default=())
 
 
+def hypotheses_in_force() -> tuple[Condition, ...]:
+    """The conditions that decisions take as given here."""
+    return _HYPOTHESES.get()
+
+
 @contextmanager
 def assuming(conditions: Sequence[Condition]) -> Iterator[None]:
     """Take conditions as hypotheses for every decision inside the block."""

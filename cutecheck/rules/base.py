@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from cutecheck.facts import Call, Event, Facts, Launch, Lint, Site, SmemBuffer, Span
+from cutecheck.facts.index import FactIndex
 from cutecheck.findings import Confidence, Finding, Fix, Related, Severity
 from cutecheck.model.ints import Condition
 from cutecheck.model.prove.obligation import EngineRun, Obligation, Outcome, Verdict, Witness
@@ -41,6 +42,14 @@ class Context:
     remedies: dict[tuple[str, str, str], Suggestion | None] = field(default_factory=dict)
     memo: dict[str, object] = field(default_factory=dict)  # what rules derive once from all facts
     _leaders: dict[object, Site] = field(default_factory=dict, repr=False)
+    _index: FactIndex | None = field(default=None, repr=False)
+
+    @property
+    def index(self) -> FactIndex:
+        """The facts by what they are looked up with."""
+        if self._index is None:
+            self._index = FactIndex(self.facts)
+        return self._index
 
     def prove(self, obligation: Obligation) -> Outcome:
         """The outcome of an obligation; the same obligation is proved once."""
@@ -72,7 +81,7 @@ class Context:
         return self._leaders.get((site.kind, site.arch, site.value)) is site
 
     def event(self, event_id: str) -> Event | None:
-        return next((e for e in self.facts.events if e.event_id == event_id), None)
+        return self.index.event_by_id.get(event_id)
 
 
 class Rule:

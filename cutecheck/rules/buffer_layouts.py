@@ -140,9 +140,8 @@ class SameBufferSameLayout(Rule):
 
 def _views(buffer: SmemBuffer, context: Context) -> Iterator[View | Unknown]:
     """Every view of the buffer that an event has; Unknown for one that cannot be told."""
-    ids = set(buffer.accesses)
-    for event in context.facts.events:
-        if event.event_id not in ids or event.arch != buffer.arch:
+    for event in context.index.events_with(buffer.accesses):
+        if event.arch != buffer.arch:
             continue
         for place, tensor in enumerate(event.operands):
             if tensor.buffer != buffer.buffer_id:

@@ -82,8 +82,8 @@ class LaunchLimits(Rule):
         bounds = None
         if launch.origin == "launch":
             bounds = next(
-                (x for x in context.facts.launches
-                 if x.origin == "launch_bounds" and x.kernel == launch.kernel and x.arch == launch.arch), None
+                (x for x in context.index.launches_of.get(launch.kernel, [])
+                 if x.origin == "launch_bounds" and x.arch == launch.arch), None
             )  # fmt: skip
         allowed = known_value(bounds.block_threads) if bounds and bounds.block_threads is not None else None
         limit = min(allowed or _MOST_THREADS, _MOST_THREADS)

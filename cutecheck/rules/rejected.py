@@ -32,8 +32,7 @@ class Rejected(Rule):
         if site.status != "unknown" or reason is None or not reason.rejected or not self.pattern.search(reason.reason):
             return
         place = reason.span or site.call_span
-        called = any(c.span == place and isinstance(c.result, Unknown) for c in context.facts.calls)
-        if not called:
+        if place not in context.index.unknown_calls:
             yield self._rejected(place, reason.reason, ", ".join(f"{k}={v}" for k, v in site.bindings), site.arch)
 
     def explain(self, gist: str) -> str:

@@ -83,7 +83,7 @@ class SmemBaseAlignment(Rule):
         if stated is None:
             return
         tensor, layout, _, _ = stated
-        buffer = next((b for b in context.facts.buffers if _is(b, tensor.buffer, call.arch)), None)
+        buffer = next((b for b in context.index.buffers.get((tensor.buffer or "", call.arch), []) if _is(b)), None)
         if buffer is None or in_dynamic(buffer, context.facts) or known_value(tensor.offset) != 0:  # type: ignore[arg-type]
             return
         swizzle = layout.a if isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle) else None
@@ -108,7 +108,6 @@ class SmemBaseAlignment(Rule):
             )
 
 
-def _is(buffer: SmemBuffer, name: str | None, arch: str) -> bool:
-    """The static array of that name: dynamic shared memory has no size of its own."""
-    known = buffer.size_bytes is not None and buffer.alignment_bytes is not None
-    return known and buffer.buffer_id == name and buffer.arch == arch
+def _is(buffer: SmemBuffer) -> bool:
+    """A static array: dynamic shared memory has no size of its own."""
+    return buffer.size_bytes is not None and buffer.alignment_bytes is not None

@@ -121,7 +121,7 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
     if any((known_value(a) or 0) % (known_value(b) or 1) for a, b in extents(tensor, event, context)):
         return None  # partition-rounds-up says why
     offset = _finite(event, tensor)
-    buffer = next((b for b in context.facts.buffers if b.buffer_id == tensor.buffer and b.arch == event.arch), None)
+    buffer = next(iter(context.index.buffers.get((tensor.buffer or "", event.arch), [])), None)
     if offset is None or buffer is None:
         return None
     size = buffer.size_bytes if buffer.size_bytes is not None else dynamic_bytes(buffer, context.facts)

@@ -74,9 +74,8 @@ class SmemCapacity(Rule):
     def on_buffer(self, buffer: SmemBuffer, context: Context) -> Iterable[Finding]:
         limit = smem_limit(buffer.arch)
         group = [
-            b for b in context.facts.buffers
-            if b.enclosing == buffer.enclosing and b.arch == buffer.arch and b.size_bytes is not None
-        ]  # fmt: skip
+            b for b in context.index.buffers_in.get((buffer.enclosing, buffer.arch), []) if b.size_bytes is not None
+        ]
         if limit is None or not group or group[0] is not buffer:
             return
         fixed = [b for b in group if b.enclosing and not in_dynamic(b, context.facts)] if _is_cpp(buffer) else []

@@ -40,11 +40,16 @@ def left_open(decl: ir.Decl, history: History) -> bool:
 
 
 class Roots:
-    """Runs every root of one program; ``reported`` are the files whose sites are wanted."""
+    """Runs the roots of one program.
 
-    def __init__(self, m: Machine, reported: frozenset[str]) -> None:
+    ``reported`` are the files whose sites are wanted, ``owned`` those of them whose own declarations are roots here: a
+    header's are roots of one translation unit only.
+    """
+
+    def __init__(self, m: Machine, reported: frozenset[str], owned: frozenset[str]) -> None:
         self.m = m
         self.reported = reported
+        self.owned = owned
         self.cut: list[Unknown] = []
         self._done = 0
 
@@ -56,7 +61,7 @@ class Roots:
             for value in named:
                 self._function(value)
             self.fixpoint()
-        entries = [e for e in m.program.entries() if e.unit.path in self.reported]
+        entries = [e for e in m.program.entries() if e.unit.path in self.owned]
         for e in entries:
             self._declared(e)
         self.fixpoint()
@@ -65,11 +70,9 @@ class Roots:
                 self._walk(e, e.decl, e.env)
                 self.fixpoint()
 
-    def run_open(self) -> None:
-        """Templates that no translation unit instantiated, with open parameters."""
-        self._open(
-            [e for e in self.m.program.entries() if e.unit.path in self.reported and left_open(e.decl, self.m.history)]
-        )
+    def run_open(self, decls: frozenset[int]) -> None:
+        """Templates (by ``id``) that no translation unit instantiated, with open parameters."""
+        self._open([e for e in self.m.program.entries() if id(e.decl) in decls])
 
     def _callers_first(self, entries: list[Entry]) -> list[Entry]:
         """Functions that are no templates: what a caller passes is known before a callee is walked on its own.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from cutecheck.engine.fixes.spelling import Region, closing, definition
 from cutecheck.engine.fixes.text import Change, SourceText
@@ -62,13 +63,13 @@ class Bench:
 
     def events(self, finding: Finding) -> list[Event]:
         """The copies or gemms that a finding is about."""
-        found = [e for e in self.facts.events if e.span == finding.span and e.arch == finding.arch]
-        return [e for e in found if e.enclosing == finding.enclosing] or found
+        found = self.context.index.events_at.get((finding.span, finding.arch), [])
+        return [e for e in found if e.enclosing == finding.enclosing] or list(found)
 
     def declaration(self, finding: Finding) -> Region | None:
         """The declaration or call that a finding is about."""
-        span = next((s.call_span for s in self.facts.sites if finding.span in (s.span, s.call_span)), None)
-        return self.region(span or finding.span)
+        site = self.context.index.site_at.get(finding.span)
+        return self.region(site.call_span if site is not None else finding.span)
 
     def suggestion(self, event: Event, tensor: TensorFact) -> Suggestion | None:
         """The layout that frees a buffer, proved; None where there is none, or too many were sought already."""
@@ -81,12 +82,8 @@ class Bench:
         root = tensor.root_layout if tensor.root_layout is not None else tensor.layout
         calls = [
             c
-            for c in self.facts.calls
+            for c in self.context.index.calls_on.get((tensor.buffer or "", event.arch), [])
             if c.function in ("make_tensor", "allocate_tensor", "get_tensor")
-            and c.arch == event.arch
-            and isinstance(c.result, TensorFact)
-            and c.result.buffer == tensor.buffer
-            and tensor.buffer is not None
         ]
         calls = [c for c in calls if c.enclosing == event.enclosing] or calls
         exact = [c for c in calls if isinstance(c.result, TensorFact) and c.result.layout == root]
@@ -95,8 +92,8 @@ class Bench:
     def sites(self, value: AnyLayout, arch: str) -> list[Site]:
         """Declarations of this layout, each place once."""
         found: dict[Span, Site] = {}
-        for site in self.facts.sites:
-            if site.arch == arch and site.value == value and site.kind in ("layout", "smem_layout"):
+        for site in self.context.index.sites_of.get((value, arch), []):
+            if site.kind in ("layout", "smem_layout"):
                 found.setdefault(site.call_span, site)
         return list(found.values())
 
@@ -106,12 +103,12 @@ class Bench:
         """Definitions of a name: the nearest one above the use, else those of the sites of that name."""
         if name in _KEYWORDS:
             return []
-        matches = list(re.finditer(rf"(?<![\w.]){re.escape(name)}\s*=(?!=)", source.code[:before]))
-        if matches:
-            found = _statement(source, matches[-1].start())
+        above = [begin for begin, end in _assignments(source.code).get(name, ()) if end <= before]
+        if above:
+            found = _statement(source, above[-1])
             return [found] if found is not None else []
-        sites = {s.call_span: s for s in self.facts.sites if s.symbol.rsplit("::", 1)[-1] == name}
-        regions = [r for span in sites if (r := self.region(span)) is not None and not r.source.python]
+        spans = dict.fromkeys(s.call_span for s in self.context.index.sites_named.get(name, []))
+        regions = [r for span in spans if (r := self.region(span)) is not None and not r.source.python]
         return [definition(r) for r in regions]
 
     def definitions(self, region: Region, is_type: bool = False) -> Iterator[tuple[Region, bool]]:
@@ -133,6 +130,15 @@ class Bench:
             if found:
                 return found
         return []
+
+
+@lru_cache(maxsize=64)
+def _assignments(code: str) -> dict[str, list[tuple[int, int]]]:
+    """Where each name stands before an ``=``: begin, and end behind the ``=``."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for m in re.finditer(r"(?<![\w.])([^\W\d]\w*)\s*=(?!=)", code):
+        found.setdefault(m[1], []).append(m.span())
+    return found
 
 
 def _statement(source: SourceText, at: int) -> tuple[Region, bool] | None:

@@ -15,6 +15,7 @@ from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.composed import compose3, is_static_zero, on_domain
 from cutecheck.model.ints import CuteError, Dyn, Int
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, SmemPtrFlag, Swizzle
+from cutecheck.model.memo import memoised
 from cutecheck.model.swizzle import compose_swizzles, make_swizzle
 from cutecheck.model.version import cute_version
 
@@ -54,6 +55,7 @@ def _with_swizzle(a: Layout, b: Swizzle) -> AnyLayout:
     return compose3(make_swizzle(y, z), 0, a)
 
 
+@memoised
 def compose_layouts(a: Layout, b: Any) -> Layout:
     """``composition`` of a plain layout with a layout or a tiler."""
     if isinstance(b, Layout):

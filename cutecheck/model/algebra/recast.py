@@ -16,6 +16,7 @@ from cutecheck.model.composed import Unsigned, compose3
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Dyn, Int, NotModelledError
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle
+from cutecheck.model.memo import memoised
 from cutecheck.model.swizzle import BitPattern, downcast_bits, downcast_swizzle, upcast_bits, upcast_swizzle
 from cutecheck.model.units import BYTE, Bits
 from cutecheck.model.version import cute_version
@@ -129,6 +130,7 @@ def as_position_independent_swizzle_layout(layout: ComposedLayout) -> AnyLayout:
     return compose3(recast_layout(layout.a, BYTE, layout.offset.bits), 0, layout.b)
 
 
+@memoised
 def max_alignment(x: Any) -> Int:
     """The largest N for which ``upcast<N>`` compiles, from static extents and strides alone."""
     if isinstance(x, Swizzle):

@@ -14,6 +14,7 @@ from cutecheck.model.basis import Underscore
 from cutecheck.model.composed import compose3, make_composed_layout
 from cutecheck.model.ints import CuteError, Dyn, Int
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Coord, IntTuple, Layout, SmemPtrFlag, Swizzle
+from cutecheck.model.memo import memoised
 from cutecheck.model.swizzle import (
     BitPattern,
     as_integer,
@@ -62,6 +63,7 @@ def dice(coord: Coord, x: Any) -> Any:
     return dice_tuple(coord, x)
 
 
+@memoised
 def slice_and_offset(coord: Coord, layout: AnyLayout) -> tuple[Any, Any]:
     """The sliced layout, and the offset of its first element.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from cutecheck.model.expr.ranges import at_least, atom_divisor, bounds, divisor
 from cutecheck.model.expr.terms import ANY, CONCRETE, Atom, Domain, Expr, Monomial, Op, OpKind, Var
@@ -27,6 +28,7 @@ def build(terms: dict[Monomial, int]) -> Expr:
     return Expr(tuple(kept))
 
 
+@lru_cache(maxsize=1 << 16)
 def add(a: Expr, b: Expr) -> Expr:
     terms = dict(a.terms)
     for monomial, factor in b.terms:
@@ -38,10 +40,12 @@ def neg(a: Expr) -> Expr:
     return Expr(tuple((m, -c) for m, c in a.terms))
 
 
+@lru_cache(maxsize=1 << 16)
 def sub(a: Expr, b: Expr) -> Expr:
     return add(a, neg(b))
 
 
+@lru_cache(maxsize=1 << 16)
 def mul(a: Expr, b: Expr) -> Expr:
     terms: dict[Monomial, int] = {}
     cancelled = None
@@ -70,6 +74,11 @@ def _cancel(monomial: Monomial, c: int) -> Expr | None:
 
 def op(kind: OpKind, *args: Expr, label: str = "") -> Expr:
     """Apply an operation, folding numbers and what ranges and divisors decide."""
+    return _op(kind, args, label)
+
+
+@lru_cache(maxsize=1 << 16)
+def _op(kind: OpKind, args: tuple[Expr, ...], label: str) -> Expr:
     if kind != "opaque":
         numbers = [a.constant for a in args]
         if all(n is not None for n in numbers) and not (kind in ("div", "mod") and numbers[1] == 0):

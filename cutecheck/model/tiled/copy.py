@@ -35,6 +35,7 @@ from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import X
 from cutecheck.model.ints import CuteError, Int, equal, less_equal
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Tile
+from cutecheck.model.memo import memoised
 from cutecheck.model.notation import show
 from cutecheck.model.tiled.mma import TiledMMA
 
@@ -98,6 +99,7 @@ class TiledCopy:
         result: AnyLayout = slice(((X, X), X), tv)
         return result
 
+    @memoised
     def _tidfrg(self, side: str, layout: AnyLayout) -> AnyLayout:
         tiler_rank = len(self.tiler_mn) if isinstance(self.tiler_mn, tuple) else 1
         if rank(layout) < tiler_rank:
@@ -112,6 +114,7 @@ class TiledCopy:
         """(M,N,...) to (Thr,(FrgV,FrgX),(RestM,RestN,...)) of the destination."""
         return self._tidfrg("D", layout)
 
+    @memoised
     def retile(self, layout: AnyLayout) -> AnyLayout:
         """A fragment's layout (V,RestM,RestN,...) seen as ((atom values, rest),RestM,...) of this copy."""
         values = size(layout, 0)
@@ -150,10 +153,12 @@ class TiledCopy:
         """(M, N) to (thread, value) of the destination, and the thread layout (CuTe 3.x only)."""
         return self._layout_mn("D")
 
+    @memoised
     def partition_S(self, layout: AnyLayout, thr_idx: Int) -> tuple[AnyLayout, IntTuple]:  # noqa: N802
         """``get_slice(thr_idx).partition_S``: the thread's ((FrgV,FrgX),RestM,...) layout, and where it starts."""
         return _thread(self.tidfrg_S(layout), thr_idx, rank(layout))
 
+    @memoised
     def partition_D(self, layout: AnyLayout, thr_idx: Int) -> tuple[AnyLayout, IntTuple]:  # noqa: N802
         """``get_slice(thr_idx).partition_D``: the thread's ((FrgV,FrgX),RestM,...) layout, and where it starts."""
         return _thread(self.tidfrg_D(layout), thr_idx, rank(layout))

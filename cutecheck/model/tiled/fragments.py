@@ -15,6 +15,7 @@ from cutecheck.model.algebra import (
 from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.ints import CuteError, NotModelledError, equal
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, SmemPtrFlag, Swizzle
+from cutecheck.model.memo import memoised
 from cutecheck.model.tiled.descriptors import UNIT, operand_descriptor
 from cutecheck.model.tiled.tmem import tmem_fragment
 from cutecheck.model.units import Bits
@@ -39,6 +40,7 @@ def _owning(layout: AnyLayout) -> AnyLayout:
     return layout
 
 
+@memoised
 def make_fragment(
     atom: MMAAtom, operand: str, part: AnyLayout, element_bits: Bits | None = None, swizzle: Swizzle | None = None
 ) -> AnyLayout:

@@ -33,6 +33,7 @@ from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.basis import Underscore, X
 from cutecheck.model.ints import CuteError, Int
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle, Tile
+from cutecheck.model.memo import memoised
 from cutecheck.model.notation import show
 from cutecheck.model.tiled import fragments
 from cutecheck.model.units import Bits
@@ -85,6 +86,7 @@ class TiledMMA:
         """``size(TiledMMA)``: the number of (thread) coordinates; not the thread count when the layout has gaps."""
         return size(self.thr_layout_vmnk)
 
+    @memoised
     def thrfrg(self, operand: str, layout: AnyLayout) -> AnyLayout:
         """``thrfrg_A/B/C``: a (M,K)/(N,K)/(M,N) layout as ((ThrV,(Thr0,Thr1)),(FrgV,(Rest0,Rest1,...)))."""
         if rank(layout) < 2:
@@ -187,6 +189,7 @@ class ThrMMA:
     tiled_mma: TiledMMA
     thr_vmnk: Any
 
+    @memoised
     def partition(self, operand: str, layout: AnyLayout) -> tuple[AnyLayout, IntTuple]:
         """This thread's (FrgV, Rest0, Rest1, ...) part of a tile's layout, and where it starts."""
         m, n = _MODES[operand]

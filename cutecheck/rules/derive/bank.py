@@ -93,8 +93,7 @@ def severity(conflict: Conflict, context: Context) -> Severity:
     event = conflict.access.event
     if event.loop_depth > 0 or conflict.wavefronts >= 4 * conflict.ideal:
         return "warning"
-    looped = any(e.loop_depth > 0 and e.enclosing == event.enclosing for e in context.facts.events)
-    return "note" if looped else "warning"
+    return "note" if event.enclosing in context.index.looped else "warning"
 
 
 def message(conflict: Conflict) -> str:

@@ -8,9 +8,7 @@ from cutecheck.rules.base import Context
 
 def cold(event: Event, context: Context) -> bool:
     """Outside every loop of a function that has copies or gemms inside one: a prologue or an epilogue."""
-    if event.loop_depth > 0:
-        return False
-    return any(e.loop_depth > 0 and e.enclosing == event.enclosing for e in context.facts.events)
+    return event.loop_depth == 0 and event.enclosing in context.index.looped
 
 
 def where(event: Event) -> str:

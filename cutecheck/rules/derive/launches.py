@@ -45,5 +45,5 @@ def threads_of(tiled: object | None) -> Int | None:
 
 def launches_of(event: Event, threads: int, context: Context) -> list[Launch]:
     """The launch or launch bounds of the kernel an event is in, where it is the kernel itself."""
-    found = [x for x in context.facts.launches if x.kernel == event.enclosing and x.arch in ("", event.arch)]
+    found = [x for x in context.index.launches_of.get(event.enclosing, []) if x.arch in ("", event.arch)]
     return [x for x in found if x.block_threads is not None and known_value(x.block_threads) == threads][:1]

@@ -210,6 +210,9 @@ class CppDialect(Dialect):
         return Unknown(f"operator {op}", span)
 
     def _compare(self, op: str, a: Int, b: Int, static: bool) -> Value:
+        if type(a) is int and type(b) is int:
+            number = int(_FLOATS[op](a, b))
+            return number if static else Scalar(number, "bool")
         if op in (">", ">="):
             a, b, op = b, a, {">": "<", ">=": "<="}[op]
         value = _condition_value(_COMPARE[op], a, b)

@@ -31,6 +31,7 @@ class _File:
     stripped: str
     comments: tuple[Comment, ...]
     includes: tuple[str, ...] = ()
+    asked: tuple[tuple[str, bool], ...] = ()  # as written: the text, and whether in angle brackets
 
     @property
     def text(self) -> str:
@@ -47,7 +48,11 @@ class Tree:
     files: dict[str, Path]
     include_dirs: tuple[Path, ...] = ()
     user: tuple[tuple[str, str], ...] = ()
+    recall: Callable[[str, str], list[str] | None] | None = None  # closures known from before, by path and target
+    learned: Callable[[str, str, list[str]], None] | None = None
     _read: dict[str, _File | None] = field(default_factory=dict)
+    _bytes: dict[str, bytes | None] = field(default_factory=dict)
+    _closures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     _lines: dict[str, list[str]] = field(default_factory=dict)
     _units: dict[tuple[str, str], ir.Unit] = field(default_factory=dict)
     _same: dict[tuple[str, str], ir.Unit] = field(default_factory=dict)
@@ -63,8 +68,17 @@ class Tree:
     # ------------------------------------------------------------ text
 
     def text(self, path: str) -> str:
-        found = self.file(path)
-        return "" if found is None else found.text
+        data = self.data(path)
+        return "" if data is None else decode(data)[0]
+
+    def data(self, path: str) -> bytes | None:
+        """The bytes of a file, the same all through a run; None when it cannot be read."""
+        if path not in self._bytes:
+            try:
+                self._bytes[path] = read_bytes(self.files[path])
+            except (OSError, KeyError):
+                self._bytes[path] = None
+        return self._bytes[path]
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file; none when it is not of the tree."""
@@ -76,16 +90,17 @@ class Tree:
         """The file of a display path, read once; None when it cannot be read."""
         if path not in self._read:
             self._read[path] = None
-            try:
-                text = decode(read_bytes(self.files[path]))[0]
-            except (OSError, KeyError):
+            data = self.data(path)
+            if data is None:
                 return None
+            text = decode(data)[0]
             stripped, comments = strip_comments(text)
             found = _File(path, self.files[path], Origin(path, text), stripped, comments)
             self._read[path] = found
             targets: dict[str, None] = {}
-            for match in _INCLUDE.finditer(stripped):
-                target = self.resolve(match.group(1) or match.group(2), path, match.group(1) is not None)
+            found.asked = tuple((m.group(1) or m.group(2), m.group(1) is not None) for m in _INCLUDE.finditer(stripped))
+            for text, is_system in found.asked:
+                target = self.resolve(text, path, is_system)
                 if target is not None and target != path:
                     targets[target] = None
             found.includes = tuple(targets)
@@ -148,7 +163,19 @@ class Tree:
 
     def closure(self, path: str, arch: str) -> list[str]:
         """A file and everything it includes, includes first; cycles are cut."""
-        return _postorder(path, lambda name: self.includes(name, arch))
+        key = (path, arch)
+        if key not in self._closures:
+            found = self.recall(path, arch) if self.recall is not None else None
+            if found is None:
+                found = _postorder(path, lambda name: self.includes(name, arch))
+                if self.learned is not None:
+                    self.learned(path, arch, found)
+            self._closures[key] = found
+        return self._closures[key]
+
+    def read_with(self, path: str) -> list[str]:
+        """The file and everything that any of its branches may include."""
+        return [*self._behind(path), path]
 
     def reaching(self, targets: frozenset[str]) -> frozenset[str]:
         """Files from which a chain of ``#include`` lines leads to one of the targets, conditions ignored."""

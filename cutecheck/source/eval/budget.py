@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
-from cutecheck.facts import Span
 from cutecheck.source.eval.values import BudgetExceeded
+
+TIME_IS_UP = "raise `file-timeout`"  # what only messages about time say
+_CLOCK_STEPS = 20_000  # steps between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a user can raise. Steps are evaluated nodes; instantiations are walked kernels a declaration,
-    ``flag_combinations`` those that differ in boolean template arguments alone."""
+    ``flag_combinations`` those that differ in boolean template arguments alone; ``seconds_per_file`` 0 is no limit."""
 
     steps_per_root: int = 2_000_000
     depth: int = 400
@@ -19,26 +22,35 @@ class Limits:
     instantiations: int = 400
     flag_combinations: int = 2
     loop_iterations: int = 4096
+    seconds_per_file: int = 600
 
 
 class Budget:
-    """Steps used by the current root."""
+    """Steps used by the current root, and the time by which its file must be done.
 
-    __slots__ = ("calls", "depth", "limits", "max_depth", "used")
+    Whoever counts a step compares ``used`` with ``next_check`` and calls :meth:`check` past it.
+    """
+
+    __slots__ = ("calls", "deadline", "depth", "limits", "max_depth", "next_check", "used")
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.used = 0
-        self.depth = 0
-        self.calls = 0
         self.max_depth = limits.depth
+        self.deadline = time.monotonic() + limits.seconds_per_file if limits.seconds_per_file else None
+        self.restart()
 
     def restart(self) -> None:
+        """A new root of the same file."""
         self.used = 0
         self.depth = 0
         self.calls = 0
+        self.next_check = 0
 
-    def step(self, span: Span | None) -> None:
-        self.used += 1
-        if self.used > self.limits.steps_per_root:
-            raise BudgetExceeded(f"more than {self.limits.steps_per_root} evaluation steps; raise `max-steps`")
+    def check(self) -> None:
+        """Raises BudgetExceeded when steps or time are used up."""
+        most = self.limits.steps_per_root
+        if self.used > most:
+            raise BudgetExceeded(f"more than {most} evaluation steps; raise `max-steps`")
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise BudgetExceeded(f"more than {self.limits.seconds_per_file} seconds for a file; {TIME_IS_UP}")
+        self.next_check = min(most, self.used + _CLOCK_STEPS)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, ir, templates
+from cutecheck.source.eval import classes, intrinsics, ir, templates
 from cutecheck.source.eval.dialect import DEFER
-from cutecheck.source.eval.lookup import is_auto
+from cutecheck.source.eval.lookup import is_auto, member
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
-from cutecheck.source.eval.types import is_type, spell, type_key, type_of
+from cutecheck.source.eval.statements import join
+from cutecheck.source.eval.types import class_name, is_type, spell, type_key, type_of
 from cutecheck.source.eval.values import (
     Closure,
     Extern,
@@ -31,8 +33,6 @@ from cutecheck.source.eval.values import (
 
 def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Call any callable value."""
-    from cutecheck.source.eval import intrinsics
-
     own = m.dialect.apply(m, fn, args, kwargs, span)
     if own is not DEFER:
         return own
@@ -63,8 +63,6 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
 
 
 def _method(m: Machine, obj: Object, name: str, span: Span) -> Value:
-    from cutecheck.source.eval.lookup import member
-
     return member(m, obj.cls, name, obj, span)
 
 
@@ -86,8 +84,6 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         if candidate is not None and (best is None or candidate.score > best.score):
             best = candidate
     if best is None:
-        from cutecheck.source.eval import intrinsics
-
         fallback = intrinsics.find(m, "", fset.name, span)
         if isinstance(fallback, Intrinsic) and fset.cls is None:
             return intrinsics.call(m, Intrinsic(fallback.name, fset.targs), args, kwargs, span)
@@ -261,8 +257,6 @@ def _is_const(t: ir.Expr) -> bool:
 
 
 def _symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> str:
-    from cutecheck.source.eval.types import class_name
-
     cls = entry.env.cls
     scope = entry.env.namespace()
     prefix = class_name(cls) if cls is not None else (scope.path if scope is not None else "")
@@ -294,16 +288,12 @@ def bind_parameters(
             named = {q.name for q in params}
             value = {k: v for k, v in kwargs.items() if k not in named}
         if isinstance(value, TensorVal) and not value.name:
-            from dataclasses import replace
-
             value = replace(value, name=p.name)
         if p.name:
             env.vars[p.name] = value
 
 
 def join_returns(m: Machine, returns: list[Value], span: Span) -> Value:
-    from cutecheck.source.eval.statements import join
-
     if not returns:
         return m.dialect.no_value(span)
     value = returns[0]
@@ -389,15 +379,13 @@ def launch(
     shown = tuple(spell(v) for v in values)
     symbol = _symbol(best.entry, best.fn, shown)
     types = "|".join(spell(v) for v in values if not (isinstance(v, Scalar) and v.ctype == "bool"))
-    done = m.history.launches.setdefault((id(best.fn), types), set())
     signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)})"
-    if signature in done:
+    answer = m.history.launches.ask(f"{best.fn.span}:{best.fn.name}", types, signature)
+    if answer == "before":
         return Unknown("walked before", span)
-    # flags rarely change a layout: a few combinations of them stand for the rest
-    if len(done) >= m.budget.limits.flag_combinations or _instantiations(m, best.fn) >= m.budget.limits.instantiations:
+    if answer == "dropped":
         m.recorder.dropped(best.fn, span)
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
-    done.add(signature)
     m.recorder.launched(symbol, span, block, smem, cluster)
     env = Env(best.env, "function", self_=fn.self_)
     return run_function(m, best.entry, best.fn, env, args, {}, span)
@@ -431,10 +419,8 @@ def _launch_operator(
     if not isinstance(method, FuncSet):
         return method if isinstance(method, Unknown) else Unknown(f"`{cls.name}` has no operator()", span)
     symbol = f"cutlass::device_kernel<{class_name(cls)}>"
-    done = m.history.launches.setdefault((id(cls.decl), symbol), set())
-    if symbol in done:
+    if m.history.launches.ask(f"{cls.decl.span}:{cls.name}", symbol, symbol, capped=False) != "walk":
         return Unknown("walked before", span)
-    done.add(symbol)
     if args is None:
         params = _method(m, obj, "Params", span)
         known = is_type(params)
@@ -449,10 +435,6 @@ def _launch_operator(
         return call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
     finally:
         m.recorder.frame = before
-
-
-def _instantiations(m: Machine, fn: ir.Function) -> int:
-    return sum(len(done) for (decl, _), done in m.history.launches.items() if decl == id(fn))
 
 
 def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span) -> Value:

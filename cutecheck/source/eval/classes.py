@@ -68,10 +68,16 @@ def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:
 
 def fields(m: Machine, inst: ClassInst) -> list[tuple[ClassInst, ir.Variable]]:
     """Non-static data members, bases first, in declaration order; with those of anonymous unions and structs."""
+    if inst.fields is not None:
+        return inst.fields
     own: list[tuple[ClassInst, ir.Variable]] = []
     for part in parts(m, inst):
         own.extend([(inst, part)] if isinstance(part, ir.Variable) else fields(m, part))
-    return [f for base in bases(m, inst) for f in fields(m, base)] + own
+    above = bases(m, inst)
+    found = [f for base in above for f in fields(m, base)] + own
+    if above or not inst.decl.bases:  # else perhaps asked while its bases are being evaluated
+        inst.fields = found
+    return found
 
 
 def parts(m: Machine, inst: ClassInst) -> list[ir.Variable | ClassInst]:

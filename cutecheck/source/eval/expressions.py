@@ -8,9 +8,22 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.source.eval import calls, classes, intrinsics, ir, memory, templates
 from cutecheck.source.eval.dialect import DEFER
-from cutecheck.source.eval.lookup import EnumRef, Namespace, in_path, lookup, member, missing, namespace_of, type_member
+from cutecheck.source.eval.lookup import (
+    EnumRef,
+    Namespace,
+    in_path,
+    lookup,
+    member,
+    missing,
+    namespace_of,
+    self_of,
+    type_member,
+)
 from cutecheck.source.eval.machine import Machine, handles
+from cutecheck.source.eval.memory import align_bytes, size_bytes
+from cutecheck.source.eval.record import CONFIG_NAMES
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.statements import assign, bind_target, forget, iterate, join
 from cutecheck.source.eval.types import is_type, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -54,8 +67,12 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
 @handles(ir.Name)
 def _name(m: Machine, node: ir.Name, env: Env) -> Value:
     value = lookup(m, node.ident, env, node.span)
-    value = _with_targs(m, value, node.targs, env, node.span)
-    m.recorder.used(m, node.ident, node.span, value)
+    if node.targs is not None:
+        value = _with_targs(m, value, node.targs, env, node.span)
+    elif type(value) is Pack and len(value.items) == 1:
+        value = value.items[0]
+    if node.ident in CONFIG_NAMES:
+        m.recorder.used(m, node.ident, node.span, value)
     return value
 
 
@@ -91,8 +108,6 @@ def _member_of(m: Machine, base: Value, node: ir.Scoped, env: Env) -> Value:
         found = in_path(m, base, node.ident, node.span)
         return Unknown(f"`{base.library}::{node.ident}` is not known", node.span) if missing(found) else found
     if isinstance(base, ClassInst):
-        from cutecheck.source.eval.lookup import self_of
-
         this = self_of(env)
         found = member(
             m, base, node.ident, this if this is not None and _inherits(m, this.cls, base) else None, node.span
@@ -168,25 +183,22 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     fn = m.eval(node.fn, env)
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
-    with m.recorder.arguments(node):
-        for a in node.args:
-            if isinstance(a.value, ir.Expand):
-                args.extend(templates.expand(m, a.value.pattern, env))
-            elif a.star == "*":
-                value = m.eval(a.value, env)
-                args.extend(
-                    value
-                    if isinstance(value, (tuple, list))
-                    else [Unknown("unpacking of an unknown sequence", node.span)]
-                )
-            elif a.star == "**":
-                value = m.eval(a.value, env)
-                kwargs.update(value if isinstance(value, dict) else {})
-            elif a.name is not None:
-                kwargs[a.name] = m.eval(a.value, env)
-            else:
-                value = m.eval(a.value, env)
-                args.extend(value.items) if isinstance(value, Pack) else args.append(value)
+    for a in node.args:
+        if isinstance(a.value, ir.Expand):
+            args.extend(templates.expand(m, a.value.pattern, env))
+        elif a.star == "*":
+            value = m.eval(a.value, env)
+            args.extend(
+                value if isinstance(value, (tuple, list)) else [Unknown("unpacking of an unknown sequence", node.span)]
+            )
+        elif a.star == "**":
+            value = m.eval(a.value, env)
+            kwargs.update(value if isinstance(value, dict) else {})
+        elif a.name is not None:
+            kwargs[a.name] = m.eval(a.value, env)
+        else:
+            value = m.eval(a.value, env)
+            args.extend(value.items) if isinstance(value, Pack) else args.append(value)
     if node.launch is not None:
         config = [m.eval(a, env) for a in node.launch.args]
         return m.recorder.launch(m, fn, config, args, node.span)
@@ -208,12 +220,11 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
 
 def _write_back(m: Machine, node: ir.Call, fn: Value, env: Env) -> None:
     """What a call may have written: reference parameters of a followed function, anything whose address it got."""
-    from cutecheck.source.eval.statements import assign, forget
-
+    outs = m.outs
     for i, a in enumerate(node.args):
         at = a.value
-        if i in m.outs and isinstance(at, (ir.Name, ir.Attr)):
-            assign(m, at, m.outs[i], env, node.span)
+        if i in outs and isinstance(at, (ir.Name, ir.Attr)):
+            assign(m, at, outs[i], env, node.span)
         elif (
             isinstance(at, ir.Unary)
             and at.op == "&"
@@ -269,8 +280,6 @@ def _index(m: Machine, node: ir.Index, env: Env) -> Value:
 @handles(ir.Unary)
 def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
     if node.op in ("++", "--", "p++", "p--"):
-        from cutecheck.source.eval.statements import assign
-
         old = m.eval(node.operand, env)
         step = (
             m.dialect.binary("+" if "+" in node.op else "-", old, Scalar(1, "int"), node.span)
@@ -301,8 +310,6 @@ def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
     if node.op in ("&&", "||", "and", "or"):
         return _logical(m, node, env)
     if node.op == "=" and not m.dialect.block_scope:
-        from cutecheck.source.eval.statements import assign
-
         value = m.eval(node.right, env)
         assign(m, node.left, value, env, node.span)
         return value
@@ -345,8 +352,6 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
         return right
     if node.op in ("and", "or") and not isinstance(right, (bool, Scalar)):
         # the value of the expression is one of its operands
-        from cutecheck.source.eval.statements import join
-
         return left if isinstance(left, Unknown) else join(m, left, right, "an `or`", node.span)
     other = m.dialect.truth(right)
     if known is not None and other is not None:
@@ -365,8 +370,6 @@ def _select(m: Machine, node: ir.Select, env: Env) -> Value:
     known = m.dialect.truth(cond)
     if known is not None:
         return m.eval(node.then if known else node.other, env)
-    from cutecheck.source.eval.statements import join
-
     return join(m, m.eval(node.then, env), m.eval(node.other, env), "the two branches of ?:", node.span, cond)
 
 
@@ -407,8 +410,6 @@ def _decltype(m: Machine, node: ir.DeclType, env: Env) -> Value:
 
 @handles(ir.SizeOf)
 def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
-    from cutecheck.source.eval.memory import align_bytes, size_bytes
-
     if node.what == "sizeof...":
         value = None
         if isinstance(node.operand, ir.Name):
@@ -532,8 +533,6 @@ def _slice(m: Machine, node: ir.SliceExpr, env: Env) -> Value:
 
 @handles(ir.Comprehension)
 def _comprehension(m: Machine, node: ir.Comprehension, env: Env) -> Value:
-    from cutecheck.source.eval.statements import bind_target, iterate
-
     results: list[Any] = []
     pairs: dict[Any, Any] = {}
 

@@ -6,11 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import ir
+from cutecheck.source.eval import classes, intrinsics, ir
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope
-from cutecheck.source.eval.values import EnumVal, ExternType, FuncSet, Object, Scalar, TemplateRef, Value, ValueType
+from cutecheck.source.eval.values import (
+    EnumVal,
+    ExternType,
+    FuncSet,
+    Object,
+    Scalar,
+    TemplateRef,
+    Value,
+    ValueType,
+    constant,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +61,8 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
             found = member(m, at.cls, name, self_of(env), span)
             if found is not _MISSING:
                 return found
-        elif at.scope is not None:
-            found = in_namespace(m, at.scope, name, span)
+        elif (scope := at.scope) is not None and name not in scope.absent:
+            found = in_namespace(m, scope, name, span)
             if found is not _MISSING:
                 return found
         at = at.parent
@@ -175,9 +185,7 @@ def in_path(m: Machine, ns: Namespace, name: str, span: Span) -> Value:
 
 def library(m: Machine, path: str, name: str, span: Span) -> Value:
     """A name that the evaluator knows of CuTe, CUTLASS, the standard library or CUDA."""
-    from cutecheck.source.eval.intrinsics import find
-
-    found = find(m, path, name, span)
+    found = intrinsics.find(m, path, name, span)
     if found is not None:
         return found
     if not path and name in LIBRARIES:
@@ -204,8 +212,6 @@ def resolve(m: Machine, name: str, entries: tuple[Entry, ...], span: Span, memo:
 
 def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], span: Span) -> Value:
     """The value of a non-template alias, variable or class, evaluated once."""
-    from cutecheck.source.eval import classes
-
     decl = entry.decl
     key = (name, id(decl))
     if key in memo:
@@ -225,8 +231,6 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
 
 def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
     """The value a declaration gives its variable (``auto`` or converted to its type)."""
-    from cutecheck.source.eval import classes
-
     typed = None if decl.type is None or is_auto(decl.type) else m.eval(decl.type, env)
     if decl.init is not None:
         value = m.eval(decl.init, env)
@@ -254,8 +258,6 @@ def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:
     for index in range(position, -1, -1):
         _, init, _ = decl.enumerators[index]
         if init is not None:
-            from cutecheck.source.eval.values import constant
-
             base = constant(m.eval(init, env))
             return EnumVal(decl.name, decl.enumerators[position][0], None if base is None else base + offset)
         offset += 1
@@ -264,8 +266,6 @@ def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:
 
 def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: Span) -> Value:
     """A member of a class instance, its bases included; or the missing marker."""
-    from cutecheck.source.eval import classes
-
     items = inst.index.get(name)
     if items:
         return _own_member(m, inst, name, items, self_, span)
@@ -278,8 +278,6 @@ def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: S
 
 
 def _own_member(m: Machine, inst: ClassInst, name: str, items: list[Any], self_: Object | None, span: Span) -> Value:
-    from cutecheck.source.eval import classes
-
     first = items[0]
     unit = inst.entry.unit
     if isinstance(first, ir.Function):
@@ -301,13 +299,11 @@ def _own_member(m: Machine, inst: ClassInst, name: str, items: list[Any], self_:
 
 def type_member(m: Machine, type_: Value, name: str, span: Span) -> Value:
     """``T::name`` where T is not a class of the tree."""
-    from cutecheck.source.eval.intrinsics import static_member
-
     if isinstance(type_, EnumRef):
         for position, (own, _, _) in enumerate(type_.decl.enumerators):
             if own == name:
                 return enumerator(m, type_.decl, position, type_.env)
-    found = static_member(m, type_, name, span)
+    found = intrinsics.static_member(m, type_, name, span)
     if found is not None:
         return found
     shown = type_.value if isinstance(type_, ValueType) else type_

@@ -17,6 +17,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.budget import Budget
 from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.journal import Journal
+from cutecheck.source.eval.launches import Launches
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import Env
@@ -50,16 +51,16 @@ def runs(*nodes: type) -> Callable[[Handler], Handler]:
 
 
 class History:
-    """What earlier translation units of the run evaluated; units are shared, so declarations are the same objects."""
+    """What a translation unit evaluated, and the kernels that those before it walked."""
 
-    def __init__(self) -> None:
+    def __init__(self, launches: Launches) -> None:
+        self.launches = launches
         self.functions: set[int] = set()
         self.classes: set[int] = set()
         self.constrained: dict[int, bool] = {}  # functions whose return type may remove them, by declaration
-        self.assigned: dict[int, tuple[str, ...]] = {}  # names a loop assigns, by its node
+        self.assigned: dict[int, tuple[str, ...]] = {}  # names a statement assigns, by its node
         self.declared: set[int] = set()  # namespace-scope declarations evaluated
         self.members: set[tuple[int, str]] = set()  # class instances whose members were evaluated
-        self.launches: dict[tuple[int, str], set[str]] = {}  # by (declaration, arguments but flags): the symbols walked
 
 
 class Machine:
@@ -79,7 +80,7 @@ class Machine:
         self.recorder = recorder
         self.arch = arch
         self.budget = budget
-        self.history = history if history is not None else History()
+        self.history = history if history is not None else History(Launches(budget.limits))
         self.journal = Journal()
         self.instances: dict[Any, Any] = {}  # class instances by (declaration, arguments)
         self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
@@ -89,19 +90,25 @@ class Machine:
 
     def eval(self, node: ir.Expr, env: Env) -> Value:
         """The value (or type value) of an expression; never raises for any program."""
-        self.budget.step(node.span)
-        self.budget.depth += 1
+        budget = self.budget
+        budget.used += 1
+        if budget.used > budget.next_check:
+            budget.check()
+        budget.depth += 1
         try:
-            if self.budget.depth > self.budget.max_depth:
-                return Unknown(f"nesting deeper than {self.budget.max_depth} evaluations", node.span)
+            if budget.depth > budget.max_depth:
+                return Unknown(f"nesting deeper than {budget.max_depth} evaluations", node.span)
             return EXPRESSIONS[type(node)](self, node, env)
         except RecursionError:
             return Unknown("nesting too deep for the evaluator", node.span)
         finally:
-            self.budget.depth -= 1
+            budget.depth -= 1
 
     def run(self, node: ir.Stmt, env: Env) -> Value:
-        self.budget.step(getattr(node, "span", None))
+        budget = self.budget
+        budget.used += 1
+        if budget.used > budget.next_check:
+            budget.check()
         return STATEMENTS[type(node)](self, node, env)
 
     def fresh(self, name: str, domain: Domain = ex.ANY) -> Dyn:

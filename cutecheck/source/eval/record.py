@@ -40,12 +40,15 @@ from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import (
     ArrayType,
+    Closure,
     Extern,
+    FuncSet,
     Object,
     Pointer,
     Scalar,
     ScalarType,
     Slice,
+    TemplateRef,
     TensorVal,
     Value,
     ValueType,
@@ -62,6 +65,7 @@ _UNKNOWN: SiteStatus = "unknown"
 _UNBOUND: SiteStatus = "unbound"
 # a launch places dynamic shared memory on at least this many bytes (taken as an assumption by the rules)
 DYNAMIC_ALIGN = 16
+_NO_FACTS = (Object, Extern, Pointer, ClassInst, FuncSet, Closure, TemplateRef)  # values of the evaluator alone
 CONFIG_TYPES = (TiledCopy, TiledMMA, CopyAtom, MMAAtom, Layout, ComposedLayout)
 
 
@@ -254,7 +258,9 @@ class Recorder:
             return v.value if v.value is not None else Unknown(f"a {v.ctype} that is not known", span)
         if isinstance(v, Slice):
             return self._fact(v.tiled, span)
-        if isinstance(v, (Object, Extern, Pointer)):
+        if isinstance(v, tuple) and any(isinstance(x, _NO_FACTS) for x in v):
+            return tuple(self._fact(x, span) if isinstance(x, _NO_FACTS) else x for x in v)
+        if isinstance(v, _NO_FACTS):
             return Unknown(f"a value of type {type(v).__name__.lower()}", span)
         return v
 
@@ -309,10 +315,6 @@ class Recorder:
             yield
         finally:
             self._events_off = saved
-
-    @contextmanager
-    def arguments(self, node: ir.Call) -> Iterator[None]:
-        yield
 
     @contextmanager
     def guarded(self, guard: Guard, cond: Value, taken: bool) -> Iterator[None]:

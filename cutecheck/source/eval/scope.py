@@ -58,7 +58,20 @@ class ClassInst:
     ``args`` holds every template argument, ``shown`` those that were written (for display).
     """
 
-    __slots__ = ("args", "bases", "context", "decl", "entry", "env", "ident", "index", "memo", "outer", "shown")
+    __slots__ = (
+        "args",
+        "bases",
+        "context",
+        "decl",
+        "entry",
+        "env",
+        "fields",
+        "ident",
+        "index",
+        "memo",
+        "outer",
+        "shown",
+    )
 
     def __init__(
         self,
@@ -76,6 +89,7 @@ class ClassInst:
         self.shown = shown
         self.outer = outer
         self.bases: list[ClassInst] | None = None
+        self.fields: list[tuple[ClassInst, ir.Variable]] | None = None  # once the bases are known
         self.memo: dict[Any, Value] = {}
         self.index: dict[str, list[Any]] = {}
         self.ident = 0

@@ -440,7 +440,7 @@ def _induction(m: Machine, node: ir.Loop, env: Env) -> tuple[str, Domain] | None
         or not isinstance(node.step, (ir.ExprStmt, ir.Assign))
     ):
         return None
-    if name in set(assigned(node.body)):
+    if name in _assigned_in(m, node.body):
         return None
     start = env.vars.get(name)
     stop = m.eval(node.cond.right, env)
@@ -475,17 +475,21 @@ def _high(v: Value) -> int | None:
 
 def havoc(m: Machine, node: ir.Loop, env: Env, induction: tuple[str, Domain] | None) -> None:
     """Before the body is walked (and after), every variable it assigns is unknown but for what its type says."""
-    names = m.history.assigned.get(id(node))
-    if names is None:
-        parts = [p for p in (node.body, node.step, node.cond) if p is not None]
-        names = m.history.assigned[id(node)] = tuple(dict.fromkeys(n for p in parts for n in assigned(p)))
-    for name in names:
+    parts = [p for p in (node.body, node.step, node.cond) if p is not None]
+    for name in dict.fromkeys(n for p in parts for n in _assigned_in(m, p)):
         at = env.find_var(name)
         if at is None:
             continue
         old = at.vars[name]
         domain = induction[1] if induction is not None and induction[0] == name else ex.ANY
         m.journal.set(at.vars, name, forget(m, old, name, domain, node.span))
+
+
+def _assigned_in(m: Machine, node: Any) -> tuple[str, ...]:
+    names = m.history.assigned.get(id(node))
+    if names is None:
+        names = m.history.assigned[id(node)] = tuple(assigned(node))
+    return names
 
 
 def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Value:

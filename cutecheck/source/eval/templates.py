@@ -8,6 +8,8 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval.intrinsics import decompose_tiled
+from cutecheck.source.eval.lookup import variable_value
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import is_type, same_type, type_key, type_of
@@ -147,8 +149,6 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
         special = _special(m, ref, tuple(env.vars.values()))
         if special is not None:
             decl, env = special[0].decl, special[1]
-        from cutecheck.source.eval.lookup import variable_value
-
         value = variable_value(m, decl, env)
     m.functions[key] = value
     m.recorder.declared(m, decl, value, env, primary.unit)
@@ -320,8 +320,6 @@ def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
         return [("Tensor", (ExternType("Engine", (v,)), element_type(v.layout)))]
     if isinstance(v, CuteOp):
         return [(v.name, v.args)]
-    from cutecheck.source.eval.intrinsics import decompose_tiled
-
     return decompose_tiled(v)
 
 

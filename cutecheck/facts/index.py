@@ -1,0 +1,114 @@
+"""Facts by what rules and fixes look them up with, so that nobody goes through all of them for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from cutecheck.facts.core import Call, Event, Facts, Launch, Site, SmemBuffer
+from cutecheck.facts.span import Span, Unknown
+from cutecheck.facts.tensor import TensorFact
+
+
+class FactIndex:
+    """Indexes over the facts of one run, each made when it is first asked for; orders are those of the facts."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    @cached_property
+    def event_by_id(self) -> dict[str, Event]:
+        """The first event of each id."""
+        found: dict[str, Event] = {}
+        for event in self._facts.events:
+            found.setdefault(event.event_id, event)
+        return found
+
+    def events_with(self, ids: Iterable[str]) -> list[Event]:
+        """All events of these ids."""
+        found = [entry for ident in set(ids) for entry in self._by_id.get(ident, ())]
+        return [event for _, event in sorted(found, key=lambda entry: entry[0])]
+
+    @cached_property
+    def _by_id(self) -> dict[str, list[tuple[int, Event]]]:
+        found: dict[str, list[tuple[int, Event]]] = {}
+        for position, event in enumerate(self._facts.events):
+            found.setdefault(event.event_id, []).append((position, event))
+        return found
+
+    @cached_property
+    def looped(self) -> frozenset[str]:
+        """Functions that have a copy or gemm inside a loop."""
+        return frozenset(e.enclosing for e in self._facts.events if e.loop_depth > 0)
+
+    @cached_property
+    def buffers(self) -> dict[tuple[str, str], list[SmemBuffer]]:
+        """By id and architecture."""
+        found: dict[tuple[str, str], list[SmemBuffer]] = {}
+        for buffer in self._facts.buffers:
+            found.setdefault((buffer.buffer_id, buffer.arch), []).append(buffer)
+        return found
+
+    @cached_property
+    def buffers_in(self) -> dict[tuple[str, str], list[SmemBuffer]]:
+        """By function and architecture."""
+        found: dict[tuple[str, str], list[SmemBuffer]] = {}
+        for buffer in self._facts.buffers:
+            found.setdefault((buffer.enclosing, buffer.arch), []).append(buffer)
+        return found
+
+    @cached_property
+    def launches_of(self) -> dict[str, list[Launch]]:
+        """By kernel."""
+        found: dict[str, list[Launch]] = {}
+        for launch in self._facts.launches:
+            found.setdefault(launch.kernel, []).append(launch)
+        return found
+
+    @cached_property
+    def unknown_calls(self) -> frozenset[Span]:
+        """Where a call has no known result."""
+        return frozenset(c.span for c in self._facts.calls if isinstance(c.result, Unknown))
+
+    @cached_property
+    def events_at(self) -> dict[tuple[Span, str], list[Event]]:
+        """By span and architecture."""
+        found: dict[tuple[Span, str], list[Event]] = {}
+        for event in self._facts.events:
+            found.setdefault((event.span, event.arch), []).append(event)
+        return found
+
+    @cached_property
+    def calls_on(self) -> dict[tuple[str, str], list[Call]]:
+        """Calls whose result is a tensor, by its buffer and the architecture."""
+        found: dict[tuple[str, str], list[Call]] = {}
+        for call in self._facts.calls:
+            if isinstance(call.result, TensorFact) and call.result.buffer is not None:
+                found.setdefault((call.result.buffer, call.arch), []).append(call)
+        return found
+
+    @cached_property
+    def sites_named(self) -> dict[str, list[Site]]:
+        """By the last part of the symbol."""
+        found: dict[str, list[Site]] = {}
+        for site in self._facts.sites:
+            found.setdefault(site.symbol.rsplit("::", 1)[-1], []).append(site)
+        return found
+
+    @cached_property
+    def site_at(self) -> dict[Span, Site]:
+        """The first site that has this span, of its name or of its call."""
+        found: dict[Span, Site] = {}
+        for site in self._facts.sites:
+            found.setdefault(site.span, site)
+            found.setdefault(site.call_span, site)
+        return found
+
+    @cached_property
+    def sites_of(self) -> dict[object, list[Site]]:
+        """By value and architecture; sites without a value are left out."""
+        found: dict[object, list[Site]] = {}
+        for site in self._facts.sites:
+            if site.value is not None:
+                found.setdefault((site.value, site.arch), []).append(site)
+        return found

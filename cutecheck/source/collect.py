@@ -1,0 +1,132 @@
+"""Facts of one evaluation, and how those of many become the facts of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cutecheck.facts import Call, Event, Launch, Lint, Predicate, Site, SmemBuffer, SourceError, Span, Unknown
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.record import Recorder, kind_by_name
+
+MAX_SYNTAX_ERRORS = 1  # lines of a file that says it cannot be read; the first tells where to look
+
+
+@dataclass(slots=True)
+class Collected:
+    """Facts by what makes them the same one: of a translation unit, or of a whole run."""
+
+    sites: dict[tuple[object, ...], Site] = field(default_factory=dict)
+    events: dict[str, Event] = field(default_factory=dict)
+    buffers: dict[tuple[str, str], SmemBuffer] = field(default_factory=dict)
+    launches: dict[tuple[object, ...], Launch] = field(default_factory=dict)
+    lints: dict[Span, Lint] = field(default_factory=dict)
+    predicates: dict[tuple[object, ...], Predicate] = field(default_factory=dict)
+    facts: dict[tuple[object, ...], Call] = field(default_factory=dict)
+    errors: dict[tuple[str, str], SourceError] = field(default_factory=dict)
+    calls: dict[str, tuple[tuple[Span, str], ...]] = field(default_factory=dict)
+    inactive: set[Span] = field(default_factory=set)
+    active: set[Span] = field(default_factory=set)
+    reached: dict[tuple[str, str], dict[Span, Unknown | None]] = field(default_factory=dict)
+    reached_open: set[Span] = field(default_factory=set)
+    internals: list[tuple[str, Span | None, str]] = field(default_factory=list)
+
+
+def note_unit(unit: ir.Unit, out: Collected) -> None:
+    """What a file says before anything is evaluated: its configuration calls, inactive ones, syntax errors."""
+    out.calls[unit.path] = unit.calls
+    inactive = {n.span for n in unit.notes if n.kind == "inactive"}
+    out.active.update(span for span, _ in unit.calls if span not in inactive)
+    out.inactive.update(inactive)
+    broken = [n for n in unit.notes if n.kind == "error"]
+    for n in broken[:MAX_SYNTAX_ERRORS]:
+        more = f" ({len(broken)} such places in this file)" if len(broken) > 1 else ""
+        message = f"syntax that cannot be read here: {n.text}{more}; the rest of the file is read"
+        out.errors.setdefault((unit.path, f"{n.span}"), SourceError(unit.path, message, n.span))
+
+
+def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> None:
+    """What the evaluation of one program recorded, as far as it lies in reported files."""
+    for key, site in recorder.sites.items():
+        if site.span.path not in reported:
+            continue
+        full = (*key, site.arch)
+        old = out.sites.get(full)
+        if old is None or _better(site, old):
+            out.sites[full] = site
+    for event in recorder.events.values():
+        if event.span.path in reported:
+            old_event = out.events.get(event.event_id)
+            if old_event is None or (old_event.reason is not None and event.reason is None):
+                out.events[event.event_id] = event
+    for b in recorder.buffer_facts():
+        out.buffers.setdefault((b.buffer_id, b.arch), b)
+    for s in recorder.launches.values():
+        of = s.kernel if s.origin != "attribute" else f"{s.kernel} {s.smem_bytes}"
+        out.launches.setdefault((s.span, of, s.arch), s)
+    out.lints.update({s: lint for s, lint in recorder.lints.items() if s.path in reported})
+    for key, predicate in recorder.predicates.items():
+        if predicate.span.path in reported:
+            out.predicates.setdefault((*key, predicate.arch), predicate)
+    for key, fact in recorder.calls.items():
+        if fact.span.path in reported:
+            out.facts.setdefault((*key, fact.arch), fact)
+    for place, values in recorder.reached.items():
+        known = {at: v if isinstance(v, Unknown) else None for at, v in values.items()}
+        out.reached.setdefault(place, {}).update(known)
+    out.reached_open |= recorder.reached_open
+    out.internals.extend((name, at, repr(error)) for name, at, error in recorder.internals)
+
+
+def absorb(part: Collected, out: Collected) -> None:
+    """What one translation unit says, added to what those before it said."""
+    for key, site in part.sites.items():
+        old = out.sites.get(key)
+        if old is None or _better(site, old):
+            out.sites[key] = site
+    for ident, event in part.events.items():
+        old_event = out.events.get(ident)
+        if old_event is None or (old_event.reason is not None and event.reason is None):
+            out.events[ident] = event
+    for name in ("buffers", "launches", "predicates", "facts", "errors"):
+        into = getattr(out, name)
+        for key, value in getattr(part, name).items():
+            into.setdefault(key, value)
+    out.lints.update(part.lints)
+    out.calls.update(part.calls)
+    out.inactive |= part.inactive
+    out.active |= part.active
+    for place, values in part.reached.items():
+        out.reached.setdefault(place, {}).update(values)
+    out.reached_open |= part.reached_open
+    out.internals.extend(part.internals)
+
+
+_RANK = {"resolved": 0, "symbolic": 1, "unknown": 2, "unbound": 3, "dead": 4}
+
+
+def _better(new: Site, old: Site) -> bool:
+    return _RANK[new.status] < _RANK[old.status]
+
+
+def uncovered(out: Collected, arch: str) -> None:
+    """Places that the name scan found and no site covers: unbound, unknown or dead, each with its reason."""
+    covered: dict[str, list[Span]] = {}
+    for s in out.sites.values():
+        covered.setdefault(s.call_span.path, []).append(s.call_span)
+    for path, calls in out.calls.items():
+        spans = covered.get(path, [])
+        for span, name in calls:
+            if any(c.holds(span) for c in spans):
+                continue
+            places = out.reached.get((span.path, name), {})
+            at, reached = next(((s, v) for s, v in places.items() if s.holds(span)), (span, None))
+            if span in out.inactive and span not in out.active:
+                status, reason = "dead", "inside a preprocessor branch that is off for every architecture of this run"
+            elif isinstance(reached, Unknown):
+                status, reason = "unbound" if at in out.reached_open else "unknown", reached.reason
+            else:
+                status, reason = "unbound", "nothing in the scanned files instantiates or calls the code around it"
+            ident = f"{span}:{arch}"
+            out.sites[(span, arch)] = Site(
+                ident, kind_by_name(name, ""), name, span, span, (), arch, status, None, Unknown(reason, span)  # type: ignore[arg-type]
+            )  # fmt: skip

@@ -1,0 +1,104 @@
+"""What earlier runs learned of the translation units of this one.
+
+A record of a unit says which files it read, with a digest of each, and what every include line in them resolved to,
+also where that was nothing: a new file that shadows another, or fills a gap, changes an answer. If all of it is still
+so, the closure of the unit is what it was. The facts of the unit are kept under the digest of that record together
+with everything else they depend on, so they need no check of their own; whether the kernels that it walked were its to
+walk is for the schedule to see.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from cutecheck.cache import Store, digest
+from cutecheck.cache.codec import DecodeError, decode, encode
+from cutecheck.source.cpp.tree import Tree
+from cutecheck.source.eval.budget import TIME_IS_UP
+from cutecheck.source.translate import Job, Part
+
+
+@dataclass(slots=True)
+class Recall:
+    """The memory of one run over one tree. ``request``: a digest of what the facts depend on besides the files."""
+
+    store: Store
+    tree: Tree
+    request: str
+    reported: frozenset[str] = frozenset()
+    _digests: dict[str, str] = field(default_factory=dict)
+    _records: dict[tuple[str, str], str] = field(default_factory=dict)  # digests of the records
+
+    def closure(self, path: str, arch: str) -> list[str] | None:
+        """The closure of a unit if nothing that decides it has changed."""
+        text = self.store.get("units", self._name(path, arch))
+        if text is None:
+            return None
+        try:
+            includes, files, closure = json.loads(text)
+            if any(self.tree.resolve(t, p, s) != target for p, asked in includes for t, s, target in asked):
+                return None
+            if any(self._digest(p) != known for p, known in files):
+                return None
+        except (ValueError, TypeError):
+            return None
+        self._records[path, arch] = digest(text)
+        return [str(p) for p in closure]
+
+    def learn(self, path: str, arch: str, closure: list[str]) -> None:
+        """Keep the closure of a unit that was worked out."""
+        files = self.tree.read_with(path)
+        includes = []
+        for name in files:
+            found = self.tree.file(name)
+            asked = () if found is None else found.asked
+            includes.append([name, [[t, s, self.tree.resolve(t, name, s)] for t, s in asked]])
+        text = json.dumps([includes, [[p, self._digest(p)] for p in files], closure])
+        self._records[path, arch] = digest(text)
+        self.store.put("units", self._name(path, arch), text)
+
+    def has(self, job: Job) -> bool:
+        """Whether there is an entry for the facts of a job, good or not."""
+        key = self._key(job)
+        return key is not None and self.store.has("units", key)
+
+    def part(self, job: Job) -> Part | None:
+        """The facts of a job as they were when all it reads was as it is."""
+        key = self._key(job)
+        text = None if key is None else self.store.get("units", key)
+        if text is None:
+            return None
+        try:
+            part = decode(text)
+        except DecodeError:
+            return None
+        return part if isinstance(part, Part) else None
+
+    def keep(self, job: Job, part: Part) -> None:
+        """Keep the facts of a job, unless time ran out or some of them hold values that cannot be written."""
+        key = self._key(job)
+        if key is not None and not any(TIME_IS_UP in e.message for e in part.facts.errors.values()):
+            try:
+                text = encode(part)
+            except TypeError:
+                return
+            self.store.put("units", key, text)
+
+    def _key(self, job: Job) -> str | None:
+        record = self._records.get((job.path, job.arch))
+        if record is None:
+            return None
+        closure = self.tree.closure(job.path, job.arch)
+        wanted = [p for p in closure if p in self.reported]
+        about = [self.request, record, job.arch, job.path, sorted(job.owned), job.open, wanted]
+        return digest("part", json.dumps(about))
+
+    def _name(self, path: str, arch: str) -> str:
+        return digest("closure", self.request, path, arch)
+
+    def _digest(self, path: str) -> str:
+        if path not in self._digests:
+            data = self.tree.data(path)
+            self._digests[path] = "" if data is None else digest(data)
+        return self._digests[path]

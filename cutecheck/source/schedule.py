@@ -1,0 +1,67 @@
+"""Jobs in their order: remembered, in this process, or side by side in others, with the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+
+from cutecheck.facts import SourceError
+from cutecheck.source.eval.launches import Launches
+from cutecheck.source.recall import Recall
+from cutecheck.source.translate import Job, Part, Translator
+
+_WORTH = 4  # jobs for which more processes are worth their start
+
+
+def parts(
+    jobs: Sequence[Job], translator: Translator, launches: Launches, processes: int, recall: Recall | None = None
+) -> Iterator[Part]:
+    """The part of every job, in order, each as if those before it had run first.
+
+    ``launches`` is the state of the run and ends as the jobs leave it. A unit that is remembered, or evaluated in
+    another process, was evaluated against a guess of that state; where the guess was wrong it is evaluated again here.
+    """
+    known = {i for i, job in enumerate(jobs) if recall is not None and recall.has(job)}
+    todo = [job for i, job in enumerate(jobs) if i not in known]
+    fresh = _evaluated(todo, translator, launches, processes, recall)
+    try:
+        for i, job in enumerate(jobs):
+            part = recall.part(job) if recall is not None and i in known else next(fresh)
+            if part is None or not launches.follows(part.attempts):
+                part = translator.run(job, launches)
+                if recall is not None:
+                    recall.keep(job, part)
+            yield part
+    finally:
+        fresh.close()
+
+
+def _evaluated(
+    jobs: Sequence[Job], translator: Translator, launches: Launches, processes: int, recall: Recall | None
+) -> Generator[Part, None, None]:
+    """The part of every job, after some guess of what was walked before."""
+    if processes <= 1 or len(jobs) < _WORTH or not _can_fork():
+        for job in jobs:
+            part = translator.run(job, launches.copy())
+            if recall is not None:
+                recall.keep(job, part)
+            yield part
+        return
+    from cutecheck.source.workers import Crew
+
+    with Crew(jobs, translator, launches, min(processes, len(jobs)), recall) as crew:
+        for job, found in crew.results():
+            if found is None:
+                found = translator.run(job, launches.copy())
+            yield _failed(job, found) if isinstance(found, str) else found
+
+
+def _can_fork() -> bool:
+    import multiprocessing
+
+    return "fork" in multiprocessing.get_all_start_methods()
+
+
+def _failed(job: Job, reason: str) -> Part:
+    part = Part()
+    part.facts.errors[job.path, reason] = SourceError(job.path, reason)
+    return part

@@ -1,0 +1,140 @@
+"""One translation unit to facts: what a worker does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cutecheck.facts import SourceError
+from cutecheck.source.collect import Collected, collect, note_unit
+from cutecheck.source.cpp import lower_expression
+from cutecheck.source.cpp.semantics import CppDialect
+from cutecheck.source.cpp.tree import Tree
+from cutecheck.source.eval.budget import Budget, Limits
+from cutecheck.source.eval.launches import Attempt, Launches
+from cutecheck.source.eval.machine import History, Machine
+from cutecheck.source.eval.program import Program
+from cutecheck.source.eval.record import Recorder
+from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
+from cutecheck.source.roots import Roots, left_open, templates_of
+
+Template = tuple[str, int]  # a file, and the position of a template in it
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A translation unit for one architecture.
+
+    ``owned`` are the files of its closure whose own declarations are evaluated here. ``open`` not None: instead of
+    what the unit instantiates, these templates under open parameters.
+    """
+
+    arch: str
+    path: str
+    owned: frozenset[str]
+    open: tuple[Template, ...] | None = None
+
+
+@dataclass(slots=True)
+class Part:
+    """The facts of a job. ``templates`` counts those of each owned file; ``instantiated`` are those met."""
+
+    facts: Collected = field(default_factory=Collected)
+    attempts: tuple[Attempt, ...] = ()
+    templates: dict[str, int] = field(default_factory=dict)
+    instantiated: frozenset[Template] = frozenset()
+
+
+@dataclass(slots=True)
+class Translator:
+    """Evaluates jobs over one tree. ``reported`` are the files whose sites are wanted."""
+
+    tree: Tree
+    reported: frozenset[str]
+    limits: Limits
+    instantiate: tuple[str, ...] = ()
+    tracing: Tracing | None = None
+    _templates: dict[tuple[str, str], dict[int, int]] = field(default_factory=dict)
+
+    def run(self, job: Job, launches: Launches) -> Part:
+        """The facts of a job after ``launches``, which learn what was walked here."""
+        launches.attempts = []
+        closure = self.tree.closure(job.path, job.arch)
+        program = Program()
+        part = Part()
+        for path in closure:
+            unit = self.tree.unit(path, job.arch)
+            if unit is not None:
+                program.add(unit)
+                if path in job.owned:
+                    note_unit(unit, part.facts)
+        roots = self._roots(job, program, closure, launches)
+        if job.open is None:
+            asked = [(node, scope.env) for node, scope, _ in program.instantiate]
+            asked += [
+                (lower_expression(text, "<instantiate>"), program.root.env)
+                for text in self.instantiate
+                if _names(text, program)
+            ]
+            roots.run(asked)
+        else:
+            wanted = set(job.open)
+            roots.run_open(
+                frozenset(
+                    decl
+                    for path in {p for p, _ in wanted}
+                    for decl, position in self._templates_of(path, job.arch).items()
+                    if (path, position) in wanted
+                )
+            )
+        self._finish(job, roots, closure, part)
+        part.attempts = tuple(launches.attempts)
+        return part
+
+    def _roots(self, job: Job, program: Program, closure: list[str], launches: Launches) -> Roots:
+        tracing = self.tracing
+        recorder = (Recorder if tracing is None else TracingRecorder)(job.arch, self.tree.lines)
+        given = (program, CppDialect(), recorder, job.arch, Budget(self.limits), History(launches))
+        m = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
+        return Roots(m, self.reported & set(closure), job.owned)
+
+    def _finish(self, job: Job, roots: Roots, closure: list[str], part: Part) -> None:
+        recorder, history = roots.m.recorder, roots.m.history
+        recorder.flush_loose()
+        for unknown in roots.cut:
+            where = unknown.span.path if unknown.span is not None else job.path
+            part.facts.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
+        collect(recorder, self.reported, part.facts)
+        part.templates = {p: len(self._templates_of(p, job.arch)) for p in closure if p in job.owned}
+        met = history.functions | history.classes
+        part.instantiated = frozenset(
+            (path, position)
+            for path in closure
+            if path in self.reported
+            for decl, position in self._templates_of(path, job.arch).items()
+            if decl in met
+        )
+
+    def _templates_of(self, path: str, arch: str) -> dict[int, int]:
+        """Positions of the templates of a file that may be left open, by the ``id`` of their declaration."""
+        key = (path, arch)
+        if key not in self._templates:
+            unit = self.tree.unit(path, arch)
+            found = [] if unit is None else templates_of(unit)
+            none_met = History(Launches(self.limits))
+            self._templates[key] = {id(d): i for i, d in enumerate(d for d in found if left_open(d, none_met))}
+        return self._templates[key]
+
+
+def _names(text: str, program: Program) -> bool:
+    """True when the class or function that an ``instantiate`` binding names is declared in the program."""
+    name = text.split("<", maxsplit=1)[0].strip().split("::")[-1]
+    return any(name in s for s in _scopes(program))
+
+
+def _scopes(program: Program) -> Iterable[dict[str, object]]:
+    stack = [program.root]
+    while stack:
+        at = stack.pop()
+        yield at.decls  # type: ignore[misc]
+        stack.extend(at.children.values())

@@ -1,0 +1,174 @@
+"""Processes that evaluate translation units: forked, so that what is read and parsed so far is theirs as well.
+
+A worker that dies costs the unit it was at; a new one goes on with the rest of its share. What a worker has in memory
+is bounded: past a limit it is replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pickle import PicklingError
+from types import TracebackType
+
+from cutecheck.source.eval.launches import Launches
+from cutecheck.source.recall import Recall
+from cutecheck.source.translate import Job, Part, Translator
+
+MOST_MIB = 3 << 10  # of a worker before it is replaced
+_SHARE = 12  # units handed out at once: neighbours share headers, and kernels
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: BaseProcess
+    pipe: Connection
+    share: deque[int] = field(default_factory=deque)  # positions of the jobs it still owes
+
+
+class Crew:
+    """Workers over a list of jobs; a context manager that leaves no process behind."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        translator: Translator,
+        launches: Launches,
+        processes: int,
+        recall: Recall | None = None,
+    ) -> None:
+        self._jobs = jobs
+        self._translator = translator
+        self._launches = launches
+        self._recall = recall
+        self._processes = processes
+        self._context = multiprocessing.get_context("fork")
+        self._workers: list[_Worker] = []
+        size = max(1, min(_SHARE, len(jobs) // (processes * 3)))
+        self._shares = deque(deque(range(i, min(i + size, len(jobs)))) for i in range(0, len(jobs), size))
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for worker in self._workers:
+            worker.process.kill()
+            worker.pipe.close()
+        for worker in self._workers:
+            worker.process.join()
+
+    def results(self) -> Iterator[tuple[Job, Part | str | None]]:
+        """Every job in order with its part, the reason why there is none, or None where it must be evaluated here."""
+        ready: dict[int, Part | str | None] = {}
+        following = 0
+        while following < len(self._jobs):
+            while following in ready:
+                yield self._jobs[following], ready.pop(following)
+                following += 1
+            if following == len(self._jobs):
+                return
+            while self._shares and len(self._workers) < self._processes:
+                self._start()
+            for pipe in wait([w.pipe for w in self._workers]):
+                worker = next(w for w in self._workers if w.pipe is pipe)
+                ready.update(self._receive(worker))
+
+    def _start(self) -> None:
+        ours, theirs = self._context.Pipe()
+        others = [w.pipe for w in self._workers]
+        process = self._context.Process(
+            target=_serve, args=(theirs, [ours, *others], self._jobs, self._translator, self._recall)
+        )
+        process.daemon = True
+        process.start()
+        theirs.close()
+        worker = _Worker(process, ours)
+        self._workers.append(worker)
+        self._hand_out(worker)
+
+    def _hand_out(self, worker: _Worker) -> None:
+        worker.share = self._shares.popleft()
+        with contextlib.suppress(OSError):  # it died: noticed when its pipe is read
+            worker.pipe.send((tuple(worker.share), self._launches.copy()))
+
+    def _receive(self, worker: _Worker) -> dict[int, Part | str | None]:
+        try:
+            part, used = worker.pipe.recv()
+        except (EOFError, OSError):
+            return self._lost(worker)
+        position = worker.share.popleft()
+        if not worker.share:
+            if self._shares and used <= MOST_MIB:
+                self._hand_out(worker)
+            else:
+                self._dismiss(worker)
+        return {position: part}
+
+    def _lost(self, worker: _Worker) -> dict[int, Part | str | None]:
+        """A worker is gone: the unit it was at is given up, the rest of its share goes to another."""
+        self._dismiss(worker)
+        position = worker.share.popleft()
+        if worker.share:
+            self._shares.appendleft(worker.share)
+        code = worker.process.exitcode
+        how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
+        return {position: f"not evaluated: the process that read it {how}"}
+
+    def _dismiss(self, worker: _Worker) -> None:
+        self._workers.remove(worker)
+        worker.pipe.close()
+        worker.process.join(timeout=5)
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
+
+
+def _serve(
+    pipe: Connection, others: list[Connection], jobs: Sequence[Job], translator: Translator, recall: Recall | None
+) -> None:
+    """The life of a worker: shares of jobs in, one part each out."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends us
+    for other in others:
+        other.close()
+    own: Launches | None = None
+    try:
+        while True:
+            share, state = pipe.recv()
+            if own is not None:
+                state = _united(state, own)
+            own = state
+            for position in share:
+                part = translator.run(jobs[position], state)
+                if recall is not None:
+                    recall.keep(jobs[position], part)
+                try:
+                    pipe.send((part, _mebibytes()))
+                except (TypeError, AttributeError, ValueError, PicklingError):
+                    pipe.send((None, _mebibytes()))  # a value that cannot travel: the parent evaluates it
+    except (EOFError, OSError):
+        pass
+    finally:
+        os._exit(0)  # no exit handlers of the parent's, no flush of its buffers
+
+
+def _united(a: Launches, b: Launches) -> Launches:
+    for key, signatures in b.done.items():
+        mine = a.done.setdefault(key, set())
+        a.count[key[0]] = a.count.get(key[0], 0) + len(signatures - mine)
+        mine |= signatures
+    return a
+
+
+def _mebibytes() -> int:
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

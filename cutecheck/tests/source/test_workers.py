@@ -1,0 +1,97 @@
+"""Translation units side by side: the facts of one process, whatever happens to the others."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from cutecheck.facts import Facts
+from cutecheck.source.eval.budget import Limits
+from cutecheck.source.eval.launches import Attempt, Launches
+from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.translate import Job, Part, Translator
+
+HEADER = """
+#pragma once
+#include <cute/tensor.hpp>
+using namespace cute;
+using Shared = Layout<Shape<_8, _8>>;
+template <int M, bool Causal, bool Even> __global__ void kernel(half_t* p) {
+  auto tile = make_layout(Shape<Int<M>, _8>{});
+  auto s = make_tensor(make_gmem_ptr(p), tile);
+  auto r = make_fragment_like(s);
+  copy(s, r);
+}
+template <int N> struct Unused {
+  using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<Int<N>, _1, _1>>>;
+};
+"""
+
+
+def tree(folder: Path, count: int = 9) -> Path:
+    (folder / "kernel.cuh").write_text(HEADER)
+    for i in range(count):
+        calls = "".join(f"  kernel<{8 * (i // 3 + 1)}, {c}, {e}><<<1, 32>>>(p);\n"
+                        for c in ("true", "false")[i % 2 :] for e in ("true", "false"))  # fmt: skip
+        (folder / f"unit{i}.cu").write_text(f'#include "kernel.cuh"\nvoid run{i}(half_t* p) {{\n{calls}}}\n')
+    return folder
+
+
+def facts(folder: Path, jobs: int, limits: Limits = Limits()) -> Facts:  # noqa: B008 - frozen
+    return extract(ExtractRequest((folder,), jobs=jobs, limits=limits))
+
+
+def test_any_number_of_processes_gives_the_same_facts(tmp_path: Path) -> None:
+    alone = facts(tree(tmp_path), 1)
+    assert len(alone.events) == 6  # two combinations of flags for each of three tiles
+    assert any(s.symbol.startswith("Unused") for s in alone.sites)
+    for jobs in (2, 3, 5):
+        assert facts(tmp_path, jobs) == alone
+
+
+def test_the_limit_of_flag_combinations_can_be_raised(tmp_path: Path) -> None:
+    raised = Limits(flag_combinations=4)
+    assert len(facts(tree(tmp_path), 1, raised).events) == 12
+    assert facts(tmp_path, 3, raised) == facts(tmp_path, 1, raised)
+
+
+@pytest.mark.parametrize("victim", [0, 4, 8])
+def test_a_worker_that_dies_costs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victim: int) -> None:
+    whole = facts(tree(tmp_path), 1)
+    evaluate, parent = Translator.run, os.getpid()
+
+    def run(self: Translator, job: Job, launches: Launches) -> Part:
+        if job.path == f"unit{victim}.cu" and job.open is None and os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return evaluate(self, job, launches)
+
+    monkeypatch.setattr(Translator, "run", run)
+    found = facts(tmp_path, 2)
+    assert [e.path for e in found.errors] == [f"unit{victim}.cu"]
+    assert "signal 9" in found.errors[0].message
+    assert {e.span.path for e in found.events} == {e.span.path for e in whole.events}
+
+
+def test_time_for_a_file_runs_out_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 10**9, 400))
+    monkeypatch.setattr("cutecheck.source.eval.budget.time.monotonic", lambda: next(clock))
+    found = facts(tree(tmp_path, 1), 1)
+    assert any("600 seconds for a file; raise `file-timeout`" in e.message for e in found.errors)
+    assert facts(tmp_path, 1, Limits(seconds_per_file=0)).errors == ()
+
+
+def attempt(signature: str, answer: str, capped: bool = True) -> Attempt:
+    return Attempt("k", "int", signature, capped, answer)  # type: ignore[arg-type]
+
+
+def test_a_guess_counts_only_when_the_run_agrees() -> None:
+    launches = Launches(Limits(flag_combinations=2))
+    assert launches.follows([attempt("a", "walk"), attempt("a", "before")])
+    assert not launches.follows([attempt("b", "walk"), attempt("c", "walk"), attempt("a", "before")])
+    assert not launches.follows([attempt("b", "walk"), attempt("a", "walk")])
+    assert launches.done == {("k", "int"): {"a"}} and launches.count == {"k": 1}
+    assert launches.follows([attempt("b", "walk"), attempt("c", "dropped"), attempt("d", "walk", False)])
+    assert [launches.ask("k", "int", s) for s in "abcd"] == ["before", "before", "dropped", "before"]
