@@ -41,10 +41,11 @@ class Recall:
                 return None
             if any(self._digest(p) != known for p, known in files):
                 return None
+            found = [str(p) for p in closure]
         except (ValueError, TypeError):
             return None
         self._records[path, arch] = digest(text)
-        return [str(p) for p in closure]
+        return found
 
     def learn(self, path: str, arch: str, closure: list[str]) -> None:
         """Keep the closure of a unit that was worked out."""
