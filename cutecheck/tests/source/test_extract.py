@@ -291,3 +291,20 @@ def test_a_tensor_like_one_in_swizzled_shared_memory_is_plain_and_compact(tmp_pa
 def test_a_foreign_copy_is_no_event(tmp_path: Path, name: str) -> None:
     text = f"void h(float* p) {{ auto t = make_tensor(p, Layout<_8>{{}}); {name}(t, t, t); copy(t, t); }}"
     assert [e.callee for e in run(tmp_path, text).events] == ["copy"]
+
+
+def test_a_position_independent_tensor_has_its_swizzle_in_the_layout(tmp_path: Path) -> None:
+    text = """
+    __global__ void k(half_t* p, half_t* g) {
+      auto s = make_tensor(make_smem_ptr(p), tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
+      auto t = as_position_independent_swizzle_tensor(s);
+      auto c = make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, half_t>{},
+                               Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{});
+      auto thr = c.get_slice(threadIdx.x);
+      copy(c, thr.partition_S(make_tensor(make_gmem_ptr(g), Layout<Shape<_64, _64>, Stride<_64, _1>>{})),
+           thr.partition_D(t));
+    }
+    void h(half_t* p, half_t* g) { k<<<1, 128>>>(p, g); }
+    """
+    into = event(run(tmp_path, text, arch="sm_90a")).operands[1]
+    assert show(into.layout) == "((_8,_1),_4,_1):((_1,_0),_1024,_0)"  # what g++ names for it with CuTe 4.7

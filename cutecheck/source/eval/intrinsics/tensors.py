@@ -210,7 +210,8 @@ def _views(c: Call) -> Value:
     if isinstance(t.layout, Unknown):
         return t.layout
     if c.name == "as_position_independent_swizzle_tensor":
-        return t
+        flagged = isinstance(t.layout, ComposedLayout) and isinstance(t.layout.offset, SmemPtrFlag)
+        return replace(t, layout=alg.as_position_independent_swizzle_layout(t.layout)) if flagged else t  # type: ignore[arg-type]
     if c.name == "tensor":
         return replace(t, layout=alg.layout(t.layout, *c.ints()))
     if c.name == "recast":
