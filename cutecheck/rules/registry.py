@@ -19,6 +19,8 @@ from cutecheck.rules.comma_coordinate import CommaCoordinate
 from cutecheck.rules.copy_sizes import CopySizeMismatch
 from cutecheck.rules.cp_async_segments import CpAsyncSegments
 from cutecheck.rules.divide_loses import DivideLosesElements
+from cutecheck.rules.dsl_algebra import AcceptedSilently
+from cutecheck.rules.dsl_operation import OperationNotLegal
 from cutecheck.rules.epilogue_bank_conflict import EpilogueBankConflict
 from cutecheck.rules.fragment_provenance import FragmentNotRetiled
 from cutecheck.rules.gmma_layout import GmmaLayout
@@ -64,8 +66,10 @@ RULES: tuple[type[Rule], ...] = (
     SameBufferSameLayout,
     SmemOutOfBounds,
     TilePastEnd,
+    AcceptedSilently,
     AtomValueCount,
     AtomThreadCount,
+    OperationNotLegal,
     VectorNotContiguous,
     VectorMisaligned,
     SlowPlainCopy,

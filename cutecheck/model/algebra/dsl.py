@@ -60,6 +60,26 @@ def complement(input: AnyLayout, cotarget: Any) -> Layout:
     return algebra.complement(input, cotarget)
 
 
+def traced_complement(input: AnyLayout, cotarget: Any) -> Layout:
+    """What a traced ``complement`` types: of a layout that is not one-to-one too, a gap of 0 as a mode of extent 0.
+
+    The compiler refuses that type when an operation uses it."""
+    try:
+        return algebra.complement(input, cotarget)
+    except CuteError:
+        filtered = algebra.filter(input)
+        modes = list(zip(it.wrap(filtered.shape), it.wrap(filtered.stride), strict=True))
+        known = [(s, d) for s, d in modes if isinstance(s, int) and isinstance(d, int) and s > 0 and d > 0]
+        if len(modes) < 2 or len(known) < len(modes) or not isinstance(cotarget, int):
+            raise
+    shape, stride = [], [1]
+    for s, d in sorted(known, key=lambda m: m[1]):
+        shape.append(d // stride[-1])
+        stride.append(d * s)
+    kept = [(s, d) for s, d in zip([*shape, -(-cotarget // stride[-1])], stride, strict=True) if s != 1]
+    return Layout(tuple(s for s, _ in kept), tuple(d for _, d in kept))
+
+
 def right_inverse(input: Any) -> Any:
     if isinstance(input, ComposedLayout):
         raise CuteError("right_inverse expects a Layout", input)

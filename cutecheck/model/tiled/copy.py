@@ -6,6 +6,9 @@ its first element. The thread index may be a run-time integer.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +42,18 @@ from cutecheck.model.memo import memoised
 from cutecheck.model.notation import show
 from cutecheck.model.tiled.mma import TiledMMA
 
+_UNCHECKED: ContextVar[bool] = ContextVar("unchecked", default=False)
+
+
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """Within: a TiledCopy whose thread-value layout does not suit its atom is made all the same, as the DSL does."""
+    token = _UNCHECKED.set(True)
+    try:
+        yield
+    finally:
+        _UNCHECKED.reset(token)
+
 
 @dataclass(frozen=True)
 class TiledCopy:
@@ -52,6 +67,8 @@ class TiledCopy:
     tiler_mn: Any
 
     def __post_init__(self) -> None:
+        if _UNCHECKED.get():
+            return
         if not equal(size(self.layout_tv, 0) % self.atom_num_thr, 0):
             raise CuteError(
                 "TiledCopy uses too few thrs for selected CopyAtom", size(self.layout_tv, 0), self.atom_num_thr

@@ -24,6 +24,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     dsl_tiled,
     guarded,
 )
+from cutecheck.source.eval.intrinsics.dsl_legality import illegal
 from cutecheck.source.eval.intrinsics.dsl_ops import OPERATIONS, make_op
 from cutecheck.source.eval.intrinsics.dsl_show import NAMES
 from cutecheck.source.eval.intrinsics.registry import FUNCTIONS, TOLERANT, Call, Unsupported
@@ -147,9 +148,11 @@ def _cute_name(module: str, name: str) -> Value | None:
 def _operation(where: str, name: str) -> Callable[..., Value]:
     def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         try:
-            return make_op(where, name, args, kwargs)
+            op = make_op(where, name, args, kwargs)
         except Unsupported as error:
             return Unknown(str(error), span)
+        reason = illegal(op, m.arch if m.functions.get("dsl architecture is certain") else "")
+        return op if reason is None else Unknown(f"the DSL rejects {name}: {reason}", span, True)
 
     return run
 
@@ -182,9 +185,33 @@ def call_api(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Val
         value = guarded(m, name.removeprefix("dsl."), span, lambda: run(c))
         if name not in TOLERANT:
             c.name = name.removeprefix("dsl.")
-            m.recorder.called(m, c, value)
+            c.args = _in_order(c.name, model, c.kwargs)
+            m.recorder.called(m, c, value if c.refused is None else c.refused)
     dsl_sites.api_called(m, name.removeprefix("dsl."), kind, args, kwargs, value, span)
     return m.dialect.from_model(value)
+
+
+_PARAMETERS = {
+    "make_tiled_copy_tv": ("atom", "thr_layout", "val_layout"), "make_tiled_copy": ("atom", "layout_tv", "tiler_mn"),
+    "make_cotiled_copy": ("atom", "atom_layout_tv", "data_layout"), "tile_to_shape": ("atom", "trg_shape", "order"),
+    "make_tiled_mma": ("op_or_atom", "atom_layout_mnk", "permutation_mnk"), "composition": ("lhs", "rhs"),
+    "make_tiled_copy_A": ("atom", "tiled_mma"), "make_tiled_copy_B": ("atom", "tiled_mma"),
+    "make_tiled_copy_C": ("atom", "tiled_mma"), "make_tiled_copy_S": ("atom", "tiled_copy"),
+    "make_tiled_copy_D": ("atom", "tiled_copy"), "local_tile": ("input", "tiler", "coord", "proj"),
+    "local_partition": ("target", "tiler", "index", "proj"), "make_tensor": ("iterator", "layout"),
+    "logical_divide": ("target", "tiler"), "zipped_divide": ("target", "tiler"), "tiled_divide": ("target", "tiler"),
+    "flat_divide": ("target", "tiler"), "make_swizzle": ("b", "m", "s"), "complement": ("input", "cotarget"),
+}  # fmt: skip
+
+
+def _in_order(name: str, args: list[Value], kwargs: dict[str, Value]) -> list[Value]:
+    """The arguments of a call as positional ones: what was given by name behind what was given by place."""
+    out = list(args)
+    for parameter in _PARAMETERS.get(name, ())[len(args) :]:
+        if parameter not in kwargs:
+            break
+        out.append(kwargs[parameter])
+    return out
 
 
 def _host(m: Machine, v: Value) -> Value:

@@ -20,6 +20,7 @@ from cutecheck.source.eval.trace import Tracing
 from cutecheck.source.files import read_bytes
 
 STEPS_A_FILE = 150_000  # of a file with all its tests, unless the user asks for more; CUTLASS's examples need a third
+ARCH_IS_CERTAIN = "dsl architecture is certain"  # of a machine: not one of several that a file's names allow
 _ARCHS = (
     ("sm_90a", re.compile(rb"warpgroup|hopper|[Ss][Mm]_?90|BulkTensor|wgmma")),
     ("sm_100a", re.compile(rb"tcgen05|blackwell|[Ss][Mm]_?10[03]|tmem")),
@@ -29,7 +30,12 @@ _ARCHS = (
 
 def default_archs(data: bytes) -> tuple[str, ...]:
     """Architectures that a file's own names ask for: sm_80 when it names none."""
-    return tuple(arch for arch, names in _ARCHS if names.search(data)) or ("sm_80",)
+    named = tuple(arch for arch, names in _ARCHS if names.search(data))
+    if b"tcgen05" in data:  # helpers of other generations are borrowed by name
+        named = tuple(a for a in named if a == "sm_100a" or (a == "sm_90a" and b"warpgroup" in data))
+    elif "sm_120a" in named and b"warpgroup" not in data:
+        named = ("sm_120a",)
+    return named or ("sm_80",)
 
 
 def runs(
@@ -56,6 +62,7 @@ def runs(
             continue
         for arch in archs or default_archs(data):
             driver = Driver(library, arch, limits, tracing)
+            driver.machine.functions[ARCH_IS_CERTAIN] = len(archs or default_archs(data)) == 1
             driver.run(file, path)
             yield path, driver
         if b"cutecheck" in data:
@@ -79,6 +86,7 @@ def _bound(
                 grouped.setdefault((b.path, arch), []).append(b)
     for (path, arch), group in grouped.items():
         driver = Driver(library, arch, limits, tracing)
+        driver.machine.functions[ARCH_IS_CERTAIN] = True
         for b in group:
             driver.spent = 0
             run_binding(driver, b)

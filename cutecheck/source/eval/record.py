@@ -559,7 +559,8 @@ RECORDED = frozenset({
     "make_tma_copy_B_sm90", "make_tma_copy_C_sm90", "make_tma_atom_A_sm100", "make_tma_atom_B_sm100",
     "partition_fragment_A", "partition_fragment_B", "partition_fragment_C", "make_fragment_A", "make_fragment_B",
     "make_fragment_C", "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile_S",
-    "retile_D", "tile_to_shape", "composition", "make_tensor", "recast",
+    "retile_D", "tile_to_shape", "make_swizzle", "complement", "make_tiled_copy_tv", "composition", "make_tensor",
+    "recast",
 })  # fmt: skip
 
 

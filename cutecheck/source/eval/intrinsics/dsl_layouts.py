@@ -78,6 +78,8 @@ def _run(name: str) -> Any:
         plain = [layout_of(a) for a in args]
         if name in ("product_each", "product", "product_like"):
             plain = [_extents(a) for a in plain]
+        if name == "complement" and len(plain) + len(kwargs) == 2:
+            return dsl.traced_complement(plain[0], plain[1] if len(plain) > 1 else kwargs["cotarget"])
         return dsl.call(name, plain, {k: layout_of(v) for k, v in kwargs.items()})
 
     return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from cutecheck.model.basis import Underscore, X
 from cutecheck.model.dtype import DType
 from cutecheck.model.layout import Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA, smem_atoms
+from cutecheck.model.tiled.copy import unchecked
 from cutecheck.model.units import Bytes, bytes_to_bits
 from cutecheck.source.eval.intrinsics import dsl_ops
 from cutecheck.source.eval.intrinsics.dsl_layouts import layout_of, number
@@ -49,7 +51,19 @@ def operation_of(atom: CopyAtom | MMAAtom) -> OpValue | None:
 @function("dsl.make_copy_atom", configuring=True)
 def _make_copy_atom(c: Call) -> Value:
     op, dtype = c.arg(0), dtype_of(_argument(c, 1, "copy_internal_type"))
-    return copy_atom_value(op, dtype, constant(_argument(c, 2, "num_bits_per_copy", 0)))
+    bits = constant(_argument(c, 2, "num_bits_per_copy", 0))
+    if isinstance(op, OpValue) and op.name in ("CopyUniversalOp", "CopyG2SOp") and bits is not None:
+        if op.name == "CopyG2SOp" and bits <= 0:
+            raise alg.CuteError("expects a positive `num_bits_per_copy` for CopyG2SOp")
+        if bits and (bits < 8 or bits & (bits - 1)):
+            raise alg.CuteError("expects `num_bits_per_copy` to be 0 or a power of 2 of at least 8", bits)
+        if op.name == "CopyG2SOp" and bits < 32:
+            c.refused = Unknown(
+                f"CuTe rejects make_copy_atom: cp.async of {bits} bits; it moves 32, 64 or 128", c.span, True
+            )
+            plain = dsl_ops.copy_atom(OpValue("CopyUniversalOp"), dtype, bits)
+            return _marked(replace(plain, op="SM80_CP_ASYNC_CACHEALWAYS"), op, copy_type(op, dtype, bits))
+    return copy_atom_value(op, dtype, bits)
 
 
 def copy_atom_value(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
@@ -76,6 +90,8 @@ def _mma_atom(op: Value) -> MMAAtom:
 def make_tiled_mma_value(c: Call) -> Value:
     atom = _mma_atom(_argument(c, 0, "op_or_atom"))
     layout = plain_layout(c, _argument(c, 1, "atom_layout_mnk", (1, 1, 1)))
+    if alg.rank(layout) != 3:
+        raise alg.CuteError("expects rank-3 MNK atom layout", layout)
     permutation = _argument(c, 2, "permutation_mnk")
     if permutation is None:
         permutation = (X, X, X)
@@ -93,19 +109,32 @@ def _copy_atom(v: Value) -> CopyAtom:
     raise Unsupported("this is not a copy atom cutecheck knows")
 
 
+def _accepted(c: Call, make: Callable[[], TiledCopy]) -> TiledCopy:
+    """A TiledCopy; what C++ CuTe asserts of its atom the DSL does not, and the call keeps the reason."""
+    try:
+        return make()
+    except alg.CuteError as error:
+        if "selected CopyAtom" not in str(error):
+            raise
+        c.refused = Unknown(f"CuTe rejects {c.name[4:]}: {error}", c.span, True)
+        with unchecked():
+            return make()
+
+
 @function("dsl.make_tiled_copy_tv", configuring=True)
 def _tv(c: Call) -> Value:
     atom = _copy_atom(_argument(c, 0, "atom"))
     thr, val = plain_layout(c, _argument(c, 1, "thr_layout")), plain_layout(c, _argument(c, 2, "val_layout"))
     tiler, layout_tv = dsl.make_layout_tv(thr, val)
-    return TiledCopy(atom, layout_tv, tiler)
+    return _accepted(c, lambda: TiledCopy(atom, layout_tv, tiler))
 
 
 @function("dsl.make_tiled_copy", configuring=True)
 def _tiled_copy(c: Call) -> Value:
     atom = _copy_atom(_argument(c, 0, "atom"))
     tiler = number(c, _argument(c, 2, "tiler_mn"))
-    return TiledCopy(atom, plain_layout(c, _argument(c, 1, "layout_tv")), tiler)
+    layout_tv = plain_layout(c, _argument(c, 1, "layout_tv"))
+    return _accepted(c, lambda: TiledCopy(atom, layout_tv, tiler))
 
 
 @function("dsl.make_cotiled_copy", configuring=True)
@@ -123,7 +152,7 @@ def _of(c: Call) -> Value:
     wanted = TiledCopy if c.name[-1] in "SD" else TiledMMA
     if not isinstance(other, wanted):
         raise Unsupported(f"{c.name[4:]} of something cutecheck does not know")
-    return getattr(tiled, c.name[4:])(_copy_atom(c.arg(0)), other)
+    return _accepted(c, lambda: getattr(tiled, c.name[4:])(_copy_atom(c.arg(0)), other))
 
 
 @function("dsl.make_tmem_copy", "dsl.make_s2t_copy", configuring=True)

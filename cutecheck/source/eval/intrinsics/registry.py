@@ -31,6 +31,7 @@ class Call:
     span: Span
     kwargs: dict[str, Value] = field(default_factory=dict)
     raw: list[Value] = field(default_factory=list)
+    refused: Value = None  # why C++ CuTe would not take what the DSL takes
 
     def ints(self) -> tuple[int, ...]:
         """The template arguments as numbers (``size<0, 1>``)."""

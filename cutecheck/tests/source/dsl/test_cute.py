@@ -203,8 +203,8 @@ def test_device_loops_and_constexpr_loops(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("op", "why"),
     [
-        ("cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 32))", "16x8x32"),
-        ("cute.nvgpu.warp.MmaF16BF16Op(cutlass.BFloat16, cutlass.Float16, (16, 8, 16))", "F16BF16"),
+        ("cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 32))", "(16, 8, 16)"),
+        ("cute.nvgpu.warp.MmaF16BF16Op(cutlass.BFloat16, cutlass.Float16, (16, 8, 16))", "Float32 when"),
     ],
 )
 def test_operations_without_an_atom(op: str, why: str, tmp_path: Path) -> None:

@@ -1,0 +1,115 @@
+"""CUT303 operation-not-legal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from cutecheck.facts import Site, Span
+from cutecheck.findings import Finding
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.rules.base import Context
+from cutecheck.rules.rejected import Rejected
+
+_NUMBER = re.compile(r"\d+")
+
+
+class OperationNotLegal(Rejected):
+    """An operation of the Python DSL that does not exist, or not on this architecture.
+
+    What it checks
+        The shape, element types, accumulator and architecture of ``cute.nvgpu`` operations against what the hardware
+        has, and the architecture of every atom that a Python source makes.
+
+    Why
+        Some combinations the DSL refuses when it traces the kernel. Others it takes silently and the compiler fails
+        later, or the launch does: an FP8 MMA or ``stmatrix`` on sm_80.
+
+    Example
+        cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), cutlass.Float16)  # on sm_80
+
+    Use instead
+        cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16)
+
+    Assumptions
+        The architecture is the one that ``--arch`` names, or the only one that the file's own names allow.
+
+    Fix
+        Choose an operation of the architecture, or the architecture of the operation.
+
+    References
+        cutlass/cute/nvgpu of nvidia-cutlass-dsl 4.8.1; PTX ISA
+    """
+
+    code = "CUT303"
+    name = "operation-not-legal"
+    family = "atom-count"
+    pattern = re.compile(r"the DSL rejects |expects |cp\.async of \d+ bits")
+    advice = "choose another shape, element type or operation"
+    valid = (
+        """
+        import cutlass
+        import cutlass.cute as cute
+        from cutlass.cute.nvgpu import warp
+
+        @cute.jit
+        def host():
+            op = warp.MmaF16BF16Op(cutlass.BFloat16, cutlass.Float32, (16, 8, 16))
+            mma = cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)))
+            load = cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), cutlass.BFloat16)
+
+        host()
+        """,
+    )
+    invalid = (
+        """
+        import cutlass
+        import cutlass.cute as cute
+        from cutlass.cute.nvgpu import warp
+
+        @cute.jit
+        def host():
+            op = warp.MmaF16BF16Op(cutlass.BFloat16, cutlass.Float16, (16, 8, 16))
+            mma = cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)))
+
+        host()
+        """,
+        """
+        import cutlass
+        import cutlass.cute as cute
+        from cutlass.cute.nvgpu import warp
+
+        @cute.jit
+        def host():
+            store = cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), cutlass.Float16)
+
+        host()
+        """,
+    )
+
+    def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
+        if not site.call:
+            return
+        yield from super().on_site(site, context)
+        atom = getattr(site.value, "atom", site.value)
+        if not isinstance(atom, (CopyAtom, MMAAtom)) or site.kind not in ("copy_atom", "mma_atom", "tiled_mma"):
+            return
+        needs, has = _number(atom.arch), _number(site.arch)
+        if needs > has and site.call.rpartition(".")[2] in ("make_copy_atom", "make_mma_atom", "make_tiled_mma"):
+            yield self.finding(
+                site.span,
+                f"{atom.op} needs {atom.arch}, and this is {site.arch}: the DSL takes it silently",
+                label=f"an operation of {atom.arch}",
+                help="choose an operation of the architecture, or pass --arch",
+                arch=site.arch,
+            )
+
+    def _rejected(self, span: Span, text: str, enclosing: str = "", arch: str = "") -> Finding:
+        gist = re.sub(r"^CuTe rejects (\w+): ", r"\1: ", text).removeprefix("the DSL rejects ")
+        return self.finding(span, gist, label="not an operation of the hardware", help=self.advice,
+                            enclosing=enclosing, arch=arch)  # fmt: skip
+
+
+def _number(arch: str) -> int:
+    found = _NUMBER.search(arch)
+    return int(found.group()) if found else 0

@@ -1,0 +1,76 @@
+"""What the DSL takes and refuses (nvidia-cutlass-dsl 4.8.1 on sm_80): outcomes, values, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutecheck.cli import main
+
+SOURCE = (Path(__file__).parents[2] / "data" / "dsl_accepted.py").read_text()
+# name of the variable: the DSL takes it, a field or the whole of its value, the codes of the findings on its line
+ROWS: dict[str, tuple[bool, str, set[str]]] = {
+    "c1": (True, "((5,20),8):((160,1),20)", set()),
+    "c2": (True, "((8,16),12):((192,1),16)", {"CUT301"}),
+    "c3": (True, "", {"CUT201", "CUT202"}),
+    "c4": (True, "((8,16),8):((128,1),16)", {"CUT202"}),
+    "c5": (True, "(32,8):(8,1)", {"CUT201"}),
+    "c6": (True, "(128,8):(1,256)", {"CUT201"}),
+    "c7": (True, "(48,8):(8,1)", {"CUT302"}),
+    "m1": (False, "", {"CUT303"}),
+    "m2": (True, "((4,8,2,2),((2,2),(1,2))):((64,1,16,256),((32,8),(0,512)))", {"CUT203"}),
+    "m3": (True, "((4,8,2,2),((2,2),(1,1))):((64,1,16,256),((32,8),(0,0)))", {"CUT203"}),
+    "m4": (True, "((4,8,2,2),((2,2),(1,4))):((64,1,16,0),((32,8),(0,256)))", {"CUT203"}),
+    "m5": (True, "((4,8,2),((2,2),(1,1))):((64,1,16),((32,8),(0,0)))", {"CUT211"}),
+    "m6": (True, "((4,8,2,2),((2,2),(1,1))):((64,1,16,0),((32,8),(0,0)))", {"CUT211"}),
+    "m7": (True, "((4,8,2,2),((2,2),(1,1))):((64,1,16,256),((32,8),(0,0)))", {"CUT303"}),
+    "m8": (True, "((4,8,2,2),((2,2),(1,1))):((64,1,16,0),((32,8),(0,0)))", {"CUT301"}),
+    "o @op1": (False, "", {"CUT303"}),
+    "o @op2": (False, "", {"CUT303"}),
+    "o @op3": (False, "", {"CUT303"}),
+    "a1": (True, "(32,(1,4)):(1,(1,32))", set()),
+    "a2": (False, "", {"CUT303"}),
+    "a3": (True, "(1,1):(0,1)", {"CUT303"}),
+    "a4": (False, "", {"CUT303"}),
+    "a5": (False, "", {"CUT303"}),
+    "l1": (True, "((8,13),(64,1)):((64,512),(1,0))", {"CUT211"}),
+    "l2": (True, "S<3,0,3> o 0 o (8,64):(64,1)", set()),
+    "l3": (True, "S<0,4,3>", {"CUT211"}),
+    "l4": (True, "(2,2):(10,1)", set()),
+    "l5": (True, "(0,8):(4,8)", {"CUT211"}),
+}
+
+
+def _run(command: str, path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    main([command, str(path), "--output-format", "json", "--arch", "sm_80"])
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_every_outcome_is_predicted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rows.py"
+    file.write_text(SOURCE)
+    lines = SOURCE.split("\n")
+    starts = [i for i, line in enumerate(lines, 1) if line.startswith("def ")]
+    sites = _run("facts", file, capsys)["sites"]
+    findings = _run("check", file, capsys)["findings"]
+    for name, (taken, value, codes) in ROWS.items():
+        variable, _, function = name.partition(" @")
+        after = next((i for i in starts if lines[i - 1].startswith(f"def {function}(")), 0) if function else 0
+        first = next(i for i, line in enumerate(lines, 1) if i > after and line.strip().startswith(f"{variable} = "))
+        last = next(i for i in range(first, len(lines)) if lines[i - 1].count("(") or True) + 4
+        span = range(first, 1 + next((i for i in range(first, last) if not lines[i].startswith("     ")), first))
+        made = [s for s in sites if s["call_line"] in span and _configures(s, lines[first - 1])]
+        resolved = [s for s in made if s["status"] == "resolved"]
+        assert bool(resolved) == taken, (name, made)
+        assert not value or any(value in json.dumps(s["result"]) for s in resolved), (name, resolved)
+        assert {f["code"] for f in findings if f["line"] in span} == codes, name
+
+
+def _configures(site: dict[str, Any], line: str) -> bool:
+    """The outermost call of the line, or the MMA that an operation is for."""
+    outer = line.split("= ", 1)[1].split("(", 1)[0]
+    return str(site["call"]).rpartition(".")[2] == outer.rpartition(".")[2]
