@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from cutecheck.source import notebooks
 from cutecheck.source.files import exists, read_bytes, size_bytes
 
 MAX_BYTES = 16 << 20
@@ -27,6 +28,7 @@ class SourceLines:
 
     def file(self, path: str) -> Path | None:
         """The file that a path of a span shows, or None where there is none."""
+        path = notebooks.split(path)[0]
         if path not in self._files:
             self._files[path] = next(
                 (f for f in self._candidates(path) if f.is_file() or (not f.is_dir() and exists(f))), None
@@ -57,6 +59,10 @@ class SourceLines:
         try:
             if file is None or size_bytes(file) > MAX_BYTES:
                 return None
+            number = notebooks.split(path)[1]
+            if number is not None:
+                found = notebooks.cells(read_bytes(file))
+                return next((list(c.lines) for c in found if c.number == number), None)
             return read_bytes(file).decode("utf-8", errors="replace").replace("\r\n", "\n").split("\n")
         except OSError:
             return None
@@ -76,7 +82,11 @@ class Project:
         """The path from the current folder for a file below it; else the path as it was scanned."""
         file = self._sources.file(path)
         try:
-            return path if file is None else Path(os.path.abspath(file)).relative_to(self._here).as_posix()  # noqa: PTH100
+            if file is None:
+                return path
+            number = notebooks.split(path)[1]
+            shown = Path(os.path.abspath(file)).relative_to(self._here).as_posix()  # noqa: PTH100
+            return shown if number is None else notebooks.place(shown, number)
         except ValueError:
             return path
 

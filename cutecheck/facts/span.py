@@ -18,6 +18,11 @@ class Span:
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}"
 
+    @property
+    def is_python(self) -> bool:
+        """Whether the place is in a Python file, or in a cell of a notebook (``book.ipynb:cell 3``)."""
+        return self.path.endswith(".py") or ".ipynb" in self.path
+
     def holds(self, inner: Span) -> bool:
         """True when ``inner`` lies within this span."""
         return (

@@ -86,7 +86,7 @@ class AcceptedSilently(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
-        if not call.span.path.endswith((".py", ".ipynb")):
+        if not call.span.is_python:
             return
         if call.function == "tile_to_shape" and len(call.arguments) > 1:
             yield from self._grown(call)

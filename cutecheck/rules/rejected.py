@@ -42,7 +42,7 @@ class Rejected(Rule):
     def _rejected(self, span: Span, text: str, enclosing: str = "", arch: str = "") -> Finding:
         gist = re.sub(r"^CuTe rejects (\w+): (?:\1: )?", r"\1: ", text)
         explained = self.explain(gist)
-        silent = span.path.endswith((".py", ".ipynb"))
+        silent = span.is_python
         verb = "the DSL takes silently what C++ CuTe rejects," if silent else "CuTe stops compiling at"
         message = f"{verb} {gist}" + (f" ({explained})" if explained else "")
         return self.finding(

@@ -132,4 +132,4 @@ class SmemCapacity(Rule):
 
 def _is_cpp(buffer: SmemBuffer) -> bool:
     """The Python DSL has dynamic shared memory only."""
-    return not buffer.span.path.endswith((".py", ".ipynb"))
+    return not buffer.span.is_python

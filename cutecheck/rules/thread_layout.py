@@ -85,7 +85,7 @@ class ThreadLayoutNotCompact(Rule):
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         # in the DSL, ``make_tiled_copy`` takes a thread-value layout, and ``make_tiled_copy_tv`` these two
-        python = call.span.path.endswith((".py", ".ipynb"))
+        python = call.span.is_python
         if call.function != ("make_tiled_copy_tv" if python else "make_tiled_copy"):
             return
         for what, value in zip(("thread", "value"), call.arguments[1:3], strict=False):

@@ -33,11 +33,13 @@ class Collected:
 
 def note_unit(unit: ir.Unit, out: Collected) -> None:
     """What a file says before anything is evaluated: its configuration calls, inactive ones, syntax errors."""
-    out.calls[unit.path] = unit.calls
+    for path in dict.fromkeys((unit.path, *(span.path for span, _ in unit.calls))):  # a notebook's cells
+        out.calls[path] = tuple(c for c in unit.calls if c[0].path == path)
     inactive = {n.span for n in unit.notes if n.kind == "inactive"}
     out.active.update(span for span, _ in unit.calls if span not in inactive)
     out.inactive.update(inactive)
-    broken = [n for n in unit.notes if n.kind == "error"]
+    # of Python, what Python itself refuses is said elsewhere: the grammar is behind the language
+    broken = [n for n in unit.notes if n.kind == "error" and unit.language != "dsl"]
     for n in broken[:MAX_SYNTAX_ERRORS]:
         more = f" ({len(broken)} such places in this file)" if len(broken) > 1 else ""
         message = f"syntax that cannot be read here: {n.text}{more}; the rest of the file is read"

@@ -14,7 +14,7 @@ from cutecheck.facts import SourceError
 from cutecheck.source.files import exists, read_bytes, size_bytes
 
 CPP_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".cxx", ".inl")
-DSL_SUFFIXES = (".py",)
+DSL_SUFFIXES = (".py", ".ipynb")
 SUFFIXES = CPP_SUFFIXES + DSL_SUFFIXES
 MAX_BYTES = 16 << 20
 _SKIPPED_FOLDERS = frozenset(
@@ -133,7 +133,7 @@ def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[st
         except OSError:
             names[path] = frozenset()
     hit = {p for p in scripts if p in touched}
-    todo = [p for p in touched if p.endswith(".py")]
+    todo = [p for p in touched if p.endswith(DSL_SUFFIXES)]
     while todo:
         file = PurePosixPath(todo.pop())
         module = file.parent.name if file.stem == "__init__" else file.stem

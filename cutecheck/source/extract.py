@@ -63,7 +63,7 @@ def extract(request: ExtractRequest) -> Facts:
         tree.recall, tree.learned = recall.closure, recall.learn
     reach = tree.reaching(frozenset(wanted))
     units = [p for p in files if p in reach and (p in wanted_set or p.endswith(TRANSLATION_UNITS))]
-    python = [f.path for f in found.files if f.cute and f.path.endswith(".py")]
+    python = [f.path for f in found.files if f.cute and f.path.endswith((".py", ".ipynb"))]
     if request.changed is not None:
         changed = {os.path.realpath(f) for f in request.changed}
         touched = frozenset(p for p, f in files.items() if os.path.realpath(f) in changed)
@@ -84,7 +84,7 @@ def extract(request: ExtractRequest) -> Facts:
     for arch in archs:
         ordered = [p for p in translation_units(units, tree, arch) if arch in asked.get(p, archs)]
         _architecture(arch, ordered, translator, request.jobs, out, recall)
-    scripts = {p: f for p, f in files.items() if p.endswith(".py")}
+    scripts = {p: f for p, f in files.items() if p.endswith((".py", ".ipynb"))}
     if python:
         _python(scripts, python, request, out)
     uncovered(out, archs[-1] if archs else "")
@@ -158,7 +158,7 @@ def _python(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest
             where = unknown.span.path if unknown.span is not None else path
             out.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
         driver.recorder.flush_loose()
-        collect(driver.recorder, reported, out)
+        collect(driver.recorder, reported | driver.library.cells_of(reported), out)
 
 
 def _archs_of(path: str, tree: Tree, reported: frozenset[str]) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def confirm(
 
 def _closed(site: Site) -> tuple[Attempt, ...]:
     """The one attempt of a site that has nothing to confirm."""
-    if site.span.path.endswith((".py", ".ipynb")):
+    if site.span.is_python:
         return (Attempt("spelled", "unavailable", "a site of the Python DSL: the host tier compiles C++"),)
     if site.status == "resolved" and site.value is not None:
         return ()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.units import Bits
+from cutecheck.source import notebooks
 from cutecheck.source.dsl.unit import lower_unit
 from cutecheck.source.dsl.values import NONE, Module
 from cutecheck.source.eval import ir
@@ -39,6 +41,7 @@ class Library:
     shown: dict[Path, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     units: dict[str, ir.Unit] = field(default_factory=dict)
+    cells: dict[str, tuple[notebooks.Cell, ...]] = field(default_factory=dict)  # of the notebooks read so far
     byte: Value = None
 
     def __post_init__(self) -> None:
@@ -77,9 +80,23 @@ class Library:
                 text = read_bytes(file).decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
             except OSError:
                 text = ""
+            found = notebooks.cells(text.encode("utf-8", "replace")) if file.suffix == notebooks.SUFFIX else None
+            if found is not None:
+                text = notebooks.python(found)
+                for cell in found:
+                    self.texts[notebooks.place(shown, cell.number)] = "\n".join(cell.lines)
+                self.cells[shown] = found
             self.texts[shown] = text
-            self.units[shown] = lower_unit(shown, text)
+            self.units[shown] = lower_unit(shown, text, found)
         return self.units[shown]
+
+    def scanned(self, path: str) -> bool:
+        """Whether a span's path is in one of the scanned files."""
+        return path in self.files or notebooks.split(path)[0] in self.files
+
+    def cells_of(self, paths: Collection[str]) -> frozenset[str]:
+        """How spans name the cells of the notebooks among some files."""
+        return frozenset(notebooks.place(p, c.number) for p, cs in self.cells.items() if p in paths for c in cs)
 
 
 def _file(folder: Path | None, parts: list[str]) -> Path | None:
@@ -121,7 +138,7 @@ def find_cutlass(roots: tuple[Path, ...]) -> Path | None:
 
 def module_name(path: str) -> str:
     """The dotted name of a file by its place in the tree."""
-    parts = path.removesuffix(".py").split("/")
+    parts = path.removesuffix(".py").removesuffix(".ipynb").split("/")
     if parts[-1] == "__init__":
         parts = parts[:-1]
     return ".".join(p for p in parts if p not in ("..", ".", ""))

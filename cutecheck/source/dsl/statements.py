@@ -65,6 +65,9 @@ def _expression(s: Source, node: Node) -> Iterator[ir.Stmt]:
 def _assignment(s: Source, node: Node) -> Iterator[ir.Stmt]:
     span = s.span(node)
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if right is not None and s.data[node.start_byte : node.start_byte + 6] == b"return":  # see ``source.parse``
+        yield ir.Return(expression(s, right), span)
+        return
     if node.type == "augmented_assignment":
         op = s.text(node.child_by_field_name("operator"))
         yield ir.Assign(expression(s, left), op, expression(s, right), span)

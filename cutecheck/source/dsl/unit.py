@@ -9,6 +9,7 @@ from cutecheck.source.dsl.expressions import children, expression
 from cutecheck.source.dsl.source import Source, parse
 from cutecheck.source.dsl.statements import statements
 from cutecheck.source.eval import ir
+from cutecheck.source.notebooks import Cell
 
 CALL_NAMES = frozenset({
     "make_tiled_copy", "make_tiled_copy_tv", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C",
@@ -19,9 +20,12 @@ CALL_NAMES = frozenset({
 })  # fmt: skip
 
 
-def lower_unit(path: str, text: str) -> ir.Unit:
-    """Lower a whole file; syntax errors become notes of kind ``error`` and the rest goes on."""
-    source = Source(path, text)
+def lower_unit(path: str, text: str, cells: tuple[Cell, ...] | None = None) -> ir.Unit:
+    """Lower a whole file; syntax errors become notes of kind ``error`` and the rest goes on.
+
+    ``cells``: the text is the joined code of these cells of a notebook.
+    """
+    source = Source(path, text, cells)
     root = parse(source)
     notes = tuple(_errors(source, root)) if root.has_error else ()
     decls = tuple(ir.TopLevel(stmt) for stmt in statements(source, [c for c in children(root) if c.type != "ERROR"]))

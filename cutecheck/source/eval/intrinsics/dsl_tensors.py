@@ -7,13 +7,17 @@ from typing import Any
 
 from cutecheck.facts import Unknown
 from cutecheck.model import algebra as alg
+from cutecheck.model import atoms
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import Underscore
 from cutecheck.model.dtype import DType
+from cutecheck.model.ints import CuteError, UndecidedError, known_value
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.units import Bits
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.dsl_layouts import layout_of, number
+from cutecheck.source.eval.intrinsics.dsl_show import alignment
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.values import Extern, Pointer, ScalarType, Slice, TensorVal, Value
 
@@ -166,9 +170,29 @@ def _copy(c: Call) -> Value:
         return None
     if tiled is not None and not isinstance(tiled, (TiledCopy, CopyAtom)) and not isinstance(tiled, Unknown):
         tiled = Unknown("a copy operation that is not modelled", c.span)
+    if c.name == "dsl.autovec_copy":
+        tiled = _narrowed(*args[:2])
     call = Call(c.m, "copy", (), args, c.span, {}, c.raw)
     c.m.recorder.event(c.m, "copy", call, tiled, [addressed(a) for a in args[:2]], predicate)
     return None
+
+
+def _narrowed(src: Value, dst: Value) -> CopyAtom | None:
+    """``autovec_copy`` takes no wider vectors than both addresses are known to allow; None where layouts decide."""
+    if not isinstance(src, TensorVal) or not isinstance(dst, TensorVal) or src.dtype is None:
+        return None
+    bits = src.dtype.bits
+    known = [a for a in (alignment(src), alignment(dst)) if a is not None]
+    if bits is None or isinstance(src.layout, Unknown) or isinstance(dst.layout, Unknown) or not known:
+        return None
+    try:
+        common = known_value(alg.max_common_vector(src.layout, dst.layout))
+    except (CuteError, UndecidedError):
+        return None
+    allowed = int(min(known)) * 8
+    if common is None or allowed >= min(128, common * int(bits)) or allowed < int(bits):
+        return None
+    return atoms.copy_op("UniversalCopy", (DType(f"uint{allowed}_t", Bits(allowed)),), src.dtype)
 
 
 @function("dsl.gemm", "dsl.mma_atom_call", tolerant=True)

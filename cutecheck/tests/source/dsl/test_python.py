@@ -196,3 +196,23 @@ def test_spans_count_characters() -> None:
 
 def test_opaque_is_unknown(tmp_path: Path) -> None:
     assert isinstance(variables(tmp_path, "def g():\n    yield 1\nx = (yield)\n").get("x"), (Unknown, type(None)))
+
+
+STARS = """
+def first(a, b):
+    return a, *(x + 1 for x in b), *b
+
+
+def second(a, b):
+    if a:
+        return 0, *(b[:1])
+    return *b, a
+
+
+x, y, z = first(1, (2, 3)), second(0, (4, 5)), second(1, (6, 7))
+"""
+
+
+def test_stars_in_a_return(tmp_path: Path) -> None:
+    v = variables(tmp_path, STARS)
+    assert (v["x"], v["y"], v["z"]) == ((1, 3, 4, 2, 3), (4, 5, 0), (0, 6))
