@@ -41,7 +41,7 @@ class Source:
         return "" if node is None else self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
-RETURN = b"_____="  # stands for ``return``
+RETURN = b"_    =("  # stands for ``return ``
 _PARSER: Parser | None = None
 
 
@@ -55,40 +55,45 @@ def parse(source: Source) -> Node:
     root = _PARSER.parse(source.data).root_node
     if not root.has_error:
         return root
-    # the grammar has no `return a, *(b)`: the same statement as an assignment, of as many bytes, it can read
-    patched = bytearray(source.data)
-    for node in _broken_returns(root):
-        patched[node.start_byte : node.start_byte + len(RETURN)] = RETURN
-    _bracket_generators(patched)
-    if patched == source.data:
+    # the grammar has no `return a, *(b)`, and has `x = (a, *(b))`: columns stay, a bracket goes to the line's end
+    patched = _bracketed(source.data, [n.start_byte for n in _returns(root)])
+    again = _PARSER.parse(patched).root_node
+    if patched == source.data or again.has_error:
         return root
-    again = _PARSER.parse(bytes(patched)).root_node
-    return again if not again.has_error or again.descendant_count >= root.descendant_count else root
+    source.data = patched
+    return again
 
 
-def _bracket_generators(text: bytearray) -> None:
-    """``*(x for x in y)`` as ``*[x for x in y]``, which unpacks to the same."""
-    for found in re.finditer(rb"\*\(", bytes(text)):
-        depth, at = 0, found.end() - 1
-        for i in range(at, min(len(text), at + 4096)):
-            depth += (text[i] in b"([{") - (text[i] in b")]}")
-            if depth == 0:
-                inner = bytes(text[at + 1 : i])
-                if re.search(rb"\sfor\s", inner) and re.search(rb"\sin\s", inner):
-                    text[at], text[i] = ord("["), ord("]")
-                break
-
-
-def _broken_returns(root: Node) -> list[Node]:
-    """Return statements that have, or stand on the line of, a syntax error."""
+def _returns(root: Node) -> list[Node]:
+    """The ``return`` keywords of a file, also those inside what could not be parsed."""
     found: list[Node] = []
-    lines: set[int] = set()
     stack = [root]
     while stack:
         node = stack.pop()
-        if node.type == "ERROR" or node.is_missing:
-            lines.add(node.start_point[0])
-        elif node.type == "return_statement":
+        if node.type == "return_statement" or (node.type in ("return", "identifier") and node.parent is not None
+                                               and node.parent.type == "ERROR"):  # fmt: skip
             found.append(node)
         stack.extend(node.children)
-    return [n for n in found if n.has_error or lines & set(range(n.start_point[0], n.end_point[0] + 1))]
+    return found
+
+
+def _bracketed(data: bytes, starts: list[int]) -> bytes:
+    """Each ``return X, *Y`` among the starts as ``_    =(X, *Y)``."""
+    closing: dict[int, int] = {}
+    for start in starts:
+        if data[start : start + 7] != b"return ":
+            continue
+        depth, at = 0, start + 7
+        while at < len(data) and (depth or data[at : at + 1] not in (b"\n", b"#", b";")):
+            depth += (data[at] in b"([{") - (data[at] in b")]}")
+            at += 1
+        statement = data[start:at]
+        if b"*" in statement and not re.search(rb"['\"]", statement):
+            closing[start] = at
+    out, last = bytearray(), 0
+    for start, end in sorted(closing.items()):
+        if start < last:
+            continue
+        out += data[last:start] + RETURN + data[start + len(RETURN) : end].rstrip() + b")"
+        last = end
+    return bytes(out + data[last:])

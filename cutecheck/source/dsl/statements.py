@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from tree_sitter import Node
 
 from cutecheck.source.dsl.expressions import arguments, children, expression, opaque, parameters
-from cutecheck.source.dsl.source import Source
+from cutecheck.source.dsl.source import RETURN, Source
 from cutecheck.source.eval import ir
 
 Lower = Callable[[Source, Node], Iterator[ir.Stmt]]
@@ -65,7 +65,7 @@ def _expression(s: Source, node: Node) -> Iterator[ir.Stmt]:
 def _assignment(s: Source, node: Node) -> Iterator[ir.Stmt]:
     span = s.span(node)
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if right is not None and s.data[node.start_byte : node.start_byte + 6] == b"return":  # see ``source.parse``
+    if right is not None and s.data.startswith(RETURN, node.start_byte):  # see ``source.parse``
         yield ir.Return(expression(s, right), span)
         return
     if node.type == "augmented_assignment":
