@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from cutecheck import __version__
+from cutecheck import __version__, timing
 from cutecheck.cli import atom, baseline, cache, check, eval, explain, facts, init, rule, server, show, suggest
 from cutecheck.cli.output import fail, wants_json
 
@@ -62,8 +62,13 @@ def run(argv: Sequence[str]) -> int:
         arguments = build().parse_args(argv)
     except SystemExit as stop:
         return int(stop.code or 0)
+    timing.restart()
     try:
-        return int(arguments.run(arguments))
+        with timing.phase("all"):
+            code = int(arguments.run(arguments))
+        if getattr(arguments, "time", False):
+            sys.stderr.writelines(f"{line}\n" for line in timing.lines())
+        return code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return USAGE_ERROR

@@ -160,7 +160,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from cutecheck.report.statistics import render
 
         sys.stderr.writelines(line.text + "\n" for line in render(work))
-    if blocking(report.errors, given):
+    if blocking(report.errors, given) or any(not e.path and e.message.startswith("interrupted") for e in report.errors):
         return Exit.ERROR
     if report.facts.files == 0 and not report.errors:
         print(f"cutecheck: no C++, CUDA or Python sources in {', '.join(arguments.paths)}", file=sys.stderr)

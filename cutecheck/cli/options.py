@@ -75,6 +75,7 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         "--max-flag-combinations", type=_some, metavar="N",
         help="limit those of them that differ in boolean arguments alone (2)",
     )  # fmt: skip
+    reading.add_argument("--time", action="store_true", help="say on stderr where the time went")
     reading.add_argument("--no-cache", action="store_true", help="neither use nor keep results of other runs")
     reading.add_argument("--cache-dir", metavar="DIR", help="where to keep results (the user's cache folder)")
     configuration = parser.add_argument_group("configuration")

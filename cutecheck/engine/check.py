@@ -36,14 +36,17 @@ def check_facts(
     context = context or Context(facts, prover)
     failures: list[SourceError] = []
     found: list[Finding] = []
-    for rule in rules:
-        instance = rule()
-        for span, call in _hooks(instance, context):
-            try:
-                found += call()
-            except Exception as error:
-                text = f"internal error in {rule.code} {rule.name}: {type(error).__name__}: {_one_line(error)}"
-                failures.append(SourceError(span.path, text, span))
+    try:
+        for rule in rules:
+            instance = rule()
+            for span, call in _hooks(instance, context):
+                try:
+                    found += call()
+                except Exception as error:
+                    text = f"internal error in {rule.code} {rule.name}: {type(error).__name__}: {_one_line(error)}"
+                    failures.append(SourceError(span.path, text, span))
+    except KeyboardInterrupt:
+        failures.append(SourceError("", "interrupted: not every rule has seen everything; this is what is known"))
     if pedantic:
         found = [replace(f, severity="warning") if f.severity == "note" else f for f in found]
     ordered = sorted(dict.fromkeys(found), key=_order)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,16 +15,20 @@ from cutecheck.engine.assume import with_contracts
 from cutecheck.engine.check import check_facts
 from cutecheck.engine.smt import SmtDump
 from cutecheck.engine.sources import SourceLines
+from cutecheck.engine.verdicts import Verdicts
 from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import REFERENCE, using_cute
 from cutecheck.report.data import Report
 from cutecheck.rules import Context, selected
 from cutecheck.source.files import exists
+from cutecheck.timing import note, phase
 
 if TYPE_CHECKING:
     from cutecheck.engine.compile_commands import CompileFlags
     from cutecheck.engine.fixes import FixRun
     from cutecheck.facts.explanation import Trace
+    from cutecheck.model.prove import Options
+    from cutecheck.model.prove.obligation import Obligation, Outcome
     from cutecheck.source.extract import ExtractRequest
 
 
@@ -55,7 +60,12 @@ def inputs(paths: Sequence[str], tree: str | None = None) -> Inputs:
     return Inputs(tuple(p for p in top if p.exists()), missing, there)
 
 
-def extract_facts(paths: Sequence[Path], settings: Settings, changed: tuple[Path, ...] | None = None) -> Facts:
+def extract_facts(
+    paths: Sequence[Path],
+    settings: Settings,
+    changed: tuple[Path, ...] | None = None,
+    store: Store | None = None,
+) -> Facts:
     """Facts of the paths under the settings, with the configuration's contracts. Raises ConfigError.
 
     ``cutlass_version`` of the facts is the version of CuTe that was followed; atoms are always those of the table.
@@ -63,7 +73,8 @@ def extract_facts(paths: Sequence[Path], settings: Settings, changed: tuple[Path
     from cutecheck.model.atoms import cutlass_version
     from cutecheck.source.extract import extract
 
-    store = open_store(settings.cache_dir) if settings.cache else None
+    if store is None and settings.cache:
+        store = open_store(settings.cache_dir)
     with using_cute(settings.cute):
         facts = extract(_request(paths, settings, changed, store)) if paths else Facts()
         followed = cutlass_version() if settings.cute == REFERENCE else ".".join(map(str, settings.cute))
@@ -154,28 +165,44 @@ def _checked(
     """The report, and the facts and proofs behind it."""
     from cutecheck.engine.fixes.attach import with_fixes
     from cutecheck.engine.fixes.files import Files
-    from cutecheck.model.prove import Options, prove
+    from cutecheck.model.prove import Options
 
     rules = selected(settings.select, settings.ignore, settings.extend_select)
     dump = None if dump_smt is None else SmtDump(dump_smt)
-    options = Options(timeout_ms=int(timeout_s * 1000), engine=engine, dump=dump, cache={})
+    store = open_store(settings.cache_dir) if settings.cache else None
     with using_cute(settings.cute):
-        facts = extract_facts(given.paths, settings, given.changed)
+        timeout_ms = int(timeout_s * 1000)
+        verdicts = Verdicts(store if engine is None and dump is None else None, timeout_ms)
+        options = Options(timeout_ms=timeout_ms, engine=engine, dump=dump, cache=verdicts)
+        with phase("extract"):
+            facts = extract_facts(given.paths, settings, given.changed, store)
         roots = (*given.paths, *(given.changed or ()))
         files = Files(roots)
-        context = Context(facts, lambda o: prove(o, options))
-        report = check_facts(
-            facts,
-            rules,
-            context.prover,
-            SourceLines(roots),
-            context,
-            lambda f, c: with_fixes(f, c, files),
-            pedantic=settings.pedantic,
-            reasons_required=settings.require_suppression_reason,
-        )
+        context = Context(facts, partial(_timed, options))
+        with phase("check"):
+            report = check_facts(
+                facts,
+                rules,
+                context.prover,
+                SourceLines(roots),
+                context,
+                lambda f, c: with_fixes(f, c, files),
+                pedantic=settings.pedantic,
+                reasons_required=settings.require_suppression_reason,
+            )
+        verdicts.save()
+        if store is not None:
+            store.prune()
+            note("extract", f"{store.hits} entries of the cache used, {store.misses} not found")
     budget = f"{timeout_s:g} s and {options.rlimit:,} solver units an obligation and engine, seed 0"
     return replace(report, errors=(*given.missing, *report.errors), budget=budget), context
+
+
+def _timed(options: Options, obligation: Obligation) -> Outcome:
+    from cutecheck.model.prove import prove
+
+    with phase("  of this: prove"):
+        return prove(obligation, options)
 
 
 def blocking(errors: Sequence[SourceError], given: Inputs) -> bool:

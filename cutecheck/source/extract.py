@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -21,9 +21,11 @@ from cutecheck.source.eval.trace import Tracing
 from cutecheck.source.recall import Recall
 from cutecheck.source.schedule import parts
 from cutecheck.source.translate import Job, Template, Translator
+from cutecheck.timing import phase
 
 _LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/")
 DEFAULT_ARCH = "sm_80"
+INTERRUPTED = "interrupted: not everything was read; this is what is known"
 # an architecture of each generation, and the numbers (SM70 to SM120) that ask for it
 ARCHITECTURES = {"sm_80": (70, 90), "sm_90a": (90, 100), "sm_100a": (100, 120), "sm_120a": (120, 130)}
 _SM = re.compile(r"\bSM(\d\d\d?)_|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
@@ -52,7 +54,8 @@ class ExtractRequest:
 
 def extract(request: ExtractRequest) -> Facts:
     """Everything the sources say. Never raises for any content of the files."""
-    found = discover((*request.paths, *(request.changed or ())), exclude=request.exclude)
+    with phase("  of this: discover"):
+        found = discover((*request.paths, *(request.changed or ())), exclude=request.exclude)
     files = {f.path: f.file for f in found.files}
     wanted = [f.path for f in found.files if f.cute and not f.path.endswith((".py", ".ipynb"))]
     wanted_set = frozenset(wanted)
@@ -81,9 +84,11 @@ def extract(request: ExtractRequest) -> Facts:
     translator = Translator(tree, reported, request.limits, request.instantiate, request.tracing)
     if recall is not None:
         recall.reported = reported
-    for arch in archs:
-        ordered = [p for p in translation_units(units, tree, arch) if arch in asked.get(p, archs)]
-        _architecture(arch, ordered, translator, request.jobs, out, recall)
+    try:
+        _architectures(archs, units, asked, translator, request.jobs, out, recall)
+    except KeyboardInterrupt:
+        out.errors["", INTERRUPTED] = SourceError("", INTERRUPTED)
+        python = []
     scripts = {p: f for p, f in files.items() if p.endswith((".py", ".ipynb"))}
     if python:
         _python(scripts, python, request, out)
@@ -101,6 +106,21 @@ def extract(request: ExtractRequest) -> Facts:
         files_with_cute=len(wanted_set if request.changed is None else wanted_set & reported) + len(python),
         cutlass_version=request.cutlass_version,
     )
+
+
+def _architectures(
+    archs: Sequence[str],
+    units: Sequence[str],
+    asked: Mapping[str, Sequence[str]],
+    translator: Translator,
+    jobs: int,
+    out: Collected,
+    recall: Recall | None,
+) -> None:
+    for arch in archs:
+        ordered = [p for p in translation_units(units, translator.tree, arch) if arch in asked.get(p, archs)]
+        with phase("  of this: evaluate"):
+            _architecture(arch, ordered, translator, jobs, out, recall)
 
 
 def _architecture(
