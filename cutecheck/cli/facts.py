@@ -92,6 +92,8 @@ def text(facts: Facts) -> Iterator[str]:
         size = buffer.size_bytes if buffer.size_bytes is not None else "?"
         complete = "" if buffer.accesses_complete else ", accesses incomplete"
         yield safe(f"{buffer.span}: shared {buffer.name} {size} bytes, {len(buffer.accesses)} accesses{complete}")
+    for kernel, count in facts.dropped:
+        yield safe(f"{kernel}: {count} further launches with other flags were not walked (--max-flag-combinations)")
     for error in facts.errors:
         yield error_line(error)
     yield extraction_line(summarise(Report(facts, errors=facts.errors)))

@@ -193,3 +193,4 @@ class Facts:
     files_with_cute: int = 0
     cutlass_version: str = ""
     notes: tuple[str, ...] = field(default=())
+    dropped: tuple[tuple[str, int], ...] = ()  # launched kernels, and their instantiations past the limit

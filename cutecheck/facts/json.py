@@ -122,5 +122,6 @@ def facts_json(facts: Facts, printed: Printer) -> dict[str, Any]:
         "sites": [site_json(s, printed) for s in facts.sites],
         "events": [event_json(e, printed) for e in facts.events],
         "buffers": [buffer_json(b) for b in facts.buffers],
+        "dropped": [{"kernel": kernel, "instantiations": count} for kernel, count in facts.dropped],
         "errors": [error_json(e) for e in facts.errors],
     }

@@ -28,6 +28,7 @@ class Collected:
     active: set[Span] = field(default_factory=set)
     reached: dict[tuple[str, str], dict[Span, Unknown | None]] = field(default_factory=dict)
     reached_open: set[Span] = field(default_factory=set)
+    dropped: dict[str, int] = field(default_factory=dict)
     internals: list[tuple[str, Span | None, str]] = field(default_factory=list)
 
 

@@ -20,7 +20,7 @@ from cutecheck.source.eval.launches import Launches
 from cutecheck.source.eval.trace import Tracing
 from cutecheck.source.recall import Recall
 from cutecheck.source.schedule import parts
-from cutecheck.source.translate import Job, Template, Translator
+from cutecheck.source.translate import Job, Part, Template, Translator
 from cutecheck.timing import phase
 
 _LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/")
@@ -105,6 +105,7 @@ def extract(request: ExtractRequest) -> Facts:
         files=len(found.files),
         files_with_cute=len(wanted_set if request.changed is None else wanted_set & reported) + len(python),
         cutlass_version=request.cutlass_version,
+        dropped=tuple(sorted(out.dropped.items())),
     )
 
 
@@ -138,6 +139,7 @@ def _architecture(
     templates: dict[str, int] = {}
     for part in parts(closed, translator, launches, jobs, recall):
         absorb(part.facts, out)
+        _count_dropped(part, out)
         instantiated |= part.instantiated
         templates.update(part.templates)
     left: dict[str, list[Template]] = {
@@ -147,6 +149,13 @@ def _architecture(
     opened = [Job(arch, path, frozenset(owned[path]), tuple(left[path])) for path in ordered if left[path]]
     for part in parts(opened, translator, launches, jobs, recall):
         absorb(part.facts, out)
+        _count_dropped(part, out)
+
+
+def _count_dropped(part: Part, out: Collected) -> None:
+    for attempt in part.attempts:
+        if attempt.answer == "dropped":
+            out.dropped[attempt.kernel] = out.dropped.get(attempt.kernel, 0) + 1
 
 
 def _about(request: ExtractRequest) -> str:

@@ -53,7 +53,9 @@ def test_any_number_of_processes_gives_the_same_facts(tmp_path: Path) -> None:
 
 
 def test_the_limit_of_flag_combinations_can_be_raised(tmp_path: Path) -> None:
+    assert [(k.rsplit(":", 1)[-1], n) for k, n in facts(tree(tmp_path), 1).dropped] == [("kernel", 14)]
     raised = Limits(flag_combinations=4)
+    assert facts(tmp_path, 1, raised).dropped == ()
     assert len(facts(tree(tmp_path), 1, raised).events) == 12
     assert facts(tmp_path, 3, raised) == facts(tmp_path, 1, raised)
 
