@@ -66,6 +66,9 @@ def _method(m: Machine, obj: Object, name: str, span: Span) -> Value:
     return member(m, obj.cls, name, obj, span)
 
 
+_BLIND_RECURSION = 6  # activations of a function on unknown arguments: each may double the work
+
+
 class _Candidate:
     __slots__ = ("entry", "env", "fn", "score")
 
@@ -203,6 +206,8 @@ def run_function(
     depth = 0 if current is None else current.depth + 1
     if depth > m.budget.limits.call_depth:
         return Unknown(f"calls nested deeper than {m.budget.limits.call_depth}", span)
+    if depth >= _BLIND_RECURSION and any(isinstance(a, Unknown) for a in args) and _blind(current, fn):
+        return Unknown(f"`{fn.name}` calls itself with values that are not known", span)
     shown = tuple(
         spell(env.parent.vars[p.name])
         for p in fn.tparams or ()
@@ -245,6 +250,17 @@ def run_function(
         if isinstance(typed, classes.ScalarType):
             return classes.symbolic(m, typed, f"{fn.name}()#{m.fresh('').expr}", span)
     return value
+
+
+def _blind(frame: Frame | None, fn: ir.Function) -> bool:
+    """Whether a function is active so often that what ends its recursion must be among the values not known."""
+    count = 0
+    while frame is not None:
+        count += frame.function is fn
+        if count >= _BLIND_RECURSION:
+            return True
+        frame = frame.caller
+    return False
 
 
 def _writable(p: ir.Param) -> bool:

@@ -97,3 +97,14 @@ def test_a_guess_counts_only_when_the_run_agrees() -> None:
     assert launches.done == {("k", "int"): {"a"}} and launches.count == {"k": 1}
     assert launches.follows([attempt("b", "walk"), attempt("c", "dropped"), attempt("d", "walk", False)])
     assert [launches.ask("k", "int", s) for s in "abcd"] == ["before", "before", "dropped", "before"]
+
+
+def test_recursion_on_what_is_not_known_ends_soon(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(
+        "#include <cute/tensor.hpp>\nusing namespace cute;\n"
+        "template <class T> int depth(T t) { if (t.deep()) return depth(t.a()) + depth(t.b()); return depth(t.c()); }\n"
+        "void run() { auto n = depth(mystery()); auto after = make_layout(Shape<_8, _8>{}); }\n"
+    )
+    found = facts(tmp_path, 1, Limits(steps_per_root=50_000))
+    assert found.errors == ()
+    assert [s.symbol for s in found.sites if s.status == "resolved"] == ["run::after"]
