@@ -13,10 +13,8 @@ from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _sequence_of, _st
 from cutecheck.source.dsl.values import (
     Builtin,
     BuiltinType,
-    Enumerator,
     HostTensor,
     Namespace,
-    OpValue,
     Partial,
     RunTimeRange,
     Super,
@@ -24,16 +22,12 @@ from cutecheck.source.dsl.values import (
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import (
     Closure,
-    EnumVal,
     Extern,
     FuncSet,
     Intrinsic,
     Object,
-    Pointer,
     Scalar,
     ScalarType,
-    Str,
-    TensorVal,
     Value,
 )
 
@@ -346,75 +340,3 @@ def _super(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
     if isinstance(cls, ClassInst) and isinstance(obj, (Object, ClassInst)):
         return Super(obj, cls)
     return Unknown("super() outside a method", span)
-
-
-def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
-    """``isinstance(v, kind)``."""
-    if isinstance(kind, (tuple, list)):
-        answers = [instance_of(m, v, k) for k in kind]
-        return True if True in answers else None if None in answers else False
-    if isinstance(v, (Unknown, Extern)) or isinstance(kind, (Unknown, Extern)):
-        return None
-    if isinstance(kind, ClassInst):
-        from cutecheck.source.dsl.classes import derives
-
-        if isinstance(v, Object):
-            return derives(v.cls, kind)
-        return isinstance(v, Enumerator) and v.cls is kind
-    if isinstance(kind, ScalarType):
-        if isinstance(v, Dyn):
-            bits = 64 if any(x.name.endswith(":i64") for x in v.expr.variables()) else 32
-            return "int" in kind.dtype.name and kind.dtype.bits == bits
-        return isinstance(v, Scalar) and v.ctype == kind.dtype.name
-    if isinstance(kind, BuiltinType):
-        plain: dict[str, Any] = {
-            "int": int, "float": float, "str": (str, Str), "bool": bool, "tuple": tuple, "list": list, "dict": dict,
-            "Tensor": TensorVal, "Layout": Layout, "ComposedLayout": ComposedLayout, "Pointer": Pointer,
-            "Sequence": (list, tuple), "Callable": (FuncSet, Closure, Builtin, Partial), "Integer": (Dyn,),
-            "NumericMeta": ScalarType,
-            "Numeric": (Dyn, Scalar), "type": (ClassInst, ScalarType, BuiltinType), "set": list,
-            "Iterable": (list, tuple),
-        }  # fmt: skip
-        if kind.name in plain:
-            if kind.name == "tuple" and isinstance(v, Object):
-                return bool(v.cls.memo.get("namedtuple"))
-            if kind.name in ("int",) and isinstance(v, bool):
-                return True
-            return isinstance(v, plain[kind.name])
-        from cutecheck.model.atoms import CopyAtom, MMAAtom
-        from cutecheck.model.tiled import TiledCopy, TiledMMA
-
-        more: dict[str, Any] = {
-            "TiledMma": TiledMMA, "TiledCopy": TiledCopy, "CopyAtom": CopyAtom, "MmaAtom": MMAAtom,
-            "Enum": (Enumerator, EnumVal), "torch.Tensor": HostTensor,
-        }  # fmt: skip
-        if kind.name in more:
-            return isinstance(v, more[kind.name])
-        return False if v is None or isinstance(v, (int, str, float, tuple, list, dict)) else None
-    if isinstance(kind, Builtin) and kind.name.startswith("op "):
-        return isinstance(v, OpValue) and v.name == kind.name.rpartition(".")[2]
-    if isinstance(kind, Builtin):
-        return isinstance(v, HostTensor) if kind.name == "torch.Tensor" else None
-    return None
-
-
-@builtin("isinstance")
-def _isinstance(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    answer = instance_of(m, args[0], args[1])
-    return Scalar(None, "bool") if answer is None else answer
-
-
-@builtin("issubclass")
-def _issubclass(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    from cutecheck.source.dsl.classes import derives
-
-    a, kinds = args[0], args[1] if isinstance(args[1], tuple) else (args[1],)
-    if isinstance(a, ClassInst) and all(isinstance(k, ClassInst) for k in kinds):
-        return any(derives(a, k) for k in kinds)
-    if isinstance(a, ScalarType):
-        names = {k.name for k in kinds if isinstance(k, BuiltinType)}
-        integer = "int" in a.dtype.name
-        if "Numeric" in names or ("Integer" in names and integer) or ("Float" in names and not integer):
-            return True
-        return any(k == a for k in kinds)
-    return Scalar(None, "bool")

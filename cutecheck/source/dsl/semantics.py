@@ -10,15 +10,17 @@ from cutecheck.model import ints
 from cutecheck.model.basis import ScaledBasis, Underscore, X
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym, Undecided
-from cutecheck.source.dsl import (  # noqa: F401  (the last three register their functions)
+from cutecheck.source.dsl import (  # noqa: F401  (some register their functions only)
     builtins,
     classes,
     cute_values,
     functions,
     functions_of_python,
     modules,
+    package,
     stdlib,
     torch,
+    type_tests,
 )
 from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, RunTimeRange, TmaInfo
 from cutecheck.source.eval import ir
