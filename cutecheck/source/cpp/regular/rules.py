@@ -20,9 +20,10 @@ _FACTLESS = words(
 )
 _BEFORE_MACRO = words("; { } : ) >") | frozenset(SPECIFIERS) | {""}
 _STATEMENTS = words("for while do if { return")
+_NO_TYPE = words("template namespace using typedef friend }") | {""}
 _TYPE_BEGINS = words("auto struct class union enum typename decltype alignas")
 _NO_BASE = words("; { } ( ? = struct class union <")
-_BEFORE_EXPRESSION = words("return = ( , ! ? && || + - / % co_return")
+_BEFORE_EXPRESSION = words("; { } return = ( , ! ? && || + - / % co_return")
 
 
 def regularise(text: str, folds: bool = True) -> Regular:
@@ -201,10 +202,10 @@ class Rules(Brackets):
         elif after in ("delete", "default") and self.texts[at + 2] == ";":
             self.blank(at, at + 1, after)
 
-    def friend(self, at: int) -> None:
-        """Specifiers before ``friend`` go."""
+    def leading(self, at: int) -> None:
+        """Specifiers before ``friend`` and ``template`` go."""
         here = at - 1
-        while here >= 0 and self.texts[here] in SPECIFIERS:
+        while here >= 0 and self.texts[here] in SPECIFIERS and self.texts[here] != "extern":
             self.blank(here, here, "" if self.texts[here] in _FACTLESS else "specifier")
             here -= 1
 
@@ -223,7 +224,10 @@ class Rules(Brackets):
         if self.before(at) in ("::", ".", "->"):
             if at + 2 not in self.close:
                 self.blank(at, at)
-        elif texts[at + 1] in ("class", "struct", "union"):
+            return
+        if self.before(at) in SPECIFIERS:
+            self.leading(at)
+        if texts[at + 1] in ("class", "struct", "union"):
             self.put(self.starts[at + 1], b"void ".ljust(len(texts[at + 1])))
 
     def branch(self, at: int) -> None:
@@ -285,14 +289,21 @@ class Rules(Brackets):
             elif after == "(" and self.partner[at + 1] > 0:
                 self.blank(at, self.partner[at + 1], "macro")
             return
-        if before not in _BEFORE_MACRO and not (at - 1 in self.open and texts[self.open[at - 1] - 1] == "template"):
+        is_macro = before.isupper() and len(before) > 2
+        template = at - 1 in self.open and texts[self.open[at - 1] - 1] == "template"
+        if before not in _BEFORE_MACRO and not template and not is_macro:
             return
-        if after in _STATEMENTS:
+        if after in _NO_TYPE:  # MY_NAMESPACE_BEGIN template <...>
+            type_follows = before in (";", "{", "}", "") or is_macro or template
+        elif after in _STATEMENTS:
             type_follows = before in (";", "{", "}")
         elif after in ("const", "volatile"):
             type_follows = wordy(texts[at + 3]) or texts[at + 2] in BUILTIN_TYPES
         else:
-            declared = named(after) and (named(texts[at + 2]) or texts[at + 2] in ("<", "*"))
+            third = texts[at + 2]
+            declared = named(after) and (
+                named(third) or third in ("<", "*", "template") or third in BUILTIN_TYPES or third in SPECIFIERS
+            )
             type_follows = declared or after in SPECIFIERS or after in BUILTIN_TYPES or after in _TYPE_BEGINS
         if type_follows:
             self.blank(at, at, "macro")
@@ -332,7 +343,7 @@ _RULES: dict[str, Callable[[Rules, int], None]] = {
     "__host__": Rules.lambda_word,
     "operator": Rules.operator,
     "decltype": Rules.decltype,
-    "friend": Rules.friend,
+    "friend": Rules.leading,
     "if": Rules.branch,
     "else": Rules.branch,
     "__align__": Rules.align,
