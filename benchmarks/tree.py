@@ -2,7 +2,8 @@
 
 For each tree: ``cutecheck check`` cold and warm, with one process and with two, each in a process and with a cache
 folder of its own. Prints wall-clock and CPU seconds, files a second, and the peak memory of the largest process.
-``--compile`` compares one translation unit: nvcc (``-c``, for sm_80) against cutecheck on the same file.
+``--compile`` compares one translation unit: nvcc (``-c``, for sm_80) against cutecheck on the same file. Those of
+FlashAttention need PyTorch's headers, or stand-ins for the three that they include, on the ``-I`` path.
 """
 
 from __future__ import annotations
@@ -80,6 +81,9 @@ def compared(file: Path, include: list[str], limit: float) -> None:
     print(f"{file.name}")
     print(shown("  nvcc -c", compiler, 0))
     print(shown("  cutecheck facts, cold", own, 0))
+    if compiler.code != 0:
+        print("  the file does not compile with these include folders")
+        return
     print(f"  {compiler.cpu / own.cpu:.0f} times the CPU time, {compiler.wall / own.wall:.0f} times the wall clock")
 
 
