@@ -66,7 +66,7 @@ def _method(m: Machine, obj: Object, name: str, span: Span) -> Value:
     return member(m, obj.cls, name, obj, span)
 
 
-_BLIND_RECURSION = 6  # activations of a function on unknown arguments: each may double the work
+_BLIND_RECURSION = 3  # activations of a function on unknown arguments: each may double the work
 
 
 class _Candidate:

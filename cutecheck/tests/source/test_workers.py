@@ -108,3 +108,13 @@ def test_recursion_on_what_is_not_known_ends_soon(tmp_path: Path) -> None:
     found = facts(tmp_path, 1, Limits(steps_per_root=50_000))
     assert found.errors == ()
     assert [s.symbol for s in found.sites if s.status == "resolved"] == ["run::after"]
+
+
+def test_a_file_has_a_budget_for_all_its_roots(tmp_path: Path) -> None:
+    loop = "for (int i = 0; i < 4000; ++i) n += i;"
+    roots = "".join(f"constexpr int f{i}() {{ int n = 0; {loop} return n; }}\nusing T{i} = Layout<Int<f{i}()>>;\n"
+                    for i in range(12))  # fmt: skip
+    (tmp_path / "a.cu").write_text(f"#include <cute/tensor.hpp>\nusing namespace cute;\n{roots}")
+    found = facts(tmp_path, 1, Limits(steps_per_root=100_000))
+    assert any("300000 evaluation steps for a file" in e.message for e in found.errors)
+    assert facts(tmp_path, 1).errors == ()
