@@ -20,7 +20,7 @@ _FACTLESS = words(
 )
 _BEFORE_MACRO = words("; { } : ) >") | frozenset(SPECIFIERS) | {""}
 _STATEMENTS = words("for while do if { return")
-_NO_TYPE = words("template namespace using typedef friend }") | {""}
+_NO_TYPE = words("template namespace using typedef friend") | {""}
 _TYPE_BEGINS = words("auto struct class union enum typename decltype alignas")
 _NO_BASE = words("; { } ( ? = struct class union <")
 _BEFORE_EXPRESSION = words("; { } return = ( , ! ? && || + - / % co_return")
@@ -294,7 +294,7 @@ class Rules(Brackets):
         if before not in _BEFORE_MACRO and not template and not is_macro:
             return
         if after in _NO_TYPE:  # MY_NAMESPACE_BEGIN template <...>
-            type_follows = before in (";", "{", "}", "") or is_macro or template
+            type_follows = before in (";", "}") or (bool(after) and (before in ("{", "") or is_macro or template))
         elif after in _STATEMENTS:
             type_follows = before in (";", "{", "}")
         elif after in ("const", "volatile"):

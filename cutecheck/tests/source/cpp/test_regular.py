@@ -167,6 +167,11 @@ def test_scope_is_part_of_the_name() -> None:
     assert regularise(text).text == "cute__Int<1> x = __a__b<c>::d__e{}; namespace p::q { int p::*m; A a :: b; }"
 
 
+def test_names_in_capitals_stay() -> None:
+    for text in ["dim3 t{THREADS};", "N_MAX", "auto f() { return {N_MAX}; }", "T x = A_B; }", "f(A_B) ; C_D x;"]:
+        assert regularise(text).text == text
+
+
 def test_blanks_tell_what_they_were() -> None:
     text = "struct S { __device__ inline friend void f(S) { } template <class T> void g(T) = delete; };"
     regular = regularise(text)
