@@ -13,11 +13,11 @@ from functools import lru_cache
 from cutecheck.source.cpp.defines import Macro
 from cutecheck.source.cpp.directives import MacroScope
 from cutecheck.source.cpp.lexer import lex
-from cutecheck.source.cpp.statements import ASSERTS, CONTRACTS, STATIC_ASSERTS
 from cutecheck.source.cpp.text import Origin, Piece, Source
+from cutecheck.source.cpp.words import ASSERTION_MACROS
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_KEPT = STATIC_ASSERTS | ASSERTS | CONTRACTS
+_KEPT = ASSERTION_MACROS
 _SKIP = r"\"(?:[^\"\\\n]|\\.)*\"|'(?<!\w')(?:[^'\\\n]|\\.)+'"
 _LITERAL = re.compile(_SKIP)
 _GROUP = re.compile(_SKIP + r"|[()]")

@@ -50,13 +50,14 @@ class Origin:
         return Span(self.path, line, begin - starts[line - 1] + 1, last, end - starts[last - 1] + 1)
 
 
+_TYPE_NAME = re.compile(r"\b(?:typename|class|struct|union|enum|using)\s+([^\W\d]\w*)")
 _PACK = re.compile(r"\.\.\.\s*([^\W\d]\w*)")
 
 
 class Source:
     """Parsed text with its origin; ``pieces`` empty means that both are the same, character by character."""
 
-    __slots__ = ("_packs", "origin", "pieces", "starts", "text")
+    __slots__ = ("_packs", "_type_names", "origin", "pieces", "starts", "text")
 
     def __init__(self, origin: Origin, text: str, pieces: tuple[Piece, ...] = ()) -> None:
         self.origin = origin
@@ -64,6 +65,7 @@ class Source:
         self.pieces = pieces
         self.starts = tuple(piece.start for piece in pieces)
         self._packs: frozenset[str] | None = None
+        self._type_names: frozenset[str] | None = None
 
     @property
     def packs(self) -> frozenset[str]:
@@ -71,6 +73,13 @@ class Source:
         if self._packs is None:
             self._packs = frozenset(_PACK.findall(self.text))
         return self._packs
+
+    @property
+    def type_names(self) -> frozenset[str]:
+        """Names declared as types anywhere in the text: tells the cast ``(T)-x`` from the difference ``(n)-x``."""
+        if self._type_names is None:
+            self._type_names = frozenset(_TYPE_NAME.findall(self.text))
+        return self._type_names
 
     def span(self, begin: int, end: int) -> Span:
         """The span, in the scanned file, of characters ``begin .. end`` of the parsed text."""

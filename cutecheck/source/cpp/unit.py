@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-from cutecheck.source.cpp.cursor import Fail, steady
-from cutecheck.source.cpp.declarations import DeclarationParser
 from cutecheck.source.cpp.defines import Defines
 from cutecheck.source.cpp.directives import MacroScope, Preprocessed, preprocess
 from cutecheck.source.cpp.expand import Expanded, expand
-from cutecheck.source.cpp.lexer import lex
+from cutecheck.source.cpp.lower.declarations import CONTRACT, Lowering
+from cutecheck.source.cpp.lower.hands import Fail, TooDeep, steady
 from cutecheck.source.cpp.scan import configuration_calls
 from cutecheck.source.cpp.strip import Comment, strip_comments
+from cutecheck.source.cpp.syntax import NOTHING, file_piece
 from cutecheck.source.cpp.text import Origin, Source
 from cutecheck.source.cpp.words import BUILTIN_TYPES
 from cutecheck.source.eval import ir
@@ -80,11 +81,9 @@ def _parse(
     own_stack: bool,
 ) -> ir.Unit:
     source = expanded.source
-    parser = DeclarationParser(source, lex(source.text))
-    parser.share_tokens = False
-    parser.own_stack = own_stack
-    decls = parser.declarations(parser.end, "namespace")
-    notes = list(parser.notes)
+    decls, notes = Lowering(source, NOTHING, own_stack=own_stack).with_piece(
+        lambda folded: file_piece(source, folded), _declarations
+    )
     notes += [ir.Note("preprocessor", message, origin.span(begin, end)) for message, begin, end in done.problems]
     notes += [
         ir.Note("expansion", f"{name} expands to too much text", origin.span(begin, end))
@@ -105,6 +104,11 @@ def _parse(
     return ir.Unit(origin.path, "cpp", tuple(decls), includes, calls, tuple(notes))
 
 
+def _declarations(lowering: Lowering) -> tuple[list[ir.Decl], list[ir.Note]]:
+    decls = lowering.declarations(lowering.piece.root.children, "namespace")
+    return decls, lowering.notes
+
+
 def _with_assumptions(text: str, comments: tuple[Comment, ...]) -> tuple[str, list[Comment]]:
     """``// cutecheck: assume E`` becomes a statement in place of the comment, where a statement may stand.
 
@@ -119,7 +123,7 @@ def _with_assumptions(text: str, comments: tuple[Comment, ...]) -> tuple[str, li
             misplaced.append(comment)
             continue
         lead = comment.text_at - comment.begin
-        statement = "ASSUME(".ljust(lead) + comment.text + ")"  # the `)` may take the place of the line end
+        statement = f"auto {CONTRACT}=".ljust(lead) + comment.text + ";"  # the `;` may take the place of the line end
         text = text[: comment.begin] + statement + text[comment.begin + len(statement) :]
     return text, misplaced
 
@@ -136,22 +140,42 @@ def lower_expression(text: str, path: str = "<expr>", origin: Origin | None = No
     body, _ = strip_comments(body)
     scope = MacroScope(Defines())
     source: Source = expand(origin, body, scope).source
-    parser = DeclarationParser(source, lex(source.text, offset))
-    whole = parser.end
-    reason = "empty"
-    rules: list[Callable[[], ir.Expr]] = [parser.comma_expression, lambda: parser.type_id(abstract=True)]
-    if parser.tok in BUILTIN_TYPES or parser.tok == "const":
+    end = len(source.text.rstrip().removesuffix(";"))
+    place = origin.span(offset, offset + len(text))
+    words = text.split(None, 1)
+    if not words:
+        return ir.Opaque("empty", place)
+    rules = [_as_expression, _as_type]
+    if words[0].rstrip("*&[(") in BUILTIN_TYPES or words[0] == "const":
         rules.reverse()
+    reason = ""
     for rule in rules:
-        parser.at, parser.depth = 0, 0
         try:
-            found = rule()
-            parser.accept(";")
-            if parser.at == whole:
-                return found
-            reason = f"unexpected '{parser.tok}'"
+            return steady(partial(rule, source, offset, end))
+        except TooDeep as error:
+            return ir.Opaque(str(error), place)
         except Fail as error:
-            reason = reason if reason != "empty" else str(error)
+            reason = reason or str(error)
         except RecursionError:
             reason = "nested too deeply"
-    return ir.Opaque(reason, origin.span(offset, offset + len(text)))
+    return ir.Opaque(reason, place)
+
+
+def _as_expression(source: Source, begin: int, end: int, own_stack: bool) -> ir.Expr:
+    def lower(lowering: Lowering) -> ir.Expr:
+        node = lowering.call_arguments()
+        lowering.check(node)
+        return lowering.comma_of(node.named_children)
+
+    return Lowering(source, NOTHING, own_stack=own_stack).reread_as("int x=f(", begin, end, ");", lower)
+
+
+def _as_type(source: Source, begin: int, end: int, own_stack: bool) -> ir.Expr:
+    def lower(lowering: Lowering) -> ir.Expr:
+        root = lowering.piece.root
+        kind = root.children[0].child_by_field_name("type") if root.child_count == 1 else None
+        if kind is None or kind.end_byte != len(lowering.text.rstrip("; ")):
+            raise Fail("not a type")
+        return lowering.checked_type(kind)
+
+    return Lowering(source, NOTHING, own_stack=own_stack).reread_as("using x=", begin, end, ";", lower)

@@ -19,7 +19,6 @@ KEYWORDS = BUILTIN_TYPES | words(
     sizeof static static_assert static_cast struct switch template this throw true try typedef typeid typename union
     using virtual volatile while co_await co_return co_yield __asm__ __asm concept"""
 )
-OPERATOR_TOKENS = words("+ - * / % ^ & | ~ ! = < > += -= *= /= %= ^= &= |= << <<= == != <= && || ++ -- , ->* -> ::")
 # Declaration words that carry a fact, and the flag they become (None: no fact).
 SPECIFIERS: dict[str, str | None] = {
     "static": "static",
@@ -43,21 +42,9 @@ SPECIFIERS: dict[str, str | None] = {
     )
 )
 CASTS = words("static_cast reinterpret_cast const_cast dynamic_cast")
-_LEVELS = (
-    "= += -= *= /= %= &= |= ^= <<= >>=",
-    "?",
-    "|| or",
-    "&& and",
-    "| bitor",
-    "^ xor",
-    "& bitand",
-    "== != not_eq",
-    "< > <= >= <=>",
-    "<< >>",
-    "+ -",
-    "* / %",
-    ".* ->*",
-)
-# Binding strength of binary operators, 1 (assignment) to 13 (pointer to member).
-BINARY: dict[str, int] = {op: level for level, ops in enumerate(_LEVELS, 1) for op in ops.split()}
 SPELLED = {"or": "||", "and": "&&", "bitor": "|", "bitand": "&", "xor": "^", "not_eq": "!="}
+# Macros that state a condition; they are understood by name and never expanded.
+STATIC_ASSERTS = words("CUTE_STATIC_ASSERT_V CUTE_STATIC_ASSERT CUTLASS_STATIC_ASSERT")
+ASSERTS = words("assert CUTE_ASSERT CUTLASS_ASSERT CUTE_RUNTIME_ASSERT_V gpu_assert")
+CONTRACTS = words("TORCH_CHECK TORCH_INTERNAL_ASSERT AT_ASSERT AT_ASSERTM ASSUME __builtin_assume")
+ASSERTION_MACROS = STATIC_ASSERTS | ASSERTS | CONTRACTS

@@ -9,8 +9,7 @@ from cutecheck.source.cpp.regular.brackets import Brackets
 from cutecheck.source.cpp.regular.result import Regular
 from cutecheck.source.cpp.regular.text import ascii_only, joined_strings, without_assembly
 from cutecheck.source.cpp.regular.writer import named, wordy
-from cutecheck.source.cpp.statements import STATIC_ASSERTS
-from cutecheck.source.cpp.words import BUILTIN_TYPES, KEYWORDS, SPECIFIERS, words
+from cutecheck.source.cpp.words import BUILTIN_TYPES, KEYWORDS, SPECIFIERS, STATIC_ASSERTS, words
 
 _PRIMITIVE = words(
     "int unsigned char short long bool uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t size_t"

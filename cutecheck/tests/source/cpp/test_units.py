@@ -135,7 +135,7 @@ STATEMENTS = [
     ("x = a < b; y = a<b>(c);", ["x = (a < b);", "y = a<b>(c);"]),
     ("MyTma tma(a); T&& t = g(); decltype(auto) d = h();",
      ["[] MyTma tma(a);", "[] rref[T] t=g();", "[] decltype(-) d=h();"]),
-    ("a b c; ok();", ["OPAQUE(expected ';' before 'b');", "ok();"]),
+    ("a b c; ok();", ["OPAQUE(syntax error at 'c');", "ok();"]),
 ]  # fmt: skip
 
 

@@ -1,0 +1,159 @@
+"""Namespaces, using declarations, aliases, templates: declarations that hold or name others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tree_sitter import Node
+
+from cutecheck.source.cpp.lower.classes import ClassLowering
+from cutecheck.source.cpp.lower.functions import Heads
+from cutecheck.source.cpp.lower.names import NAMES
+from cutecheck.source.cpp.lower.types import CLASS_KINDS, Specs
+from cutecheck.source.cpp.words import words
+from cutecheck.source.eval import ir
+
+DECLARATORS = NAMES | words(
+    """init_declarator pointer_declarator reference_declarator array_declarator function_declarator operator_cast
+    parenthesized_declarator attributed_declarator structured_binding_declarator pointer_type_declarator"""
+)
+
+
+class ScopeLowering(ClassLowering):
+    """Declarations around and about others."""
+
+    def declaration(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
+        raise NotImplementedError
+
+    def base_type(self, node: Node, heads: Heads) -> tuple[list[ir.Decl], ir.Expr, Specs]:
+        """The type of a declaration, and what it defines: ``struct { int a; } x;``."""
+        raise NotImplementedError
+
+    def namespace(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
+        body, name_node = node.child_by_field_name("body"), node.child_by_field_name("name")
+        if body is None:
+            raise self.bad(node)
+        names: list[Node] = []
+        if name_node is not None:
+            todo = [name_node]
+            while todo:
+                part = todo.pop()
+                if part.type == "nested_namespace_specifier":
+                    todo.extend(reversed(part.named_children))
+                else:
+                    names.append(part)
+        members = tuple(self.declarations(body.children[1:], "namespace"))
+        span = self.place(names[-1] if names else node.children[0])
+        for part in reversed(names[1:]):
+            members = (ir.Namespace(self.of(part), members, span),)
+        return [ir.Namespace(self.of(names[0]) if names else "", members, span)]
+
+    def linkage(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
+        body = node.child_by_field_name("body")
+        if body is None:
+            raise self.bad(node)
+        if body.type == "declaration_list":
+            return self.declarations(body.children[1:], "namespace")
+        return self.declaration(body, "namespace", heads)
+
+    def namespace_alias(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
+        name, target = node.named_children[0], node.named_children[-1]
+        parts = [self.of(part) for part in target.named_children] or [self.of(target)]
+        joined: ir.Expr | None = None
+        begin = end = target.start_byte
+        for at, part in enumerate("::".join(parts).split("::")):
+            end = begin + len(part) if at == 0 else self.text.index(part, end) + len(part)
+            joined = self.name_of(part, None, joined, False, begin, end)
+        assert joined is not None
+        return [ir.Using("alias", joined, self.of(name), self.place(node))]
+
+    def using(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
+        self.check(node)
+        kind = "namespace" if any(child.type == "namespace" for child in node.children) else "name"
+        found: list[ir.Decl] = []
+        for target in node.named_children:
+            name = self.name(target)
+            span = self.span(node.start_byte, target.end_byte)
+            found.append(ir.Using("namespace" if kind == "namespace" else "name", name, "", span))
+        return found
+
+    def alias(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
+        name, kind = node.child_by_field_name("name"), node.child_by_field_name("type")
+        if name is None or kind is None:
+            raise self.bad(node)
+        specifier = kind.child_by_field_name("type")
+        if specifier is not None and specifier.child_by_field_name("body") is not None:
+            if specifier.type == "enum_specifier":
+                enum = self.enum(specifier, named_later=False)
+                return [] if enum is None else [replace(enum, name=self.of(name))]
+            made = self.class_(specifier, (), named_later=False)
+            return [] if made is None else [replace(made, name=self.of(name))]
+        target = self.alias_type(kind)
+        tparams = heads[-1] if heads else None
+        return [ir.Alias(self.of(name), tparams, target, self.place(name), self.place(node))]
+
+    def typedef(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
+        self.check(node)
+        found, base, specs = self.base_type(node, heads=())
+        for child in node.named_children:
+            if specs.node is not None and child.start_byte >= specs.node.end_byte and child.type in DECLARATORS:
+                named = self.declarator(child, base, specs.first)
+                kind = named.type
+                if named.function is not None:
+                    kind = ir.TypeMod("function", kind, self.span(specs.first, child.end_byte))
+                begin, end = self.name_span(named, child)
+                found.append(
+                    ir.Alias(named.name, None, kind, self.span(begin, end), self.span(specs.first, child.end_byte))
+                )
+        return found
+
+    def template(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
+        params = node.child_by_field_name("parameters")
+        inner = node.children[-1]
+        if params is None:
+            raise self.bad(node)
+        self.check(params)
+        for child in node.children:
+            if child.type == "requires_clause":
+                self.note("requires", self.of(child), child.start_byte, child.end_byte)
+            elif child.type == "ERROR":
+                raise self.bad(child)
+        if inner.type == ";":
+            inner = node.children[-2]
+        return self.declaration(inner, scope, (*heads, self.template_parameters(params)))
+
+    def instantiation(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
+        """``template class X<...>;`` and ``template R f<...>(...);``."""
+        if node.children[0].type == "extern":
+            return []
+        kind, declarator = node.child_by_field_name("type"), node.child_by_field_name("declarator")
+        span = self.place(node)
+        if kind is not None and kind.type in CLASS_KINDS:
+            name = kind.child_by_field_name("name")
+            if name is None:
+                raise self.bad(node)
+            return [ir.Instantiate(self.name(name), span)]
+        specs = self.specifiers(node)
+        named = self.declarator(declarator, specs.type or ir.Auto(span), specs.first)
+        at = self.span(*self.name_span(named, node))
+        if named.owner is None:
+            return [ir.Instantiate(ir.Name(named.name, named.targs, at), span)]
+        return [ir.Instantiate(ir.Scoped(named.owner, named.name, named.targs, at), span)]
+
+    def concept(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
+        self.note("concept", self.of(node), node.start_byte, node.end_byte)
+        return []
+
+    def friend(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
+        """Friend functions with a body are functions of the namespace; other friends say nothing."""
+        specs = Specs(node.start_byte)
+        for child in node.children:
+            self.specifier(child, specs)
+        found: list[ir.Decl] = []
+        for child in node.named_children:
+            if child.type in ("function_definition", "declaration"):
+                for decl in self.declaration(child, "class", heads):
+                    if isinstance(decl, ir.Function) and (decl.body is not None or "deleted" in decl.flags):
+                        flags = decl.flags | specs.flags | {"friend"}
+                        found.append(replace(decl, flags=flags, full_span=self.place(node)))
+        return found

@@ -1,0 +1,69 @@
+"""Which braces of a text hold bodies: their contents are left out of the first parse and read on first use."""
+
+from __future__ import annotations
+
+import re
+
+# Braces and literals. Each alternative begins with its own character, which lets the search skip all others.
+_TOKEN = re.compile(
+    r'[{}]|"(?<=R")([^()\\\s]{0,16})\((?:.|\n)*?\)\1"|"[^"\\\n]*(?:\\(?:.|\n)[^"\\\n]*)*"'
+    r"|'(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.){1,12}'"
+)
+_CLASS = re.compile(r"\b(?:struct|class|union)\b")
+_SCOPE = re.compile(
+    r'(?:\bnamespace\b[\w\s:]*(?:\[\[[^\]]*\]\])?[\w\s:]*(?:\([()\w"\s]*\))?[\w\s]*|\bextern\s*"[^"]*"\s*)\Z'
+)
+
+
+def holes(text: str, begin: int, end: int, *, scopes: bool) -> list[tuple[int, int]]:
+    """(offset of ``{``, offset after ``}``) of the outermost braces of ``text[begin:end]`` that hold statements.
+
+    With ``scopes`` the braces of namespaces and of ``extern "C"`` do not count: what they hold does. Braces without a
+    ``;`` (initialisers, enumerators, empty bodies) are no holes. Those that are never closed are none either.
+    """
+    found: list[tuple[int, int]] = []
+    depth, opened, last = 0, -1, begin
+    for match in _TOKEN.finditer(text, begin, end):
+        brace = match.group()
+        if brace == "{":
+            if depth:
+                depth += 1
+                continue
+            at = match.start()
+            if scopes and _opens_scope(text, last, at):
+                last = at + 1
+            else:
+                depth, opened = 1, at
+        elif brace == "}":
+            last = match.end()
+            if depth > 1:
+                depth -= 1
+            elif depth:
+                depth = 0
+                if text.find(";", opened, last) >= 0:
+                    found.append((opened, last))
+    return found
+
+
+def _opens_scope(text: str, last: int, brace: int) -> bool:
+    start = max(last, brace - 300, text.rfind(";", last, brace) + 1)
+    head = text[start:brace]
+    return ("namespace" in head or "extern" in head) and _SCOPE.search(head) is not None
+
+
+def _is_body(head: str) -> bool:
+    return head[-1:] not in ("=", ",", "(", "{", "[") and ("(" in head or _CLASS.search(head) is not None)
+
+
+def without(text: str, begin: int, end: int, parts: list[tuple[int, int]]) -> str:
+    """``text[begin:end]`` with the contents of the braces ``parts`` blanked; the length stays."""
+    pieces: list[str] = []
+    at = begin
+    for opened, after in parts:
+        head = text[max(begin, opened - 400, at) : opened].rstrip()
+        pieces.append(text[at : opened + 1])
+        # `{ }` after a function's parameters could be an initialiser, `{;}` cannot
+        pieces.append((";" if _is_body(head) else " ").ljust(after - opened - 2))
+        at = after - 1
+    pieces.append(text[at:end])
+    return "".join(pieces)
