@@ -164,6 +164,7 @@ def _checked(
 ) -> tuple[Report, Context]:
     """The report, and the facts and proofs behind it."""
     from cutecheck.engine.fixes.attach import with_fixes
+    from cutecheck.engine.fixes.bench import Bench
     from cutecheck.engine.fixes.files import Files
     from cutecheck.model.prove import Options
 
@@ -177,8 +178,8 @@ def _checked(
         with phase("extract"):
             facts = extract_facts(given.paths, settings, given.changed, store)
         roots = (*given.paths, *(given.changed or ()))
-        files = Files(roots)
         context = Context(facts, partial(_timed, options))
+        bench = Bench(context, Files(roots))
         with phase("check"):
             report = check_facts(
                 facts,
@@ -186,7 +187,7 @@ def _checked(
                 context.prover,
                 SourceLines(roots),
                 context,
-                lambda f, c: with_fixes(f, c, files),
+                lambda f, _: with_fixes(f, bench),
                 pedantic=settings.pedantic,
                 reasons_required=settings.require_suppression_reason,
             )

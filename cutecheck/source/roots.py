@@ -150,10 +150,16 @@ class Roots:
             if key in self.m.history.members:
                 continue
             self.m.history.members.add(key)
-            if inst.entry.unit.path in self.reported or any(
-                b.entry.unit.path in self.reported for b in classes.bases(self.m, inst)
-            ):
+            if inst.entry.unit.path in self.reported or self._derives(inst):
                 self._guard(lambda inst=inst: self._members(inst), inst.decl.span)
+
+    def _derives(self, inst: ClassInst) -> bool:
+        """Some base of the class is of a reported file; bases that cannot be told are not."""
+        self.m.budget.restart()
+        try:
+            return any(b.entry.unit.path in self.reported for b in classes.bases(self.m, inst))
+        except (BudgetExceeded, SubstitutionFailure, RecursionError):
+            return False
 
     def _members(self, inst: ClassInst) -> None:
         m = self.m

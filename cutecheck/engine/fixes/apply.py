@@ -17,7 +17,7 @@ from cutecheck.report.data import Report
 from cutecheck.rules import Context
 from cutecheck.source.files import held
 
-MAX_ROUNDS = 50
+MAX_ROUNDS = 200
 _MORE = 6  # fixes that are tried for a finding that another fix brought up
 Key = tuple[object, ...]
 Checked = tuple[Report, Context]
@@ -48,9 +48,9 @@ class FixRun:
 def fix_all(paths: tuple[Path, ...], checker: Checker, unsafe: bool) -> FixRun:
     """Fix what can be fixed. ``checker`` checks the sources as they are held; nothing is written.
 
-    A round tries the first fix of every finding that no other overlaps, together; where that does not work out, one
-    by one. A fix stays when its finding is gone, no finding is new, no proof was lost and nothing that was understood
-    is unknown. A fix that brings up a finding may stay together with the fix of that one.
+    A round tries the first fix of every finding that no other overlaps, together; where that does not work out, half
+    of them, down to one. A fix stays when its finding is gone, no finding is new, no proof was lost and nothing that
+    was understood is unknown. A fix that brings up a finding may stay together with the fix of that one.
     """
     run = _Run(paths, checker, unsafe, checker())
     for _ in range(MAX_ROUNDS):
@@ -75,12 +75,11 @@ class _Run:
             if not batch:
                 return False
             trial = Trial(self.out.contents)
-            if len(batch) > 1 and self._kept(trial.then([p.fix for _, p in batch], files), batch, files):
-                return True
-            for one in batch:
-                self._single(one, files)
-                if self.out.contents != trial.contents:
-                    break  # places have moved: what is left comes with the next round
+            while len(batch) > 1:
+                if self._kept(trial.then([p.fix for _, p in batch], files), batch, files):
+                    return True
+                batch = batch[: len(batch) // 2]
+            self._single(batch[0], files)
         return True
 
     def _candidates(self, bench: Bench) -> Todo:

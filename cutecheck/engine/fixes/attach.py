@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutecheck.engine.fixes.bench import Bench
-from cutecheck.engine.fixes.files import Files
 from cutecheck.engine.fixes.remedies import proposals
 from cutecheck.findings import Finding
-from cutecheck.rules import Context
 
 
-def with_fixes(finding: Finding, context: Context, files: Files) -> Finding:
+def with_fixes(finding: Finding, bench: Bench) -> Finding:
     """The finding with the fixes that need no further check to be offered. Never fails: then it has none."""
     try:
-        found = tuple(p.fix for p in proposals(finding, Bench(context, files)) if p.sure)
+        found = tuple(p.fix for p in proposals(finding, bench) if p.sure)
     except Exception:  # a fix is an extra: what goes wrong with it must not cost the finding
         return finding
     return replace(finding, fixes=(*finding.fixes, *found)) if found else finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from cutecheck.engine.fixes.spelling import Region, closing, definition
@@ -155,7 +155,3 @@ def _statement(source: SourceText, at: int) -> tuple[Region, bool] | None:
     line = code.rfind("\n", 0, at) + 1
     using = re.search(r"\busing\s+\Z", code[line:at]) is not None
     return Region(source, begin, i).stripped(), using
-
-
-def unsafe(fix: Fix) -> Fix:
-    return replace(fix, safe=False)

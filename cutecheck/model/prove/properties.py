@@ -211,15 +211,17 @@ class GmemSectors:
 
 @dataclass(frozen=True, slots=True)
 class GmmaCanonical:
-    """A shared-memory tile is one of the canonical layouts a WGMMA descriptor can state (PTX ISA, wgmma).
+    """A shared-memory tile is one of the canonical layouts a descriptor can state (PTX ISA, wgmma and tcgen05).
 
-    ``layout`` is (MN, K) of one instruction's operand, in elements, with its byte-unit swizzle or none.
+    ``layout`` is (MN, K) of one instruction's operand, in elements, with its byte-unit swizzle or none. UMMA
+    (tcgen05) has one swizzle more, ``Sw<2,5,2>`` of MN-major operands: 128 bytes in pieces of 32, four deep.
     """
 
     layout: AnyLayout
     element_bits: Bits
     major: Major
     what: str = ""
+    engine: Literal["GMMA", "UMMA"] = "GMMA"
 
 
 @dataclass(frozen=True, slots=True)

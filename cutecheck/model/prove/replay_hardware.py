@@ -48,16 +48,19 @@ def tma_limits(m: p.TmaLimits, values: Values) -> Witness | None:
 
 
 def gmma_canonical(g: p.GmmaCanonical, values: Values) -> Witness | None:
-    layout, bits = g.layout, 0
+    layout, bits, deep = g.layout, 0, 8
     if not isinstance(layout, Layout):
         sw = layout.a
         if not isinstance(sw, Swizzle) or not isinstance(layout.b, Layout):
             return None
         if sw.bits and sw.unit is SwizzleUnit.ELEMENT:
             return Witness(f"{sw} permutes elements; WGMMA's swizzles permute bytes of the address")
-        if sw.bits and (sw.base, sw.shift) != (4, 3):
+        pieces = g.engine == "UMMA" and g.major == "MN" and (sw.bits, sw.base, sw.shift) == (2, 5, 2)
+        if sw.bits and (sw.base, sw.shift) != (4, 3) and not pieces:
             return Witness(f"{sw} is none of Sw<1,4,3>, Sw<2,4,3>, Sw<3,4,3>")
         layout, bits = layout.b, sw.bits
+        if pieces:
+            bits, deep = 3, 4
     t, span = 128 // int(g.element_bits), (128 // int(g.element_bits)) << bits
     if not isinstance(layout.shape, tuple) or not isinstance(layout.stride, tuple) or len(layout.shape) != 2:
         return Witness("the operand's layout is not (MN, K)")
@@ -75,7 +78,7 @@ def gmma_canonical(g: p.GmmaCanonical, values: Values) -> Witness | None:
     if g.major == "K":
         want = x % 8 * span + x // 8 * at(8, 0) + k % t + k // t * (t if bits else at(0, t))
     else:
-        want = x % span + x // span * at(span, 0) + k % 8 * span + k // 8 * at(0, 8)
+        want = x % span + x // span * at(span, 0) + k % deep * span + k // deep * at(0, deep)
     if at(x, k) == want:
         return None
     name = "no swizzle" if bits == 0 else f"the {16 << bits}-byte swizzle"

@@ -143,9 +143,17 @@ def tma_limits(m: p.TmaLimits, values: Values) -> Checked:
 
 def gmma_canonical(g: p.GmmaCanonical, values: Values) -> Checked:
     sw, at = _gmma_parts(g)
+    row, deep = 1 << (sw.bits if sw is not None else 0), 8  # 16-byte units and rows of a swizzled block
     if sw is not None and (sw.unit is not SwizzleUnit.BYTE or (sw.base, sw.shift) != (4, 3)):
-        return {"item": 0}, (), 1
-    row = 1 << (sw.bits if sw is not None else 0)  # 16-byte units a swizzled row
+        if sw.unit is not SwizzleUnit.BYTE or (g.engine, g.major, sw.bits, sw.base, sw.shift) != (
+            "UMMA",
+            "MN",
+            2,
+            5,
+            2,
+        ):
+            return {"item": 0}, (), 1
+        row, deep = 8, 4
     t = 128 // int(g.element_bits)
     shape, stride = at.shape, at.stride
     if row > 8 or not isinstance(shape, tuple) or not isinstance(stride, tuple) or len(shape) != 2:
@@ -162,8 +170,8 @@ def gmma_canonical(g: p.GmmaCanonical, values: Values) -> Checked:
         else:
             chunk = row * t
             across = rows[chunk] if len(rows) > chunk else 0
-            deep = columns[8] if len(columns) > 8 else 0
-            want = x % chunk + x // chunk * across + k % 8 * chunk + k // 8 * deep
+            step = columns[deep] if len(columns) > deep else 0
+            want = x % chunk + x // chunk * across + k % deep * chunk + k // deep * step
         if rows[x] + columns[k] != want:
             return {"mn": x, "k": k}, (("offset", rows[x] + columns[k]), ("expected", want)), len(rows) * len(columns)
     return None, (), len(rows) * len(columns)

@@ -314,14 +314,15 @@ def _tma_limits(m: p.TmaLimits, context: _Context) -> bool:
 
 def _gmma_canonical(g: p.GmmaCanonical, context: _Context) -> bool:
     """Split the coalesced modes into the digits of the canonical layout (16-byte units, 8 rows, repeats)."""
-    layout, bits = g.layout, 0
+    layout, bits, deep = g.layout, 0, 8
     if not isinstance(layout, Layout):
         sw = layout.a
         if not isinstance(sw, Swizzle) or not isinstance(layout.b, Layout):
             raise NoFormError("composition of more than a swizzle")
-        if sw.bits and (sw.unit is not SwizzleUnit.BYTE or sw.base != 4 or sw.shift != 3):
+        wide = (sw.bits, sw.base, sw.shift) == (2, 5, 2) and g.engine == "UMMA" and g.major == "MN"
+        if sw.bits and (sw.unit is not SwizzleUnit.BYTE or (not wide and (sw.base != 4 or sw.shift != 3))):
             return False
-        layout, bits = layout.b, sw.bits
+        layout, bits, deep = layout.b, 3 if wide else sw.bits, 4 if wide else 8
     if bits > 3 or not isinstance(layout.shape, tuple) or not isinstance(layout.stride, tuple):
         return False
     unit = 128 // int(g.element_bits)
@@ -333,8 +334,8 @@ def _gmma_canonical(g: p.GmmaCanonical, context: _Context) -> bool:
         inner = head is not None and (_single(head, 2, unit) if bits else _single(head, 2, None))
         rest = _take(mn, 8, span)
     else:
-        head = _take(k, 8, span)
-        inner = head is not None and _single(head, unit // 4, None)
+        head = _take(k, deep, span)
+        inner = head is not None and _single(head, 2 * unit // deep, None)
         rest = _take(mn, span, 1)
     total = 1
     for e, _ in rest or ():

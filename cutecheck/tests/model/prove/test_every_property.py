@@ -7,14 +7,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from cutecheck.model import expr as ex
-from cutecheck.model.ints import Condition, Rel, as_expr
-from cutecheck.model.layout import Layout, Swizzle
+from cutecheck.model.ints import Condition, CuteError, Rel, as_expr
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.prove import Options, Verdict, make_obligation, prove, scheduler
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.engines import banks, brute, normal
@@ -161,3 +162,24 @@ def test_dumped_queries_have_the_same_answer_outside(tmp_path: Path) -> None:
     for name, text in found.items():
         match = answers[name]
         assert match is not None and standalone(text, tmp_path) == match[1], name
+
+
+def test_umma_has_a_swizzle_of_its_own() -> None:
+    """MN-major in pieces of 32 bytes: what ``make_umma_desc`` takes, two engines prove; a WGMMA cannot state it."""
+    from cutecheck.model.tiled.descriptors import smem_descriptor
+
+    pieces = Swizzle(2, 5, 2, SwizzleUnit.BYTE)
+    good, bad = Layout(((32, 2), (4, 2)), ((1, 512), (32, 128))), Layout(((32, 2), (4, 2)), ((1, 512), (64, 256)))
+    for layout, verdict in ((good, Verdict.PROVED), (bad, Verdict.REFUTED)):
+        whole = ComposedLayout(pieces, SmemPtrFlag(32), layout)
+        assert prove(make_obligation(p.GmmaCanonical(whole, Bits(32), "MN", engine="UMMA"))).verdict is verdict
+        assert prove(make_obligation(p.GmmaCanonical(whole, Bits(32), "MN"))).verdict is Verdict.REFUTED
+        assert prove(make_obligation(p.GmmaCanonical(whole, Bits(32), "K", engine="UMMA"))).verdict is Verdict.REFUTED
+        try:
+            smem_descriptor(whole, "MN", Bits(32), "UMMA")
+            stated = True
+        except CuteError:
+            stated = False
+        assert stated is (verdict is Verdict.PROVED)
+    plain = gmma(Layout((64, 16), (64, 1)), "K")
+    assert prove(make_obligation(replace(plain, engine="UMMA"))).verdict is Verdict.PROVED
