@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,11 +54,14 @@ class Ended:
         return "" if self.code == 0 else f"exit code {self.code}"
 
 
-def run(command: Sequence[str], folder: Path, limits: Limits) -> Ended:
-    """Run an absolute path with arguments in ``folder``; its temporary files go there, too."""
+def run(command: Sequence[str], folder: Path, limits: Limits, extra: Mapping[str, str] | None = None) -> Ended:
+    """Run an absolute path with arguments in ``folder``; its temporary files go there, too.
+
+    ``extra``: variables of its environment besides the path.
+    """
     launcher = [sys.executable, "-I", "-S", "-c", _LIMITED]
     bounds = [str(max(1, int(limits.seconds))), str(limits.memory), str(limits.file)]
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TMPDIR": str(folder)}
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TMPDIR": str(folder), **(extra or {})}
     begin = time.monotonic()
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         child = subprocess.Popen(

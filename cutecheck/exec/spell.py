@@ -82,7 +82,9 @@ def op_type(atom: MMAAtom | CopyAtom) -> str:
         raise UnspellableError(f"{atom.op} is not one of CuTe's own operations")
     if isinstance(atom, CopyAtom) and (atom.tensor_map is not None or atom.kind in _DESCRIPTORS):
         raise UnspellableError(_DESCRIPTORS.get(atom.kind, _DESCRIPTORS["tma"]))
-    return _named(operation(atom))
+    named = _named(operation(atom))
+    # the operations of warpgroup MMAs are templates even where every argument has a default
+    return f"{named}<>" if "::GMMA::MMA_" in named and "<" not in named else named
 
 
 def element_type(name: str) -> str:

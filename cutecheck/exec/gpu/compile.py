@@ -1,0 +1,138 @@
+"""Cubins: NVRTC in a child process (nvcc where there is no NVRTC), cached by content, several at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from cutecheck.exec import child
+from cutecheck.exec.gpu.codegen import Unit, headers_digest
+from cutecheck.exec.headers import cuda_directories, cutlass_directories, cutlass_version
+
+LIMITS = child.Limits(seconds=240.0, memory=12 << 30, file=1 << 30)
+OPTIONS = ("-std=c++17", "-w", "-default-device")
+_ERROR = re.compile(r"error\s*:\s*(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A device compiler and CuTe's include folders. ``kind`` nvrtc: ``path`` is the library; nvcc: the program."""
+
+    kind: str
+    path: str
+    include: tuple[str, ...]
+    version: str  # of CUTLASS
+
+    @property
+    def identity(self) -> str:
+        """What a cached cubin depends on besides its source: compiler file, CUTLASS version, headers."""
+        stat = Path(self.path).stat()
+        return f"{self.kind} {stat.st_size} {self.version} {self.include[0]} {headers_digest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class NoCompiler:
+    """Why nothing can be compiled for a GPU here."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A cubin, or the first error of the compiler."""
+
+    cubin: Path | None
+    failure: str = ""
+    cached: bool = False
+
+
+def find_compiler(environ: Mapping[str, str] = os.environ) -> Compiler | NoCompiler:
+    """NVRTC of ``CUTECHECK_NVRTC``, a CUDA wheel or toolkit; else nvcc; with CuTe's and CUDA's headers."""
+    cutlass = next((d for d in cutlass_directories(environ) if (d / "cute/tensor.hpp").is_file()), None)
+    if cutlass is None:
+        return NoCompiler("no CuTe headers found (set CUTECHECK_CUTLASS or install nvidia-cutlass)")
+    candidates = list(cuda_directories(environ))
+    runtime = next((d for d in candidates if (d / "cuda_runtime_api.h").is_file()), None)
+    library = next((d for d in candidates if (d / "cuda/std/utility").is_file()), None)
+    if runtime is None or library is None:
+        return NoCompiler("no CUDA headers found (set CUDA_HOME or install nvidia-cuda-runtime and nvidia-cuda-cccl)")
+    include = tuple(dict.fromkeys(map(str, (cutlass, library, runtime))))
+    version = cutlass_version(cutlass)
+    nvrtc = next((p for p in _nvrtc_libraries(environ) if p.is_file()), None)
+    if nvrtc is not None:
+        return Compiler("nvrtc", str(nvrtc), include, version)
+    for name in (environ.get("CUTECHECK_NVCC"), "nvcc", "/usr/local/cuda/bin/nvcc"):
+        if name and (path := shutil.which(name)):
+            return Compiler("nvcc", path, include, version)
+    return NoCompiler("no NVRTC library and no nvcc found (install nvidia-cuda-nvrtc, set CUDA_HOME)")
+
+
+def _nvrtc_libraries(environ: Mapping[str, str]) -> Iterator[Path]:
+    if environ.get("CUTECHECK_NVRTC"):
+        yield Path(environ["CUTECHECK_NVRTC"])
+    for include in cuda_directories(environ):
+        for folder in (include.parent / "lib64", include.parent / "lib", include.parent.parent / "cuda_nvrtc" / "lib"):
+            yield from sorted(p for p in folder.glob("libnvrtc.so*") if "alt" not in p.name)
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where cubins are kept: ``CUTECHECK_CACHE``, else the user's cache folder."""
+    base = environ.get("CUTECHECK_CACHE") or environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "cutecheck" / "cubin"
+
+
+def compile_units(
+    units: Sequence[Unit], arch: str, compiler: Compiler, cache: Path | None = None, jobs: int | None = None
+) -> list[Compiled]:
+    """The cubins of the units, in order; ``arch`` is ``sm_90a`` or the like, ``jobs`` how many at a time (cores)."""
+    folder = cache or cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        return list(pool.map(lambda u: _one(u, arch, compiler, folder), units))
+
+
+def _one(unit: Unit, arch: str, compiler: Compiler, cache: Path) -> Compiled:
+    if not re.fullmatch(r"sm_\d+[af]?", arch):
+        raise ValueError(f"no architecture: {arch!r}")
+    key = hashlib.sha256("\0".join((unit.text, arch, compiler.identity, *OPTIONS)).encode()).hexdigest()
+    kept = cache / f"{key}.cubin"
+    if kept.is_file():
+        return Compiled(kept, cached=True)
+    with tempfile.TemporaryDirectory(prefix="cutecheck-") as name:
+        folder = Path(name)
+        source, made = folder / "probe.cu", folder / "probe.cubin"
+        source.write_text(unit.text, encoding="utf-8")
+        ended = child.run(_command(compiler, arch, source, made), folder, LIMITS)
+        if not made.is_file():
+            return Compiled(None, first_error(ended))
+        moving = cache / f"{key}.{os.getpid()}.{unit.kernel}.part"
+        shutil.copyfile(made, moving)
+        moving.replace(kept)
+    return Compiled(kept)
+
+
+def _command(compiler: Compiler, arch: str, source: Path, made: Path) -> list[str]:
+    folders = [f"-I{d}" for d in (str(Path(__file__).parent), *compiler.include)]
+    if compiler.kind == "nvcc":
+        number = arch.removeprefix("sm_")
+        target = f"-gencode=arch=compute_{number},code=sm_{number}"
+        return [compiler.path, "-cubin", target, "-std=c++17", "-w", *folders, str(source), "-o", str(made)]
+    script = str(Path(__file__).with_name("nvrtc.py"))
+    return [sys.executable, "-I", script, compiler.path, str(source), str(made), f"-arch={arch}", *OPTIONS, *folders]
+
+
+def first_error(ended: child.Ended) -> str:
+    """The compiler's first error in one line."""
+    match = _ERROR.search(ended.err) or _ERROR.search(ended.out)
+    if match:
+        return " ".join(match[1].split())[:300]
+    last = [line for line in (ended.err + ended.out).splitlines() if line.strip()]
+    return " ".join([ended.failure, *last[-1:]])[:300]

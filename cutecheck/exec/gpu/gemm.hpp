@@ -1,0 +1,112 @@
+// The reference GEMM: D(m,n) = sum over k of A(m,k) B(n,k), one block, through exactly the types of `C`.
+//
+// C::Mma; C::A, C::B, C::D (element types); GmemA, GmemB (rows, k, tiles of k), GmemD; SmemA, SmemB;
+// CopyA, CopyB (global to shared memory); ReadA, ReadB (shared memory to registers, void where the MMA reads shared
+// memory itself); WriteD (registers to global memory, void: element by element as the MMA owns them).
+#pragma once
+
+#include "kernels.hpp"
+#include <cute/arch/cluster_sm90.hpp>
+#include <cutlass/arch/barrier.h>
+
+namespace cutecheck_gpu {
+
+struct GemmJob {
+  unsigned flags;
+  unsigned reps;
+  unsigned words;    // of shared memory to poison
+  unsigned b_bytes;  // where B starts in shared memory
+  unsigned poison;
+  void const* a;
+  void const* b;
+  void* d;
+  long long* cycles;
+};
+
+template <class Copy, class From, class To>
+CUTE_DEVICE void run_copy(Copy const& copier, From const& from, To const& to) {
+  if (threadIdx.x < size(copier)) {
+    auto thr = copier.get_slice(threadIdx.x);
+    copy(copier, thr.partition_S(from), thr.partition_D(to));
+  }
+}
+
+template <class Read, class Smem, class Frag>
+CUTE_DEVICE void read_fragment(Smem const& smem, Frag& frag) {
+  Read read;
+  auto thr = read.get_slice(threadIdx.x);
+  copy(read, thr.partition_S(smem), thr.retile_D(frag));
+}
+
+template <class C>
+CUTE_DEVICE void gemm_kernel(GemmJob const& job) {
+  extern __shared__ __align__(1024) unsigned char smem[];
+  using A = typename C::A;
+  using B = typename C::B;
+  using D = typename C::D;
+  if (job.flags & FILL) {
+    for (unsigned i = threadIdx.x; i < job.words; i += blockDim.x) reinterpret_cast<unsigned*>(smem)[i] = job.poison;
+    __syncthreads();
+  }
+  auto gA = make_tensor(make_gmem_ptr(static_cast<A const*>(job.a)), typename C::GmemA{});
+  auto gB = make_tensor(make_gmem_ptr(static_cast<B const*>(job.b)), typename C::GmemB{});
+  auto gD = make_tensor(make_gmem_ptr(static_cast<D*>(job.d)), typename C::GmemD{});
+  auto sA = make_tensor(make_smem_ptr(reinterpret_cast<A*>(smem)), typename C::SmemA{});
+  auto sB = make_tensor(make_smem_ptr(reinterpret_cast<B*>(smem + job.b_bytes)), typename C::SmemB{});
+  typename C::Mma mma;
+  auto thr_mma = mma.get_slice(threadIdx.x);
+  auto acc = thr_mma.partition_fragment_C(gD);
+  clear(acc);
+  long long const begin = clock64();
+  for (unsigned r = 0; r < job.reps; ++r) {
+    CUTE_NO_UNROLL
+    for (int k = 0; k < size<2>(gA); ++k) {
+      run_copy(typename C::CopyA{}, gA(_, _, k), sA);
+      run_copy(typename C::CopyB{}, gB(_, _, k), sB);
+      settle();
+      if constexpr (C::Warpgroup) {
+        cutlass::arch::fence_view_async_shared();
+        __syncthreads();
+        auto rB = thr_mma.make_fragment_B(thr_mma.partition_B(sB));
+        auto go = [&](auto& rA) {
+          warpgroup_fence_operand(acc);
+          warpgroup_arrive();
+          gemm(mma, rA, rB, acc);
+          warpgroup_commit_batch();
+          warpgroup_wait<0>();
+          warpgroup_fence_operand(acc);
+        };
+        if constexpr (is_void_v<typename C::ReadA>) {
+          auto rA = thr_mma.make_fragment_A(thr_mma.partition_A(sA));
+          go(rA);
+        } else {
+          auto rA = thr_mma.partition_fragment_A(sA);
+          read_fragment<typename C::ReadA>(sA, rA);
+          go(rA);
+        }
+      } else {
+        auto rA = thr_mma.partition_fragment_A(sA);
+        auto rB = thr_mma.partition_fragment_B(sB);
+        read_fragment<typename C::ReadA>(sA, rA);
+        read_fragment<typename C::ReadB>(sB, rB);
+        gemm(mma, rA, rB, acc);
+      }
+      __syncthreads();
+    }
+  }
+  if (job.cycles) job.cycles[threadIdx.x] = clock64() - begin;
+  auto out = make_fragment_like<D>(acc);
+  CUTE_UNROLL
+  for (int i = 0; i < size(acc); ++i) out(i) = static_cast<D>(acc(i));
+  if constexpr (is_void_v<typename C::WriteD>) {
+    auto part = thr_mma.partition_C(gD);
+    CUTE_UNROLL
+    for (int i = 0; i < size(part); ++i) part(i) = out(i);
+  } else {
+    typename C::WriteD write;
+    auto thr = write.get_slice(threadIdx.x);
+    copy(write, thr.retile_S(out), thr.partition_D(gD));
+  }
+}
+
+}  // namespace cutecheck_gpu

@@ -1,0 +1,189 @@
+// Device side of the GPU tier: one copy, or one GEMM, of exactly the types it is given.
+//
+// Every kernel is told by `flags` what to do besides the work itself, so that counters of a bare run hold nothing else.
+// Elements travel as raw bits: a copy moves bits, and codes of coordinates are compared as such.
+#pragma once
+
+#include <cute/tensor.hpp>
+#include <cute/atom/copy_atom.hpp>
+#include <cute/atom/mma_atom.hpp>
+#include <cute/arch/copy_sm80.hpp>
+#include <cute/arch/mma_sm90_gmma.hpp>
+
+namespace cutecheck_gpu {
+
+using namespace cute;
+
+enum : unsigned { FILL = 1, DUMP = 2, COUNT = 4 };
+
+// How a copy is called: with its tiled object, or plainly.
+struct Plain {};
+
+template <class T>
+using Raw = uint_bit_t<sizeof_bits_v<T>>;
+
+template <class T>
+CUTE_DEVICE Raw<T> raw(T const& value) {
+  return reinterpret_cast<Raw<T> const&>(value);
+}
+
+// Fill shared memory with words, neighbouring lanes neighbouring words: one wavefront an instruction.
+CUTE_DEVICE void words(unsigned* to, unsigned const* from, unsigned count) {
+  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) to[i] = from[i];
+}
+
+CUTE_DEVICE void settle() {
+#if __CUDA_ARCH__ >= 800
+  cp_async_fence();
+  cp_async_wait<0>();
+#endif
+  __syncthreads();
+}
+
+template <class T, class Part>
+CUTE_DEVICE void count(unsigned* counts, unsigned room, T const* base, Part const& part) {
+  CUTE_UNROLL
+  for (int i = 0; i < size(part); ++i) {
+    long long const at = &part(i) - base;
+    atomicAdd(counts + (at >= 0 && at < room ? at : room), 1u);
+  }
+}
+
+// Keeps a loaded fragment alive in repeated runs.
+template <class Frag>
+CUTE_DEVICE void keep(Frag const& frag) {
+  auto w = recast<unsigned>(frag);
+  CUTE_UNROLL
+  for (int i = 0; i < size(w); ++i) asm volatile("" ::"r"(w(i)) : "memory");
+}
+
+struct Room {
+  unsigned src, dst;  // elements that may be addressed on each side
+};
+
+struct Job {
+  unsigned flags;
+  unsigned reps;       // at least 1: how often the copy runs
+  Room room;
+  unsigned dst_bytes;  // where the destination starts in shared memory when the source is there, too
+  void const* in;      // what the source holds (memory: by offset; registers: value * threads + thread)
+  void* out;           // the destination (same form)
+  unsigned* src_counts;
+  unsigned* dst_counts;
+  long long* cycles;
+};
+
+// From memory into registers. `Frag` is the fragment's layout as the checked code has it.
+template <class T, class Src, class Copy, class Frag, bool Shared>
+CUTE_DEVICE void load(Job const& job, Src const& layout) {
+  extern __shared__ __align__(1024) unsigned char smem[];
+  T const* base = Shared ? reinterpret_cast<T const*>(smem) : static_cast<T const*>(job.in);
+  if (Shared && (job.flags & FILL)) {
+    words(reinterpret_cast<unsigned*>(smem), static_cast<unsigned const*>(job.in), (job.room.src * sizeof(T) + 3) / 4);
+  }
+  __syncthreads();
+  Copy copier;
+  if (threadIdx.x >= size(copier)) return;
+  auto whole = [&] {
+    if constexpr (Shared) return make_tensor(make_smem_ptr(const_cast<T*>(base)), layout);
+    else return make_tensor(make_gmem_ptr(base), layout);
+  }();
+  auto thr = copier.get_slice(threadIdx.x);
+  auto part = thr.partition_S(whole);
+  auto frag = make_tensor<T>(Frag{});
+  long long const begin = clock64();
+  for (unsigned r = 0; r < job.reps; ++r) {
+    copy(copier, part, frag);
+    keep(frag);
+  }
+  long long const end = clock64();
+  if (job.cycles) job.cycles[threadIdx.x] = end - begin;
+  auto out = static_cast<Raw<T>*>(job.out);
+  CUTE_UNROLL
+  for (int i = 0; i < size(frag); ++i) out[i * int(size(copier)) + threadIdx.x] = raw<T>(frag(i));
+  if (job.flags & COUNT) count(job.src_counts, job.room.src, base, part);
+}
+
+// From registers into memory.
+template <class T, class Dst, class Copy, class Frag, bool Shared>
+CUTE_DEVICE void store(Job const& job, Dst const& layout) {
+  extern __shared__ __align__(1024) unsigned char smem[];
+  unsigned const count_words = (job.room.dst * sizeof(T) + 3) / 4;
+  if (Shared && (job.flags & FILL)) words(reinterpret_cast<unsigned*>(smem), static_cast<unsigned const*>(job.out), count_words);
+  __syncthreads();
+  T* base = Shared ? reinterpret_cast<T*>(smem) : static_cast<T*>(job.out);
+  Copy copier;
+  if (threadIdx.x < size(copier)) {
+    auto whole = [&] {
+      if constexpr (Shared) return make_tensor(make_smem_ptr(base), layout);
+      else return make_tensor(make_gmem_ptr(base), layout);
+    }();
+    auto thr = copier.get_slice(threadIdx.x);
+    auto part = thr.partition_D(whole);
+    auto frag = make_tensor<T>(Frag{});
+    auto in = static_cast<Raw<T> const*>(job.in);
+    CUTE_UNROLL
+    for (int i = 0; i < size(frag); ++i) {
+      Raw<T> const bits = in[i * int(size(copier)) + threadIdx.x];
+      frag(i) = reinterpret_cast<T const&>(bits);
+    }
+    long long const begin = clock64();
+    for (unsigned r = 0; r < job.reps; ++r) {
+      copy(copier, frag, part);
+      asm volatile("" ::: "memory");
+    }
+    long long const end = clock64();
+    if (job.cycles) job.cycles[threadIdx.x] = end - begin;
+    if (job.flags & COUNT) count(job.dst_counts, job.room.dst, base, part);
+  }
+  __syncthreads();
+  if (Shared && (job.flags & DUMP)) words(static_cast<unsigned*>(job.out), reinterpret_cast<unsigned const*>(smem), count_words);
+}
+
+// From memory to memory: cp.async, or through registers as CuTe does it.
+template <class T, class Src, class Dst, class Copy, bool SharedSrc, bool SharedDst>
+CUTE_DEVICE void stage(Job const& job, Src const& from, Dst const& to) {
+  extern __shared__ __align__(1024) unsigned char smem[];
+  unsigned char* second = smem + job.dst_bytes;
+  unsigned const src_words = (job.room.src * sizeof(T) + 3) / 4, dst_words = (job.room.dst * sizeof(T) + 3) / 4;
+  if (job.flags & FILL) {
+    if (SharedSrc) words(reinterpret_cast<unsigned*>(smem), static_cast<unsigned const*>(job.in), src_words);
+    if (SharedDst) words(reinterpret_cast<unsigned*>(second), static_cast<unsigned const*>(job.out), dst_words);
+  }
+  __syncthreads();
+  T* src = SharedSrc ? reinterpret_cast<T*>(smem) : const_cast<T*>(static_cast<T const*>(job.in));
+  T* dst = SharedDst ? reinterpret_cast<T*>(second) : static_cast<T*>(job.out);
+  Copy copier;
+  if (threadIdx.x < size(copier)) {
+    auto a = [&] {
+      if constexpr (SharedSrc) return make_tensor(make_smem_ptr(src), from);
+      else return make_tensor(make_gmem_ptr(static_cast<T const*>(src)), from);
+    }();
+    auto b = [&] {
+      if constexpr (SharedDst) return make_tensor(make_smem_ptr(dst), to);
+      else return make_tensor(make_gmem_ptr(dst), to);
+    }();
+    auto thr = copier.get_slice(threadIdx.x);
+    auto pa = thr.partition_S(a);
+    auto pb = thr.partition_D(b);
+    long long const begin = clock64();
+    for (unsigned r = 0; r < job.reps; ++r) {
+      copy(copier, pa, pb);
+      asm volatile("" ::: "memory");
+    }
+#if __CUDA_ARCH__ >= 800
+    cp_async_fence();
+    cp_async_wait<0>();
+#endif
+    long long const end = clock64();
+    if (job.cycles) job.cycles[threadIdx.x] = end - begin;
+    if (job.flags & COUNT) {
+      count(job.src_counts, job.room.src, static_cast<T const*>(src), pa);
+      count(job.dst_counts, job.room.dst, static_cast<T const*>(dst), pb);
+    }
+  }
+  settle();
+  if (SharedDst && (job.flags & DUMP)) words(static_cast<unsigned*>(job.out), reinterpret_cast<unsigned const*>(second), dst_words);
+}
+
+}  // namespace cutecheck_gpu

@@ -1,0 +1,162 @@
+"""What a bare run of a probe does, instruction by instruction: the numbers that the hardware's counters must show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, cast
+
+from cutecheck.exec.gpu.probe import CopyProbe, Tile
+from cutecheck.model.access import (
+    AccessKind,
+    cg_segments,
+    predicted_wavefronts,
+    sectors,
+    wavefronts,
+)
+from cutecheck.model.layout import Layout
+from cutecheck.model.tiled.instructions import Instruction, automatic_bits, instruction
+
+Side = Literal["src", "dst"]
+WARP = 32
+
+
+class FaultError(ValueError):
+    """The copy cannot run as written: the message says which access faults, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One warp instruction: byte offsets by lane, None for lanes that do not take part."""
+
+    kind: str
+    lane_bytes: int
+    addresses: tuple[int | None, ...]
+    source: tuple[int | None, ...] = ()  # of cp.async: the global side
+    matrices: int = 0
+
+
+@dataclass(slots=True)
+class Traffic:
+    """Counts of one bare run, summed over warps. ``cg`` are segments of cp.async.cg, a model and no counter."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, issue: Issue, memory: str, times: int = 1) -> None:
+        """Count one warp instruction, ``times`` over."""
+        c = self.counts
+        kind, lanes, width = issue.kind, issue.addresses, issue.lane_bytes
+        if memory == "gmem":
+            operation = "ldgsts" if kind == "cp.async" else kind
+            c[f"sectors_{operation}"] += times * sectors(lanes, width)[0]
+            c[f"sectors_{operation}_least"] += times * sectors(lanes, width)[1]
+            return
+        if kind == "cp.async.cg":
+            c["inst_ldgsts"] += times
+            c["cg_segments"] += times * cg_segments(lanes, issue.source)
+            return
+        model = cast(AccessKind, kind)
+        full = wavefronts(model, lanes, width, issue.matrices)
+        name = "ca" if kind == "cp.async.ca" else kind
+        c["inst_ldgsts" if kind == "cp.async.ca" else f"inst_{kind}"] += times
+        c[f"wavefronts_{name}"] += times * predicted_wavefronts(model, lanes, width, issue.matrices)
+        c[f"ideal_{name}"] += times * full.ideal
+
+
+def traffic(probe: CopyProbe, times: int = 1, merged: int = 1) -> Traffic:
+    """Everything one run of the copy does, ``times`` over; FaultError for an access that the hardware refuses.
+
+    ``merged``: how many consecutive plain accesses of a thread to shared memory the compiler made one.
+    """
+    out = Traffic()
+    for memory, issue in issues(probe, merged):
+        out.add(issue, memory, times)
+    return out
+
+
+def issues(probe: CopyProbe, merged: int = 1) -> Iterator[tuple[str, Issue]]:
+    """(memory, warp instruction) of both sides; ``merged`` as :func:`traffic` has it."""
+    tables = {side: probe.table(side, tile) for side, tile in _tiles(probe)}
+    for side, tile in _tiles(probe):
+        used = side_instruction(probe, side)
+        if used is None:
+            continue
+        kind: str = used.kind
+        other: Sequence[int] = ()
+        if merged > 1 and kind in ("ld", "st") and tile.memory == "smem":
+            used = replace(used, bits=used.bits * merged, automatic=True)
+            if used.bits > 128:
+                raise FaultError(f"no access has {used.bits} bits")
+        if kind in ("cp.async.cg", "cp.async.ca"):
+            other = tables.get("src", ())
+        elif used.name.startswith("SM80_CP_ASYNC"):
+            kind = "cp.async"
+        yield from ((tile.memory, i) for i in _side(probe, used, kind, tables[side], other))
+
+
+def _tiles(probe: CopyProbe) -> list[tuple[Side, Tile]]:
+    found: list[tuple[Side, Tile]] = []
+    if probe.src is not None:
+        found.append(("src", probe.src))
+    if probe.dst is not None:
+        found.append(("dst", probe.dst))
+    return found
+
+
+def side_instruction(probe: CopyProbe, side: Side) -> Instruction | None:
+    """The instruction of one side, automatic widths resolved; None where the side has none of its own."""
+    atom = probe.tiled.atom
+    used = instruction(atom.op, atom.ptx, atom.src_bits if side == "src" else atom.dst_bits, side)
+    if used is None or not used.automatic:
+        return used
+    limit = next((int(a) for a in map(str, atom.args) if a.isdigit()), 8)
+    bits = automatic_bits(_thread_layout(probe, "src"), _thread_layout(probe, "dst"), probe.element_bits, limit)
+    return Instruction(used.kind, bits, automatic=True, name=used.name)
+
+
+def _thread_layout(probe: CopyProbe, side: Side) -> Layout:
+    tile = probe.src if side == "src" else probe.dst
+    if tile is None:
+        assert probe.fragment is not None
+        return probe.fragment
+    part, _ = (probe.tiled.partition_S if side == "src" else probe.tiled.partition_D)(tile.layout, 0)
+    return cast(Layout, part)
+
+
+def _side(
+    probe: CopyProbe, used: Instruction, kind: str, table: Sequence[int], other: Sequence[int]
+) -> Iterator[Issue]:
+    threads, size = probe.threads, probe.element_bits // 8
+    count = used.bits // probe.element_bits
+    if count < 1 or used.bits % probe.element_bits:
+        raise FaultError(f"{used.bits}-bit accesses of {probe.element_bits}-bit elements")
+    values = len(table) // threads
+    by_thread = [[table[v * threads + t] for v in range(values)] for t in range(threads)]
+    orders = [list(range(values))] * threads
+    if used.automatic:  # vectors are taken where the elements are consecutive, wherever their modes stand
+        orders = [sorted(range(values), key=row.__getitem__) for row in by_thread]
+    for first in range(0, values, count):
+        for warp in range(0, threads, WARP):
+            addresses: list[int | None] = [None] * WARP
+            source: list[int | None] = [None] * WARP
+            for lane in range(min(WARP, threads - warp)):
+                t = warp + lane
+                picked = orders[t][first : first + count]
+                got = [by_thread[t][v] for v in picked]
+                if got != list(range(got[0], got[0] + len(got))):
+                    raise FaultError(f"thread {t}: the {count} elements of a vector are not consecutive: {got}")
+                if got[0] * size % (used.bits // 8):
+                    raise FaultError(f"thread {t}: byte {got[0] * size} is no multiple of {used.bits // 8}")
+                addresses[lane] = got[0] * size
+                if other:
+                    source[lane] = other[picked[0] * threads + t] * size
+            yield Issue(kind, used.bits // 8, tuple(addresses), tuple(source), used.matrices)
+
+
+def expected_counts(table: Sequence[int], size: int) -> list[int]:
+    """How often each element of a tile is touched; the last entry counts what lies outside."""
+    counts = [0] * (size + 1)
+    for o in table:
+        counts[o if 0 <= o < size else size] += 1
+    return counts
