@@ -83,8 +83,8 @@ def op_type(atom: MMAAtom | CopyAtom) -> str:
     if isinstance(atom, CopyAtom) and (atom.tensor_map is not None or atom.kind in _DESCRIPTORS):
         raise UnspellableError(_DESCRIPTORS.get(atom.kind, _DESCRIPTORS["tma"]))
     named = _named(operation(atom))
-    # the operations of warpgroup MMAs are templates even where every argument has a default
-    return f"{named}<>" if "::GMMA::MMA_" in named and "<" not in named else named
+    # floating warpgroup MMAs are templates even where every argument has a default
+    return f"{named}<>" if "::GMMA::MMA_" in named and "_S32" not in named and "<" not in named else named
 
 
 def element_type(name: str) -> str:

@@ -111,6 +111,40 @@ def _union_length(intervals: Iterable[tuple[int, int]]) -> int:
     return total
 
 
+def ca_wavefronts(shared: Sequence[int | None], source: Sequence[int | None], lane_bytes: int) -> tuple[int, int]:
+    """The least and the most wavefronts of one cp.async.ca warp instruction that reads ``source`` in global memory.
+
+    The lines are read from L1, whose data has banks, too: a phase in which ``d`` lane-words meet in a bank of shared
+    memory and ``s`` in a bank of the source (byte offset modulo 128) takes at least max(d, s) and at most d + s - 1,
+    so exactly d where the source is free of conflicts (a contiguous one is) and exactly s where the destination is.
+    """
+    size = phase_lanes("cp.async.ca", lane_bytes)
+    least = most = 0
+    for first in range(0, WARP, size):
+        pairs = [
+            (to, at)
+            for to, at in zip(shared[first : first + size], source[first : first + size], strict=True)
+            if to is not None and at is not None
+        ]
+        if pairs:
+            to, at = (_phase_degree(side, lane_bytes, merge=False) for side in zip(*pairs, strict=True))
+            least += max(to, at)
+            most += to + at - 1
+    return least, most
+
+
+def bypass_sectors(shared: Sequence[int | None], source: Sequence[int | None]) -> int:
+    """Sectors one cp.async.cg warp instruction requests: one for each source sector and destination sector it goes to.
+
+    Holds where no two lanes write the same bytes, a race anyway.
+    """
+    return len({
+        (at // SECTOR_BYTES, to // SECTOR_BYTES)
+        for to, at in zip(shared, source, strict=True)
+        if to is not None and at is not None
+    })  # fmt: skip
+
+
 def cg_segments(shared: Lanes, source: Lanes) -> int:
     """Segments one cp.async.cg warp instruction writes, one after the other: the measured model of its cost.
 

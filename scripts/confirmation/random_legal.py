@@ -9,11 +9,13 @@ from typing import Any
 from cutecheck.exec.gpu.gemm import GemmProbe, Operand
 from cutecheck.exec.gpu.predict import FaultError, traffic
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
+from cutecheck.model import expr as ex
 from cutecheck.model.algebra import composition, make_fragment_like, size, tile_to_shape
 from cutecheck.model.atoms import copy_op, mma_op
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType, dtype
-from cutecheck.model.ints import CuteError, UndecidedError, known_value
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import CuteError, Dyn, UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout, Layout, Swizzle
 from cutecheck.model.tiled import (
     TiledCopy,
@@ -89,9 +91,17 @@ def legal(
 
 
 def _accepted(probe: CopyProbe | GemmProbe) -> None:
+    thread = Dyn(ex.var("threadIdx.x", Domain(0, 1023)))
+    for one in [p for p, _ in probe.copies()] if isinstance(probe, GemmProbe) else [probe]:
+        for tile, cut in ((one.src, one.tiled.partition_S), (one.dst, one.tiled.partition_D)):
+            if tile is not None:
+                cut(tile.layout, thread)  # as a kernel does: a layout may be refused only at a run-time thread
     if isinstance(probe, GemmProbe):
         _ = probe.block
         probe.traffic()
+        part = probe.mma.get_slice(thread)
+        for letter, operand in (("A", probe.a), ("B", probe.b)):
+            part.partition_fragment(letter, operand.smem, operand.dtype.bits)
         if probe.shared_bytes > 200 << 10:
             raise ValueError("too much shared memory")
     else:
@@ -107,11 +117,12 @@ def mma_gemm(g: random.Random) -> tuple[str, GemmProbe]:
     order = g.choice([(1, m, 0), (n, 1, 0)])
     mma = make_tiled_mma(atom, Layout((m, n, 1), order), _permutation(g, atom, m, n))
     tile = [_number(mma.tile_size(i)) for i in range(3)]
-    rows = [t * g.choice([f for f in (1, 2, 4) if t * f <= 96] or [1]) for t in tile[:2]]
-    depth = tile[2] * g.choice([f for f in (1, 2, 4, 8) if 16 <= tile[2] * f <= 128])
+    rows = [t * g.choice([f for f in (1, 2, 4) if t * f <= 64] or [1]) for t in tile[:2]]
+    depth = tile[2] * g.choice([f for f in (1, 2, 4, 8) if 16 <= tile[2] * f <= 64])
     threads = _number(size(mma.thr_layout_vmnk))
-    left = _operand(g, a, rows[0], depth, threads, mma, make_tiled_copy_A)
-    right = _operand(g, b, rows[1], depth, threads, mma, make_tiled_copy_B)
+    tiles = g.choice([1, 2, 3])
+    left = _operand(g, a, rows[0], depth, tiles, threads, mma, make_tiled_copy_A)
+    right = _operand(g, b, rows[1], depth, tiles, threads, mma, make_tiled_copy_B)
     return name, GemmProbe(mma, left, right, c, Layout((rows[0], rows[1]), (rows[1], 1)))
 
 
@@ -130,10 +141,16 @@ def _permutation(g: random.Random, atom: Any, m: int, n: int) -> Any:
 
 
 def _operand(
-    g: random.Random, t: DType, rows: int, depth: int, threads: int, mma: TiledMMA, make: Callable[..., TiledCopy]
+    g: random.Random,
+    t: DType,
+    rows: int,
+    depth: int,
+    tiles: int,
+    threads: int,
+    mma: TiledMMA,
+    make: Callable[..., TiledCopy],
 ) -> Operand:
     k_major = g.random() < 0.75
-    tiles = g.choice([1, 2, 3])
     smem = _shared(g, t, rows, depth, k_major)
     gmem = Layout((rows, depth, tiles), (depth * tiles, 1, depth) if k_major else (1, rows, rows * depth))
     fill = _fill(g, t, rows, depth, threads, k_major)
@@ -224,11 +241,11 @@ def wgmma_gemm(g: random.Random) -> tuple[str, GemmProbe]:
     depth = k * g.choice([1, 2, 4])
     threads = 128 * groups
     operands = []
+    tiles = g.choice([1, 2])
     for extent, t, major in zip(rows, (a, b), majors, strict=True):
         k_major = major == "K"
         span = g.choice(["INTER", "SW32", "SW64", "SW128"])
         smem = tile_to_shape(smem_layout_atom(major, span, t), (extent, depth))  # type: ignore[arg-type]
-        tiles = g.choice([1, 2])
         gmem = Layout((extent, depth, tiles), (depth * tiles, 1, depth) if k_major else (1, extent, extent * depth))
         operands.append((t, gmem, smem, _fill(g, t, extent, depth, threads, k_major)))
     read = make_tiled_copy_A(copy_op("UniversalCopy", (a,), a), mma) if source == "RS" else None

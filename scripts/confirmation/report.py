@@ -79,16 +79,20 @@ def _counters(results: Row) -> list[str]:
     names: dict[str, list[tuple[int, int]]] = {}
     for _, _, m in kernels(results):
         for c in m.get("counted", ()):
-            names.setdefault(c["name"], []).append((c["predicted"], c["measured"]))
+            names.setdefault(c["name"], []).append((c["predicted"], c["measured"], c["most"]))
     out = [
         "## Counters",
         "",
-        "| counter | kernels | equal | predicted in all | measured in all |",
-        "|---|---|---|---|---|",
+        "| counter | kernels | equal | within bounds | predicted in all (the least) | measured in all |",
+        "|---|---|---|---|---|---|",
     ]
     for name, rows in sorted(names.items()):
-        equal = sum(p == m for p, m in rows)
-        out.append(f"| {name} | {len(rows)} | {equal} | {sum(p for p, _ in rows)} | {sum(m for _, m in rows)} |")
+        exact = sum(p == m for p, m, most in rows if most is None)
+        within = sum(p <= m <= most for p, m, most in rows if most is not None)
+        out.append(
+            f"| {name} | {len(rows)} | {exact} | {within} | {sum(p for p, _, _ in rows)} | "
+            f"{sum(m for _, m, _ in rows)} |"
+        )
     return [*out, "", "PLOT(wavefronts)", ""]
 
 
@@ -96,7 +100,7 @@ def _flash(results: Row) -> list[str]:
     found: dict[str, Counter[str]] = {}
     for item in results["items"]:
         if item["group"] == "FlashAttention-2":
-            dim = item["name"].partition("head dimension ")[2] or "none"
+            dim = item["name"].partition("head dimension ")[2] or "shared helpers"
             found.setdefault(dim, Counter())[item["outcome"]] += 1
     out = [
         "## FlashAttention-2, by head dimension",
@@ -129,14 +133,15 @@ def _illegal(results: Row) -> list[str]:
     out = [
         "## Illegal configurations", "",
         f"{total} random sources: cutecheck reports an error in {found}; CuTe or the hardware shows it in {shown}.", "",
-        "| mistake | sources | reported by cutecheck | refused by CuTe | faulted | counted | poison left | not shown |",
-        "|---|---|---|---|---|---|---|---|",
+        "| mistake | sources | reported by cutecheck | refused by CuTe | faulted | counted | poison left | "
+        "wrong values | not shown |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]  # fmt: skip
     for kind, rows in kinds.items():
         c = Counter(o["shown"] for o in rows)
         codes = ", ".join(sorted({x for o in rows for x in o["codes"]}))
         said = sum(bool(o["codes"]) for o in rows)
-        cells = [c[k] for k in ("refused", "faulted", "counted", "poison left", "not shown")]
+        cells = [c[k] for k in ("refused", "faulted", "counted", "poison left", "wrong values", "not shown")]
         out.append(f"| {kind} | {len(rows)} | {said} ({codes}) | " + " | ".join(map(str, cells)) + " |")
     left = [o for o in results["illegal"] if o["shown"] == "not shown"]
     return [*out, "", *(f"- not shown: {o['kind']}: {_short(o['reason'])}" for o in left), ""]
@@ -212,11 +217,11 @@ def _differences(results: Row) -> list[str]:
     out = [
         "## Differences", "",
         f"**Merged accesses** ({len(merged)} kernels). Where a copy moves narrow elements that are neighbours in "
-        "shared memory and whose alignment the compiler can prove, it makes one access of 2, 4 or 8 of them. The prediction "
-        "counts accesses as CuTe emits them; it is refined by the factor that explains the number of instructions, and "
-        "the wavefronts of the merged accesses are then predicted by the same model. *Equal* includes these kernels: "
-        "all counters agree under one factor for each copy. Verdicts on such copies carry the assumption that the width is "
-        "as CuTe emits it.", "",
+        "shared memory and whose alignment the compiler can prove, it makes one access of 2, 4 or 8 of them. The "
+        "prediction counts accesses as CuTe emits them; it is refined by the factor that explains the number of "
+        "instructions, and the wavefronts of the merged accesses are then predicted by the same model. *Equal* includes these kernels: "
+        "all counters agree under one factor for each copy. Verdicts on such copies carry the assumption that the "
+        "width is as CuTe emits it.", "",
         f"**Wrong** ({len(wrong)} kernels).", "",
     ]  # fmt: skip
     out += [f"- {g}: {n}: {m['reason']}" for g, n, m in wrong]

@@ -41,7 +41,7 @@ def run(plan: Plan, bench: Bench, state: Path | None = None, seconds: float = 1e
     probes = [item.probe for item in plan.items]
     probes += [p for s in plan.sources for _, p in s.events]
     probes += [p for pair in plan.pairs for p in (pair.before, pair.after)] + [p for _, p in plan.pages]
-    probes += [one.probe for one in plan.illegal if one.probe is not None and one.coverage]
+    probes += [one.probe for one in plan.illegal if one.probe is not None]
     wanted = list(dict.fromkeys(p for p in probes if not isinstance(p, str)))
     said(f"{len(wanted)} different kernels")
     measured = _measured(wanted, bench, said, state, seconds)
@@ -75,7 +75,6 @@ def _measured(
     done: dict[Probe, Measured] = {}
     if state is not None and state.is_file():
         done = pickle.loads(state.read_bytes())
-    done.update((p, Measured("unavailable", "tiles differ")) for p in wanted if _uneven(p))
     units = {u.kernel: u for p in wanted if (u := unit_of(p)) is not None}
     compile_units(list(units.values()), bench.arch, bench.compiler, bench.cache, bench.jobs)
     said(f"{len(units)} kernels compiled")
@@ -101,12 +100,6 @@ def _guarded(some: list[Probe], bench: Bench) -> list[Measured]:
             return [Measured("unavailable", f"internal error: {error}")]
         half = len(some) // 2
         return [*_guarded(some[:half], bench), *_guarded(some[half:], bench)]
-
-
-def _uneven(probe: Probe) -> bool:
-    if isinstance(probe, CopyProbe):
-        return False
-    return probe.a.gmem.shape[2] > probe.b.gmem.shape[2]  # type: ignore[index,operator,no-any-return]
 
 
 def environment(bench: Bench) -> dict[str, Any]:
@@ -195,6 +188,8 @@ def _illegal(sources: Sequence[IllegalSource], measured: dict[Probe, Measured], 
             m = measured[source.probe]
             equal = m.outcome == "equal"
             out[i].update(shown="counted" if equal else "not shown", reason=source.coverage if equal else m.reason)
+        elif source.probe is not None and measured[source.probe].outcome == "wrong":
+            out[i].update(shown="wrong values", reason=measured[source.probe].reason)
         elif source.kind.startswith("permutation"):
             size = int(source.text.split("Shape<_16, Int<")[1].split(">")[0]) * 16
             left = sum(got.buffers[0][4 * j : 4 * j + 4] == bytes([_POISON]) * 4 for j in range(size))

@@ -21,10 +21,10 @@ _COPY_JOB = (
     "cycles};"
 )
 _GEMM_PARAMETERS = (
-    "unsigned flags, unsigned reps, unsigned words, unsigned b_bytes, unsigned poison, void const* a, void const* b, "
-    "void* d, long long* cycles"
+    "unsigned flags, unsigned reps, unsigned words, unsigned a_bytes, unsigned b_bytes, unsigned poison, "
+    "void const* a, void const* b, void* d, long long* cycles"
 )
-_GEMM_JOB = "cutecheck_gpu::GemmJob const job{flags, reps, words, b_bytes, poison, a, b, d, cycles};"
+_GEMM_JOB = "cutecheck_gpu::GemmJob const job{flags, reps, words, a_bytes, b_bytes, poison, a, b, d, cycles};"
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,8 @@ def _copy(event: Event) -> CopyProbe:
         assert tile is not None
         whole, _ = (probe.tiled.partition_S if tiles[0] else probe.tiled.partition_D)(tile.layout, 0)
         if known_value(size(whole)) != _size_of(fragment):
+            if tile.memory == "gmem" and not it.is_static(tile.layout.shape):
+                raise NoProbeError("it moves a slice of a global tensor whose extents are run-time values")
             # the checked copy moves a slice: the reference kernel moves the whole tile
             other, _ = (probe.tiled.partition_D if tiles[0] else probe.tiled.partition_S)(tile.layout, 0)
             probe = CopyProbe(event.tiled, memory.dtype, tiles[0], tiles[1], _compact(other))
@@ -179,6 +181,10 @@ def _operand(mma: TiledMMA, letter: str, tensor: TensorFact, copies: Iterable[Ev
         smem_buffer = reads[0].operands[0].buffer
     if layout is None:
         raise NoProbeError(f"the shared-memory layout of operand {letter} is not known")
+    if read is not None and read.layout_tv != (mma.get_layoutA_TV() if letter == "A" else mma.get_layoutB_TV()):
+        raise NoProbeError(f"operand {letter} is read by a copy that was not made for this MMA")
+    if read is not None and read.tiler_mn != (mma.tile_size(0 if letter == "A" else 1), mma.tile_size(2)):
+        raise NoProbeError(f"operand {letter} is read through a tiler of its own: rows come in another order")
     smem = _rank_two(layout)
     dtype = mma.atom.val_types[0 if letter == "A" else 1]
     fills = [

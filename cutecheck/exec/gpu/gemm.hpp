@@ -15,7 +15,8 @@ struct GemmJob {
   unsigned flags;
   unsigned reps;
   unsigned words;    // of shared memory to poison
-  unsigned b_bytes;  // where B starts in shared memory
+  unsigned a_bytes, b_bytes;  // where the operands start in shared memory, not known to the compiler: it must not
+                              // merge accesses that CuTe emits by what it knows of their alignment
   unsigned poison;
   void const* a;
   void const* b;
@@ -51,7 +52,7 @@ CUTE_DEVICE void gemm_kernel(GemmJob const& job) {
   auto gA = make_tensor(make_gmem_ptr(static_cast<A const*>(job.a)), typename C::GmemA{});
   auto gB = make_tensor(make_gmem_ptr(static_cast<B const*>(job.b)), typename C::GmemB{});
   auto gD = make_tensor(make_gmem_ptr(static_cast<D*>(job.d)), typename C::GmemD{});
-  auto sA = make_tensor(make_smem_ptr(reinterpret_cast<A*>(smem)), typename C::SmemA{});
+  auto sA = make_tensor(make_smem_ptr(reinterpret_cast<A*>(smem + job.a_bytes)), typename C::SmemA{});
   auto sB = make_tensor(make_smem_ptr(reinterpret_cast<B*>(smem + job.b_bytes)), typename C::SmemB{});
   typename C::Mma mma;
   auto thr_mma = mma.get_slice(threadIdx.x);

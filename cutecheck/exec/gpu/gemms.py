@@ -147,7 +147,8 @@ def launch(
     return Launch(
         kernel, cubin, probe.block, probe.shared_bytes,
         (
-            Number(flags), Number(reps), Number(probe.shared_bytes // 4), Number(probe.b_offset), Number(POISON),
+            Number(flags), Number(reps), Number(probe.shared_bytes // 4), Number(0),
+            Number(probe.b_offset), Number(POISON),
             Buffer(_placed(probe.a.dtype.name, probe.a.gmem, inputs.a)),
             Buffer(_placed(probe.b.dtype.name, probe.b.gmem, inputs.b)),
             Buffer(b"\xff" * d_size, back=True),

@@ -65,7 +65,8 @@ struct Job {
   unsigned flags;
   unsigned reps;       // at least 1: how often the copy runs
   Room room;
-  unsigned dst_bytes;  // where the destination starts in shared memory when the source is there, too
+  unsigned dst_bytes;  // where the destination (or the only side) starts in shared memory: not known to the compiler,
+                       // which must not merge accesses that CuTe emits by what it knows of their alignment
   void const* in;      // what the source holds (memory: by offset; registers: value * threads + thread)
   void* out;           // the destination (same form)
   unsigned* src_counts;
@@ -77,7 +78,7 @@ struct Job {
 template <class T, class Src, class Copy, class Frag, bool Shared>
 CUTE_DEVICE void load(Job const& job, Src const& layout) {
   extern __shared__ __align__(1024) unsigned char smem[];
-  T const* base = Shared ? reinterpret_cast<T const*>(smem) : static_cast<T const*>(job.in);
+  T const* base = Shared ? reinterpret_cast<T const*>(smem + job.dst_bytes) : static_cast<T const*>(job.in);
   if (Shared && (job.flags & FILL)) {
     words(reinterpret_cast<unsigned*>(smem), static_cast<unsigned const*>(job.in), (job.room.src * sizeof(T) + 3) / 4);
   }
@@ -111,7 +112,7 @@ CUTE_DEVICE void store(Job const& job, Dst const& layout) {
   unsigned const count_words = (job.room.dst * sizeof(T) + 3) / 4;
   if (Shared && (job.flags & FILL)) words(reinterpret_cast<unsigned*>(smem), static_cast<unsigned const*>(job.out), count_words);
   __syncthreads();
-  T* base = Shared ? reinterpret_cast<T*>(smem) : static_cast<T*>(job.out);
+  T* base = Shared ? reinterpret_cast<T*>(smem + job.dst_bytes) : static_cast<T*>(job.out);
   Copy copier;
   if (threadIdx.x < size(copier)) {
     auto whole = [&] {

@@ -10,6 +10,8 @@ from typing import Literal, cast
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
 from cutecheck.model.access import (
     AccessKind,
+    bypass_sectors,
+    ca_wavefronts,
     cg_segments,
     predicted_wavefronts,
     sectors,
@@ -48,18 +50,30 @@ class Traffic:
         c = self.counts
         kind, lanes, width = issue.kind, issue.addresses, issue.lane_bytes
         if memory == "gmem":
-            operation = "ldgsts" if kind == "cp.async" else kind
+            if kind == "cp.async":
+                c["sectors_ldgsts_least"] += times * sectors(lanes, width)[1]
+                return
+            operation = kind
             c[f"sectors_{operation}"] += times * sectors(lanes, width)[0]
             c[f"sectors_{operation}_least"] += times * sectors(lanes, width)[1]
             return
         if kind == "cp.async.cg":
             c["inst_ldgsts"] += times
             c["cg_segments"] += times * cg_segments(lanes, issue.source)
+            c["sectors_ldgsts"] += times * bypass_sectors(lanes, issue.source)
+            return
+        if kind == "cp.async.ca":
+            least, most = ca_wavefronts(lanes, issue.source, width)
+            c["inst_ldgsts"] += times
+            c["wavefronts_ca"] += times * least
+            c["wavefronts_ca_most"] += times * most
+            c["ideal_ca"] += times * wavefronts("cp.async.ca", lanes, width).ideal
+            c["sectors_ldgsts"] += times * sectors(issue.source, width)[0]
             return
         model = cast(AccessKind, kind)
         full = wavefronts(model, lanes, width, issue.matrices)
-        name = "ca" if kind == "cp.async.ca" else kind
-        c["inst_ldgsts" if kind == "cp.async.ca" else f"inst_{kind}"] += times
+        name = kind
+        c[f"inst_{kind}"] += times
         c[f"wavefronts_{name}"] += times * predicted_wavefronts(model, lanes, width, issue.matrices)
         c[f"ideal_{name}"] += times * full.ideal
 
@@ -133,16 +147,18 @@ def _side(
         raise FaultError(f"{used.bits}-bit accesses of {probe.element_bits}-bit elements")
     values = len(table) // threads
     by_thread = [[table[v * threads + t] for v in range(values)] for t in range(threads)]
-    orders = [list(range(values))] * threads
+    order = list(range(values))
     if used.automatic:  # vectors are taken where the elements are consecutive, wherever their modes stand
-        orders = [sorted(range(values), key=row.__getitem__) for row in by_thread]
+        order.sort(key=by_thread[0].__getitem__)
     for first in range(0, values, count):
         for warp in range(0, threads, WARP):
             addresses: list[int | None] = [None] * WARP
             source: list[int | None] = [None] * WARP
             for lane in range(min(WARP, threads - warp)):
                 t = warp + lane
-                picked = orders[t][first : first + count]
+                picked = order[first : first + count]
+                if used.automatic:
+                    picked = sorted(picked, key=by_thread[t].__getitem__)
                 got = [by_thread[t][v] for v in picked]
                 if got != list(range(got[0], got[0] + len(got))):
                     raise FaultError(f"thread {t}: the {count} elements of a vector are not consecutive: {got}")
