@@ -32,9 +32,6 @@ def test_a_fixture_becomes_two_kernels(facts: Facts) -> None:
 
 
 @pytest.mark.skipif(isinstance(COMPILER, NoCompiler), reason=getattr(COMPILER, "reason", ""))
-@pytest.mark.skipif(
-    not os.environ.get("CUTECHECK_SLOW"), reason="CUTECHECK_SLOW is not set: a compilation takes 5 to 30 s"
-)
 def test_it_compiles_to_a_cubin(facts: Facts, tmp_path: Path) -> None:
     assert isinstance(COMPILER, Compiler)
     probe = probe_of(facts.events[0])
