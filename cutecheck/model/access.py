@@ -111,7 +111,7 @@ def _union_length(intervals: Iterable[tuple[int, int]]) -> int:
     return total
 
 
-def ca_wavefronts(shared: Sequence[int | None], source: Sequence[int | None], lane_bytes: int) -> tuple[int, int]:
+def ca_wavefronts(shared: Lanes, source: Lanes, lane_bytes: Bytes) -> tuple[int, int]:
     """The least and the most wavefronts of one cp.async.ca warp instruction that reads ``source`` in global memory.
 
     The lines are read from L1, whose data has banks, too: a phase in which ``d`` lane-words meet in a bank of shared
@@ -127,19 +127,19 @@ def ca_wavefronts(shared: Sequence[int | None], source: Sequence[int | None], la
             if to is not None and at is not None
         ]
         if pairs:
-            to, at = (_phase_degree(side, lane_bytes, merge=False) for side in zip(*pairs, strict=True))
+            to, at = (_phase_degree(side, int(lane_bytes), merge=False) for side in zip(*pairs, strict=True))
             least += max(to, at)
             most += to + at - 1
     return least, most
 
 
-def bypass_sectors(shared: Sequence[int | None], source: Sequence[int | None]) -> int:
+def bypass_sectors(shared: Lanes, source: Lanes) -> int:
     """Sectors one cp.async.cg warp instruction requests: one for each source sector and destination sector it goes to.
 
     Holds where no two lanes write the same bytes, a race anyway.
     """
     return len({
-        (at // SECTOR_BYTES, to // SECTOR_BYTES)
+        (at // int(SECTOR_BYTES), to // int(SECTOR_BYTES))
         for to, at in zip(shared, source, strict=True)
         if to is not None and at is not None
     })  # fmt: skip

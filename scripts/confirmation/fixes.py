@@ -122,7 +122,7 @@ def _other(mma: TiledMMA, letter: str, checked: Operand) -> Operand:
     depth: Any = checked.gmem.shape[1]  # type: ignore[index]
     rows = (known_value(mma.tile_size(0 if letter == "A" else 1)) or 16) * 2
     make = make_tiled_copy_A if letter == "A" else make_tiled_copy_B
-    pad = 128 // dtype.bits
+    pad = 128 // int(dtype.bits)
     return operand(
         mma, dtype, Layout((rows, depth), (depth + pad, 1)), make(copy_op("UniversalCopy", (dtype,), dtype), mma), None
     )

@@ -63,7 +63,7 @@ def _type(name: str) -> DType:
 
 def _bits(t: DType) -> int:
     assert t.bits is not None
-    return t.bits
+    return int(t.bits)
 
 
 def _number(value: Any) -> int:

@@ -220,8 +220,8 @@ def _differences(results: Row) -> list[str]:
         "shared memory and whose alignment the compiler can prove, it makes one access of 2, 4 or 8 of them. The "
         "prediction counts accesses as CuTe emits them; it is refined by the factor that explains the number of "
         "instructions, and the wavefronts of the merged ones are then predicted by the same model. *Equal* includes "
-        "these kernels: all counters agree under one factor for each copy. Verdicts on such copies carry the assumption that the "
-        "width is as CuTe emits it.", "",
+        "these kernels: all counters agree under one factor for each copy. Verdicts on such copies carry the "
+        "assumption that the width is as CuTe emits it.", "",
         f"**Wrong** ({len(wrong)} kernels).", "",
     ]  # fmt: skip
     out += [f"- {g}: {n}: {m['reason']}" for g, n, m in wrong]

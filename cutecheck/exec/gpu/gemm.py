@@ -33,7 +33,7 @@ class Operand:
         assert self.dtype.bits is not None
         probe = self.fill(0)
         assert probe.dst is not None
-        return room(self.smem, probe.table("dst", probe.dst)) * self.dtype.bits // 8
+        return room(self.smem, probe.table("dst", probe.dst)) * int(self.dtype.bits) // 8
 
     def fill(self, k: int) -> CopyProbe:
         """The copy from global to shared memory of one tile of k."""

@@ -143,7 +143,7 @@ def launch(
     probe: GemmProbe, inputs: Inputs, kernel: str, cubin: Path, flags: int, reps: int = 1, times: int = 0, grid: int = 1
 ) -> Launch:
     """One launch on the given inputs; bare with ``flags`` 0."""
-    d_size = (probe.d_dtype.bits or 8) // 8 * (known_value(cosize(probe.gmem_d)) or 0)
+    d_size = int(probe.d_dtype.bits or 8) // 8 * (known_value(cosize(probe.gmem_d)) or 0)
     return Launch(
         kernel, cubin, probe.block, probe.shared_bytes,
         (

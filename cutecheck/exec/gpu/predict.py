@@ -19,6 +19,7 @@ from cutecheck.model.access import (
 )
 from cutecheck.model.layout import Layout
 from cutecheck.model.tiled.instructions import Instruction, automatic_bits, instruction
+from cutecheck.model.units import Bits, ByteAddress, Bytes
 
 Side = Literal["src", "dst"]
 WARP = 32
@@ -33,9 +34,9 @@ class Issue:
     """One warp instruction: byte offsets by lane, None for lanes that do not take part."""
 
     kind: str
-    lane_bytes: int
-    addresses: tuple[int | None, ...]
-    source: tuple[int | None, ...] = ()  # of cp.async: the global side
+    lane_bytes: Bytes
+    addresses: tuple[ByteAddress | None, ...]
+    source: tuple[ByteAddress | None, ...] = ()  # of cp.async: the global side
     matrices: int = 0
 
 
@@ -99,8 +100,8 @@ def issues(probe: CopyProbe, merged: int = 1) -> Iterator[tuple[str, Issue]]:
         kind: str = used.kind
         other: Sequence[int] = ()
         if merged > 1 and kind in ("ld", "st") and tile.memory == "smem":
-            used = replace(used, bits=used.bits * merged, automatic=True)
-            if used.bits > 128:
+            used = replace(used, bits=Bits(int(used.bits) * merged), automatic=True)
+            if int(used.bits) > 128:
                 raise FaultError(f"no access has {used.bits} bits")
         if kind in ("cp.async.cg", "cp.async.ca"):
             other = tables.get("src", ())
@@ -125,7 +126,8 @@ def side_instruction(probe: CopyProbe, side: Side) -> Instruction | None:
     if used is None or not used.automatic:
         return used
     limit = next((int(a) for a in map(str, atom.args) if a.isdigit()), 8)
-    bits = automatic_bits(_thread_layout(probe, "src"), _thread_layout(probe, "dst"), probe.element_bits, limit)
+    layouts = _thread_layout(probe, "src"), _thread_layout(probe, "dst")
+    bits = automatic_bits(*layouts, Bits(probe.element_bits), Bits(limit))
     return Instruction(used.kind, bits, automatic=True, name=used.name)
 
 
@@ -142,9 +144,10 @@ def _side(
     probe: CopyProbe, used: Instruction, kind: str, table: Sequence[int], other: Sequence[int]
 ) -> Iterator[Issue]:
     threads, size = probe.threads, probe.element_bits // 8
-    count = used.bits // probe.element_bits
-    if count < 1 or used.bits % probe.element_bits:
-        raise FaultError(f"{used.bits}-bit accesses of {probe.element_bits}-bit elements")
+    bits = int(used.bits)
+    count = bits // probe.element_bits
+    if count < 1 or bits % probe.element_bits:
+        raise FaultError(f"{bits}-bit accesses of {probe.element_bits}-bit elements")
     values = len(table) // threads
     by_thread = [[table[v * threads + t] for v in range(values)] for t in range(threads)]
     order = list(range(values))
@@ -152,8 +155,8 @@ def _side(
         order.sort(key=by_thread[0].__getitem__)
     for first in range(0, values, count):
         for warp in range(0, threads, WARP):
-            addresses: list[int | None] = [None] * WARP
-            source: list[int | None] = [None] * WARP
+            addresses: list[ByteAddress | None] = [None] * WARP
+            source: list[ByteAddress | None] = [None] * WARP
             for lane in range(min(WARP, threads - warp)):
                 t = warp + lane
                 picked = order[first : first + count]
@@ -162,12 +165,12 @@ def _side(
                 got = [by_thread[t][v] for v in picked]
                 if got != list(range(got[0], got[0] + len(got))):
                     raise FaultError(f"thread {t}: the {count} elements of a vector are not consecutive: {got}")
-                if got[0] * size % (used.bits // 8):
-                    raise FaultError(f"thread {t}: byte {got[0] * size} is no multiple of {used.bits // 8}")
-                addresses[lane] = got[0] * size
+                if got[0] * size % (bits // 8):
+                    raise FaultError(f"thread {t}: byte {got[0] * size} is no multiple of {bits // 8}")
+                addresses[lane] = ByteAddress(got[0] * size)
                 if other:
-                    source[lane] = other[picked[0] * threads + t] * size
-            yield Issue(kind, used.bits // 8, tuple(addresses), tuple(source), used.matrices)
+                    source[lane] = ByteAddress(other[picked[0] * threads + t] * size)
+            yield Issue(kind, Bytes(bits // 8), tuple(addresses), tuple(source), used.matrices)
 
 
 def expected_counts(table: Sequence[int], size: int) -> list[int]:

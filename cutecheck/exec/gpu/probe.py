@@ -38,7 +38,7 @@ class CopyProbe:
         bits = self.dtype.bits
         if bits is None or bits % 8 or bits > 128:
             raise ValueError(f"elements of type {self.dtype.name} are not probed: not a whole number of bytes")
-        return bits
+        return int(bits)
 
     @property
     def threads(self) -> int:
