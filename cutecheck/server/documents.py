@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lsprotocol import types as lsp
@@ -111,7 +111,7 @@ def run(file: Path, root: Path | None, contents: Mapping[Path, bytes], version: 
         paths = (file,) if root is None else (root, file)
         lines = SourceLines(paths)
         try:
-            settings = load_settings([file])
+            settings = replace(load_settings([file]), jobs=1)  # this is a thread: no place to fork
             given = Inputs((file,), ()) if root is None else Inputs((root,), (), (file,))
             report = check(given, settings)
         except ConfigError as error:
