@@ -59,7 +59,9 @@ def asked(text: str, files: dict[str, Path]) -> Binding | None:
     for n in range(len(parts) - 1, 0, -1):
         tail = "/".join(parts[:n])
         for ending in (f"{tail}.py", f"{tail}/__init__.py"):
-            path = next((p for p in sorted(files) if p == ending or p.endswith("/" + ending)), None)
+            path = next((p for p in sorted(files) if f"/{p}".endswith("/" + ending)), None)
+            if path is None:  # the scanned folder may be the package itself
+                path = next((p for p in sorted(files) if files[p].resolve().as_posix().endswith("/" + ending)), None)
             if path is not None:
                 rest = call[len(".".join(parts[:n])) + 1 :]
                 return Binding(rest, path, files[path], Span("<instantiate>", 1, 1, 1, len(text) + 1), arch)

@@ -65,7 +65,14 @@ class Library:
                 if at in tops or at.parent == at:
                     break
                 at = at.parent
-        folders += [r if r.is_dir() else r.parent for r in self.roots]
+        for r in self.roots:
+            folder = r if r.is_dir() else r.parent
+            folders.append(folder)
+            for _ in range(12):  # a folder inside a package is imported from outside the package
+                if not (folder / "__init__.py").is_file():
+                    break
+                folder = folder.resolve().parent
+                folders.append(folder)
         for folder in dict.fromkeys(folders):
             found = _file(folder, parts)
             if found is not None:

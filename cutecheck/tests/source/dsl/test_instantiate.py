@@ -150,3 +150,16 @@ def test_classes_made_while_the_program_runs(tmp_path: Path) -> None:
     assert (v["x"], v["y"], v["u"], v["v"]) == (3, 5, 7, 8)
     assert (v["marked"], v["made"], v["answer"], v["total"]) == (["a"], "Storage2", 42, 6)
     assert v["missing"] is None
+
+
+def test_a_package_scanned_from_inside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "sizes.py").write_text("BITS = 64\n")
+    (package / "gemm.py").write_text(
+        KERNEL + "\ndef wide():\n    from pkg.sizes import BITS\n\n    return configure(BITS)\n"
+    )
+    facts = _facts(package, "--instantiate", "pkg.gemm.wide()", capsys=capsys)
+    (atom,) = _results(facts, "make_copy_atom")
+    assert isinstance(atom, dict) and atom["layout_src_tv"] == "(1,4):(0,1)"
