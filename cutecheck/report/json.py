@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from typing import Any
 
 from cutecheck.facts import Span
 from cutecheck.facts.json import SCHEMA_VERSION, error_json, span_json
 from cutecheck.findings import Finding, Fix, Related
+from cutecheck.model.layout import text
 from cutecheck.model.prove.obligation import (
     EngineRun,
     FiniteSet,
@@ -69,6 +72,24 @@ def _run(run: EngineRun) -> dict[str, Any]:
     }
 
 
+def _objects(payload: object) -> dict[str, Any] | None:
+    """What the property is about, by the names of its payload; layouts and expressions as they print."""
+    if payload is None or not is_dataclass(payload) or isinstance(payload, type):
+        return None
+    values = ((f.name, getattr(payload, f.name)) for f in fields(payload))
+    return {"payload": type(payload).__name__, **{name: _object(value) for name, value in values if value is not None}}
+
+
+def _object(value: object) -> object:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    return text(value)
+
+
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     obligation = outcome.obligation
     span = obligation.span
@@ -78,6 +99,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "property": obligation.property,
         "verdict": outcome.verdict.value,
         "subjects": list(obligation.subjects),
+        "objects": _objects(obligation.objects),
         "span": span_json(span) if isinstance(span, Span) else None,
         "arch": obligation.arch,
         "params": {name: _domain(domain) for name, domain in obligation.params},

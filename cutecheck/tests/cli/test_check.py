@@ -207,3 +207,11 @@ def test_long_template_arguments_are_elided_in_text() -> None:
     long = "Kernel<" + ", ".join(["Layout<Shape<_8, _64>>"] * 8) + ">::run<int>::copier"
     assert elided(long) == "Kernel<...>::run<int>::copier"
     assert elided("x" * 200) == "x" * 200
+
+
+def test_obligations_say_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> None:
+    fixture = Path(__file__).parents[2] / "fixtures" / "cpp" / "ldmatrix_rows.cu"
+    main(["check", str(fixture), "--isolated", "--exit-zero", "--output-format", "json"])
+    found = [o["objects"] for o in valid(capsys.readouterr().out, "check")["obligations"]]
+    banks = next(o for o in found if o is not None and o["payload"] == "BankAccess")
+    assert (banks["kind"], banks["element_bits"]) == ("ldmatrix", 16)
