@@ -37,9 +37,12 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     add_source_options(parser)
-    add_output_options(parser, ("full", "concise", "json"))
+    add_output_options(parser, ("full", "concise", "json", "junit", "sarif", "html"))
     tier = parser.add_argument_group("confirmation")
-    tier.add_argument("--tier", choices=("host",), default="host", help="host: a C++ compiler, no GPU (default)")
+    tier.add_argument(
+        "--tier", choices=("host", "gpu"), default="host",
+        help="host: a C++ compiler, no GPU (default); gpu: reference kernels on a GPU (extra gpu)",
+    )  # fmt: skip
     tier.add_argument("--cutlass", metavar="DIR", help="CUTLASS checkout or include folder (the nvidia-cutlass wheel)")
     tier.add_argument("--cxx", metavar="COMPILER", help="host compiler ($CXX, g++)")
     tier.add_argument(
@@ -61,6 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
     headers = find_headers(_environment(arguments))
     try:
         settings = _following(settings_of(arguments), headers)
+        if arguments.tier == "gpu":
+            from cutecheck.cli import confirm_gpu
+
+            return confirm_gpu.run(arguments, _environment(arguments), places, settings)
+        if arguments.output_format in ("junit", "sarif", "html"):
+            raise ValueError(f"--output-format {arguments.output_format} is for --tier gpu")
         given = inputs(arguments.paths)
         with using_cute(settings.cute):
             facts = extract_facts(given.paths, settings)
