@@ -346,23 +346,30 @@ def main() -> int:
         for folder_ in options.include:
             own = folder_.resolve()
             flags += ["-I", str(copied / own.relative_to(root) if own.is_relative_to(root) else own)]
+        every: dict[Place, set[Called]] = defaultdict(set)
         for kernel in options.kernels:
             shown = kernel.resolve().relative_to(root)
             calls, errors = compiled(copied / shown, headers, flags, folder)
-            print(f"{shown}: {sum(map(len, calls.values()))} calls at {len(calls)} places, {len(errors)} errors")
+            print(
+                f"{shown}: {sum(map(len, calls.values()))} calls at {len(calls)} places, {len(errors)} errors",
+                flush=True,
+            )
             for error, times in Counter(e.split("error: ", 1)[1] for e in errors).most_common(8 if options.v else 0):
                 print(f"    {times} times: {error}")
-            settings = Settings(
-                arch=(f"sm_{options.arch}",), include=tuple(map(str, options.include)), compile_commands="none"
-            )
-            headers_of = [f for f in root.rglob("*") if f.suffix in (".h", ".hpp", ".cuh")]
-            facts = extract_facts([kernel, *headers_of], settings)
-            seen = {Path(path).relative_to(copied).as_posix() for path, _ in calls if Path(path).is_relative_to(copied)}
-            events = [e for e in facts.events if any(e.span.path == p or p.endswith("/" + e.span.path) for p in seen)]
-            for verdict, account in compare(events, calls, copied):
-                counts[verdict] += 1
-                if options.v and verdict != "same":
-                    print(f"{verdict}: {account}", end="")
+            for place, called in calls.items():
+                if Path(place[0]).is_relative_to(copied):
+                    every[place].update(called)
+        settings = Settings(
+            arch=(f"sm_{options.arch}",), include=tuple(map(str, options.include)), compile_commands="none"
+        )
+        headers_of = [f for f in root.rglob("*") if f.suffix in (".h", ".hpp", ".cuh")]
+        facts = extract_facts([*options.kernels, *headers_of], settings)
+        seen = {Path(path).relative_to(copied).as_posix() for path, _ in every}
+        events = [e for e in facts.events if any(e.span.path == p or p.endswith("/" + e.span.path) for p in seen)]
+        for verdict, account in compare(events, every, copied):
+            counts[verdict] += 1
+            if options.v and verdict != "same":
+                print(f"{verdict}: {account}", end="")
     print(", ".join(f"{k} {v}" for k, v in sorted(counts.items())))
     return 1 if counts["extra"] else 0
 
