@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from cutecheck.report.job import Job, RuleInfo
-from cutecheck.report.relocate import relocate
+if TYPE_CHECKING:
+    from cutecheck.report.job import Job, RuleInfo
 
 FORMATS = ("full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit", "rdjson")
 TEXT = ("full", "concise")
@@ -28,6 +28,7 @@ def write(name: str, job: Job, style: Style, out: TextIO) -> None:
     """Write the job in one format."""
     if name == "full":
         from cutecheck.report import full, statistics, terminal
+        from cutecheck.report.relocate import relocate
 
         lines = [*full.render(relocate(job.report, style.near), style.unknown, style.show_proofs)]
         if style.statistics:
@@ -35,6 +36,7 @@ def write(name: str, job: Job, style: Style, out: TextIO) -> None:
         terminal.write([replace(line, text=_inert(line.text)) for line in lines], out)
     elif name == "concise":
         from cutecheck.report import concise, statistics
+        from cutecheck.report.relocate import relocate
 
         texts = [*concise.render(relocate(job.report, style.near), style.unknown)]
         if style.statistics:
@@ -86,6 +88,7 @@ def _machine(name: str, style: Style) -> Callable[[Job], str]:
 
 def rule_infos() -> tuple[RuleInfo, ...]:
     """Every rule as the reports describe it."""
+    from cutecheck.report.job import RuleInfo
     from cutecheck.rules import RULES, documentation
 
     docs = [(rule, documentation(rule)) for rule in RULES]

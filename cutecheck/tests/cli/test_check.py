@@ -215,3 +215,15 @@ def test_obligations_say_what_they_are_about(capsys: pytest.CaptureFixture[str])
     found = [o["objects"] for o in valid(capsys.readouterr().out, "check")["obligations"]]
     banks = next(o for o in found if o is not None and o["payload"] == "BankAccess")
     assert (banks["kind"], banks["element_bits"]) == ("ldmatrix", 16)
+
+
+def test_the_parser_is_built_without_facts_or_rules() -> None:
+    code = (
+        "import sys, cutecheck.cli.app as a; a.build(); print([m for m in sys.modules if m.startswith('cutecheck.')])"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3]
+    ).stdout
+    assert "cutecheck.cli.check" in loaded
+    for room in ("findings", "facts", "model", "rules", "report", "source", "engine", "exec"):
+        assert f"'cutecheck.{room}" not in loaded
