@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from cutecheck.cli.options import add_version_option
 from cutecheck.cli.output import dump, fail
 
 if TYPE_CHECKING:
@@ -22,10 +23,18 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--list", action="store_true", help="the names of all atoms")
     parser.add_argument("--kind", choices=("mma", "copy"), help="with --list: only these")
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
+    add_version_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from cutecheck.model.version import REFERENCE, using_cute
+
+    with using_cute(arguments.cutlass_version or REFERENCE):
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     from cutecheck.model.atoms import UnknownAtomError, atom_names, atom_record, cutlass_version
 
     as_json = arguments.output_format == "json"
@@ -68,6 +77,7 @@ def atom_json(record: AtomRecord) -> dict[str, Any]:
         "arch": record.arch,
         "targets": list(record.targets),
         "ptx": list(record.ptx),
+        "older_versions": [{"up_to": v, "state": state} for v, state in record.history],
         **dict(record.fields),
     }
 
@@ -77,7 +87,8 @@ def atom_text(record: AtomRecord, given: str) -> str:
     from cutecheck.model.atoms import UnknownAtomError, copy_op, is_mma_op, mma_op
     from cutecheck.model.ints import CuteError, NotModelledError
 
-    rows = [("arch", record.arch), ("PTX", ", ".join(record.ptx)), *record.fields]
+    older = ", ".join(f"{state} up to {version}" for version, state in record.history)
+    rows = [("arch", record.arch), ("PTX", ", ".join(record.ptx)), ("CUTLASS", older), *record.fields]
     width = max(len(name) for name, _ in rows) + 1
     lines = [f"{record.name} ({record.kind}, CUTLASS {record.cutlass_version})"]
     lines += [f"  {name + ':':<{width}} {value}" for name, value in rows if value]

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         return fail(str(error), as_json)
     facts = replace(facts, errors=(*given.missing, *facts.errors))
     try:
-        with using_cute(settings.cute), Out(arguments.output_file) as out:
+        with using_cute(facts.cutlass_version or settings.cute), Out(arguments.output_file) as out:
             out.write(
                 dump(facts_json(facts, lambda value: printed(value).json()))
                 if as_json

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         return fail(str(error), as_json)
     roots = [p if p.is_dir() else p.parent for p in given.paths]
     options = Options(timeout_ms=int(arguments.timeout * 1000), cache={})
-    with using_cute(settings.cute):
+    with using_cute(facts.cutlass_version or settings.cute):
         results = [(g, suggestions(g, facts, options)) for g in touched(facts, file, line, roots)]
         wider = suggest_copies.copies(facts, lambda span: _here(span, file.resolve(), line, roots), options)
     if not results and not wider:

@@ -68,25 +68,31 @@ def extract_facts(
 ) -> Facts:
     """Facts of the paths under the settings, with the configuration's contracts. Raises ConfigError.
 
-    ``cutlass_version`` of the facts is the version of CuTe that was followed; atoms are always those of the table.
+    ``cutlass_version`` of the facts is the version of CuTe that was followed: the one named in the settings, that of
+    the headers of the tree, or the reference.
     """
+    from cutecheck.engine.cute_version import with_version
     from cutecheck.model.atoms import cutlass_version
     from cutecheck.source.extract import extract
 
+    settings, told = with_version(settings, (*paths, *(changed or ())))
     if store is None and settings.cache:
         store = open_store(settings.cache_dir)
     with using_cute(settings.cute):
         facts = extract(_request(paths, settings, changed, store)) if paths else Facts()
+        notes = (*facts.notes, told) if told else facts.notes
         followed = cutlass_version() if settings.cute == REFERENCE else ".".join(map(str, settings.cute))
-        return replace(with_contracts(facts, settings.assume), cutlass_version=followed)
+        return replace(with_contracts(facts, settings.assume), cutlass_version=followed, notes=notes)
 
 
 def explain(paths: Sequence[Path], settings: Settings) -> Trace:
     """How every value of the paths came about. Raises ConfigError."""
+    from cutecheck.engine.cute_version import with_version
     from cutecheck.source.eval.trace import Tracing
     from cutecheck.source.extract import extract
 
     tracing = Tracing()
+    settings, _ = with_version(settings, paths)
     with using_cute(settings.cute):
         extract(replace(_request(paths, settings, None, None), tracing=tracing, jobs=1))
     return tracing.trace()
@@ -163,6 +169,7 @@ def _checked(
     given: Inputs, settings: Settings, timeout_s: float, engine: str | None = None, dump_smt: Path | None = None
 ) -> tuple[Report, Context]:
     """The report, and the facts and proofs behind it."""
+    from cutecheck.engine.cute_version import with_version
     from cutecheck.engine.fixes.attach import with_fixes
     from cutecheck.engine.fixes.bench import Bench
     from cutecheck.engine.fixes.files import Files
@@ -171,13 +178,14 @@ def _checked(
     rules = selected(settings.select, settings.ignore, settings.extend_select)
     dump = None if dump_smt is None else SmtDump(dump_smt)
     store = open_store(settings.cache_dir) if settings.cache else None
+    roots = (*given.paths, *(given.changed or ()))
+    settings, _ = with_version(settings, roots)
     with using_cute(settings.cute):
         timeout_ms = int(timeout_s * 1000)
         verdicts = Verdicts(store if engine is None and dump is None else None, timeout_ms)
         options = Options(timeout_ms=timeout_ms, engine=engine, dump=dump, cache=verdicts)
         with phase("extract"):
             facts = extract_facts(given.paths, settings, given.changed, store)
-        roots = (*given.paths, *(given.changed or ()))
         context = Context(facts, partial(_timed, options))
         bench = Bench(context, Files(roots))
         with phase("check"):

@@ -11,6 +11,7 @@ from typing import Literal
 from cutecheck.facts import Event, Facts, Site, SiteStatus, SourceError
 from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Outcome, Verdict
+from cutecheck.model.version import REFERENCE
 
 # A distinct site has the status of its worst instantiation.
 _WORST: tuple[SiteStatus, ...] = ("unknown", "unbound", "symbolic", "resolved", "dead")
@@ -63,6 +64,7 @@ class Summary:
     preexisting: int = 0
     fixed: int = 0
     assumptions: tuple[tuple[str, int], ...] = ()
+    cute: str = ""  # which CuTe was followed where it is not the reference, and why it was not the tree's own
 
     def status(self, name: str) -> int:
         return dict(self.site_status).get(name, 0)
@@ -114,7 +116,14 @@ def summarise(report: Report) -> Summary:
         preexisting=silenced["diff-base"],
         fixed=len({(f.code, f.span) for f in report.fixed}),
         assumptions=assumed(report.outcomes),
+        cute=_followed(facts),
     )
+
+
+def _followed(facts: Facts) -> str:
+    version = ".".join(facts.cutlass_version.split(".")[:2])
+    other = [f"CUTLASS {version} is followed"] if version not in ("", ".".join(map(str, REFERENCE))) else []
+    return "; ".join([*other, *facts.notes])
 
 
 _KINDS = (

@@ -35,6 +35,8 @@ def summary_lines(summary: Summary, unknown: str = "warn") -> list[str]:
     if summary.errors:
         parts.append(plural(summary.errors, "error"))
     lines = ["; ".join(parts)]
+    if summary.cute:
+        lines.append(summary.cute)
     if summary.assumptions:
         shown = [f"{text} ({count})" for text, count in summary.assumptions[:_ASSUMPTIONS]]
         left = len(summary.assumptions) - len(shown)

@@ -14,7 +14,9 @@ PRELUDE = r"""
 #include <cute/atom/mma_atom.hpp>
 #include <cute/atom/copy_atom.hpp>
 #include <cute/atom/copy_traits_sm90_im2col.hpp>
+#if __has_include(<cute/atom/copy_traits_sm100_im2col.hpp>)
 #include <cute/atom/copy_traits_sm100_im2col.hpp>
+#endif
 #include <cstdio>
 #include <cstring>
 using namespace cute;
@@ -139,7 +141,9 @@ def guard_table(compiler: str, includes: Sequence[Path]) -> dict[str, tuple[str,
             "CUTE_ARCH_NVCC_SUPPORTS_MOVM_SM75 1",
         )
     )
-    heads = "".join(f"#include <cute/arch/{n}.hpp>\n" for n in ("config", *_GUARDED))
+    heads = "".join(
+        f"#if __has_include(<cute/arch/{n}.hpp>)\n#include <cute/arch/{n}.hpp>\n#endif\n" for n in ("config", *_GUARDED)
+    )
     for name, arch, feature in targets:
         macros = stub + f"#define __CUDA_ARCH__ {arch}\n"
         number = int(arch) // 10

@@ -44,6 +44,7 @@ class Spec:
     op_args: list[str] | None  # None when the operation is no template
     extra: list[str]
     asserts: tuple[tuple[str, str], ...]
+    body: str = ""
 
 
 @dataclass(slots=True)
@@ -51,6 +52,7 @@ class Scan:
     specs: list[Spec] = field(default_factory=list)
     operations: dict[str, Operation] = field(default_factory=dict)
     aliases: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (target, template parameters)
+    shared: dict[str, str] = field(default_factory=dict)  # what names outside the specialisations stand for
 
 
 def close_angle(text: str, start: int) -> int:
@@ -101,8 +103,10 @@ def _specs(text: str, header: str) -> list[Spec]:
             continue
         kind = "mma" if head[1] == "MMA_Traits" else "copy"
         op_args = None if op[2] is None else split_list(op[2])
-        checks = class_asserts(_body(text, stop)) if params else ()
-        found.append(Spec(kind, header, params, op[1] + op[3], op_args, args[1:], checks))
+        body = _body(text, stop)
+        checks = class_asserts(body) if params else ()
+        whole = f"{text[stop : text.index('{', stop)]} {body}"  # with what it derives from
+        found.append(Spec(kind, header, params, op[1] + op[3], op_args, args[1:], checks, " ".join(whole.split())))
     return found
 
 
@@ -210,7 +214,13 @@ def scan_headers(include: Path) -> Scan:
         for path in sorted((include / "cute" / folder).glob("*.hpp")):
             text = _COMMENT.sub(" ", path.read_text(encoding="utf-8", errors="replace"))
             if folder == "atom":
-                scan.specs += _specs(text, path.name)
+                specs = _specs(text, path.name)
+                scan.specs += specs
+                inside = {s.body for s in specs}
+                for m in re.finditer(r"\busing\s+(\w+)\s*=\s*([^;]*);", text):
+                    value = " ".join(m[2].split())
+                    if not any(f"using {m[1]} = {value};" in b for b in inside):
+                        scan.shared[m[1]] = value
             _walk(text, scan)
             for m in _ALIAS.finditer(text):
                 if m[1].startswith(("SM", "AutoVec", "DefaultCopy")) and "Traits" not in m[2]:

@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from cutecheck.model.atoms import table
+from cutecheck.model.atoms import older, table
 from cutecheck.model.atoms.atom import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import CuteError
 from cutecheck.model.layout import Layout
 from cutecheck.model.notation import parse
 from cutecheck.model.units import Bits
+from cutecheck.model.version import Version, cute_version
 
 Argument = object  # DType, int, or the text of an enumerator or type
 _BIT = DType("uint1b_t", Bits(1))
@@ -24,7 +25,10 @@ class UnknownAtomError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class AtomRecord:
-    """What the traits say, under their own field names; layouts of copies are in bits. ``arch``: lowest target."""
+    """What the traits say, under their own field names; layouts of copies are in bits. ``arch``: lowest target.
+
+    ``history``: the newest versions of CUTLASS in which the operation is absent or other than in the reference.
+    """
 
     name: str
     kind: str
@@ -33,6 +37,7 @@ class AtomRecord:
     targets: tuple[str, ...]
     ptx: tuple[str, ...]
     fields: tuple[tuple[str, str], ...]
+    history: tuple[tuple[str, str], ...] = ()
 
 
 def atom_names(kind: str | None = None) -> list[str]:
@@ -42,16 +47,16 @@ def atom_names(kind: str | None = None) -> list[str]:
 
 def is_mma_op(name: str) -> bool:
     """Whether ``MMA_Traits<name...>`` is in the table."""
-    return _kind(name) == "mma"
+    return _kind(name, cute_version()) == "mma"
 
 
 def is_copy_op(name: str) -> bool:
     """Whether ``Copy_Traits<name...>`` is in the table."""
-    return _kind(name) == "copy"
+    return _kind(name, cute_version()) == "copy"
 
 
 @cache
-def _kind(name: str) -> str | None:
+def _kind(name: str, version: Version) -> str | None:
     found = table.rows(_spelled(name)[0])
     return found[0].kind if found else None
 
@@ -129,6 +134,7 @@ def atom_record(name: str, args: tuple[Argument, ...] = ()) -> AtomRecord:
         record.targets,
         record.ptx,
         tuple(record.fields.items()),
+        tuple((f"{v[0]}.{v[1]}", state) for v, state in older.history(record.name)),
     )
 
 
@@ -138,13 +144,17 @@ def _legal(record: table.Record, args: tuple[Argument, ...]) -> table.Record:
     return record
 
 
-@lru_cache(maxsize=512)
 def mma_op(name: str, args: tuple[Argument, ...] = (), *, via_traits: bool = False) -> MMAAtom:
     """``MMA_Atom<name<args...>>``, or ``MMA_Atom<MMA_Traits<name<args...>>>`` with ``via_traits``.
 
     UnknownAtomError when the operation or this instantiation of it is not known; CuteError where a static assertion of
     the operation or its traits fails.
     """
+    return _mma_op(name, args, via_traits, cute_version())
+
+
+@lru_cache(maxsize=512)
+def _mma_op(name: str, args: tuple[Argument, ...], via_traits: bool, version: Version) -> MMAAtom:
     record = _legal(_record(name, args, "mma"), args)
     f = record.fields
     basic = {"ThrID", "Shape_MNK", "ALayout", "BLayout", "CLayout"}
@@ -167,7 +177,6 @@ def mma_op(name: str, args: tuple[Argument, ...] = (), *, via_traits: bool = Fal
     )
 
 
-@lru_cache(maxsize=512)
 def copy_op(
     name: str, args: tuple[Argument, ...] = (), value_type: DType | None = None, *, via_traits: bool = False
 ) -> CopyAtom:
@@ -177,6 +186,13 @@ def copy_op(
     UnknownAtomError when the operation is not known; CuteError where CuTe asserts (an element wider than a value, a
     cp.async of 2 bytes).
     """
+    return _copy_op(name, args, value_type, via_traits, cute_version())
+
+
+@lru_cache(maxsize=512)
+def _copy_op(
+    name: str, args: tuple[Argument, ...], value_type: DType | None, via_traits: bool, version: Version
+) -> CopyAtom:
     record = _legal(_record(name, args, "copy"), args)
     f = record.fields
     return CopyAtom(

@@ -1,7 +1,8 @@
 """The generated table of CuTe's atoms: reading it and resolving a template instantiation.
 
 ``data/atoms.tsv`` has one line per case of a trait specialisation: the operation's name, then line numbers of
-``data/strings.txt``. It is written by ``scripts/generate_atoms`` and never edited. Nothing is read at import.
+``data/strings.txt``. It is written by ``scripts/generate_atoms`` and never edited. Nothing is read at import. Under an
+older version of CuTe the lines of :mod:`cutecheck.model.atoms.older` take the place of those they name.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from cutecheck.model.atoms import older
 from cutecheck.model.atoms.conditions import holds
 from cutecheck.model.dtype import DType
+from cutecheck.model.version import REFERENCE, cute_version
 
 _DATA = Path(__file__).parent / "data"
 _CANONICAL = {
@@ -63,14 +66,26 @@ def _strings() -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _guards() -> dict[str, tuple[str, ...]]:
+def _reference_guards() -> dict[str, tuple[str, ...]]:
     rows = (line.split("\t") for line in (_DATA / "guards.tsv").read_text(encoding="ascii").splitlines())
     return {name: tuple(targets.split(",")) for name, targets in rows}
 
 
+def _targets(guards: str) -> tuple[str, ...]:
+    """Architectures on which one of the macros is defined, in the version in force."""
+    found: dict[str, None] = {}
+    for guard in filter(None, guards.split(",")):
+        lines = older.replaced(f"!{guard}")
+        targets = _reference_guards().get(guard, ()) if lines is None else "".join(lines).split(",")
+        found.update(dict.fromkeys(filter(None, targets)))
+    return tuple(found)
+
+
 def cutlass_version() -> str:
-    """The CUTLASS version the table was generated from."""
-    return _lines()[:40].split("\n", 1)[0].removeprefix("# CUTLASS ")
+    """The CUTLASS version whose atoms are looked up: the one in force, within what was generated."""
+    generated = _lines()[:40].split("\n", 1)[0].removeprefix("# CUTLASS ")
+    version = max(cute_version(), older.OLDEST)
+    return generated if version >= REFERENCE else f"{version[0]}.{version[1]}"
 
 
 def canonical_name(name: str) -> str:
@@ -82,28 +97,31 @@ def canonical_name(name: str) -> str:
     for candidate in (name, f"SM90::{name}", f"SM90::GMMA::{name}"):
         found = _find(candidate)
         if found:
-            first = found[0].split("\t", 2)
-            return first[1][1:] if first[1].startswith("=") else candidate
+            return found[0][1:] if found[0].startswith("=") else candidate
     return name
 
 
 def _find(name: str) -> list[str]:
+    """The lines of a name in the version in force, without the name."""
+    other = older.replaced(name)
+    if other is not None:
+        return other
     text = _lines()
     start = text.find(f"\n{name}\t")
     found = []
     while start >= 0:
         end = text.index("\n", start + 1)
-        found.append(text[start + 1 : end])
+        found.append(text[start + 2 + len(name) : end])
         start = end if text.startswith(f"{name}\t", end + 1) else -1
     return found
 
 
 def rows(name: str) -> list[Row]:
     """The cases of a canonical operation name, the most specific first; empty when there is none."""
-    strings = _strings()
+    strings = _strings() if older.replaced(name) is None else older.strings()
     out = []
     for line in _find(name):
-        cells = line.split("\t")[1:]
+        cells = line.split("\t")
         if cells[0].startswith("="):
             continue
         values = [strings[int(c)] for c in cells]
@@ -120,7 +138,16 @@ def names(kind: str | None = None) -> list[str]:
         name, first, *_ = line.split("\t", 2)
         if not first.startswith("=") and (kind is None or strings[int(first)] == kind):
             found[name] = None
-    return list(found)
+    if cute_version() >= REFERENCE:
+        return list(found)
+    for name in older.names():
+        lines = older.replaced(name)
+        if lines and not lines[0].startswith("="):
+            if kind is None or older.strings()[int(lines[0].split("\t", 1)[0])] == kind:
+                found[name] = None
+        elif lines is not None:
+            found.pop(name, None)
+    return sorted(found)
 
 
 def argument_text(argument: object) -> str:
@@ -242,7 +269,6 @@ def resolve(name: str, arguments: list[str], bits: dict[str, int]) -> Record | N
                 break
             fields[key] = filled
         else:
-            targets = [t for guard in row.guards.split(",") for t in _guards().get(guard, ())]
             ptx = _fill(row.ptx, bound, bits) or ""
             known = {**_declared_values(row.declared, arguments), **bound}
             assertions = (a.partition(" => ") for a in row.asserts.split(" ## ") if a)
@@ -250,7 +276,7 @@ def resolve(name: str, arguments: list[str], bits: dict[str, int]) -> Record | N
                 message or condition for condition, _, message in assertions if holds(condition, known, bits) is False
             )
             instructions = tuple(filter(None, ptx.split(",")))
-            return Record(name, row.kind, instructions, tuple(dict.fromkeys(targets)), fields, violated)
+            return Record(name, row.kind, instructions, _targets(row.guards), fields, violated)
     return None
 
 
@@ -273,6 +299,5 @@ def formulas(name: str) -> Record | None:
         if all(text in case.fields for case in cases):
             key, _, value = text.partition("=")
             fields[key] = show(value)
-    targets = [t for guard in cases[0].guards.split(",") for t in _guards().get(guard, ())]
     ptx = dict.fromkeys(i for case in cases for i in show(case.ptx).split(",") if i)
-    return Record(name, cases[0].kind, tuple(ptx), tuple(dict.fromkeys(targets)), fields, ())
+    return Record(name, cases[0].kind, tuple(ptx), _targets(cases[0].guards), fields, ())

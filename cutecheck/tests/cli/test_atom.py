@@ -29,6 +29,19 @@ def test_text_and_template_arguments(capsys: pytest.CaptureFixture[str]) -> None
     assert out.startswith("UniversalCopy") and "SrcLayout:" in out
 
 
+def test_another_version(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "SM80_16x8x32_S32S4U4S32_TN_SATURATE"
+    assert main(["atom", name, "--cutlass-version", "4.2", "--output-format", "json"]) == 0
+    old = json.loads(capsys.readouterr().out)
+    assert main(["atom", name, "--output-format", "json"]) == 0
+    new = json.loads(capsys.readouterr().out)
+    assert (old["cutlass_version"], new["cutlass_version"]) == ("4.2", "4.7.0")
+    assert old["BLayout"] != new["BLayout"]
+    assert {"up_to": "4.4", "state": "changed"} in new["older_versions"]
+    assert main(["atom", "SM75_16x8x8_F16F16F16F16_TN", "--cutlass-version", "4.2"]) == 2
+    assert "CuTe 4.2" in capsys.readouterr().err
+
+
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["atom", "--list", "--kind", "copy"]) == 0
     names = capsys.readouterr().out.splitlines()

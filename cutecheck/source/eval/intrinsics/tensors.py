@@ -10,7 +10,7 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import Dyn
+from cutecheck.model.ints import CuteError, Dyn
 from cutecheck.model.layout import ComposedLayout, IntTuple, Layout, SmemPtrFlag
 from cutecheck.model.swizzle import offset_value
 from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor, under_pointer
@@ -125,6 +125,8 @@ def _like(c: Call) -> Value:
     layout: Any = alg.make_fragment_like(t.layout)
     if c.name == "make_tensor_like":
         layout = alg.make_layout_like(cast(Layout, _without_pointer_swizzle(t.layout)))
+    if not alg.is_static(alg.shape(layout)):
+        raise CuteError("Dynamic owning tensors not supported", layout)
     dtype = element(c.targs[0]) if c.targs else t.dtype
     made = c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", t.source)
     return replace(made, root=t.root)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from cutecheck.exec.headers import Headers
-from cutecheck.tests.model.differential.spelling import Row
 
 PROLOGUE = r"""
 #include <cstdio>
@@ -42,12 +43,16 @@ template <class T> static void describe(T const& r) {
 """
 
 
+class Spelled(Protocol):
+    def cpp(self) -> str: ...
+
+
 CRASHED = "<crashed>"  # a division by zero that the compiler lets pass
 
 
-def translation_unit(rows: list[tuple[int, Row]]) -> tuple[str, dict[int, int]]:
+def translation_unit(rows: Sequence[tuple[int, Spelled]], prologue: str = PROLOGUE) -> tuple[str, dict[int, int]]:
     """Source text, and which line belongs to which row."""
-    lines = PROLOGUE.splitlines()
+    lines = prologue.splitlines()
     owner = {}
     for key, row in rows:
         lines.append(f"static void row_{key}() {{ auto r = {row.cpp()}; describe(r); }}")
@@ -60,9 +65,11 @@ def translation_unit(rows: list[tuple[int, Row]]) -> tuple[str, dict[int, int]]:
     return "\n".join(lines) + "\n", owner
 
 
-def compile_rows(headers: Headers, rows: list[tuple[int, Row]], link: bool) -> tuple[dict[int, str], dict[int, str]]:
+def compile_rows(
+    headers: Headers, rows: Sequence[tuple[int, Spelled]], link: bool, prologue: str = PROLOGUE
+) -> tuple[dict[int, str], dict[int, str]]:
     """Outputs of the rows (when linked), and error text of those that do not compile."""
-    source, owner = translation_unit(rows)
+    source, owner = translation_unit(rows, prologue)
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "rows.cpp"
         path.write_text(source)
@@ -79,16 +86,20 @@ def compile_rows(headers: Headers, rows: list[tuple[int, Row]], link: bool) -> t
         if not link:
             return {}, {}
         ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=600, check=False)
-        outputs = {}
+        outputs: dict[int, str] = {}
+        current = -1
         for line in ran.stdout.replace("\0", "").splitlines():  # CUTLASS 3.5 prints a NUL after every bracket
             if line.startswith("#"):
                 key, _, text = line.partition(" ")
-                outputs[int(key[1:])] = text
+                current = int(key[1:])
+                outputs[current] = text
+            elif line and current >= 0:  # a tiled copy has many lines
+                outputs[current] += "\n" + line
         if ran.returncode != 0:
             last = list(outputs)[-1]
             outputs[last] = CRASHED
             rest = [(k, r) for k, r in rows if k not in outputs]
-            return outputs | (compile_rows(headers, rest, link)[0] if rest else {}), {}
+            return outputs | (compile_rows(headers, rest, link, prologue)[0] if rest else {}), {}
         return outputs, {}
 
 
