@@ -35,6 +35,8 @@ max-steps = 2000000   # of one evaluation
 max-depth = 400       # of nested evaluations
 max-instantiations = 400     # of a kernel
 max-flag-combinations = 2    # those of them that differ in boolean arguments alone
+severity = {}         # of rules, such as { CUT104 = "note" }; the longest selector wins
+per-path = {}         # by patterns of .gitignore, such as { "tests/**" = { ignore = ["CUT1"] } }
 """
 
 HOOK = """\

@@ -21,6 +21,7 @@ _SWITCHES = ("pedantic", "require_suppression_reason", "cache")
 _NUMBERS = {  # the least value of each
     "jobs": 0, "max_steps": 1, "max_depth": 1, "max_instantiations": 1, "max_flag_combinations": 1, "file_timeout": 0
 }  # fmt: skip
+_TABLES = ("severity", "per_path")
 
 
 def find_config(start: Path) -> Path | None:
@@ -95,7 +96,7 @@ def origins(settings: Settings) -> list[tuple[str, str, str]]:
     default = Settings()
     own = read_config(Path(settings.origin)) if settings.origin else default
     rows = []
-    for name in sorted((*_LISTS, *_STRINGS, *_SWITCHES, *_NUMBERS)):
+    for name in sorted((*_LISTS, *_STRINGS, *_SWITCHES, *_NUMBERS, *_TABLES)):
         value, in_file, start = (getattr(s, name) for s in (settings, own, default))
         sources = []
         if name in _LISTS and value != in_file and in_file and set(in_file) <= set(value):
@@ -108,7 +109,7 @@ def origins(settings: Settings) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _toml(value: str | bool | int | tuple[str, ...]) -> str:
+def _toml(value: str | bool | int | tuple[object, ...]) -> str:
     import json
 
     return json.dumps(list(value) if isinstance(value, tuple) else value)
@@ -182,6 +183,10 @@ def _value(name: str, key: str, value: object, path: Path) -> object:
         if not isinstance(value, int) or isinstance(value, bool) or value < _NUMBERS[name]:
             raise ConfigError(f"{path}: '{key}' must be a whole number of at least {_NUMBERS[name]}")
         return value
+    if name == "severity":
+        return _severities(value, key, path)
+    if name == "per_path":
+        return _per_path(value, key, path)
     assert name in _STRINGS, name
     if not isinstance(value, str):
         raise ConfigError(f"{path}: '{key}' must be a string")
@@ -194,3 +199,26 @@ def _value(name: str, key: str, value: object, path: Path) -> object:
         except ValueError as error:
             raise ConfigError(f"{path}: '{key}': {error}") from None
     return value
+
+
+def _severities(value: object, key: str, path: Path) -> tuple[tuple[str, str], ...]:
+    """A table of rule selectors and severities."""
+    levels = get_args(FailOn)
+    if not isinstance(value, dict) or not all(v in levels for v in value.values()):
+        raise ConfigError(f"{path}: '{key}' must be a table of rules, each one of {', '.join(levels)}")
+    return tuple((str(k), str(v)) for k, v in value.items())
+
+
+def _per_path(value: object, key: str, path: Path) -> tuple[object, ...]:
+    """A table of patterns, each with ``ignore`` and ``severity``."""
+    if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
+        raise ConfigError(f"{path}: '{key}' must be a table of patterns, each a table of ignore and severity")
+    found = []
+    for pattern, own in value.items():
+        where = f"{key}.{pattern}"
+        for name in own:
+            if name not in ("ignore", "severity"):
+                raise ConfigError(f"{path}: unknown key '{name}' in '{where}'; known keys: ignore, severity")
+        ignore = _value("ignore", f"{where}.ignore", own.get("ignore", []), path)
+        found.append((pattern, ignore, _severities(own.get("severity", {}), f"{where}.severity", path)))
+    return tuple(found)

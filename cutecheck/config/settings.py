@@ -23,6 +23,7 @@ class Settings:
     ``pedantic`` turns notes into warnings; ``require_suppression_reason`` makes a suppression without one a finding.
     ``jobs`` are the processes to use (0: one a core); ``max_*`` and ``file_timeout`` (seconds) bound the evaluation.
     ``cache_dir`` is the folder of the cache (empty: the user's), ``cache`` whether to use it.
+    ``severity`` are (rule selector, severity); ``per_path`` are (pattern, ignored selectors, severities) of files.
     ``origin`` names the file the settings came from.
     """
 
@@ -50,6 +51,8 @@ class Settings:
     file_timeout: int = 600
     cache: bool = True
     cache_dir: str = ""
+    severity: tuple[tuple[str, str], ...] = ()
+    per_path: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]], ...] = ()
     origin: str = ""
 
     @property

@@ -25,13 +25,15 @@ def check_facts(
     context: Context | None = None,
     finish: Callable[[Finding, Context], Finding] | None = None,
     *,
+    override: Callable[[Iterable[Finding]], list[Finding]] = list,
     pedantic: bool = False,
     reasons_required: bool = False,
 ) -> Report:
     """Run the rules over the facts. A rule that crashes on a subject costs that subject one line, nothing else.
 
-    ``context`` is one that the caller keeps; ``finish`` adds to what is reported (fixes). ``pedantic`` turns notes into
-    warnings; ``reasons_required`` asks every suppression for its reason.
+    ``context`` is one that the caller keeps; ``finish`` adds to what is reported (fixes). ``override`` drops findings
+    and changes their severities; ``pedantic`` turns notes into warnings; ``reasons_required`` asks every suppression
+    for its reason.
     """
     context = context or Context(facts, prover)
     failures: list[SourceError] = []
@@ -47,6 +49,7 @@ def check_facts(
                     failures.append(SourceError(span.path, text, span))
     except KeyboardInterrupt:
         failures.append(SourceError("", "interrupted: not every rule has seen everything; this is what is known"))
+    found = override(found)
     if pedantic:
         found = [replace(f, severity="warning") if f.severity == "note" else f for f in found]
     ordered = sorted(dict.fromkeys(found), key=_order)

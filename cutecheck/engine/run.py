@@ -173,9 +173,12 @@ def _checked(
     from cutecheck.engine.fixes.attach import with_fixes
     from cutecheck.engine.fixes.bench import Bench
     from cutecheck.engine.fixes.files import Files
+    from cutecheck.engine.overrides import Overrides
     from cutecheck.model.prove import Options
 
     rules = selected(settings.select, settings.ignore, settings.extend_select)
+    lines = SourceLines((*given.paths, *(given.changed or ())))
+    overrides = Overrides(settings, lines.file)
     dump = None if dump_smt is None else SmtDump(dump_smt)
     store = open_store(settings.cache_dir) if settings.cache else None
     roots = (*given.paths, *(given.changed or ()))
@@ -193,9 +196,10 @@ def _checked(
                 facts,
                 rules,
                 context.prover,
-                SourceLines(roots),
+                lines,
                 context,
                 lambda f, _: with_fixes(f, bench),
+                override=overrides,
                 pedantic=settings.pedantic,
                 reasons_required=settings.require_suppression_reason,
             )

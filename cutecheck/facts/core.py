@@ -75,11 +75,12 @@ class Event:
     threads: Int | None = None
     reason: Unknown | None = None
     hypotheses: tuple[Hypothesis, ...] = ()
+    order: int = 0  # when it was reached, among events and calls
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of one of CuTe's own functions, with what it was given and what came out.
+    """A call of one of CuTe's own functions, or of a barrier, with what it was given and what came out.
 
     ``function`` is the name without namespaces (``make_tiled_copy``, ``zipped_divide``, ``make_tma_copy`` ...).
     ``arguments`` and ``result`` are model values, a :class:`TensorFact` for a tensor, Unknown for anything else; a
@@ -94,6 +95,9 @@ class Call:
     arch: str
     bindings: Bindings = ()
     hypotheses: tuple[Hypothesis, ...] = ()
+    order: int = 0
+    guards: tuple[Guard, ...] = ()
+    loop_depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,7 @@ class SmemBuffer:
     accesses: tuple[str, ...] = ()
     accesses_complete: bool = True
     escapes: tuple[Unknown, ...] = ()
+    start_bytes: ByteCount | None = None  # of a member, from the start of its struct
 
 
 @dataclass(frozen=True, slots=True)

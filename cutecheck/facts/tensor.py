@@ -7,6 +7,7 @@ from typing import Literal
 
 from cutecheck.facts.span import Span, Unknown
 from cutecheck.model.dtype import DType
+from cutecheck.model.ints import Int
 from cutecheck.model.layout import AnyLayout, IntTuple
 from cutecheck.model.units import ByteCount
 
@@ -35,3 +36,4 @@ class TensorFact:
     source: object | None = None  # the TiledCopy or TiledMMA that partitioned or retiled it
     root_layout: AnyLayout | None = None  # layout of the whole tensor before partitioning
     tile_layout: AnyLayout | None = None  # layout of what the tiled object partitioned: a tile of the whole tensor
+    thread: Int | None = None  # the index of the thread slice that partitioned it

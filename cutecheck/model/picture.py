@@ -32,6 +32,7 @@ from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, kn
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.notation import show
 from cutecheck.model.tiled import TiledCopy, TiledMMA, make_tiled_mma
+from cutecheck.model.tiled.ownership import explained
 
 MAX_CELLS = 1 << 20
 _ROW = 1 << 32  # the stride that keeps a tile's two coordinates apart in one integer
@@ -206,7 +207,8 @@ def _tiled_mma(mma: TiledMMA) -> Picture:
     a = _owners("A", a_tv, make_layout((m, k), (1, _ROW)), (m, k), ("m", "k"))
     b = _transposed(_owners("B", b_tv, make_layout((n, k), (1, _ROW)), (n, k), ("n", "k")))
     grids = (_labelled(c, False, False), _moved(a, 0, -k - 1), _moved(b, -k - 1, 0))
-    notes = (f"LayoutC_TV: {c_tv}", f"LayoutA_TV: {a_tv}", f"LayoutB_TV: {b_tv}")
+    told = (explained(mma, m) for m in (0, 1) if isinstance(mma.permutation_mnk[m], Layout))
+    notes = (f"LayoutC_TV: {c_tv}", f"LayoutA_TV: {a_tv}", f"LayoutB_TV: {b_tv}", *(t for t in told if t))
     return Picture(f"TiledMMA {mma.atom.op} {m}x{n}x{k}", "mma", notes, grids)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cutecheck.facts import Call, TensorFact, Unknown
-from cutecheck.findings import Finding
+from cutecheck.findings import Finding, Related
 from cutecheck.model.algebra import size
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
-from cutecheck.model.units import Bits
+from cutecheck.model.tiled import TiledMMA
 from cutecheck.rules.base import Context, Rule
 
 REGISTERS = 255
+_FILE = 65536  # registers of a multiprocessor
 _MAKERS = ("partition_fragment_C", "make_fragment_C")
 
 
@@ -21,8 +22,8 @@ class AccumulatorRegisters(Rule):
     """The accumulators of one thread alone fill its registers.
 
     What it checks
-        The accumulator fragment of a thread (``partition_fragment_C``, ``make_fragment_C``) takes fewer 32-bit
-        registers than the 255 that a thread can have.
+        The accumulator fragments of a thread (``partition_fragment_C``, ``make_fragment_C``), each and all of one
+        function together, take no more 32-bit registers than a thread can have: 255, and its share of 65536.
 
     Why
         ptxas spills, or serialises wgmma ("insufficient register resources"), and the kernel loses most of its speed
@@ -92,25 +93,82 @@ class AccumulatorRegisters(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        taken = _registers(call)
+        if taken is None:
+            return
+        limit, why = _limit(call, context)
         tensor = call.result
-        if call.function not in _MAKERS or not isinstance(tensor, TensorFact) or tensor.space != "rmem":
+        assert isinstance(tensor, TensorFact) and tensor.dtype is not None and not isinstance(tensor.layout, Unknown)
+        if self._exceeds(call, taken, limit, context):
+            yield self._finding(
+                call,
+                f"{taken} registers of accumulators a thread ({known_value(size(tensor.layout))} {tensor.dtype.name}), "
+                f"a thread has {limit}{why}",
+                f"{taken} registers",
+            )
             return
-        if isinstance(tensor.layout, Unknown) or tensor.dtype is None or tensor.dtype.bits is None:
+        others = [c for c in context.facts.calls if _together(c, call)]
+        if not others or others[-1] is not call or len(others) < 2:
             return
-        if tensor.dtype.bits < Bits(32):
-            return
-        bits = size(tensor.layout) * int(tensor.dtype.bits)
-        payload = Holds((Condition(Rel.LT, as_expr(bits), as_expr(32 * REGISTERS)),), "accumulators fit the registers")
+        live = [c for c in others if c.loop_depth == 0]
+        inside = [c for c in others if c.loop_depth > 0]
+        live += sorted(inside, key=lambda c: _registers(c) or 0)[-1:]  # those of a loop come and go
+        parts = [r for c in live if (r := _registers(c)) is not None]
+        if len(parts) > 1 and max(parts) <= limit and self._exceeds(call, sum(parts), limit, context):
+            yield self._finding(
+                call,
+                f"{sum(parts)} registers of accumulators a thread in {len(parts)} fragments "
+                f"({' + '.join(map(str, parts))}), a thread has {limit}{why}",
+                f"{taken} of {sum(parts)} registers",
+                [Related(c.span, f"{_registers(c)} registers") for c in live if c is not call],
+            )
+
+    def _exceeds(self, call: Call, registers: int, limit: int, context: Context) -> bool:
+        payload = Holds((Condition(Rel.LE, as_expr(registers), as_expr(limit)),), "accumulators fit the registers")
         hypotheses = [h.condition for h in call.hypotheses]
         outcome = context.prove(make_obligation(payload, hypotheses=hypotheses, arch=call.arch, span=call.span))
-        total = known_value(bits)
-        if outcome.verdict is Verdict.REFUTED and total is not None:
-            yield self.finding(
-                call.span,
-                f"{total // 32} registers of accumulators a thread ({known_value(size(tensor.layout))} "
-                f"{tensor.dtype.name}), a thread has {REGISTERS}",
-                label=f"{total // 32} registers",
-                help="share the tile among more warpgroups, or make it smaller",
-                enclosing=call.enclosing,
-                arch=call.arch,
-            )
+        return outcome.verdict is Verdict.REFUTED
+
+    def _finding(self, call: Call, message: str, label: str, related: Iterable[Related] = ()) -> Finding:
+        return self.finding(
+            call.span,
+            message,
+            label=label,
+            help="share the tile among more warpgroups, or make it smaller",
+            related=related,
+            enclosing=call.enclosing,
+            arch=call.arch,
+        )
+
+
+def _registers(call: Call) -> int | None:
+    """32-bit registers of an accumulator fragment; None for anything else."""
+    tensor = call.result
+    if call.function not in _MAKERS or not isinstance(tensor, TensorFact) or tensor.space != "rmem":
+        return None
+    if isinstance(tensor.layout, Unknown) or tensor.dtype is None or tensor.dtype.bits is None:
+        return None
+    elements = known_value(size(tensor.layout))
+    if int(tensor.dtype.bits) < 32 or elements is None:
+        return None
+    return int(elements) * int(tensor.dtype.bits) // 32
+
+
+def _limit(call: Call, context: Context) -> tuple[int, str]:
+    """Registers of one thread, and where that is fewer than the most: why."""
+    mma = call.arguments[0] if call.arguments else None
+    if isinstance(mma, TiledMMA) and "GMMA" in str(mma.atom.frg_types):
+        return REGISTERS, ""  # setmaxnreg moves registers between warpgroups
+    threads = [
+        known_value(x.block_threads) for x in context.facts.launches
+        if x.kernel == call.enclosing and x.arch == call.arch and x.block_threads is not None
+    ]  # fmt: skip
+    block = max((t for t in threads if t), default=0)
+    share = _FILE // block // 8 * 8 if block else REGISTERS
+    return (share, f" in a block of {block}") if share < REGISTERS else (REGISTERS, "")
+
+
+def _together(other: Call, call: Call) -> bool:
+    """Accumulators of one instantiation of one function."""
+    same = (other.enclosing, other.arch, other.bindings) == (call.enclosing, call.arch, call.bindings)
+    return same and _registers(other) is not None

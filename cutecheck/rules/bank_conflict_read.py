@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from cutecheck.facts import Event
-from cutecheck.findings import Finding
-from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive import bank
+from cutecheck.rules.conflicts import BankConflicts
 
 
-class BankConflictRead(Rule):
+class BankConflictRead(BankConflicts):
     """Shared-memory reads of a copy take more wavefronts than they need.
 
     What it checks
@@ -45,8 +40,8 @@ class BankConflictRead(Rule):
     code = "CUT101"
     name = "bank-conflict-read"
     family = "bank-conflict-read"
-    severity = "warning"
-    confidence = "proved"
+    cause = "read"
+    way = "swizzle or pad"
     valid = (
         """
         using Elem = half_t;
@@ -84,19 +79,3 @@ class BankConflictRead(Rule):
         }
         """,
     )
-
-    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        for conflict in bank.conflicts(event, context):
-            if conflict.cause == "read":
-                generic = f"swizzle or pad the layout of `{conflict.access.tensor.name}`"
-                yield self.finding(
-                    event.span,
-                    bank.message(conflict),
-                    label=f"{conflict.wavefronts} wavefronts, {conflict.ideal} would do",
-                    help=f"{bank.cost(conflict)}; {bank.remedy(conflict, context, generic)}",
-                    severity=bank.severity(conflict, context),
-                    witness=conflict.outcome.witness,
-                    related=bank.related(conflict),
-                    enclosing=event.enclosing,
-                    arch=event.arch,
-                )

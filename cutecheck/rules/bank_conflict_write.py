@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from cutecheck.facts import Event
-from cutecheck.findings import Finding
-from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive import bank
+from cutecheck.rules.conflicts import BankConflicts
 
 
-class BankConflictWrite(Rule):
+class BankConflictWrite(BankConflicts):
     """Shared-memory writes of a copy take more wavefronts than they need.
 
     What it checks
@@ -43,8 +38,8 @@ class BankConflictWrite(Rule):
     code = "CUT102"
     name = "bank-conflict-write"
     family = "bank-conflict-write"
-    severity = "warning"
-    confidence = "proved"
+    cause = "write"
+    way = "pad or swizzle"
     valid = (
         """
         using Elem = float;
@@ -77,19 +72,3 @@ class BankConflictWrite(Rule):
         }
         """,
     )
-
-    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        for conflict in bank.conflicts(event, context):
-            if conflict.cause == "write":
-                generic = f"pad or swizzle the layout of `{conflict.access.tensor.name}`"
-                yield self.finding(
-                    event.span,
-                    bank.message(conflict),
-                    label=f"{conflict.wavefronts} wavefronts, {conflict.ideal} would do",
-                    help=f"{bank.cost(conflict)}; {bank.remedy(conflict, context, generic)}",
-                    severity=bank.severity(conflict, context),
-                    witness=conflict.outcome.witness,
-                    related=bank.related(conflict),
-                    enclosing=event.enclosing,
-                    arch=event.arch,
-                )

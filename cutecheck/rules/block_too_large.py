@@ -117,6 +117,8 @@ def stray_thread(tensor: TensorFact, want: int, have: int) -> int | None:
     if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)) or tensor.provenance != "partition":
         return None
     offset = as_expr(tensor.offset)
+    if tensor.thread is None or str(as_expr(tensor.thread)) != THREAD:
+        return None  # a lane of its warp, a thread of its group
     rest = {v.name: max(0, v.domain.bounds()[0] or 0) for v in offset.variables() if v.name != THREAD}
     if not any(v.name == THREAD for v in offset.variables()):
         return None

@@ -81,6 +81,8 @@ class SameBufferSameLayout(Rule):
           Tensor w = make_tensor(make_smem_ptr(tile), Swizzled{});
           auto fill = Fill{}.get_slice(threadIdx.x);
           copy(Fill{}, fill.partition_S(g), fill.partition_D(w));
+          cp_async_wait<0>();
+          __syncthreads();
           Tensor r = make_tensor(make_smem_ptr(tile), Read{});
           Tensor h = make_tensor(make_gmem_ptr(out), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
           auto drain = Drain{}.get_slice(threadIdx.x);
@@ -102,6 +104,8 @@ class SameBufferSameLayout(Rule):
           Tensor w = make_tensor(make_smem_ptr(tile), Swizzled{});
           auto fill = Fill{}.get_slice(threadIdx.x);
           copy(Fill{}, fill.partition_S(g), fill.partition_D(w));
+          cp_async_wait<0>();
+          __syncthreads();
           Tensor r = make_tensor(make_smem_ptr(tile), Read{});
           Tensor h = make_tensor(make_gmem_ptr(out), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
           auto drain = Drain{}.get_slice(threadIdx.x);

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from cutecheck.facts import Event
-from cutecheck.findings import Finding
-from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive import bank
+from cutecheck.rules.conflicts import BankConflicts
 
 
-class EpilogueBankConflict(Rule):
+class EpilogueBankConflict(BankConflicts):
     """Accumulators are stored to shared memory with bank conflicts.
 
     What it checks
@@ -43,8 +38,8 @@ class EpilogueBankConflict(Rule):
     code = "CUT103"
     name = "epilogue-bank-conflict"
     family = "epilogue"
-    severity = "warning"
-    confidence = "proved"
+    cause = "epilogue"
+    way = "swizzle"
     valid = (
         """
         using Elem = half_t;
@@ -84,19 +79,3 @@ class EpilogueBankConflict(Rule):
         }
         """,
     )
-
-    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        for conflict in bank.conflicts(event, context):
-            if conflict.cause == "epilogue":
-                generic = f"swizzle the layout of `{conflict.access.tensor.name}`"
-                yield self.finding(
-                    event.span,
-                    bank.message(conflict),
-                    label=f"{conflict.wavefronts} wavefronts, {conflict.ideal} would do",
-                    help=f"{bank.cost(conflict)}; {bank.remedy(conflict, context, generic)}",
-                    severity=bank.severity(conflict, context),
-                    witness=conflict.outcome.witness,
-                    related=bank.related(conflict),
-                    enclosing=event.enclosing,
-                    arch=event.arch,
-                )

@@ -10,6 +10,7 @@ from cutecheck.model.algebra import coalesce, get, size
 from cutecheck.model.ints import known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.tiled import TiledMMA
+from cutecheck.model.tiled.ownership import explained
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.tiles import usable
 
@@ -80,7 +81,12 @@ class PermutationNoEffect(Rule):
                     f"the permutation {entry} of {_NAMES[mode]} in `{site.symbol}` is the identity: it has no effect "
                     f"beyond the plain size {total}",
                     label=f"same as _{total}",
-                    help="give strides that interleave the atoms, or write the plain size",
+                    help=f"{_told(mma, mode)}give strides that interleave the atoms, or write the plain size",
                     enclosing=", ".join(f"{k}={v}" for k, v in site.bindings),
                     arch=site.arch,
                 )
+
+
+def _told(mma: TiledMMA, mode: int) -> str:
+    text = explained(mma, mode)
+    return f"{text}; " if text else ""

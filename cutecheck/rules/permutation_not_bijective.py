@@ -12,6 +12,7 @@ from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Bijective, Divides, Division
 from cutecheck.model.tiled import TiledMMA
+from cutecheck.model.tiled.ownership import explained
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.tiles import usable
 
@@ -82,7 +83,9 @@ class PermutationNotBijective(Rule):
                         f"the permutation {entry} of {name} in `{site.symbol}` is no permutation of "
                         f"{known_value(size(entry))}",
                         label="skips some and repeats others",
-                        help=f"every {name} coordinate must be reached exactly once",
+                        help="; ".join(
+                            filter(None, (explained(mma, mode), f"every {name} must be reached exactly once"))
+                        ),
                         witness=outcome.witness,
                         enclosing=enclosing,
                         arch=site.arch,

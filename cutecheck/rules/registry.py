@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from cutecheck.rules.accumulator_registers import AccumulatorRegisters
+from cutecheck.rules.atom_refuses import AtomOperation
 from cutecheck.rules.atom_threads import AtomThreadCount
+from cutecheck.rules.atom_value_type import AtomValueType
 from cutecheck.rules.atom_values import AtomValueCount
 from cutecheck.rules.bank_conflict_read import BankConflictRead
 from cutecheck.rules.bank_conflict_write import BankConflictWrite
@@ -21,6 +23,7 @@ from cutecheck.rules.cp_async_segments import CpAsyncSegments
 from cutecheck.rules.divide_loses import DivideLosesElements
 from cutecheck.rules.dsl_algebra import AcceptedSilently
 from cutecheck.rules.dsl_operation import OperationNotLegal
+from cutecheck.rules.dynamic_layout import DynamicLayout
 from cutecheck.rules.epilogue_bank_conflict import EpilogueBankConflict
 from cutecheck.rules.fragment_provenance import FragmentNotRetiled
 from cutecheck.rules.gmma_layout import GmmaLayout
@@ -37,10 +40,14 @@ from cutecheck.rules.smem_base_alignment import SmemBaseAlignment
 from cutecheck.rules.smem_bounds import SmemOutOfBounds
 from cutecheck.rules.smem_capacity import SmemCapacity
 from cutecheck.rules.smem_opt_in import DynamicSmemOptIn
+from cutecheck.rules.smem_reuse import SmemReuseWithoutBarrier
 from cutecheck.rules.swizzle_params import SwizzleParams
 from cutecheck.rules.thread_layout import ThreadLayoutNotCompact
 from cutecheck.rules.tile_does_not_divide import TileDoesNotDivide
 from cutecheck.rules.tile_past_end import TilePastEnd
+from cutecheck.rules.tma_box import TmaBox
+from cutecheck.rules.tma_bytes import TmaTransactionBytes
+from cutecheck.rules.tma_multicast import TmaMulticast
 from cutecheck.rules.tma_strides import TmaGlobalStride
 from cutecheck.rules.tv_coverage import TileNotCovered
 from cutecheck.rules.vector_alignment import VectorMisaligned
@@ -67,13 +74,17 @@ RULES: tuple[type[Rule], ...] = (
     SmemOutOfBounds,
     TilePastEnd,
     AcceptedSilently,
+    SmemReuseWithoutBarrier,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,
+    AtomValueType,
+    AtomOperation,
     VectorNotContiguous,
     VectorMisaligned,
     SlowPlainCopy,
     SmemBaseAlignment,
+    DynamicLayout,
     SwizzleParams,
     LdmatrixMajor,
     GmmaLayout,
@@ -89,6 +100,9 @@ RULES: tuple[type[Rule], ...] = (
     BlockTooLarge,
     BulkCopySize,
     TmaGlobalStride,
+    TmaBox,
+    TmaMulticast,
+    TmaTransactionBytes,
     CommaCoordinate,
 )
 

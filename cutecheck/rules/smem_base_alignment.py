@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import Call, SmemBuffer
+from cutecheck.facts import Call, SmemBuffer, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model import expr as ex
+from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
-from cutecheck.model.layout import ComposedLayout, Swizzle, SwizzleUnit
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.launches import in_dynamic
+from cutecheck.rules.derive.vectors import leaves
 from cutecheck.rules.gmma_layout import descriptor_operand
 
 _LEAST = 128
@@ -23,7 +25,8 @@ class SmemBaseAlignment(Rule):
 
     What it checks
         A statically declared shared array whose tile a WGMMA descriptor addresses is aligned to the period of its
-        swizzle: 1024 bytes for 128-byte swizzles, 512 for 64, 256 for 32, and 128 without one.
+        swizzle: 1024 bytes for 128-byte swizzles, 512 for 64, 256 for 32, and 128 without one. Members of a struct in
+        dynamic shared memory, tiles at an offset, and the stages of a tile start at multiples of it.
 
     Why
         The hardware applies the swizzle to the address bits. Code that fills the tile through CuTe uses the same bits
@@ -37,7 +40,7 @@ class SmemBaseAlignment(Rule):
         __shared__ alignas(1024) half_t smem[cosize_v<SmemA>];
 
     Assumptions
-        Dynamic shared memory is not judged: launches place it at a multiple of 1024 bytes in practice.
+        Dynamic shared memory itself is taken to start at a multiple of 1024 bytes, where launches place it in practice.
 
     Fix
         Write ``alignas`` with the period.
@@ -83,14 +86,30 @@ class SmemBaseAlignment(Rule):
         if stated is None:
             return
         tensor, layout, _, _ = stated
-        buffer = next((b for b in context.index.buffers.get((tensor.buffer or "", call.arch), []) if _is(b)), None)
-        if buffer is None or in_dynamic(buffer, context.facts) or known_value(tensor.offset) != 0:  # type: ignore[arg-type]
-            return
         swizzle = layout.a if isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle) else None
         need = max(_LEAST, _LEAST << swizzle.bits) if swizzle and swizzle.unit is SwizzleUnit.BYTE else _LEAST
+        yield from self._array(call, tensor, swizzle, need, context)
+        yield from self._start(call, tensor, swizzle, need, context)
+
+    def _array(
+        self, call: Call, tensor: TensorFact, swizzle: Swizzle | None, need: int, context: Context
+    ) -> Iterable[Finding]:
+        """The declared alignment of the array, or where the member of a struct starts, that the tile lies in."""
+        buffer = next((b for b in context.index.buffers.get((tensor.buffer or "", call.arch), []) if _is(b)), None)
+        if buffer is None:
+            return
         aligned = buffer.alignment_bytes
         assert aligned is not None
-        condition = Condition(Rel.DIVIDES, ex.const(need), as_expr(aligned))
+        name = f"`{buffer.name}`" if buffer.name else f"the array of `{tensor.name}`"
+        if in_dynamic(buffer, context.facts):
+            start = None if buffer.start_bytes is None else known_value(buffer.start_bytes)
+            if start is None:
+                return
+            condition = Condition(Rel.DIVIDES, ex.const(need), as_expr(start))
+            what = f"{name} starts {start} bytes into its struct"
+        else:
+            condition = Condition(Rel.DIVIDES, ex.const(need), as_expr(aligned))
+            what = f"{name} is aligned to {known_value(aligned)} bytes"
         outcome = context.prove(
             make_obligation(Holds((condition,), "alignment of the shared array"), (buffer.buffer_id,),
                             arch=call.arch, span=buffer.span)
@@ -98,14 +117,55 @@ class SmemBaseAlignment(Rule):
         if outcome.verdict is Verdict.REFUTED:
             yield self.finding(
                 buffer.span,
-                f"`{buffer.name}` is aligned to {known_value(aligned)} bytes, the descriptor of its tile "
-                f"({swizzle or 'no swizzle'}) needs {need}",
+                f"{what}, the descriptor of its tile ({swizzle or 'no swizzle'}) needs {need}",
                 label=f"alignas({need}) needed",
                 help=f"declare it alignas({need})",
                 related=[Related(call.span, "descriptor made here")],
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
+
+    def _start(
+        self, call: Call, tensor: TensorFact, swizzle: Swizzle | None, need: int, context: Context
+    ) -> Iterable[Finding]:
+        """Where the tile, and each of its stages, starts in the array."""
+        if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)) or tensor.dtype is None or not tensor.dtype.bits:
+            return
+        bits = int(tensor.dtype.bits)
+        period = need * 8 // bits
+        steps = [("starts", known_value(tensor.offset)), *(("has stages", s) for s in _stages(tensor.root_layout))]
+        for what, step in steps:
+            if step is None:
+                continue
+            condition = Condition(Rel.DIVIDES, ex.const(period), as_expr(step))
+            outcome = context.prove(
+                make_obligation(Holds((condition,), "start of the shared tile"), arch=call.arch, span=call.span)
+            )
+            if outcome.verdict is Verdict.REFUTED:
+                size = step * bits // 8
+                where = "into its array" if what == "starts" else "apart"
+                yield self.finding(
+                    call.span,
+                    f"the tile of `{tensor.name}` {what} {size} bytes {where}, its descriptor "
+                    f"({swizzle or 'no swizzle'}) needs a multiple of {need}",
+                    label=f"{size} % {need} = {size % need}",
+                    help=f"round what lies before it up to {need} bytes",
+                    related=[Related(tensor.span, f"part of {tensor.root_layout or tensor.layout}")],
+                    enclosing=call.enclosing,
+                    arch=call.arch,
+                )
+                return
+
+
+def _stages(root: AnyLayout | None) -> list[int]:
+    """Distances, in elements, of the stages of a tile of three modes."""
+    plain = root.b if isinstance(root, ComposedLayout) and isinstance(root.b, Layout) else root
+    if not isinstance(plain, Layout) or not isinstance(plain.shape, tuple) or not isinstance(plain.stride, tuple):
+        return []
+    if len(plain.shape) != 3:
+        return []
+    modes = leaves(plain.shape[2], plain.stride[2]) or []
+    return [s for e, s in modes if isinstance(s, int) and known_value(e) != 1]
 
 
 def _is(buffer: SmemBuffer) -> bool:

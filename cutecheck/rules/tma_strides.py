@@ -100,6 +100,17 @@ class TmaGlobalStride(Rule):
             bad = [v for v in known if v % _STRIDE_BYTES or v >= 1 << 40]
             if not bad:
                 return
+            if _no_unit(tensor):
+                yield self.finding(
+                    call.span,
+                    f"global tensor `{tensor.name}` has no mode of stride 1, and a tensor map needs one: "
+                    "cuTensorMapEncodeTiled refuses it at run time",
+                    label=f"layout {tensor.layout}",
+                    help="give the mode that is contiguous in memory the stride `_1{}`",
+                    enclosing=call.enclosing,
+                    arch=call.arch,
+                )
+                return
             yield self.finding(
                 call.span,
                 f"global tensor `{tensor.name}`: a stride of {bad[0]} bytes is not a multiple of 16, "
@@ -122,3 +133,11 @@ def _strides_bytes(tensor: TensorFact | None) -> list[Int]:
     modes = leaves(tensor.layout.shape, tensor.layout.stride)
     size = int(bits_to_bytes(tensor.dtype.bits))
     return [s * size for e, s in modes or () if known_value(s) not in (0, 1) and known_value(e) != 1]
+
+
+def _no_unit(tensor: TensorFact) -> bool:
+    """Every stride is a number, and none is 1."""
+    if isinstance(tensor.layout, Unknown) or not isinstance(tensor.layout, Layout):
+        return False
+    strides = [known_value(s) for _, s in leaves(tensor.layout.shape, tensor.layout.stride) or ()]
+    return bool(strides) and None not in strides and 1 not in strides

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-from cutecheck.facts import Event
+from cutecheck.facts import Event, Unknown
 from cutecheck.findings import Finding, Related
-from cutecheck.model.prove import Verdict
+from cutecheck.model.expr import Expr
+from cutecheck.model.ints import Rel, known_value
+from cutecheck.model.prove import Outcome, Verdict
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.accesses import accesses
+from cutecheck.rules.derive.accesses import Access, accesses
 from cutecheck.rules.derive.alignment import alignment_outcome
+from cutecheck.rules.derive.vectors import plain
 
 
 class VectorMisaligned(Rule):
@@ -17,7 +21,8 @@ class VectorMisaligned(Rule):
 
     What it checks
         Every address at which a copy moves 2, 4, 8 or 16 bytes at once is a multiple of that width: for every thread,
-        value and iteration, with the layout's padding, its swizzle, and its run-time strides.
+        value and iteration, with the layout's padding, its swizzle, and its run-time strides. Where the code itself
+        asks a run-time number to be a multiple, that must be enough.
 
     Why
         The hardware faults ("misaligned address"). It compiles without a word: ``AutoVectorizingCopy`` and the vector
@@ -88,17 +93,53 @@ class VectorMisaligned(Rule):
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for access in accesses(event):
             outcome = alignment_outcome(access, context)
-            if outcome is None or outcome.verdict is not Verdict.REFUTED:
+            if outcome is None:
                 continue
             tensor, width = access.tensor, access.width_bytes
+            weak = _too_weak(event, outcome) if outcome.verdict is Verdict.UNKNOWN else None
+            if outcome.verdict is not Verdict.REFUTED and weak is None:
+                continue
+            why = _why(access) if weak is None else f"the source says `{weak}` only"
+            needs = outcome.reason.partition(", ")[0].removeprefix("holds if ") if weak is not None else ""
             yield self.finding(
                 event.span,
                 f"{access.side} {tensor.space} `{tensor.name}`: {access.instruction.name} moves {width} bytes at once, "
-                f"but not every address is a multiple of {width}",
+                f"but not every address is a multiple of {width}" + (f": {why}" if why else ""),
                 label=f"{width}-byte accesses",
-                help=f"pad by a multiple of {width} bytes, or use an atom of fewer bits",
+                help=f"state and check `{needs}`, or use an atom of fewer bits"
+                if needs
+                else f"pad by a multiple of {width} bytes ({access.count} elements), or use an atom of fewer bits",
+                severity="warning" if weak is not None else None,
                 witness=outcome.witness,
                 related=[Related(tensor.span, f"layout {tensor.layout}")],
                 enclosing=event.enclosing,
                 arch=event.arch,
             )
+
+
+def _why(access: Access) -> str:
+    """The number that is at fault: the base, the start or a stride; empty where none is alone."""
+    tensor, width, bits = access.tensor, int(access.width_bytes), int(access.element_bits)
+    if access.base_known and int(access.base) % width:
+        return f"its memory starts at a multiple of {access.base} bytes only"
+    root = tensor.root_layout if tensor.root_layout is not None else tensor.layout
+    parts = None if isinstance(root, Unknown) else plain(root)
+    for extent, stride in parts.modes if parts is not None else ():
+        step, size = known_value(stride), known_value(extent)
+        if step is not None and step not in (0, 1) and size != 1 and step * bits // 8 % width:
+            return f"a stride of {step} elements is {step * bits // 8} bytes"
+    start = access.offset
+    constant = next((c for m, c in start.terms if not m), 0) * bits // 8
+    return f"it starts at byte {constant}" if constant % width else ""
+
+
+def _too_weak(event: Event, outcome: Outcome) -> str | None:
+    """The author's own divisibility of a number that the alignment hangs on, where it does not suffice."""
+    if not outcome.reason.startswith("holds if "):
+        return None
+    for h in event.hypotheses:
+        if h.condition.rel is Rel.DIVIDES and isinstance(h.condition.rhs, Expr):
+            names = {re.sub(r"#+\d+", "", v.name) for v in h.condition.rhs.variables()}
+            if any(re.search(rf"(?<![\w.]){re.escape(n)} %", outcome.reason) for n in names):
+                return re.sub(r"#+\d+", "", str(h.condition))
+    return None

@@ -10,7 +10,8 @@ from cutecheck.model.expr.terms import ANY, CONCRETE, Atom, Domain, Expr, Monomi
 
 
 def const(value: int) -> Expr:
-    return Expr((((), value),) if value else ())
+    """A number; a unit it has (bits, bytes, elements) stays outside."""
+    return Expr((((), int(value)),) if value else ())
 
 
 def atom_expr(atom: Atom) -> Expr:

@@ -182,7 +182,7 @@ def tiled_method(m: Machine, owner: Value, name: str, args: list[Value], span: S
         return Unknown(f"`{name}` is not modelled here", span)
     c = Call(m, name, (), [owner, part, *[m.dialect.to_model(a) for a in args[1:]]], span, {}, [owner, *args])
     value = guarded(m, name, span, lambda: run(c))
-    if name.startswith("make_fragment") and isinstance(part, TensorVal):
+    if name.startswith(("make_fragment", "partition_A", "partition_B", "partition_C")):
         m.recorder.called(m, Call(m, name, (), [obj, part], span), value)
     return m.dialect.from_model(value)
 

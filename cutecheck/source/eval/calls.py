@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -30,9 +31,14 @@ from cutecheck.source.eval.values import (
     Value,
 )
 
+_SYNCHRONISES = re.compile(r"sync|barrier|wait|expect_t|transaction_bytes", re.IGNORECASE)
+
 
 def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Call any callable value."""
+    called = getattr(fn, "name", None) or getattr(fn, "what", None)
+    if isinstance(called, str) and _SYNCHRONISES.search(called):
+        m.recorder.synchronises(m, called, args, span)
     own = m.dialect.apply(m, fn, args, kwargs, span)
     if own is not DEFER:
         return own

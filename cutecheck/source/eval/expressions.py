@@ -20,7 +20,7 @@ from cutecheck.source.eval.lookup import (
     type_member,
 )
 from cutecheck.source.eval.machine import Machine, handles
-from cutecheck.source.eval.memory import align_bytes, size_bytes
+from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
 from cutecheck.source.eval.record import CONFIG_NAMES
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.statements import assign, bind_target, forget, iterate, join
@@ -422,6 +422,11 @@ def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
         )
     with m.recorder.unevaluated():
         value = m.eval(node.operand, env)
+    if isinstance(value, TensorVal) and node.what == "sizeof":
+        owned = tensor_bytes(value, node.span)
+        return (
+            owned if isinstance(owned, Unknown) else Scalar(int(owned) if isinstance(owned, int) else owned, "size_t")
+        )
     size = (
         size_bytes(m, type_of(value), node.span) if node.what == "sizeof" else align_bytes(m, type_of(value), node.span)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.algebra import cosize
 from cutecheck.model.ints import Dyn, Int
 from cutecheck.model.units import BYTE, ByteCount, Bytes, byte_count, bytes_to_hold
 from cutecheck.source.eval import classes, ir
@@ -15,6 +16,7 @@ from cutecheck.source.eval.values import (
     Pointer,
     PtrType,
     ScalarType,
+    TensorVal,
     Value,
     ValueType,
     constant,
@@ -50,6 +52,16 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
     if isinstance(t, ValueType):
         return Bytes(1)
     return Unknown("the size of this type is not known", span)
+
+
+def tensor_bytes(tensor: TensorVal, span: Span) -> ByteCount | Unknown:
+    """``sizeof`` a tensor that owns its registers."""
+    if tensor.space != "rmem" or isinstance(tensor.layout, Unknown) or tensor.dtype is None or not tensor.dtype.bits:
+        return Unknown("the size of a tensor that owns no registers", span)
+    elements = cosize(tensor.layout)
+    if not isinstance(elements, int):
+        return Unknown("the size of registers of a run-time layout", span)
+    return bytes_to_hold(tensor.dtype.bits * int(elements))
 
 
 def _in_bytes(n: Int) -> ByteCount:
@@ -166,6 +178,8 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
         first = classes.fields(m, owner)[0][1].name
         name, whole = (f"{base.buffer}.{first}" if owner is not obj.cls else base.buffer), owner
     pointer = Pointer(name, base.space, t, 0, known)
+    before = m.recorder.starts.get(base.buffer, 0)
+    m.recorder.starts[name] = before + at if before is not None and isinstance(at, int) else None
     if not isinstance(t, ClassInst):
         m.recorder.part(m, pointer, t, base, span, decl, whole)
     if isinstance(t, ClassInst):

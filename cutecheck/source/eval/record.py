@@ -130,10 +130,12 @@ class Recorder:
         self.pending: list[Any] = []
         self.open = False  # evaluating a template whose parameters nothing binds
         self._quiet = 0
+        self._clock = 0
         self._events_off = False
         self._loops = 0
         self._guards: list[Guard] = []
         self._threads: dict[str, int] = {}
+        self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
         self._dims: dict[str, tuple[int, ...]] = {}  # of the blocks of kernels, x first
 
     # -------------------------------------------------------------- places
@@ -243,15 +245,32 @@ class Recorder:
             return
         arguments = tuple(self._fact(a, c.span) for a in c.args)
         where, bindings = (self.frame.symbol, self.frame.bindings) if self.frame is not None else ("", ())
+        self._clock += 1
         fact = CallFact(
-            name, c.span, arguments, self._fact(value, c.span), where, self.arch, bindings, tuple(self.hypotheses)
-        )
+            name, c.span, arguments, self._fact(value, c.span), where, self.arch, bindings, tuple(self.hypotheses),
+            self._clock, tuple(self._guards), self._loops,
+        )  # fmt: skip
         self.calls[(c.span, where, bindings)] = fact
+
+    def synchronises(self, m: Machine, name: str, args: list[Value], span: Span) -> None:
+        """A barrier, wait or announcement of bytes is called, followed or not."""
+        if self._events_off or self.frame is None:
+            return
+        self._clock += 1
+        where, bindings = self.frame.symbol, self.frame.bindings
+        given = tuple(self._fact(a, span) for a in args)
+        if (span, name, where, bindings) in self.calls:
+            return  # walked before: events keep their first order, too
+        self.calls[(span, name, where, bindings)] = CallFact(
+            name.rsplit("::", 1)[-1].rsplit(".", 1)[-1], span, given, Unknown("a barrier", span), where, self.arch,
+            bindings, (), self._clock, tuple(self._guards), self._loops,
+        )  # fmt: skip
 
     def _fact(self, v: Value, span: Span) -> object:
         """A value as facts hold it: model values, tensors, or Unknown."""
         if isinstance(v, TensorVal):
-            return self._tensor(v, span)
+            fact = self._tensor(v, span)
+            return replace(fact, name=v.name) if v.name else fact
         if isinstance(v, ValueType):
             v = v.value
         if isinstance(v, Scalar):
@@ -397,11 +416,12 @@ class Recorder:
         if pointer.space != "smem" or isinstance(t, (ClassInst, ScalarType)):
             return
         size = size_bytes(m, whole, span)
-        self._buffer(
-            pointer.buffer, decl.name, decl.span, None if isinstance(size, Unknown) else size, pointer.align, t
-        )
+        known = None if isinstance(size, Unknown) else size
+        self._buffer(pointer.buffer, decl.name, decl.span, known, pointer.align, t, self.starts.get(pointer.buffer))
 
-    def _buffer(self, ident: str, name: str, span: Span, size: Int | None, align: int | None, t: Value) -> None:
+    def _buffer(
+        self, ident: str, name: str, span: Span, size: Int | None, align: int | None, t: Value, start: int | None = None
+    ) -> None:
         if ident in self.buffers:
             return
         inner = t.inner if isinstance(t, ArrayType) else t
@@ -410,6 +430,7 @@ class Recorder:
         fact = SmemBuffer(
             ident, name, span, self.arch, where,
             Bytes(size) if isinstance(size, int) else size, None if align is None else Bytes(align), bits,
+            start_bytes=None if start is None else Bytes(start),
         )  # fmt: skip
         self.buffers[ident] = _Buffer(fact)
 
@@ -508,17 +529,19 @@ class Recorder:
         if self.open and reason is not None:
             return
         threads = self.block_threads()
+        self._clock += 1
         ident = f"{kind}:{c.span}:{self.frame.symbol}:{self.arch}"
         event = Event(
             ident, kind, c.name, c.span, tiled if isinstance(tiled, CONFIG_TYPES) else None,
             spans[0] if tiled is not None and spans else None, tuple(facts),
             self._tensor(predicate, c.span) if isinstance(predicate, TensorVal) else None, predicate is not None,
             self.frame.symbol, self.arch, self._loops, tuple(self._guards), threads, reason, tuple(self.hypotheses),
+            self._clock,
         )  # fmt: skip
         place = (c.span, self.frame.symbol, self.frame.bindings)
         old = self.events.get(place)
         if old is None or (old.reason is not None and reason is None):
-            self.events[place] = event
+            self.events[place] = event if old is None else replace(event, order=old.order)
         for v in operands:
             if isinstance(v, TensorVal) and v.pointer is not None and v.pointer.buffer in self.buffers:
                 self.buffers[v.pointer.buffer].accesses.append(ident)
@@ -537,7 +560,7 @@ class Recorder:
                 offset = offset + v.pointer.offset
         return TensorFact(
             self.text(span) or v.name, span, space, v.layout, v.dtype, buffer, offset, align, v.provenance,
-            v.source.tiled if isinstance(v.source, Slice) else v.source, v.root, v.tile,
+            v.source.tiled if isinstance(v.source, Slice) else v.source, v.root, v.tile, v.thread,
         )  # fmt: skip
 
     def buffer_facts(self) -> tuple[SmemBuffer, ...]:
@@ -560,7 +583,7 @@ RECORDED = frozenset({
     "partition_fragment_A", "partition_fragment_B", "partition_fragment_C", "make_fragment_A", "make_fragment_B",
     "make_fragment_C", "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile_S",
     "retile_D", "tile_to_shape", "make_swizzle", "complement", "make_tiled_copy_tv", "composition", "make_tensor",
-    "recast",
+    "recast", "make_fragment_like", "make_tensor_like",
 })  # fmt: skip
 
 

@@ -160,6 +160,7 @@ class TensorVal:
     root: AnyLayout | None = None
     name: str = ""
     tile: AnyLayout | None = None  # the layout that a tiled object partitioned
+    thread: Int | None = None  # the index of its thread slice
 
     def derive(
         self, layout: AnyLayout | Unknown, offset: Any, provenance: Provenance, source: Value = None

@@ -77,3 +77,25 @@ def test_not_utf8_and_missing(tmp_path: Path) -> None:
         read_config(path)
     with pytest.raises(ConfigError, match="cannot be read"):
         read_config(tmp_path / "none.toml")
+
+
+def test_severities_and_paths(tmp_path: Path) -> None:
+    text = 'severity = { CUT1 = "note" }\n[per-path."tests/**"]\nignore = ["CUT4"]\nseverity = { CUT104 = "error" }\n'
+    settings = read_config(write(tmp_path / "cutecheck.toml", text))
+    assert settings.severity == (("CUT1", "note"),)
+    assert settings.per_path == (("tests/**", ("CUT4",), (("CUT104", "error"),)),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'severity = "note"',
+        'severity = { CUT1 = "bad" }',
+        'per-path = ["tests"]',
+        '[per-path."tests/**"]\nselect = ["CUT1"]',
+        '[per-path."tests/**"]\nignore = "CUT1"',
+    ],
+)
+def test_severities_and_paths_that_are_none(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError):
+        read_config(write(tmp_path / "cutecheck.toml", text))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
 from cutecheck.model.expr_compile import compiled
+from cutecheck.model.units import Elements
 
 DOMAINS = {
     "t": Domain(lo=0, hi=127),
@@ -119,3 +120,8 @@ def test_an_expression_means_the_same_in_another_process() -> None:
             check=True,
         )
         assert child.stdout.strip() == "found"
+
+
+def test_numbers_of_an_expression_have_no_unit() -> None:
+    eight = ex.const(Elements(8))
+    assert ex.mul(eight, eight).constant == 64 and type(eight.constant) is int

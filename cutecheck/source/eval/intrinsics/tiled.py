@@ -12,6 +12,7 @@ from cutecheck.model import atoms, tiled
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
+from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import IntTuple, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled.fragments import make_fragment
@@ -235,7 +236,9 @@ def _partition(c: Call) -> Value:
     if isinstance(t.layout, Unknown):
         return t.layout
     layout, offset = under_pointer(t.layout, getattr(obj.get_slice(index), c.name))
-    return replace(t.derive(layout, _plus(t.offset, offset), "partition", obj), tile=t.layout)
+    model = c.m.dialect.to_model(index)
+    at = model if isinstance(model, (int, Dyn, Sym)) else None
+    return replace(t.derive(layout, _plus(t.offset, offset), "partition", obj), tile=t.layout, thread=at)
 
 
 def _plus(a: Any, b: Any) -> Any:

@@ -1,0 +1,118 @@
+"""CUT803 tma-box."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from cutecheck.facts import Call, TensorFact
+from cutecheck.findings import Finding, Related
+from cutecheck.model.atoms import CopyAtom
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import TmaLimits
+from cutecheck.model.tiled import TiledCopy
+from cutecheck.model.tiled.tensor_map import TensorMap
+from cutecheck.model.units import Bytes
+from cutecheck.rules.base import Context
+from cutecheck.rules.rejected import Rejected
+
+_MOST = 256
+_SPAN = Bytes(16)  # that a swizzle of no bits spans, shifted left by its bits
+
+
+class TmaBox(Rejected):
+    """The box of a TMA copy is not one that a tensor map can have.
+
+    What it checks
+        For every TMA copy whose tensor map follows from the sources: at most 256 elements along each mode of the box;
+        an innermost extent of a whole number of 16 bytes, and of no more bytes than the swizzle spans (128, 64, 32);
+        the contiguous mode of shared memory is the contiguous one of global memory, with stride 1.
+
+    Why
+        The box follows from the tile and the shared layout, and no assertion of the compiler looks at it:
+        ``cuTensorMapEncodeTiled`` refuses at run time, and the kernel reads through an invalid descriptor.
+
+    Example
+        make_tma_copy(SM90_TMA_LOAD{}, gA, Layout<Shape<Int<512>, _32>, Stride<_32, _1>>{})   // box 32 x 512
+
+    Use instead
+        make_tma_copy(SM90_TMA_LOAD{}, gA, Layout<Shape<_256, _32>, Stride<_32, _1>>{})
+
+    Assumptions
+        None.
+
+    Fix
+        Split the tile into boxes of 256 at most, and give rows as wide as the swizzle atom a mode of their own
+        (``tile_to_shape`` of ``GMMA::Layout_K_SW128_Atom`` does).
+
+    References
+        CUDA driver API, cuTensorMapEncodeTiled; cute/atom/copy_traits_sm90_tma.hpp (make_tma_copy_desc)
+    """
+
+    code = "CUT803"
+    name = "tma-box"
+    family = "tma-limits"
+    pattern = re.compile(r"common tile-gmem vectorization|TMA: |TMA requires|Majorness")
+    advice = "give shared memory the contiguous mode of global memory, and a swizzle that TMA knows"
+    valid = (
+        """
+        using Smem = Layout<Shape<_256, _32>, Stride<_32, _1>>;
+        inline auto make_load(half_t const* A, int m) {
+          Tensor gA = make_tensor(make_gmem_ptr(A), make_shape(m, _64{}), make_stride(_64{}, _1{}));
+          return make_tma_copy(SM90_TMA_LOAD{}, gA, Smem{});
+        }
+        void instantiate() { (void)make_load(nullptr, 4096); }
+        """,
+    )
+    invalid = (
+        """
+        using Smem = Layout<Shape<_512, _32>, Stride<_32, _1>>;
+        inline auto make_load(half_t const* A, int m) {
+          Tensor gA = make_tensor(make_gmem_ptr(A), make_shape(m, _64{}), make_stride(_64{}, _1{}));
+          return make_tma_copy(SM90_TMA_LOAD{}, gA, Smem{});
+        }
+        void instantiate() { (void)make_load(nullptr, 4096); }
+        """,
+    )
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        yield from super().on_call(call, context)
+        found = tensor_map_of(call.result)
+        if found is None:
+            return
+        swizzle = found.swizzle
+        span = _SPAN * (1 << swizzle.bits) if swizzle.bits else Bytes(0)
+        payload = TmaLimits(found.box, found.internal_bits, swizzle_bytes=span, what="box of the TMA copy")
+        outcome = context.prove(make_obligation(payload, arch=call.arch, span=call.span))
+        if outcome.verdict is not Verdict.REFUTED:
+            return
+        box = [int(b) for b in found.box]
+        inner = box[0] * int(found.internal_bits) // 8
+        large = next(((i, b) for i, b in enumerate(box) if b > _MOST), None)
+        if large is not None:
+            what = f"{large[1]} elements along mode {large[0]}, a tensor map has {_MOST} at most"
+        elif span and inner > int(span):
+            what = f"an innermost extent of {inner} bytes, {swizzle} spans {span}"
+        elif len(box) > 5:
+            what = f"{len(box)} modes, a tensor map has 5 at most"
+        else:
+            what = f"an innermost extent of {inner} bytes, which is no multiple of 16"
+        shown = "x".join(map(str, box))
+        tensor = next((a for a in call.arguments if isinstance(a, TensorFact)), None)
+        yield self.finding(
+            call.span,
+            f"the box {shown} of this TMA copy has {what}: cuTensorMapEncodeTiled refuses it at run time",
+            label=f"box {shown}",
+            help="make the tile of one copy smaller, or tile the shared layout from an atom as wide as the swizzle",
+            witness=outcome.witness,
+            related=[Related(tensor.span, f"global tensor {tensor.layout}")] if tensor is not None else [],
+            enclosing=call.enclosing,
+            arch=call.arch,
+        )
+
+
+def tensor_map_of(value: object) -> TensorMap | None:
+    """The tensor map of a TMA copy."""
+    atom = value.atom if isinstance(value, TiledCopy) else value
+    found = atom.tensor_map if isinstance(atom, CopyAtom) else None
+    return found if isinstance(found, TensorMap) else None

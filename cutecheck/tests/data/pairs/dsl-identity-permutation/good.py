@@ -1,0 +1,22 @@
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+
+
+@cute.kernel
+def epilogue(mma: cute.TiledMma, gC: cute.Tensor):
+    tid, _, _ = cute.arch.thread_idx()
+    acc = mma.make_fragment_C(mma.partition_shape_C((32, 16)))
+    acc.fill(0.0)
+    cute.autovec_copy(acc, mma.get_slice(tid).partition_C(gC))
+
+
+@cute.jit
+def host(gC: cute.Tensor):
+    op = cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16))
+    perm = cute.make_layout((2, 4, 2), stride=(1, 4, 2))
+    mma = cute.make_tiled_mma(op, cute.make_layout((2, 1, 1)), permutation_mnk=(32, perm, 16))
+    epilogue(mma, gC).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+
+cute.compile(host, make_fake_tensor(cutlass.Float32, (32, 16), stride=(16, 1), assumed_align=16))
