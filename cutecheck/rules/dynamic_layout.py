@@ -13,6 +13,8 @@ from cutecheck.rules.rejected import Rejected
 
 _OWNING = ("make_tensor", "make_fragment_like", "make_tensor_like")
 
+_OWNED = "Dynamic owning tensors not supported"  # cute/tensor_impl.hpp
+
 
 class DynamicLayout(Rejected):
     """A run-time number where CuTe needs a static one.
@@ -74,6 +76,9 @@ class DynamicLayout(Rejected):
         if call.function.startswith("make_tiled"):
             yield from super().on_call(call, context)
         tensor = call.result
+        if call.function in _OWNING and isinstance(tensor, Unknown) and tensor.rejected and _OWNED in tensor.reason:
+            yield self._registers(call, tensor.reason.partition(f"{_OWNED}: ")[2])
+            return
         if call.function not in _OWNING or not isinstance(tensor, TensorFact) or tensor.space != "rmem":
             return
         if tensor.provenance not in ("view", "fragment") or not (tensor.buffer or "").startswith("rmem@"):
@@ -82,10 +87,13 @@ class DynamicLayout(Rejected):
             return
         if not (tensor.buffer or "").endswith(f"@{call.span.line}:{call.span.column}") or static_layout(tensor.layout):
             return
-        yield self.finding(
+        yield self._registers(call, str(tensor.layout))
+
+    def _registers(self, call: Call, layout: str) -> Finding:
+        return self.finding(
             call.span,
-            f'registers of the run-time layout {tensor.layout}: CuTe stops with "Dynamic owning tensors not supported"',
-            label=f"layout {tensor.layout}",
+            f'registers of the run-time layout {layout}: CuTe stops with "{_OWNED}"',
+            label=f"layout {layout}",
             help=self.advice,
             enclosing=call.enclosing,
             arch=call.arch,
