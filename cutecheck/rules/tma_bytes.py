@@ -120,8 +120,8 @@ class TmaTransactionBytes(Rule):
         guards = {g for c in group.calls for g in c.guards}
         if None in expected or None in brought or any(not set(e.guards) <= guards for e in group.loads):
             return
-        if len(group.calls) > 1 and any(e.enclosing == call.enclosing and e.reason for e in context.facts.events):
-            return  # the copies between the announcements may be those that are not followed
+        if len(group.calls) > 1:
+            return  # the copies between the announcements are not known, or all follow the last
         loops = {e.loop_depth for e in group.loads}
         have, want = sum(cast("list[int]", brought)), sum(cast("list[int]", expected))
         payload = Holds((Condition(Rel.EQ, as_expr(want), as_expr(have)),), "bytes of the barrier")
