@@ -7,6 +7,7 @@ The differences, seen by running the DSL:
 * ``tile_to_shape`` rounds up where the atom does not divide the target;
 * ``recast_layout`` rounds strides up, and takes any ratio (a factor that is no power of two leaves a swizzle alone);
 * ``raked_product`` coalesces each mode; ``left_inverse`` of an all-zero layout is ``1:0``;
+* ``tiled_divide``, ``flat_divide``, ``tiled_product`` and ``flat_product`` take a rank-1 tuple apart too;
 * ``complement`` needs its second argument, ``tiled_divide`` a tuple or layout;
 * ``right_inverse`` and ``left_inverse`` take no composed layout, ``select`` does.
 """
@@ -141,11 +142,43 @@ def get(input: Any, mode: int | Sequence[int]) -> Any:
     return algebra.get(input, *_mode(mode))
 
 
+def _modes(half: Layout) -> list[Layout]:
+    """The modes of one half of a zipped result; C++ leaves a rank-1 tuple whole, the DSL does not."""
+    return (
+        [cast(Layout, algebra.get(half, i)) for i in range(len(half.shape))]
+        if isinstance(half.shape, tuple)
+        else [half]
+    )
+
+
+def _unzipped(zipped: AnyLayout, *, first: bool) -> Any:
+    """``((a...), b...)`` of ``((a...), (b...))``, and ``(a..., b...)`` if ``first``."""
+    if isinstance(zipped, ComposedLayout):
+        return on_domain(zipped, lambda b: cast(AnyLayout, _unzipped(b, first=first)))
+    a, b = cast(Layout, algebra.get(zipped, 0)), cast(Layout, algebra.get(zipped, 1))
+    return stack([*(_modes(a) if first else [a]), *_modes(b)])
+
+
 def tiled_divide(target: AnyLayout, tiler: Any) -> Any:
-    """As in C++; an integer tiler is refused."""
+    """``((tile...), rest...)``; an integer tiler is refused."""
     if isinstance(tiler, (int, Underscore)):
         raise CuteError("tiled_divide needs a tile or a layout", tiler)
-    return algebra.tiled_divide(target, tiler)
+    return _unzipped(algebra.zipped_divide(target, tiler), first=False)
+
+
+def flat_divide(target: AnyLayout, tiler: Any) -> Any:
+    """``(tile..., rest...)``."""
+    return _unzipped(algebra.zipped_divide(target, tiler), first=True)
+
+
+def tiled_product(block: AnyLayout, tiler: AnyLayout) -> Any:
+    """``((block...), tiler...)``."""
+    return _unzipped(algebra.zipped_product(block, tiler), first=False)
+
+
+def flat_product(block: AnyLayout, tiler: AnyLayout) -> Any:
+    """``(block..., tiler...)``."""
+    return _unzipped(algebra.zipped_product(block, tiler), first=True)
 
 
 def raked_product(block: AnyLayout, tiler: AnyLayout) -> Any:
@@ -219,8 +252,8 @@ def _downcast(x: Any, n: int) -> Any:
 
 
 _CPP_NAMES = {
-    "composition", "crd2idx", "idx2crd", "crd2crd", "logical_divide", "zipped_divide", "flat_divide",
-    "logical_product", "zipped_product", "tiled_product", "flat_product", "blocked_product", "flatten", "depth",
+    "composition", "crd2idx", "idx2crd", "crd2crd", "logical_divide", "zipped_divide",
+    "logical_product", "zipped_product", "blocked_product", "flatten", "depth",
     "nullspace", "make_identity_layout", "max_common_layout", "max_common_vector", "get_swizzle_portion",
     "get_nonswizzle_portion", "make_composed_layout", "ceil_div", "round_up", "shape_div", "product",
     "product_each", "product_like", "repeat", "repeat_like", "front", "is_static", "elem_less",
@@ -233,7 +266,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     for f in (
         make_swizzle, make_layout, make_ordered_layout, coalesce, filter, filter_zeros, complement, right_inverse,
         left_inverse, select, group_modes, append, prepend, dice, slice_, size, cosize, rank, get, tiled_divide,
-        raked_product, make_layout_tv, tile_to_shape, recast_layout,
+        flat_divide, tiled_product, flat_product, raked_product, make_layout_tv, tile_to_shape, recast_layout,
     )
 }  # fmt: skip
 

@@ -59,3 +59,25 @@ def test_what_the_dsl_accepts_silently() -> None:
     assert show_dsl(dsl.make_swizzle(-1, 4, 3)) == "S<0,4,3>"
     atom = parse_dsl("(8,64):(64,1)")
     assert show_dsl(dsl.tile_to_shape(atom, (100, 64), (0, 1))) == "((8,13),(64,1)):((64,512),(1,0))"
+
+
+@pytest.mark.parametrize(
+    ("func", "a", "b", "result"),
+    [
+        ("tiled_divide", "(8):(1)", "(4)", "((4),2):((1),4)"),
+        ("tiled_divide", "8:1", "(4)", "((4),2):((1),4)"),
+        ("tiled_divide", "S<3,3,3> o 0 o (64):(1)", "(8)", "S<3,3,3> o 0 o ((8),8):((1),8)"),
+        ("flat_divide", "(8):(1)", "(4)", "(4,2):(1,4)"),
+        ("flat_divide", "(8,6):(1,8)", "(4)", "(4,2,6):(1,4,8)"),
+        ("flat_divide", "(8):(1)", "(2):(1)", "(2,4):(1,2)"),
+        ("flat_divide", "S<3,3,3> o 0 o (64):(1)", "(8)", "S<3,3,3> o 0 o (8,8):(1,8)"),
+        ("tiled_product", "(4):(1)", "(2):(1)", "((4),2):((1),4)"),
+        ("tiled_product", "4:1", "(2):(1)", "(4,2):(1,4)"),
+        ("tiled_product", "(4,2):(1,4)", "((2,2)):((1,2))", "((4,2),(2,2)):((1,4),(8,16))"),
+        ("flat_product", "((4,2)):((1,4))", "(2):(1)", "((4,2),2):((1,4),8)"),
+        ("flat_product", "(4,(2)):(1,(4))", "(2,(3)):(1,(2))", "(4,(2),2,(3)):(1,(4),8,(16))"),
+    ],
+)
+def test_a_tuple_of_one_mode_is_taken_apart(func: str, a: str, b: str, result: str) -> None:
+    """As the DSL 4.8.1 prints them."""
+    assert show_dsl(dsl.call(func, [parse_dsl(a), parse_dsl(b)], {})) == result
