@@ -12,7 +12,7 @@ from cutecheck.model import atoms, tiled
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.ints import CuteError, Dyn, Sym
 from cutecheck.model.layout import IntTuple, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled.fragments import make_fragment
@@ -302,6 +302,8 @@ def _descriptors(part: TensorVal, layout: Any, mma: Any, bits: Bits | None) -> T
 def _owned(c: Call, layout: Any, atom: Any, position: int, mma: Any) -> TensorVal:
     """A fragment that owns its elements: registers, or tensor memory where the atom's operand lives there."""
     space: Any = "tmem" if "tmem" in atom.frg_types[min(position, 2)] else "rmem"
+    if space == "rmem" and not alg.is_static(alg.shape(layout)):
+        raise CuteError("Dynamic owning tensors not supported", layout)
     return c.m.recorder.registers(c.m, layout, atom.val_types[position], c.span, "fragment", mma, space)
 
 
