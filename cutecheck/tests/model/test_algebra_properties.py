@@ -332,6 +332,9 @@ def test_products(block: Layout, tiler: Layout) -> None:
     assert A.get(product, 0) == block
     assert sorted(values(product)) == list(range(A.size(block) * A.size(tiler)))
     assert values(A.get(product, 1)) == [A.size(block) * x for x in values(tiler)]
+    for regroup in (A.zipped_product, A.tiled_product, A.flat_product):
+        assert values(regroup(block, tiler)) == values(product)
+    assert A.rank(A.zipped_product(block, tiler)) == 2
     modes = max(A.rank(block), A.rank(tiler))
     for make, outer in ((A.blocked_product, False), (A.raked_product, True)):
         spread = make(block, tiler)
