@@ -29,7 +29,8 @@ def check_facts(
     pedantic: bool = False,
     reasons_required: bool = False,
 ) -> Report:
-    """Run the rules over the facts. A rule that crashes on a subject costs that subject one line, nothing else.
+    """Run the rules over the facts. A rule that crashes on a subject costs that subject one line, nothing else;
+    so does a crash of ``finish`` on a finding, which stays.
 
     ``context`` is one that the caller keeps; ``finish`` adds to what is reported (fixes). ``override`` drops findings
     and changes their severities; ``pedantic`` turns notes into warnings; ``reasons_required`` asks every suppression
@@ -45,8 +46,7 @@ def check_facts(
                 try:
                     found += call()
                 except Exception as error:
-                    text = f"internal error in {rule.code} {rule.name}: {type(error).__name__}: {_one_line(error)}"
-                    failures.append(SourceError(span.path, text, span))
+                    failures.append(internal_error(f"{rule.code} {rule.name}", error, span))
     except KeyboardInterrupt:
         failures.append(SourceError("", "interrupted: not every rule has seen everything; this is what is known"))
     found = override(found)
@@ -56,15 +56,33 @@ def check_facts(
     kept, suppressed, extra = _apply_suppressions(
         ordered, rules, lines, {s.path for s in _places(facts)}, reasons_required
     )
+    reported = sorted([*kept, *extra], key=_order)
+    if finish is not None:
+        reported = [_finished(f, finish, context, failures) for f in reported]
     return Report(
         facts=facts,
-        findings=tuple(f if finish is None else finish(f, context) for f in sorted([*kept, *extra], key=_order)),
+        findings=tuple(reported),
         suppressed=tuple(suppressed),
         outcomes=tuple(context.outcomes.values()),
         errors=facts.errors,
         failures=tuple(dict.fromkeys(failures)),
         lines=lines,
     )
+
+
+def internal_error(what: str, error: Exception, span: Span) -> SourceError:
+    """One line for a crash of ours at a place of the sources."""
+    return SourceError(span.path, f"internal error in {what}: {type(error).__name__}: {_one_line(error)}", span)
+
+
+def _finished(
+    finding: Finding, finish: Callable[[Finding, Context], Finding], context: Context, failures: list[SourceError]
+) -> Finding:
+    try:
+        return finish(finding, context)
+    except Exception as error:
+        failures.append(internal_error(f"the fixes of {finding.code}", error, finding.span))
+        return finding
 
 
 def _hooks(rule: Rule, context: Context) -> Iterator[tuple[Span, Callable[[], list[Finding]]]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from cutecheck.engine.check import internal_error
 from cutecheck.engine.fixes.bench import Bench, Proposal
 from cutecheck.engine.fixes.files import Files
 from cutecheck.engine.fixes.judge import problem
 from cutecheck.engine.fixes.remedies import proposals
 from cutecheck.engine.fixes.text import Change, SourceText, overlap
 from cutecheck.engine.fixes.trial import Trial, changes_of
+from cutecheck.facts import SourceError
 from cutecheck.findings import Finding, Fix
 from cutecheck.report.data import Report
 from cutecheck.rules import Context
@@ -64,6 +66,7 @@ class _Run:
         self.paths, self.checker, self.unsafe, self.state = paths, checker, unsafe, state
         self.out = FixRun(state[0])
         self.tried: set[Key] = set()
+        self.failures: dict[SourceError, None] = {}
 
     def round(self) -> bool:
         """One round; False when there is nothing left to try."""
@@ -86,11 +89,18 @@ class _Run:
         """The first untried fix of every finding."""
         found = []
         for finding in self.state[0].findings:
-            for proposal in _proposals(finding, bench):
+            for proposal in self._proposals(finding, bench):
                 if (self.unsafe or proposal.fix.safe) and _key(finding, proposal.fix, bench.files) not in self.tried:
                     found.append((finding, proposal))
                     break
         return found
+
+    def _proposals(self, finding: Finding, bench: Bench) -> list[Proposal]:
+        try:
+            return proposals(finding, bench)
+        except Exception as error:
+            self.failures[internal_error(f"the fixes of {finding.code}", error, finding.span)] = None
+            return []
 
     def _kept(self, trial: Trial | None, batch: Todo, files: Files) -> bool:
         """Check a trial of several fixes, and keep it where nothing speaks against it."""
@@ -126,7 +136,7 @@ class _Run:
     ) -> bool:
         """Try the fixes of a new finding on top; all or none of them stay. Sources are held as ``trial`` has them."""
         edited = Files(self.paths)
-        more = [p for p in _proposals(new, Bench(state[1], edited, thorough=True)) if self.unsafe or p.fix.safe]
+        more = [p for p in self._proposals(new, Bench(state[1], edited, thorough=True)) if self.unsafe or p.fix.safe]
         for proposal in more[:_MORE]:
             both = trial.then([proposal.fix], edited)
             if both is None:
@@ -150,17 +160,11 @@ class _Run:
 
     def result(self) -> FixRun:
         """The run; what was rolled back and later fixed another way is no news."""
-        self.out.report = self.state[0]
+        report = self.state[0]
+        self.out.report = replace(report, failures=tuple(dict.fromkeys((*report.failures, *self.failures))))
         fixed = {_of(a.finding) for a in self.out.applied}
         self.out.rolled_back = [a for a in self.out.rolled_back if _of(a.finding) not in fixed]
         return self.out
-
-
-def _proposals(finding: Finding, bench: Bench) -> list[Proposal]:
-    try:
-        return proposals(finding, bench)
-    except Exception:  # a fix is an extra: what goes wrong with it must not cost the run
-        return []
 
 
 def _of(finding: Finding) -> Key:

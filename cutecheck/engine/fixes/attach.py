@@ -10,9 +10,6 @@ from cutecheck.findings import Finding
 
 
 def with_fixes(finding: Finding, bench: Bench) -> Finding:
-    """The finding with the fixes that need no further check to be offered. Never fails: then it has none."""
-    try:
-        found = tuple(p.fix for p in proposals(finding, bench) if p.sure)
-    except Exception:  # a fix is an extra: what goes wrong with it must not cost the finding
-        return finding
+    """The finding with the fixes that need no further check to be offered."""
+    found = tuple(p.fix for p in proposals(finding, bench) if p.sure)
     return replace(finding, fixes=(*finding.fixes, *found)) if found else finding

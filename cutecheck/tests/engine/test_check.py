@@ -6,6 +6,7 @@ import pytest
 
 from cutecheck.engine import Exit, check_facts, exit_code
 from cutecheck.facts import Facts, Lint, Span
+from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Obligation, Outcome, Verdict
 from cutecheck.report.data import Report
 from cutecheck.rules import Rule, selected
@@ -91,6 +92,17 @@ def test_a_crashing_rule_is_one_line_and_the_others_still_run() -> None:
     report = run("f((0, _));\n", (comma(1),), (Crash, *selected()))
     assert [f.code for f in report.findings] == ["CUT901"]
     assert [str(e.message) for e in report.failures] == ["internal error in CUT999 crash: RuntimeError: two lines"]
+    assert exit_code(report, "warning", "warn") is Exit.ERROR
+
+
+def test_a_crash_at_a_fix_is_one_line_and_the_finding_stays() -> None:
+    def finish(finding: Finding, context: object) -> Finding:
+        raise KeyError("lost")
+
+    facts = Facts(lints=(comma(1),))
+    report = check_facts(facts, selected(), no_prover, lambda _: ["f((0, _));"], finish=finish)
+    assert [f.code for f in report.findings] == ["CUT901"]
+    assert [str(e.message) for e in report.failures] == ["internal error in the fixes of CUT901: KeyError: 'lost'"]
     assert exit_code(report, "warning", "warn") is Exit.ERROR
 
 

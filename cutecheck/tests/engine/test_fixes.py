@@ -170,15 +170,16 @@ def test_json_lists_the_fixes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert (edit["path"], edit["line"], edit["replacement"]) == ("a.cu", 9, SWIZZLED.decode())
 
 
-def test_a_crash_in_a_remedy_costs_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_in_a_remedy_is_one_line_and_costs_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from cutecheck.engine.fixes import remedies
 
     def broken(*_: object) -> object:
-        raise RuntimeError
+        raise RuntimeError("lost")
 
     monkeypatch.setitem(remedies.REMEDIES, "CUT101", (broken,))
     run = fixed(put(tmp_path, ROWS))
     assert run.applied == [] and [f.code for f in run.report.findings] == ["CUT101"]
+    assert [f.message for f in run.report.failures] == ["internal error in the fixes of CUT101: RuntimeError: lost"]
 
 
 def test_places_move_with_the_text() -> None:
