@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 _SECONDS: dict[str, float] = {}
 _NOTES: dict[str, str] = {}
+_RULES: dict[str, float] = {}
 
 
 @contextmanager
@@ -20,6 +21,16 @@ def phase(name: str) -> Iterator[None]:
         _SECONDS[name] = _SECONDS.get(name, 0.0) + time.perf_counter() - started
 
 
+@contextmanager
+def rule(name: str) -> Iterator[None]:
+    """Wall-clock time of the block counts for a rule, with the proofs that it is the first to ask for."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        _RULES[name] = _RULES.get(name, 0.0) + time.perf_counter() - started
+
+
 def note(name: str, text: str) -> None:
     """What else to say of a phase."""
     _NOTES[name] = text
@@ -29,12 +40,18 @@ def restart() -> None:
     """A new run in this process."""
     _SECONDS.clear()
     _NOTES.clear()
+    _RULES.clear()
 
 
 def lines() -> list[str]:
-    """One line a phase, in milliseconds."""
-    width = max(map(len, _SECONDS), default=0)
+    """One line a phase, then one a rule from the slowest on, in milliseconds."""
+    phases = [(name, seconds, _NOTES.get(name, "")) for name, seconds in _SECONDS.items()]
+    rules = [(name, seconds, "") for name, seconds in sorted(_RULES.items(), key=lambda item: (-item[1], item[0]))]
+    return [*_table("time", phases), *_table("rule", rules)]
+
+
+def _table(title: str, rows: list[tuple[str, float, str]]) -> list[str]:
+    width = max((len(name) for name, _, _ in rows), default=0)
     return [
-        f"time: {name:<{width}} {seconds * 1e3:9.1f} ms{'  ' + _NOTES[name] if name in _NOTES else ''}"
-        for name, seconds in _SECONDS.items()
+        f"{title}: {name:<{width}} {seconds * 1e3:9.1f} ms{'  ' + more if more else ''}" for name, seconds, more in rows
     ]

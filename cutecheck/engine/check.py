@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from cutecheck import timing
 from cutecheck.engine.suppress import Suppressions
 from cutecheck.facts import Facts, SourceError, Span
 from cutecheck.findings import Finding
@@ -42,11 +43,12 @@ def check_facts(
     try:
         for rule in rules:
             instance = rule()
-            for span, call in _hooks(instance, context):
-                try:
-                    found += call()
-                except Exception as error:
-                    failures.append(internal_error(f"{rule.code} {rule.name}", error, span))
+            with timing.rule(f"{rule.code} {rule.name}"):
+                for span, call in _hooks(instance, context):
+                    try:
+                        found += call()
+                    except Exception as error:
+                        failures.append(internal_error(f"{rule.code} {rule.name}", error, span))
     except KeyboardInterrupt:
         failures.append(SourceError("", "interrupted: not every rule has seen everything; this is what is known"))
     found = override(found)

@@ -41,7 +41,7 @@ def fold(findings: tuple[Finding, ...]) -> list[tuple[Finding, int]]:
 
 def _finding(finding: Finding, others: int, report: Report) -> Iterator[Line]:
     yield Line(safe(f"{finding.severity}[{finding.code}] {finding.name}: {finding.message}"), finding.severity)
-    yield Line(safe(f"  --> {finding.span}"), "frame")
+    yield Line(safe(f"  --> {finding.span}"), "frame", finding.span.path)
     own = [r for r in finding.related if r.span.path == finding.span.path and r.span != finding.span]
     marks = [Mark(finding.span, finding.label, True), *(Mark(r.span, r.label, False) for r in own)]
     lines = report.lines(finding.span.path)
@@ -69,7 +69,7 @@ def _short(text: str, limit: int = 100) -> str:
 
 
 def _elsewhere(related: Related, report: Report) -> Iterator[Line]:
-    yield Line(safe(f"  ::: {related.span}: {related.label}"), "frame")
+    yield Line(safe(f"  ::: {related.span}: {related.label}"), "frame", related.span.path)
     lines = report.lines(related.span.path)
     if lines is not None:
         yield from snippet(lines, [Mark(related.span, "", False)], "frame")

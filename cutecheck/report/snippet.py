@@ -22,10 +22,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of output: text and the style it has on a terminal."""
+    """A line of output: text, the style it has on a terminal, and the file that it leads to there."""
 
     text: str
     style: str = ""
+    file: str = ""
 
 
 def snippet(lines: Sequence[str], marks: Sequence[Mark], severity: str) -> list[Line]:

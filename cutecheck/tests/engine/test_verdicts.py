@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Options, make_obligation, prove
 from cutecheck.model.prove.obligation import EngineRun, Outcome, Verdict
 from cutecheck.model.prove.properties import Bijective
+from cutecheck.rules import RULES
 
 
 def opened(folder: Path) -> Store:
@@ -96,7 +98,10 @@ def test_a_warm_check_says_what_a_cold_one_says(tmp_path: Path, capsys: pytest.C
         outputs.append(capsys.readouterr().out)
     assert outputs[0] == outputs[1] == outputs[2]  # to the milliseconds that the proofs took
     assert run([*command, "--no-cache", "--time"]) == 1
-    assert "time: check" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "time: check" in said
+    spent = [float(ms) for ms in re.findall(r"^rule: CUT\d+ [a-z0-9-]+ +([\d.]+) ms$", said, re.MULTILINE)]
+    assert len(spent) == len(RULES) and spent == sorted(spent, reverse=True) and spent[0] > 0
 
 
 @pytest.mark.parametrize("where", ["cutecheck.source.translate.Translator.run", "cutecheck.engine.check._hooks"])

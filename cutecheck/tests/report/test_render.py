@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -150,6 +152,33 @@ def test_plain_without_a_terminal_and_colours_when_forced(monkeypatch: pytest.Mo
     assert "\x1b[" in coloured.getvalue() and "hello [red]x" in coloured.getvalue()
     monkeypatch.setenv("NO_COLOR", "1")
     assert not terminal.wants_colour(stream)
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_places_are_links_on_a_terminal_and_nowhere_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    (tmp_path / "a b;\x1b]é.cu").write_text("", encoding="utf-8")
+    lines = [Line("  --> a", "frame", "a b;\x1b]é.cu"), Line("  --> b", "frame", "not there.cu"), Line("plain")]
+    out = _Terminal()
+    terminal.write(lines, out)
+    links = re.findall(r"\x1b]8;[^;]*;([^\x1b]*)\x1b\\", out.getvalue())
+    assert [link for link in links if link] == [(tmp_path / "a b;\x1b]é.cu").resolve().as_uri()]
+    assert re.fullmatch(r"[!-~]+", links[0]) and ";" not in links[0].removeprefix("file:")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    log = io.StringIO()
+    terminal.write(lines, log)
+    assert "\x1b[" in log.getvalue() and "\x1b]8" not in log.getvalue()
+
+
+def test_the_place_of_a_finding_is_its_file() -> None:
+    files = {line.text.strip(): line.file for line in full.render(Report(Facts(), (finding(),))) if line.file}
+    assert files and all(text.split()[1].startswith(file + ":") for text, file in files.items())
 
 
 def test_json_keeps_unknown_reasons_and_is_serialisable() -> None:
