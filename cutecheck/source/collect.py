@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from cutecheck.facts import Call, Event, Launch, Lint, Predicate, Site, SmemBuffer, SourceError, Span, Unknown
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.record import Recorder, kind_by_name
+from cutecheck.source.eval.record import Recorder
+from cutecheck.source.eval.record.kinds import kind_by_name
 
 MAX_SYNTAX_ERRORS = 1  # lines of a file that says it cannot be read; the first tells where to look
 

@@ -24,17 +24,7 @@ from cutecheck.source.dsl.values import (
     Partial,
     RunTimeRange,
 )
-from cutecheck.source.eval.values import (
-    Closure,
-    EnumVal,
-    Extern,
-    FuncSet,
-    Object,
-    Scalar,
-    ScalarType,
-    TensorVal,
-    Value,
-)
+from cutecheck.source.eval.values import Closure, EnumVal, Extern, FuncSet, Object, Scalar, ScalarType, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -138,7 +128,7 @@ def call(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], spa
 
 def _operator(m: Machine, word: str, args: list[Value], span: Span) -> Value:
     signs = {"mul": "*", "add": "+", "sub": "-", "floordiv": "//", "mod": "%", "truediv": "/"}
-    from cutecheck.source.eval.expressions import binary
+    from cutecheck.source.eval.expressions.operators import binary
 
     if word in signs and len(args) == 2:
         return binary(m, signs[word], args[0], args[1], span)
@@ -184,7 +174,7 @@ def _bool(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
 
 def sequence(m: Machine, v: Value, span: Span) -> list[Value] | Unknown:
     """The items of an iterable."""
-    from cutecheck.source.eval.statements import iterate
+    from cutecheck.source.eval.statements.loops import iterate
 
     if isinstance(v, RunTimeRange):
         start, stop, step = v.start, v.stop, v.step

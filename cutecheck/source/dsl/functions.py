@@ -285,7 +285,7 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     for d in dims:
         threads = None if threads is None or d is None else threads * d
     entry = call.function.entries[-1]
-    symbol = calls._symbol(entry, entry.decl, ())
+    symbol = calls.instance_symbol(entry, entry.decl, ())
     m.recorder._threads.pop(symbol, None)
     m.recorder._dims.pop(symbol, None)
     if threads is not None:

@@ -10,26 +10,9 @@ from cutecheck.model import ints
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _sequence_of, _str, builtin, known, sequence
-from cutecheck.source.dsl.values import (
-    Builtin,
-    BuiltinType,
-    HostTensor,
-    Namespace,
-    Partial,
-    RunTimeRange,
-    Super,
-)
+from cutecheck.source.dsl.values import Builtin, BuiltinType, HostTensor, Namespace, Partial, RunTimeRange, Super
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.values import (
-    Closure,
-    Extern,
-    FuncSet,
-    Intrinsic,
-    Object,
-    Scalar,
-    ScalarType,
-    Value,
-)
+from cutecheck.source.eval.values import Closure, Extern, FuncSet, Intrinsic, Object, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -140,7 +123,7 @@ FUNCTIONS["min"], FUNCTIONS["max"] = _extreme("min"), _extreme("max")
 
 @builtin("sum")
 def _sum(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    from cutecheck.source.eval.expressions import binary
+    from cutecheck.source.eval.expressions.operators import binary
 
     items = sequence(m, args[0], span)
     if isinstance(items, Unknown):
@@ -277,7 +260,7 @@ def _text(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
 
 @builtin("getattr")
 def _getattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    from cutecheck.source.eval.expressions import attribute
+    from cutecheck.source.eval.expressions.names import attribute
 
     if not isinstance(args[1], str):
         return Unknown("an attribute whose name is not known", span)
@@ -289,7 +272,7 @@ def _getattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
 
 @builtin("hasattr")
 def _hasattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    from cutecheck.source.eval.expressions import attribute
+    from cutecheck.source.eval.expressions.names import attribute
 
     if isinstance(args[0], (Unknown, Extern)) or not isinstance(args[1], str):
         return Scalar(None, "bool")

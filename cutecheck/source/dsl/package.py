@@ -209,7 +209,7 @@ def _coordinate(m: Machine, args: list[Value], span: Span, word: str) -> Value:
 
 @builtin("LayoutEnum.from_tensor")
 def _from_tensor(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    from cutecheck.source.eval.expressions import attribute
+    from cutecheck.source.eval.expressions.names import attribute
 
     t = args[0]
     if isinstance(t, (Unknown, Extern)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Site, Span, Unknown
 from cutecheck.source.eval.intrinsics.dsl_show import show, without_arguments, without_arithmetic, without_quotients
-from cutecheck.source.eval.record import has_open, site_kind
+from cutecheck.source.eval.record.kinds import has_open, site_kind
 from cutecheck.source.eval.values import Extern, FuncSet, TensorVal, Value
 
 if TYPE_CHECKING:

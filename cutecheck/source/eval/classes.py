@@ -221,7 +221,7 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
 
 
 def _construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[str | None], span: Span) -> Value:
-    from cutecheck.source.eval import calls
+    from cutecheck.source.eval import deduction
 
     if len(args) == 1 and isinstance(args[0], Object) and args[0].cls is cls:
         return args[0]
@@ -230,7 +230,7 @@ def _construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list
     if constructors:
         entries = tuple(Entry(d, cls.env, cls.entry.unit) for d in constructors if d.body is not None)
         if entries:
-            calls.construct_with(m, entries, obj, args, span)
+            deduction.construct_with(m, entries, obj, args, span)
         return obj
     for value, name, (owner, decl) in zip(args, names + [None] * len(args), fields(m, cls), strict=False):
         typed = m.eval(decl.type, owner.env) if decl.type is not None and not isinstance(decl.type, ir.Auto) else None

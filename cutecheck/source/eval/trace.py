@@ -14,7 +14,8 @@ from cutecheck.model.notation import show
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.lookup import Namespace
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.record import CONFIG_TYPES, Recorder
+from cutecheck.source.eval.record import Recorder
+from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.types import spell
 from cutecheck.source.eval.values import FuncSet, Intrinsic, TemplateRef, Value, ValueType

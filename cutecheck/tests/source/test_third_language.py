@@ -75,10 +75,10 @@ def lower(text: str) -> ir.Expr:
 def machine() -> Machine:
     m = Machine(Program(), Toy(), Recorder("sm_80", lambda path: []), "sm_80", Budget(Limits()))
     from cutecheck.model.dtype import DType
-    from cutecheck.source.eval.intrinsics import tiled
+    from cutecheck.source.eval.intrinsics import atoms
 
     word = ScalarType(DType("uint128_t", 128))
-    atom = tiled.copy_atom(m, ValueType(CuteOp("UniversalCopy", (word,))), DType("half_t", 16), HERE)
+    atom = atoms.copy_atom(m, ValueType(CuteOp("UniversalCopy", (word,))), DType("half_t", 16), HERE)
     m.program.root.env.vars["WIDE"] = atom
     return m
 

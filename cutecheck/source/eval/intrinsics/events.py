@@ -6,8 +6,8 @@ from cutecheck.facts import Unknown
 from cutecheck.model.atoms import CopyAtom, MMAAtom, UnknownAtomError
 from cutecheck.model.ints import CuteError, NotModelledError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval.intrinsics.atoms import copy_atom
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
-from cutecheck.source.eval.intrinsics.tiled import copy_atom
 from cutecheck.source.eval.values import CuteOp, Extern, Scalar, Slice, Tag, TensorVal, Value
 
 NOTHING = Scalar(None, "void")

@@ -1,15 +1,13 @@
-"""Atoms and tiled objects: their types, constructors and methods."""
+"""Tiled copies and MMAs: their constructors, thread slices, partitions, fragments and retiles."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
-from cutecheck.model import atoms, tiled
-from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model import tiled
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Dyn, Sym
@@ -17,125 +15,14 @@ from cutecheck.model.layout import IntTuple, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled.fragments import make_fragment
 from cutecheck.model.units import Bits
+from cutecheck.source.eval.intrinsics.atoms import copy_atom, mma_atom
 from cutecheck.source.eval.intrinsics.layouts import under_pointer
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of, type_maker
-from cutecheck.source.eval.intrinsics.types import element, operation, static_value
-from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import (
-    ArrayType,
-    CuteOp,
-    Scalar,
-    ScalarType,
-    Slice,
-    Tag,
-    TensorVal,
-    Value,
-    ValueType,
-    constant,
-)
+from cutecheck.source.eval.intrinsics.types import static_value
+from cutecheck.source.eval.values import ScalarType, Slice, TensorVal, Value, ValueType
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
-
-
-_GMMA_ALIAS = re.compile(r"SM90_64x\d+x\d+_")
-
-
-def atom_args(m: Machine, op: CuteOp) -> tuple[object, ...]:
-    """Template arguments of an operation in the atom data's terms: DType, int, or the spelling of an enumerator."""
-    out: list[object] = []
-    for a in op.args:
-        if isinstance(a, ScalarType):
-            out.append(a.dtype)
-        elif isinstance(a, Tag):
-            out.append(a.name)
-        elif isinstance(a, ArrayType):
-            out.append(_array_element(a))
-        elif constant(a) is not None:
-            out.append(constant(a))
-        elif isinstance(a, ValueType) and constant(a.value) is not None:
-            out.append(constant(a.value))
-        else:
-            raise Unsupported(f"the template arguments of {op.name} are not known")
-    return tuple(out)
-
-
-def _array_element(a: ArrayType) -> DType:
-    """A fixed-size array as the element of a copy operation: only its width counts."""
-    inner, extent = a.inner, a.extent
-    if isinstance(inner, ScalarType) and inner.dtype.bits is not None and isinstance(extent, int):
-        arguments = f"{inner.dtype.name},{extent}"
-        if a.name in ("AlignedArray", "array_aligned"):
-            arguments += f",{a.align}"
-        elif a.name == "Array":  # its third parameter: elements of 32 bits and more are registers of their own
-            arguments += ",true" if int(inner.dtype.bits) >= 32 else ",false"
-        return DType(f"{a.name or 'array'}<{arguments}>", inner.dtype.bits * extent)
-    raise Unsupported("the width of an array is not known")
-
-
-def mma_atom(m: Machine, v: Value, span: Span) -> Any:
-    if isinstance(v, ValueType):
-        v = v.value
-    if isinstance(v, MMAAtom):
-        return v
-    if isinstance(v, TiledMMA):
-        return v.atom
-    if isinstance(v, CuteOp):
-        args = atom_args(m, v)
-        if _GMMA_ALIAS.match(v.name) and len(args) == 2:
-            args = (*args, "GMMA::ScaleIn::One", "GMMA::ScaleIn::One")  # the alias template passes its own defaults
-        return atoms.mma_op(v.name, args, via_traits=bool(v.traits))
-    if isinstance(v, ClassInst):
-        from cutecheck.source.eval.intrinsics.traits import user_mma_atom
-
-        return user_mma_atom(m, v, span)
-    raise Unsupported("this is not an MMA operation cutecheck knows")
-
-
-def copy_atom(m: Machine, v: Value, value_type: DType | None, span: Span) -> Any:
-    if isinstance(v, ValueType):
-        v = v.value
-    if isinstance(v, CopyAtom):
-        return v
-    if isinstance(v, TiledCopy):
-        return v.atom
-    if isinstance(v, CuteOp):
-        return atoms.copy_op(v.name, atom_args(m, v), value_type, via_traits=bool(v.traits))
-    if isinstance(v, ClassInst):
-        from cutecheck.source.eval.intrinsics.traits import user_copy_atom
-
-        return user_copy_atom(m, v, value_type, span)
-    raise Unsupported("this is not a copy operation cutecheck knows")
-
-
-@type_maker("MMA_Traits", "Copy_Traits")
-def _traits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    op = operation(targs[0])
-    if op is None:
-        return targs[0]
-    kind = "MMA" if len(targs) and _is_mma(op) else "Copy"
-    bits = targs[1:2] if op.name.startswith("SM90_BULK_COPY") else ()  # NumBitsPerTMA is the traits' own parameter
-    return ValueType(CuteOp(op.name, (*op.args, *bits), kind))
-
-
-def _is_mma(op: CuteOp) -> bool:
-    return atoms.is_mma_op(op.name)
-
-
-@type_maker("MMA_Atom")
-def _mma_atom_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return ValueType(mma_atom(m, targs[0], span))
-
-
-@type_maker("Copy_Atom")
-def _copy_atom_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    if len(targs) < 2:
-        raise Unsupported("Copy_Atom without a value type")
-    value_type = element(targs[1])
-    if value_type is None:
-        raise Unsupported("the value type of this Copy_Atom is not known")
-    return ValueType(copy_atom(m, targs[0], value_type, span))
 
 
 @type_maker("TiledMMA")
@@ -379,88 +266,3 @@ def _with(c: Call) -> Value:
 @method_of("slice", "get_slice", "get_thread_slice")
 def _reslice(c: Call) -> Value:
     return Slice(c.arg(0).tiled, c.arg(1))
-
-
-def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None:
-    """Types and constants inside atoms and tiled objects (``TiledMma::ValTypeA``, ``TiledCopy::Tiler_MN``)."""
-    if isinstance(v, Slice):
-        return tiled_type_member(m, v.tiled, name, span)
-    if isinstance(v, CuteOp):
-        return _operation_member(m, v, name, span)
-    if isinstance(v, TiledMMA):
-        own = {
-            "Atom": v.atom, "AtomThrID": v.atom.thr_id, "ThrLayoutVMNK": v.thr_layout_vmnk,
-            "AtomLayoutMNK": v.atom_layout_mnk, "PermutationMNK": v.permutation_mnk,
-        }  # fmt: skip
-        if name in own:
-            return ValueType(own[name])
-        return tiled_type_member(m, v.atom, name, span)
-    if isinstance(v, MMAAtom):
-        table = {
-            "ThrID": v.thr_id, "AtomThrID": v.thr_id, "Shape_MNK": v.shape_mnk, "AtomShape_MNK": v.shape_mnk,
-            "LayoutA_TV": v.a_tv, "LayoutB_TV": v.b_tv, "LayoutC_TV": v.c_tv, "ALayout": v.a_tv, "BLayout": v.b_tv,
-            "CLayout": v.c_tv, "AtomLayoutA_TV": v.a_tv, "AtomLayoutB_TV": v.b_tv, "AtomLayoutC_TV": v.c_tv,
-        }  # fmt: skip
-        if name in table:
-            return ValueType(table[name])
-        kinds = {"A": 0, "B": 1, "C": 2, "D": 3}
-        for prefix in ("ValType", "FrgType"):
-            if name.startswith(prefix) and name[len(prefix) :] in kinds:
-                return ScalarType(v.val_types[kinds[name[len(prefix) :]]])
-        if name in ("MMA_Op", "Traits", "MMA_Traits"):
-            return ValueType(CuteOp(v.op, v.args, "" if name == "MMA_Op" else "MMA"))
-    if isinstance(v, TiledCopy):
-        own_copy = {"Tiler_MN": v.tiler_mn, "TiledLayout_TV": v.layout_tv, "Atom": v.atom}
-        if name in own_copy:
-            return ValueType(own_copy[name])
-        if name in ("TiledNumThr", "TiledNumVal"):
-            return ValueType(alg.size(v.layout_tv, 0 if name.endswith("Thr") else 1))
-        return tiled_type_member(m, v.atom, name.removeprefix("Atom") if name.startswith("AtomLayout") else name, span)
-    if isinstance(v, CopyAtom):
-        layouts = {
-            "ThrID": v.thr_id, "AtomThrID": v.thr_id, "ValLayoutSrc": v.val_layout_src,
-            "ValLayoutDst": v.val_layout_dst,
-            "ValLayoutRef": v.val_layout_ref, "LayoutSrc": v.val_layout_src, "LayoutDst": v.val_layout_dst,
-            "LayoutRef": v.val_layout_ref, "SrcLayout": v.src_bits, "DstLayout": v.dst_bits, "RefLayout": v.ref_bits,
-            "BitLayoutSrc": v.src_bits, "BitLayoutDst": v.dst_bits, "BitLayoutRef": v.ref_bits,
-        }  # fmt: skip
-        if name in layouts:
-            return ValueType(layouts[name])
-        if name == "ValType":
-            return ScalarType(v.value_type)
-        if name in ("NumValSrc", "NumValDst"):
-            n = v.num_val_src if name == "NumValSrc" else v.num_val_dst
-            return Scalar(n, "int")
-        if name in ("CopyOp", "Copy_Op", "Traits", "CopyOperation"):
-            return ValueType(CuteOp(v.op, v.args, "Copy" if name == "Traits" else ""))
-    return None
-
-
-def _operation_member(m: Machine, v: CuteOp, name: str, span: Span) -> Value | None:
-    """``MMA_Traits<Op>::Shape_MNK``, ``Copy_Traits<Op>::SrcLayout`` and what an operation itself declares."""
-    if atoms.is_mma_op(v.name):
-        atom: Any = atoms.mma_op(v.name, atom_args(m, v))
-        registers = re.match(r"([ABCD])RegCount$|([ABCD])Registers$", name)
-        return None if registers else tiled_type_member(m, atom, name, span)
-    if atoms.is_copy_op(v.name):
-        atom = atoms.copy_op(v.name, atom_args(m, v), None)
-        return tiled_type_member(m, atom, name, span)
-    return None
-
-
-def decompose_tiled(v: Any) -> list[tuple[str, tuple[Value, ...]]]:
-    """Template spellings of atoms and tiled objects, for deduction."""
-    if isinstance(v, TiledMMA):
-        return [("TiledMMA", (ValueType(v.atom), ValueType(v.atom_layout_mnk), ValueType(v.permutation_mnk)))]
-    if isinstance(v, TiledCopy):
-        return [("TiledCopy", (ValueType(v.atom), ValueType(v.layout_tv), ValueType(v.tiler_mn)))]
-    if isinstance(v, MMAAtom):
-        return [
-            ("MMA_Atom", (ValueType(CuteOp(v.op, v.args)),)),
-            ("MMA_Atom", (ValueType(CuteOp(v.op, v.args, "MMA")),)),
-        ]
-    if isinstance(v, CopyAtom):
-        return [("Copy_Atom", (ValueType(CuteOp(v.op, v.args)), ScalarType(v.value_type)))]
-    if isinstance(v, Slice):
-        return [("ThrMMA" if isinstance(v.tiled, TiledMMA) else "ThrCopy", (ValueType(v.tiled), type_of(v.index)))]
-    return []

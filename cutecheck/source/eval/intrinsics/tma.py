@@ -15,9 +15,9 @@ from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled import tma as model
 from cutecheck.model.tiled.tensor_map import TensorMap, UnsupportedTmaError
+from cutecheck.source.eval.intrinsics.atoms import copy_atom
 from cutecheck.source.eval.intrinsics.layouts import LAYOUTS
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
-from cutecheck.source.eval.intrinsics.tiled import copy_atom
 from cutecheck.source.eval.intrinsics.types import element, operation
 from cutecheck.source.eval.values import Extern, Scalar, TensorVal, Value, VoidType
 

@@ -1,0 +1,62 @@
+"""Constructors, and class template arguments deduced from them."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import classes, ir, templates
+from cutecheck.source.eval.calls import bind_parameters, run_function
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.overloads import bind
+from cutecheck.source.eval.scope import Entry, Env
+from cutecheck.source.eval.types import type_of
+from cutecheck.source.eval.values import FuncSet, Object, TemplateRef, Value
+
+
+def construct_with(m: Machine, entries: tuple[Entry, ...], obj: Object, args: list[Value], span: Span) -> None:
+    """Run the constructor that takes the arguments: initialisers, then the body."""
+    fset = FuncSet(obj.cls.name, entries, obj, obj.cls)
+    found = [c for c in (bind(m, e, fset, args, {}) for e in entries) if c is not None]
+    if not found:
+        return
+    best = max(found, key=lambda c: c.score)
+    env = Env(best.env, "function", self_=obj)
+    bind_parameters(m, best.fn.params, args, {}, env, span)
+    types = {d.name: (o, d) for o, d in classes.fields(m, obj.cls)}
+    for name, init in best.fn.inits:
+        values = [m.eval(a.value, env) for a in init]
+        if name in types:
+            owner, decl = types[name]
+            typed = m.eval(decl.type, owner.env) if decl.type is not None else None
+            value = (
+                values[0]
+                if len(values) == 1 and typed is None
+                else classes.construct(m, typed, values, [None] * len(values), span)
+            )
+            m.journal.set(obj.fields, name, value)
+    run_function(m, best.entry, best.fn, env, args, {}, span)
+
+
+def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span) -> Value:
+    """``Name{args}`` of a class template: arguments deduced from its constructors or members."""
+    primary = next((e for e in ref.entries if getattr(e.decl, "spec_args", None) is None), ref.entries[0])
+    decl = primary.decl
+    if not isinstance(decl, ir.Class):
+        return Unknown(f"cannot deduce the arguments of `{ref.name}`", span)
+    names = {p.name: p for p in decl.tparams or () if p.name}
+    patterns: list[list[ir.Expr | None]] = [
+        [p.type for p in d.params] for d in decl.members if isinstance(d, ir.Function) and d.name == decl.name
+    ]
+    patterns.append(
+        [d.type for d in decl.members if isinstance(d, ir.Variable) and not d.flags & {"static", "constexpr"}]
+    )
+    for types in patterns:
+        env = Env(primary.env, "template")
+        if len(types) < len(args):
+            continue
+        if all(t is None or templates.match(m, t, type_of(a), names, env) for t, a in zip(types, args, strict=False)):
+            if not all(p.name in env.vars or p.default is not None for p in decl.tparams or ()):
+                continue
+            given = tuple(env.vars[p.name] for p in decl.tparams or () if p.name in env.vars)
+            cls = templates.apply_template(m, ref, given, span)
+            return classes.construct(m, cls, args, [None] * len(args), span)
+    return Unknown(f"cannot deduce the arguments of `{ref.name}`", span)

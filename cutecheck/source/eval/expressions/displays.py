@@ -1,0 +1,112 @@
+"""Sequences, dictionaries, slices, strings and comprehensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecheck.facts import Unknown
+from cutecheck.source.eval import ir, templates
+from cutecheck.source.eval.machine import Machine, handles
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.statements.assignments import bind_target
+from cutecheck.source.eval.statements.loops import iterate
+from cutecheck.source.eval.values import Pack, Str, Value, constant
+
+
+@handles(ir.Sequence_)
+def _sequence(m: Machine, node: ir.Sequence_, env: Env) -> Value:
+    items: list[Any] = []
+    for a in node.items:
+        value = (
+            m.eval(a.value, env)
+            if not isinstance(a.value, ir.Expand)
+            else Pack(tuple(templates.expand(m, a.value.pattern, env)))
+        )
+        if a.star or isinstance(value, Pack):
+            items.extend(
+                value.items
+                if isinstance(value, Pack)
+                else value
+                if isinstance(value, (tuple, list))
+                else m.dialect.spread(m, value, node.span)
+            )
+        else:
+            items.append(value)
+    return items if node.kind in ("list", "set") else tuple(items)
+
+
+@handles(ir.FString)
+def _fstring(m: Machine, node: ir.FString, env: Env) -> Value:
+    parts = [m.eval(p, env) for p in node.parts]
+    texts = [p.text if isinstance(p, Str) else str(p) if isinstance(p, (str, int)) else None for p in parts]
+    return (
+        Unknown("a string that is not known", node.span)
+        if None in texts
+        else "".join(t for t in texts if t is not None)
+    )
+
+
+@handles(ir.DictLit)
+def _dict(m: Machine, node: ir.DictLit, env: Env) -> Value:
+    out: dict[Any, Value] = {}
+    for key, item in node.items:
+        value = m.eval(item, env)
+        if key is None:
+            out.update(value if isinstance(value, dict) else {})
+            continue
+        k = m.eval(key, env)
+        try:
+            out[k] = value
+        except TypeError:
+            return Unknown("a dictionary key that is not known", node.span)
+    return out
+
+
+@handles(ir.SliceExpr)
+def _slice(m: Machine, node: ir.SliceExpr, env: Env) -> Value:
+    parts = [None if p is None else constant(m.eval(p, env)) for p in (node.lower, node.upper, node.step)]
+    wanted = [p is not None for p in (node.lower, node.upper, node.step)]
+    if any(w and p is None for w, p in zip(wanted, parts, strict=True)):
+        return Unknown("a slice with unknown limits", node.span)
+    return slice(*parts)
+
+
+@handles(ir.Comprehension)
+def _comprehension(m: Machine, node: ir.Comprehension, env: Env) -> Value:
+    results: list[Any] = []
+    pairs: dict[Any, Any] = {}
+
+    def walk(level: int, at: Env) -> Unknown | None:
+        if level == len(node.clauses):
+            value = m.eval(node.element, at)
+            if node.kind == "dict" and node.value is not None:
+                pairs[value] = m.eval(node.value, at)
+            else:
+                results.append(value)
+            return None
+        clause = node.clauses[level]
+        items = iterate(m, m.eval(clause.iterable, at), node.span)
+        if isinstance(items, Unknown):
+            return items
+        for item in items:
+            inner = Env(at, "block")
+            bind_target(m, clause.target, item, inner, node.span)
+            keep: bool | None = True
+            for condition in clause.conditions:
+                keep = m.dialect.truth(m.eval(condition, inner))
+                if keep is not True:
+                    break
+            if keep is None:
+                return Unknown("a comprehension's condition is not known", node.span)
+            if keep:
+                bad = walk(level + 1, inner)
+                if bad is not None:
+                    return bad
+        return None
+
+    bad = walk(0, env)
+    if bad is not None:
+        return bad
+    if node.kind == "dict":
+        return pairs
+    return tuple(results) if node.kind == "generator" else results

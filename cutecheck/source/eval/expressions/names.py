@@ -1,0 +1,151 @@
+"""Literals and names: lookup, qualified names, members, template arguments."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import classes, intrinsics, ir, memory, templates
+from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, missing, namespace_of, self_of, type_member
+from cutecheck.source.eval.machine import Machine, handles
+from cutecheck.source.eval.record.kinds import CONFIG_NAMES
+from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.values import (
+    CuteOp,
+    ExternType,
+    FuncSet,
+    Intrinsic,
+    Object,
+    Pack,
+    Pointer,
+    TemplateRef,
+    Value,
+    ValueType,
+)
+
+
+@handles(ir.Lit)
+def _literal(m: Machine, node: ir.Lit, env: Env) -> Value:
+    return m.dialect.literal(node)
+
+
+@handles(ir.Opaque)
+def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
+    for name in node.names:
+        at = env.find_var(name)
+        if at is not None:
+            m.recorder.escape(m, [at.vars[name]], node.span)
+    return Unknown(node.reason, node.span)
+
+
+@handles(ir.Name)
+def _name(m: Machine, node: ir.Name, env: Env) -> Value:
+    value = lookup(m, node.ident, env, node.span)
+    if node.targs is not None:
+        value = _with_targs(m, value, node.targs, env, node.span)
+    elif type(value) is Pack and len(value.items) == 1:
+        value = value.items[0]
+    if node.ident in CONFIG_NAMES:
+        m.recorder.used(m, node.ident, node.span, value)
+    return value
+
+
+@handles(ir.Scoped)
+def _scoped(m: Machine, node: ir.Scoped, env: Env) -> Value:
+    if node.base is None:
+        value = in_path(m, Namespace(m.program.root, ""), node.ident, node.span)
+        if missing(value):
+            value = lookup(m, node.ident, m.program.root.env, node.span)
+    else:
+        base = _scope_of(m, node.base, env)
+        value = _member_of(m, base, node, env)
+    value = _with_targs(m, value, node.targs, env, node.span)
+    m.recorder.used(m, node.ident, node.span, value)
+    return value
+
+
+def _scope_of(m: Machine, node: ir.Expr, env: Env) -> Value:
+    """What stands left of ``::``: functions do not count there, so ``gemm::`` is the namespace, not the function."""
+    value = m.eval(node, env)
+    if isinstance(value, (Intrinsic, FuncSet, Unknown, ExternType)) and isinstance(node, (ir.Name, ir.Scoped)):
+        scope = env.namespace()
+        found = namespace_of(m, node, scope if scope is not None else m.program.root)
+        if found is not None and not (isinstance(value, ExternType) and found.scope is None):
+            return found
+    return value
+
+
+def _member_of(m: Machine, base: Value, node: ir.Scoped, env: Env) -> Value:
+    if isinstance(base, Unknown):
+        return base
+    if isinstance(base, Namespace):
+        found = in_path(m, base, node.ident, node.span)
+        return Unknown(f"`{base.library}::{node.ident}` is not known", node.span) if missing(found) else found
+    if isinstance(base, ClassInst):
+        this = self_of(env)
+        found = member(
+            m, base, node.ident, this if this is not None and _inherits(m, this.cls, base) else None, node.span
+        )
+        if missing(found):
+            return Unknown(f"`{base.name}` has no member `{node.ident}` in the scanned files", node.span)
+        return found
+    return type_member(m, base, node.ident, node.span)
+
+
+def _inherits(m: Machine, cls: ClassInst, base: ClassInst) -> bool:
+    return cls is base or any(_inherits(m, b, base) for b in classes.bases(m, cls))
+
+
+def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env: Env, span: Span) -> Value:
+    """Apply written template arguments to what a name means."""
+    if targs is None:
+        if isinstance(value, Pack) and len(value.items) == 1:
+            return value.items[0]
+        return value
+    given = templates.arguments(m, targs, env)
+    if isinstance(value, TemplateRef):
+        if value.entries:
+            return templates.apply_template(m, value, given, span)
+        return intrinsics.apply_type(m, value.name, given, span)
+    if isinstance(value, FuncSet):
+        return FuncSet(value.name, value.entries, value.self_, value.cls, given)
+    if isinstance(value, Intrinsic):
+        return Intrinsic(value.name, given, value.self_)
+    if isinstance(value, ExternType):
+        return ExternType(value.name, given)
+    if isinstance(value, ValueType) and isinstance(value.value, CuteOp):
+        return ValueType(CuteOp(value.value.name, given, value.value.traits))
+    if isinstance(value, ClassInst) and value.entry is not None:
+        # the injected class name used as a template
+        siblings = value.entry.env.namespace()
+        entries = tuple(siblings.decls.get(value.name, ())) if siblings is not None else ()
+        return templates.apply_template(m, TemplateRef(value.name, entries), given, span) if entries else value
+    return value
+
+
+@handles(ir.Attr)
+def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
+    base = m.eval(node.base, env)
+    value = attribute(m, base, node.ident, node.span)
+    return _with_targs(m, value, node.targs, env, node.span)
+
+
+def attribute(m: Machine, base: Value, name: str, span: Span) -> Value:
+    """``base.name`` for any value."""
+    own = m.dialect.attribute(m, base, name, span)
+    if own is not DEFER:
+        return own
+    if isinstance(base, Unknown):
+        return base
+    if isinstance(base, Object):
+        found = member(m, base.cls, name, base, span)
+        if not missing(found):
+            return found
+        if name in base.fields:
+            return base.fields[name]
+        return Unknown(f"`{base.cls.name}` has no member `{name}` in the scanned files", span)
+    if isinstance(base, Pointer) and isinstance(base.type, ClassInst):
+        return attribute(m, memory.get_object(m, base), name, span)
+    if isinstance(base, Namespace):
+        found = in_path(m, base, name, span)
+        return Unknown(f"`{base.library}.{name}` is not known", span) if missing(found) else found
+    return intrinsics.method(m, base, name, span)

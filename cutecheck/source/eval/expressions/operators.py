@@ -1,0 +1,131 @@
+"""Operators, conditional and fold expressions."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import calls, intrinsics, ir, templates
+from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.lookup import member
+from cutecheck.source.eval.machine import Machine, handles
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.statements.assignments import assign
+from cutecheck.source.eval.statements.joins import join
+from cutecheck.source.eval.values import Extern, FuncSet, Object, Pointer, Scalar, TensorVal, Value
+
+
+@handles(ir.Unary)
+def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
+    if node.op in ("++", "--", "p++", "p--"):
+        old = m.eval(node.operand, env)
+        step = (
+            m.dialect.binary("+" if "+" in node.op else "-", old, Scalar(1, "int"), node.span)
+            if not isinstance(old, (Unknown, Pointer))
+            else intrinsics.advance(m, old, 1 if "+" in node.op else -1, node.span)
+        )
+        assign(m, node.operand, step, env, node.span)
+        return old if node.op.startswith("p") else step
+    value = m.eval(node.operand, env)
+    if node.op == "&":
+        if isinstance(value, Object) and value.pointer is not None:
+            return value.pointer
+        if isinstance(value, (Pointer, FuncSet, Unknown, TensorVal)):
+            return value
+        return value
+    if node.op == "*":
+        return intrinsics.dereference(m, value, node.span)
+    if isinstance(value, (Unknown, Extern)):
+        return value if isinstance(value, Unknown) else Extern(value.what, node.span)
+    if isinstance(value, Object):
+        return Unknown(f"operator {node.op} on `{value.cls.name}`", node.span)
+    op = "!" if node.op == "not" else node.op
+    return intrinsics.guarded(m, f"operator {op}", node.span, lambda: m.dialect.unary(op, value, node.span))
+
+
+@handles(ir.Binary)
+def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
+    if node.op in ("&&", "||", "and", "or"):
+        return _logical(m, node, env)
+    if node.op == "=" and not m.dialect.block_scope:
+        value = m.eval(node.right, env)
+        assign(m, node.left, value, env, node.span)
+        return value
+    left = m.eval(node.left, env)
+    right = m.eval(node.right, env)
+    if node.op == ",":
+        return right
+    return binary(m, node.op, left, right, node.span)
+
+
+def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
+    for v in (left, right):
+        if isinstance(v, Unknown):
+            return v
+    own = m.dialect.operator(m, op, left, right, span)
+    if own is not DEFER:
+        return own
+    special = intrinsics.binary(m, op, left, right, span)
+    if special is not None:
+        return special
+    for v in (left, right):
+        if isinstance(v, Extern):
+            return Extern(f"{v.what} {op} ...", span)
+        if isinstance(v, Object):
+            method = member(m, v.cls, f"operator{op}", v, span)
+            if isinstance(method, FuncSet) and v is left:
+                return calls.apply(m, method, [right], {}, span)
+            return Unknown(f"operator {op} on `{v.cls.name}`", span)
+    return intrinsics.guarded(m, f"operator {op}", span, lambda: m.dialect.binary(op, left, right, span))
+
+
+def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
+    is_and = node.op in ("&&", "and")
+    left = m.eval(node.left, env)
+    known = m.dialect.truth(left)
+    if known is not None and known != is_and:
+        return left if node.op in ("and", "or") else Scalar(int(known), "bool")
+    right = m.eval(node.right, env)
+    if node.op in ("and", "or") and known is not None:
+        return right
+    if node.op in ("and", "or") and not isinstance(right, (bool, Scalar)):
+        # the value of the expression is one of its operands
+        return left if isinstance(left, Unknown) else join(m, left, right, "an `or`", node.span)
+    other = m.dialect.truth(right)
+    if known is not None and other is not None:
+        return Scalar(int(other), "bool")
+    if other is not None and other != is_and:
+        return Scalar(int(other), "bool")
+    for v in (left, right):
+        if isinstance(v, Unknown):
+            return v
+    return Scalar(None, "bool")
+
+
+@handles(ir.Select)
+def _select(m: Machine, node: ir.Select, env: Env) -> Value:
+    cond = m.eval(node.cond, env)
+    known = m.dialect.truth(cond)
+    if known is not None:
+        return m.eval(node.then if known else node.other, env)
+    return join(m, m.eval(node.then, env), m.eval(node.other, env), "the two branches of ?:", node.span, cond)
+
+
+@handles(ir.Fold)
+def _fold(m: Machine, node: ir.Fold, env: Env) -> Value:
+    values = templates.expand(m, node.pattern, env)
+    if node.init is not None:
+        first = m.eval(node.init, env)
+        values = [first, *values] if node.left else [*values, first]
+    if not values:
+        empty = {"&&": Scalar(1, "bool"), "||": Scalar(0, "bool")}.get(node.op)
+        return empty if empty is not None else Unknown("a fold over an empty pack", node.span)
+    if node.op in ("&&", "||"):
+        truths = [m.dialect.truth(v) for v in values]
+        stop = node.op == "||"
+        if any(t is stop for t in truths):
+            return Scalar(int(stop), "bool")
+        return Scalar(None if None in truths else int(not stop), "bool")
+    order = values if node.left else values[::-1]
+    result = order[0]
+    for v in order[1:]:
+        result = v if node.op == "," else binary(m, node.op, *((result, v) if node.left else (v, result)), node.span)
+    return result

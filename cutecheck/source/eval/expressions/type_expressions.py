@@ -1,0 +1,99 @@
+"""``decltype``, ``sizeof``, casts, types built from types, pack expansions."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Unknown
+from cutecheck.source.eval import classes, intrinsics, ir, memory, templates
+from cutecheck.source.eval.machine import Machine, handles
+from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
+from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.types import type_of
+from cutecheck.source.eval.values import (
+    ArrayType,
+    Pack,
+    Pointer,
+    PtrType,
+    Scalar,
+    ScalarType,
+    TensorVal,
+    Value,
+    constant,
+)
+
+
+@handles(ir.DeclType)
+def _decltype(m: Machine, node: ir.DeclType, env: Env) -> Value:
+    if node.expr is None:
+        return Unknown("decltype(auto)", node.span)
+    with m.recorder.unevaluated():
+        return type_of(m.eval(node.expr, env))
+
+
+@handles(ir.SizeOf)
+def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
+    if node.what == "sizeof...":
+        value = None
+        if isinstance(node.operand, ir.Name):
+            at = env.find_var(node.operand.ident)
+            value = at.vars[node.operand.ident] if at is not None else None
+        return (
+            Scalar(len(value.items), "size_t")
+            if isinstance(value, Pack)
+            else Unknown("sizeof... of an unknown pack", node.span)
+        )
+    with m.recorder.unevaluated():
+        value = m.eval(node.operand, env)
+    if isinstance(value, TensorVal) and node.what == "sizeof":
+        owned = tensor_bytes(value, node.span)
+        return (
+            owned if isinstance(owned, Unknown) else Scalar(int(owned) if isinstance(owned, int) else owned, "size_t")
+        )
+    size = (
+        size_bytes(m, type_of(value), node.span) if node.what == "sizeof" else align_bytes(m, type_of(value), node.span)
+    )
+    return size if isinstance(size, Unknown) else Scalar(int(size) if isinstance(size, int) else size, "size_t")
+
+
+@handles(ir.Cast)
+def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
+    type_ = m.eval(node.type, env)
+    value = m.eval(node.operand, env)
+    if isinstance(value, Unknown) and not isinstance(type_, ScalarType):
+        return value
+    if isinstance(type_, PtrType) and isinstance(value, Pointer):
+        return intrinsics.cast_pointer(m, value, type_.inner, node.span)
+    if isinstance(type_, PtrType) and not isinstance(value, TensorVal):
+        return classes.convert(m, type_, value, node.span)
+    if isinstance(type_, ScalarType):
+        return classes.convert(m, type_, value, node.span)
+    if isinstance(type_, ClassInst) and isinstance(value, Pointer):
+        return memory.get_object(m, intrinsics.cast_pointer(m, value, type_, node.span))
+    return value
+
+
+@handles(ir.TypeMod)
+def _typemod(m: Machine, node: ir.TypeMod, env: Env) -> Value:
+    inner = m.eval(node.inner, env)
+    if node.kind == "ptr":
+        return inner if isinstance(inner, Unknown) else PtrType(inner)
+    if node.kind == "array":
+        extent = constant(m.eval(node.extra, env)) if node.extra is not None else None
+        if extent is None:
+            value = m.eval(node.extra, env) if node.extra is not None else None
+            if isinstance(value, Scalar) and value.value is not None and not isinstance(value.value, float):
+                return ArrayType(inner, value.value)
+            return ArrayType(inner, Unknown("the array's extent is not known", node.span))
+        return ArrayType(inner, extent)
+    if node.kind == "function":
+        return Unknown("function type", node.span)
+    return inner
+
+
+@handles(ir.Auto)
+def _auto(m: Machine, node: ir.Auto, env: Env) -> Value:
+    return Unknown("auto", node.span)
+
+
+@handles(ir.Expand)
+def _expand(m: Machine, node: ir.Expand, env: Env) -> Value:
+    return Pack(tuple(templates.expand(m, node.pattern, env)))

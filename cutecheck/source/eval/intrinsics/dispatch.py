@@ -1,0 +1,190 @@
+"""Calls of known functions and methods, and constructions of known types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import algebra as alg
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.ints import Sym
+from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval.intrinsics import cuda, layouts, pipeline, tensors
+from cutecheck.source.eval.intrinsics.members import static_member
+from cutecheck.source.eval.intrinsics.names import apply_type
+from cutecheck.source.eval.intrinsics.refusals import describe, guarded
+from cutecheck.source.eval.intrinsics.registry import (
+    CONFIGURING,
+    FUNCTIONS,
+    METHODS,
+    TOLERANT,
+    TYPES,
+    Call,
+)
+from cutecheck.source.eval.types import is_type
+from cutecheck.source.eval.values import (
+    CuteOp,
+    Extern,
+    Intrinsic,
+    Pointer,
+    Slice,
+    Str,
+    Tag,
+    TemplateRef,
+    TensorVal,
+    TraitType,
+    Value,
+    ValueType,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+_CONTAINER_DATA = ("data", "get", "device_data", "host_data", "begin", "data_ptr", "device_ref", "host_ref")
+
+
+def call(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """Call a function of the table."""
+    if fn.self_ is not None:
+        return call_method(m, fn, args, kwargs, span)
+    name = fn.name
+    run = FUNCTIONS.get(name)
+    if run is None:
+        return Unknown(f"`{name}` is not modelled", span)
+    if name not in TOLERANT or any(isinstance(t, Unknown) for t in fn.targs or ()):
+        for a in (*args, *(fn.targs or ())):
+            if isinstance(a, Unknown):
+                m.recorder.configured(m, name, span, a) if name in CONFIGURING else None
+                return a
+            if isinstance(a, Extern):
+                return Unknown(f"`{name}` of `{a.what}`, whose type is not in the scanned files", span)
+    model = [m.dialect.to_model(_by_value(a)) for a in args]
+    c = Call(m, name, fn.targs or (), model, span, {k: m.dialect.to_model(v) for k, v in kwargs.items()}, args)
+    value = guarded(m, name, span, lambda: run(c))
+    m.recorder.called(m, c, value)
+    if name in CONFIGURING:
+        m.recorder.configured(m, name, span, value)
+    return m.dialect.from_model(value)
+
+
+def _by_value(v: Value) -> Value:
+    return v
+
+
+def kind_of(v: Value) -> str:
+    if isinstance(v, (Layout, ComposedLayout)):
+        return "layout"
+    if isinstance(v, TensorVal):
+        return "tensor"
+    if isinstance(v, (TiledCopy, TiledMMA)):
+        return "tiled"
+    if isinstance(v, (CopyAtom, MMAAtom)):
+        return "copy_atom" if isinstance(v, CopyAtom) else "tiled"
+    if isinstance(v, Slice):
+        return "slice"
+    if isinstance(v, Pointer):
+        return "pointer"
+    return type(v).__name__
+
+
+def method(m: Machine, base: Value, name: str, span: Span) -> Value:
+    """``base.name`` of a value that is not an object of the tree."""
+    if isinstance(base, Tag) and base.name in cuda.BUILTINS and name in ("x", "y", "z"):
+        return cuda.component(m, base.name, name)
+    if isinstance(base, TraitType):
+        return base.value if name == "value" else base.type
+    if (kind_of(base), name) in METHODS:
+        return Intrinsic(name, None, base)
+    if isinstance(base, Extern) and pipeline.is_state(base) and name in pipeline.NUMBERS:
+        return Intrinsic(name, None, base)
+    if isinstance(base, Extern):
+        return Extern(f"{base.what}.{name}", span, base.type if name in _CONTAINER_DATA else None)
+    if isinstance(base, Str):
+        return Extern(name, span)
+    found = static_member(m, ValueType(base), name, span)
+    if found is not None:
+        return found
+    return Unknown(f"no member `{name}` is known of {describe(base)}", span)
+
+
+def call_method(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    run = METHODS.get((kind_of(fn.self_), fn.name))
+    if run is None:
+        return Unknown(f"no method `{fn.name}` is known of {describe(fn.self_)}", span)
+    for a in args:
+        if isinstance(a, Unknown) and fn.name not in ("get_slice", "get_thread_slice", "with"):
+            return a
+        if isinstance(a, Extern) and fn.name not in ("with",):
+            return Unknown(f"`{fn.name}` of `{a.what}`, whose type is not in the scanned files", span)
+    model = [fn.self_, *(m.dialect.to_model(a) for a in args)]
+    c = Call(m, fn.name, fn.targs or (), model, span, kwargs, [fn.self_, *args])
+    value = guarded(m, fn.name, span, lambda: run(c))
+    m.recorder.called(m, c, value)
+    return m.dialect.from_model(value)
+
+
+def call_value(m: Machine, fn: Value, args: list[Value], span: Span) -> Value:
+    """``layout(coord)``, ``tensor(coord)``, ``swizzle(offset)``, ``_8{}()``."""
+    for a in args:
+        if isinstance(a, Unknown):
+            return a
+    model = [m.dialect.to_model(a) for a in args]
+    if isinstance(fn, (Layout, ComposedLayout)):
+        return m.dialect.from_model(guarded(m, "layout", span, lambda: layouts.call_layout(fn, model)))
+    if isinstance(fn, TensorVal):
+        coord = model[0] if len(model) == 1 else tuple(model)
+        c = Call(m, "tensor", (), model, span, {}, args)
+        return guarded(m, "tensor", span, lambda: tensors.sliced(c, fn, coord))
+    if isinstance(fn, Swizzle) and len(model) == 1:
+        return m.dialect.from_model(guarded(m, "swizzle", span, lambda: fn(model[0])))
+    if isinstance(fn, (int, Sym)) and not args:
+        return fn
+    return Unknown(f"a call of {describe(fn)}", span)
+
+
+def construct_value(m: Machine, template: Value, args: list[Value], span: Span) -> Value:
+    """``T(args)`` for the type of a CuTe value."""
+    if any(isinstance(a, Unknown) for a in args):
+        return next(a for a in args if isinstance(a, Unknown))
+    model = [m.dialect.to_model(a) for a in args]
+    if isinstance(template, tuple):
+        if len(model) == 1 and isinstance(model[0], tuple):
+            model = list(model[0])
+        return tuple(
+            t if isinstance(t, int) and not isinstance(v, tuple) else v for t, v in zip(template, model, strict=False)
+        )
+    if isinstance(template, Layout):
+        if len(model) == 1 and isinstance(model[0], (Layout, ComposedLayout)):
+            return model[0]
+        return guarded(m, "Layout", span, lambda: alg.make_layout(*model))
+    if isinstance(template, int):
+        return template
+    return template
+
+
+def deduce_class(m: Machine, ref: TemplateRef, args: list[Value], span: Span) -> Value:
+    """``Name(args)`` or ``Name{args}`` with deduced template arguments."""
+    name = ref.name
+    if not ref.entries:
+        model = [m.dialect.to_model(a) for a in args]
+        if name in ("Shape", "Stride", "Step", "Coord", "Tile", "tuple", "pair"):
+            return tuple(model)
+        if name in ("Layout", "Tensor", "ThrCopy"):
+            return guarded(m, name, span, lambda: alg.make_layout(*model))
+        if name in FUNCTIONS:
+            return call(m, Intrinsic(name), args, {}, span)
+        if name in TYPES:
+            found = apply_type(m, name, (), span)
+            return found if not is_type(found) else m_construct(m, found, args, span)
+        return ValueType(CuteOp(name)).value
+    from cutecheck.source.eval.deduction import deduce_instance
+
+    return deduce_instance(m, ref, args, span)
+
+
+def m_construct(m: Machine, type_: Value, args: list[Value], span: Span) -> Value:
+    from cutecheck.source.eval.classes import construct
+
+    return construct(m, type_, args, [None] * len(args), span)

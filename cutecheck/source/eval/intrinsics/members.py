@@ -1,0 +1,66 @@
+"""Static members of types that are not classes of the tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import algebra as alg
+from cutecheck.model import inttuple as it
+from cutecheck.model.dtype import dtype
+from cutecheck.model.ints import Sym
+from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.source.eval.intrinsics import tiled_members
+from cutecheck.source.eval.values import (
+    ArrayType,
+    ExternType,
+    PtrType,
+    Scalar,
+    ScalarType,
+    TensorVal,
+    TraitType,
+    Value,
+    ValueType,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
+    """``T::name`` for types that are not classes of the tree."""
+    v = t.value if isinstance(t, ValueType) else t
+    if isinstance(v, TraitType):
+        return v.value if name == "value" else v.type if name == "type" else None
+    if isinstance(v, (int, Sym)) and not isinstance(v, bool):
+        if name in ("value", "operator()"):
+            return Scalar(v, "int")
+        if name == "value_type":
+            return ScalarType(dtype("int"))  # type: ignore[arg-type]
+        return ValueType(v) if name == "type" else None
+    if isinstance(v, Scalar) and name == "value":
+        return v
+    if isinstance(v, (Layout, ComposedLayout)):
+        if name == "rank":
+            return Scalar(it.tuple_rank(v.shape) if isinstance(v, Layout) else alg.rank(v), "int")
+        if name == "Shape" and isinstance(v, Layout):
+            return ValueType(v.shape)
+        if name == "Stride" and isinstance(v, Layout):
+            return ValueType(v.stride)
+    if isinstance(v, TensorVal):
+        if name in ("value_type", "element_type") and v.dtype is not None:
+            return ScalarType(v.dtype)
+        if name in ("layout_type", "Layout") and not isinstance(v.layout, Unknown):
+            return ValueType(v.layout)
+        if name in ("engine_type", "iterator"):
+            return ExternType("Engine", (v,))
+    if isinstance(v, ExternType) and v.name == "Engine" and name in ("value_type", "element_type"):
+        tensor = v.args[0]
+        return ScalarType(tensor.dtype) if tensor.dtype is not None else None
+    if isinstance(v, (ScalarType, PtrType, ArrayType)) and name == "type":
+        return v
+    if isinstance(v, ExternType):
+        return ExternType(f"{v.name}::{name}")
+    if isinstance(v, ArrayType) and name in ("value_type", "element_type", "Element"):
+        return v.inner
+    return tiled_members.tiled_type_member(m, v, name, span)

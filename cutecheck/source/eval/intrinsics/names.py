@@ -1,0 +1,105 @@
+"""What a name of CuTe, CUTLASS, the standard library or CUDA means."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import atoms
+from cutecheck.model.dtype import dtype
+from cutecheck.source.eval.intrinsics import cuda, launch, selectors
+from cutecheck.source.eval.intrinsics.refusals import guarded
+from cutecheck.source.eval.intrinsics.registry import CONSTANTS, FUNCTIONS, TYPES
+from cutecheck.source.eval.values import (
+    CuteOp,
+    ExternType,
+    Intrinsic,
+    Scalar,
+    ScalarType,
+    Tag,
+    TemplateRef,
+    TraitType,
+    Value,
+    ValueType,
+    VoidType,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+_STATIC_INT = re.compile(r"_(\d+)$")
+
+
+# What these libraries call so is no function of CuTe (`thrust::copy`, `std::fill`).
+_FOREIGN = frozenset({"std", "thrust", "cub", "torch", "at", "c10"})
+_CUTE_ONLY = frozenset({"copy", "copy_if", "fill", "clear", "transform", "gemm", "axpby", "prefetch", "size"})
+_FUNCTORS = frozenset({
+    "identity", "negate", "plus", "minus", "multiplies", "max_fn", "min_fn", "conjugate", "absolute_value", "abs_fn",
+})  # fmt: skip
+
+
+def find(m: Machine, path: str, name: str, span: Span) -> Value | None:
+    """What a name of CuTe, CUTLASS, the standard library or CUDA means, None when it is not known."""
+    key = (path, name)
+    if key not in m.names:
+        m.names[key] = _find(m, path, name)
+    return m.names[key]
+
+
+def _find(m: Machine, path: str, name: str) -> Value | None:
+    number = _STATIC_INT.match(name)
+    if number:
+        return ValueType(int(number.group(1)))
+    if path.split("::", 1)[0] in _FOREIGN and name in _CUTE_ONLY:
+        return None
+    short = "::".join(p for p in path.split("::") if p not in ("", "cute", "std", "cutlass", "cuda"))
+    for key in dict.fromkeys((f"{short}::{name}" if short else name, name)):
+        if key in CONSTANTS:
+            return CONSTANTS[key]
+        if key in TYPES:
+            return TemplateRef(key)
+        if key in FUNCTIONS:
+            return Intrinsic(key)
+        if selectors.is_layout_atom(key):
+            selectors.register_layout_atom(key)
+            return TemplateRef(key)
+    if name in cuda.BUILTINS:
+        return Tag(name)
+    if name == "void":
+        return VoidType()
+    element = dtype(name)
+    if element is not None:
+        return ScalarType(element)
+    if atoms.is_mma_op(name) or atoms.is_copy_op(name):
+        return ValueType(CuteOp(name))
+    if name in _FUNCTORS:
+        return ValueType(Tag(name))
+    if not short and name in ("GMMA", "UMMA", "SM90", "SM100", "TMA"):
+        return m.library_namespace(f"cute::{name}")
+    if name == "dim3":
+        return ExternType("dim3")
+    return launch.record_type(m, name)
+
+
+def apply_type(m: Machine, name: str, targs: tuple[Value, ...], span: Span) -> Value:
+    """A type template of CuTe under arguments."""
+    maker = TYPES.get(name)
+    if maker is None:
+        return ValueType(CuteOp(name, targs))
+    if name not in ("conditional", "conditional_t", "is_void", "is_void_v", "enable_if", "enable_if_t", "declval"):
+        for t in targs:
+            if isinstance(t, Unknown):
+                return t
+    value = guarded(m, name, span, lambda: maker(m, targs, span))
+    if name in ("TiledMMA", "TiledCopy", "MMA_Atom", "Copy_Atom"):
+        m.recorder.configured(m, name, span, value)
+    if isinstance(value, TraitType):
+        if name.endswith("_v"):
+            return value.value
+        if name.endswith("_t"):
+            return value.type
+    if name.endswith("_v") and isinstance(value, ValueType):
+        return Scalar(value.value, "int")
+    return value

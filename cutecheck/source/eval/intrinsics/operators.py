@@ -1,0 +1,125 @@
+"""Subscripts, pointer arithmetic and operators on values that are not scalars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import inttuple as it
+from cutecheck.model.algebra import Major
+from cutecheck.model.basis import ScaledBasis, Underscore
+from cutecheck.model.ints import Dyn, Sym
+from cutecheck.source.eval.intrinsics import tensors
+from cutecheck.source.eval.intrinsics.dispatch import call_value
+from cutecheck.source.eval.intrinsics.refusals import describe, guarded
+from cutecheck.source.eval.types import is_type
+from cutecheck.source.eval.values import (
+    ArrayType,
+    Extern,
+    Object,
+    Pointer,
+    Scalar,
+    ScalarType,
+    Str,
+    Tag,
+    TensorVal,
+    Value,
+    ValueType,
+    constant,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
+    """``base[args]``."""
+    bad = next((a for a in args if isinstance(a, Unknown)), None)
+    if bad is not None:
+        return bad
+    if isinstance(base, TensorVal):
+        return call_value(m, base, args, span)
+    if isinstance(base, Pointer):
+        if isinstance(base.type, ArrayType) and args:
+            return advance(m, Pointer(base.buffer, base.space, base.type.inner, base.offset, base.align), args[0], span)
+        return dereference(m, base, span)
+    if isinstance(base, (list, tuple, dict)) and len(args) == 1:
+        key = args[0]
+        try:
+            if isinstance(base, dict):
+                return base[key]
+            number = constant(key)
+            if number is None and not isinstance(key, slice):
+                return Unknown("an index that is not known", span)
+            return m.dialect.from_model(base[key if isinstance(key, slice) else cast(int, number)])
+        except (KeyError, IndexError, TypeError):
+            return Unknown("an index that is not known or out of range", span)
+    if isinstance(base, Extern):
+        return Extern(f"{base.what}[...]", span)
+    if is_type(base):
+        return base
+    return Unknown(f"indexing {describe(base)}", span)
+
+
+def advance(m: Machine, p: Value, by: Value, span: Span) -> Value:
+    """``pointer + n``."""
+    if not isinstance(p, Pointer):
+        return p
+    n = m.dialect.to_model(Scalar(by, "int") if isinstance(by, int) else by)
+    if isinstance(p.offset, Unknown) or not isinstance(n, (int, Dyn, Sym)):
+        return Pointer(p.buffer, p.space, p.type, Unknown("pointer arithmetic with an unknown operand", span), p.align)
+    from cutecheck.model.ints import as_expr
+
+    total = p.offset + n
+    return Pointer(
+        p.buffer, p.space, p.type, total if isinstance(total, int) else Dyn(as_expr(total)), p.align, p.swizzle
+    )
+
+
+def dereference(m: Machine, v: Value, span: Span) -> Value:
+    """``*pointer``."""
+    from cutecheck.source.eval.classes import symbolic
+    from cutecheck.source.eval.memory import get_object
+    from cutecheck.source.eval.scope import ClassInst
+
+    if isinstance(v, Pointer):
+        if isinstance(v.type, ClassInst):
+            return get_object(m, v)
+        if isinstance(v.type, ScalarType):
+            return symbolic(m, v.type, f"*{v.buffer}#{m.fresh('').expr}", span)
+        return v
+    return v
+
+
+def cast_pointer(m: Machine, p: Pointer, inner: Value, span: Span) -> Value:
+    return tensors.cast_pointer_to(p, inner)
+
+
+def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value | None:
+    """Operators on values that are not scalars; None when scalars decide."""
+    if op in ("+", "-") and isinstance(left, Pointer) and isinstance(right, (Scalar, int, Dyn, Sym)):
+        by = right if op == "+" else m.dialect.unary("-", right, span)
+        return advance(m, left, by, span)
+    if op == "+" and isinstance(right, Pointer):
+        return advance(m, right, left, span)
+    if isinstance(left, Pointer) or isinstance(right, Pointer):
+        return Scalar(None, "bool" if op in ("==", "!=", "<", ">") else "ptrdiff_t")
+    if op in ("+", "*", "-") and (isinstance(left, (ScaledBasis, tuple)) or isinstance(right, (ScaledBasis, tuple))):
+        a, b = m.dialect.to_model(left), m.dialect.to_model(right)
+        f = it.plus if op == "+" else it.times
+        return guarded(m, f"operator {op}", span, lambda: f(a, b))
+    if isinstance(left, TensorVal) or isinstance(right, TensorVal):
+        return Unknown(f"operator {op} on a tensor", span)
+    if isinstance(left, (Major, Underscore, Tag, Str)) or isinstance(right, (Major, Underscore, Tag, Str)):
+        if op in ("==", "!=") and type(left) is type(right):
+            return Scalar(int((left == right) == (op == "==")), "bool")
+        return Scalar(None, "bool")
+    if is_type(left) and is_type(right) and op in ("==", "!="):
+        from cutecheck.source.eval.types import same_type
+
+        return Scalar(int(same_type(left, right) == (op == "==")), "bool")
+    if isinstance(left, (Object, Extern)) or isinstance(right, (Object, Extern)):
+        return None
+    if isinstance(left, ValueType):
+        return binary(m, op, left.value, right, span) or m.dialect.binary(op, left.value, right, span)
+    return None

@@ -1,0 +1,103 @@
+"""Member types and template spellings of atoms and tiled objects."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span
+from cutecheck.model import algebra as alg
+from cutecheck.model import atoms
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval.intrinsics.atoms import atom_args
+from cutecheck.source.eval.types import type_of
+from cutecheck.source.eval.values import CuteOp, Scalar, ScalarType, Slice, Value, ValueType
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None:
+    """Types and constants inside atoms and tiled objects (``TiledMma::ValTypeA``, ``TiledCopy::Tiler_MN``)."""
+    if isinstance(v, Slice):
+        return tiled_type_member(m, v.tiled, name, span)
+    if isinstance(v, CuteOp):
+        return _operation_member(m, v, name, span)
+    if isinstance(v, TiledMMA):
+        own = {
+            "Atom": v.atom, "AtomThrID": v.atom.thr_id, "ThrLayoutVMNK": v.thr_layout_vmnk,
+            "AtomLayoutMNK": v.atom_layout_mnk, "PermutationMNK": v.permutation_mnk,
+        }  # fmt: skip
+        if name in own:
+            return ValueType(own[name])
+        return tiled_type_member(m, v.atom, name, span)
+    if isinstance(v, MMAAtom):
+        table = {
+            "ThrID": v.thr_id, "AtomThrID": v.thr_id, "Shape_MNK": v.shape_mnk, "AtomShape_MNK": v.shape_mnk,
+            "LayoutA_TV": v.a_tv, "LayoutB_TV": v.b_tv, "LayoutC_TV": v.c_tv, "ALayout": v.a_tv, "BLayout": v.b_tv,
+            "CLayout": v.c_tv, "AtomLayoutA_TV": v.a_tv, "AtomLayoutB_TV": v.b_tv, "AtomLayoutC_TV": v.c_tv,
+        }  # fmt: skip
+        if name in table:
+            return ValueType(table[name])
+        kinds = {"A": 0, "B": 1, "C": 2, "D": 3}
+        for prefix in ("ValType", "FrgType"):
+            if name.startswith(prefix) and name[len(prefix) :] in kinds:
+                return ScalarType(v.val_types[kinds[name[len(prefix) :]]])
+        if name in ("MMA_Op", "Traits", "MMA_Traits"):
+            return ValueType(CuteOp(v.op, v.args, "" if name == "MMA_Op" else "MMA"))
+    if isinstance(v, TiledCopy):
+        own_copy = {"Tiler_MN": v.tiler_mn, "TiledLayout_TV": v.layout_tv, "Atom": v.atom}
+        if name in own_copy:
+            return ValueType(own_copy[name])
+        if name in ("TiledNumThr", "TiledNumVal"):
+            return ValueType(alg.size(v.layout_tv, 0 if name.endswith("Thr") else 1))
+        return tiled_type_member(m, v.atom, name.removeprefix("Atom") if name.startswith("AtomLayout") else name, span)
+    if isinstance(v, CopyAtom):
+        layouts = {
+            "ThrID": v.thr_id, "AtomThrID": v.thr_id, "ValLayoutSrc": v.val_layout_src,
+            "ValLayoutDst": v.val_layout_dst,
+            "ValLayoutRef": v.val_layout_ref, "LayoutSrc": v.val_layout_src, "LayoutDst": v.val_layout_dst,
+            "LayoutRef": v.val_layout_ref, "SrcLayout": v.src_bits, "DstLayout": v.dst_bits, "RefLayout": v.ref_bits,
+            "BitLayoutSrc": v.src_bits, "BitLayoutDst": v.dst_bits, "BitLayoutRef": v.ref_bits,
+        }  # fmt: skip
+        if name in layouts:
+            return ValueType(layouts[name])
+        if name == "ValType":
+            return ScalarType(v.value_type)
+        if name in ("NumValSrc", "NumValDst"):
+            n = v.num_val_src if name == "NumValSrc" else v.num_val_dst
+            return Scalar(n, "int")
+        if name in ("CopyOp", "Copy_Op", "Traits", "CopyOperation"):
+            return ValueType(CuteOp(v.op, v.args, "Copy" if name == "Traits" else ""))
+    return None
+
+
+def _operation_member(m: Machine, v: CuteOp, name: str, span: Span) -> Value | None:
+    """``MMA_Traits<Op>::Shape_MNK``, ``Copy_Traits<Op>::SrcLayout`` and what an operation itself declares."""
+    if atoms.is_mma_op(v.name):
+        atom: Any = atoms.mma_op(v.name, atom_args(m, v))
+        registers = re.match(r"([ABCD])RegCount$|([ABCD])Registers$", name)
+        return None if registers else tiled_type_member(m, atom, name, span)
+    if atoms.is_copy_op(v.name):
+        atom = atoms.copy_op(v.name, atom_args(m, v), None)
+        return tiled_type_member(m, atom, name, span)
+    return None
+
+
+def decompose_tiled(v: Any) -> list[tuple[str, tuple[Value, ...]]]:
+    """Template spellings of atoms and tiled objects, for deduction."""
+    if isinstance(v, TiledMMA):
+        return [("TiledMMA", (ValueType(v.atom), ValueType(v.atom_layout_mnk), ValueType(v.permutation_mnk)))]
+    if isinstance(v, TiledCopy):
+        return [("TiledCopy", (ValueType(v.atom), ValueType(v.layout_tv), ValueType(v.tiler_mn)))]
+    if isinstance(v, MMAAtom):
+        return [
+            ("MMA_Atom", (ValueType(CuteOp(v.op, v.args)),)),
+            ("MMA_Atom", (ValueType(CuteOp(v.op, v.args, "MMA")),)),
+        ]
+    if isinstance(v, CopyAtom):
+        return [("Copy_Atom", (ValueType(CuteOp(v.op, v.args)), ScalarType(v.value_type)))]
+    if isinstance(v, Slice):
+        return [("ThrMMA" if isinstance(v.tiled, TiledMMA) else "ThrCopy", (ValueType(v.tiled), type_of(v.index)))]
+    return []

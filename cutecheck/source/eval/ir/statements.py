@@ -1,0 +1,141 @@
+"""Statements, and function bodies that are lowered on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, Union
+
+from cutecheck.facts.span import Span
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.ir.declarations import Decl
+    from cutecheck.source.eval.ir.expressions import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    body: tuple[Stmt, ...]
+    span: Span
+    scoped: bool = True  # False in Python: names live in the function
+
+
+@dataclass(frozen=True, slots=True)
+class ExprStmt:
+    expr: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A declaration inside a function body."""
+
+    decl: Decl
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Structured binding ``auto [a, b] = value`` (names may be nested tuples in Python targets)."""
+
+    names: tuple[str, ...]
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """``target op value``: op is ``=`` or ``+=`` ...; target is any assignable expression."""
+
+    target: Expr
+    op: str
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    cond: Expr
+    then: Block
+    other: Block | None
+    constexpr: bool
+    span: Span
+    init: Stmt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """``kind``: ``for`` (init; cond; step), ``while``, ``do``, ``foreach`` (target in iterable)."""
+
+    kind: Literal["for", "while", "do", "foreach"]
+    init: Stmt | None
+    cond: Expr | None
+    step: Stmt | None
+    target: Expr | Stmt | None
+    iterable: Expr | None
+    body: Block
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    values: tuple[Expr, ...]  # empty: default
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    subject: Expr
+    cases: tuple[Case, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    value: Expr | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    kind: Literal["break", "continue", "goto", "raise"]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    """``static_assert``, ``assert``-like macros, and ``// cutecheck: assume`` contracts."""
+
+    kind: Literal["static_assert", "assert", "contract"]
+    cond: Expr
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class With:
+    items: tuple[tuple[Expr, Expr | None], ...]
+    body: Block
+    span: Span
+
+
+Stmt: TypeAlias = Union[
+    Block, ExprStmt, Local, Bind, Assign, If, Loop, Switch, Return, Jump, Assert, With,
+]  # fmt: skip
+
+
+class Lazy:
+    """A function body lowered on first use."""
+
+    __slots__ = ("_make", "_value")
+
+    def __init__(self, make: Callable[[], Block]) -> None:
+        self._make: Callable[[], Block] | None = make
+        self._value: Block | None = None
+
+    def get(self) -> Block:
+        if self._value is None:
+            assert self._make is not None
+            self._value = self._make()
+            self._make = None
+        return self._value

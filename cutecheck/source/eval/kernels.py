@@ -1,0 +1,95 @@
+"""Kernel launches: ``<<<...>>>``, ``cutlass::device_kernel`` and the launch functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import classes
+from cutecheck.source.eval.calls import call_functions, instance_symbol, method_of_object, run_function
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.overloads import Candidate, bind
+from cutecheck.source.eval.scope import ClassInst, Env, Frame
+from cutecheck.source.eval.types import class_name, is_type, spell, type_of
+from cutecheck.source.eval.values import FuncSet, Intrinsic, Object, Scalar, Value
+
+
+def launch(
+    m: Machine, fn: Value, args: list[Value] | None, block: Any, smem: Any, span: Span, cluster: Any = None
+) -> Value:
+    """Run a launched kernel; each instantiation of its template once, up to the limit.
+
+    ``args`` None: values of the parameters' types, where the template arguments are written.
+    """
+    if isinstance(fn, Intrinsic) and fn.name == "device_kernel" and fn.targs and isinstance(fn.targs[0], ClassInst):
+        return _launch_operator(m, fn.targs[0], args, block, smem, span, cluster)
+    if not isinstance(fn, FuncSet):
+        return fn if isinstance(fn, Unknown) else Unknown("the launched kernel is not known", span)
+    if args is None:
+        args = _symbolic_arguments(m, fn, span)
+    best: Candidate | None = None
+    for entry in fn.entries:
+        candidate = bind(m, entry, fn, args, {})
+        if candidate is not None and (best is None or candidate.score > best.score):
+            best = candidate
+    if best is None or best.fn.body is None:
+        return Unknown(f"no overload of kernel `{fn.name}` takes these arguments", span)
+    values = [best.env.vars[p.name] for p in best.fn.tparams or () if p.name in best.env.vars]
+    shown = tuple(spell(v) for v in values)
+    symbol = instance_symbol(best.entry, best.fn, shown)
+    types = "|".join(spell(v) for v in values if not (isinstance(v, Scalar) and v.ctype == "bool"))
+    signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)})"
+    answer = m.history.launches.ask(f"{best.fn.span}:{best.fn.name}", types, signature)
+    if answer == "before":
+        return Unknown("walked before", span)
+    if answer == "dropped":
+        m.recorder.dropped(best.fn, span)
+        return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
+    m.recorder.launched(symbol, span, block, smem, cluster)
+    env = Env(best.env, "function", self_=fn.self_)
+    return run_function(m, best.entry, best.fn, env, args, {}, span)
+
+
+def _symbolic_arguments(m: Machine, fn: FuncSet, span: Span) -> list[Value]:
+    """An argument for each parameter of a kernel, of which only the type is known."""
+    entry = next((e for e in fn.entries if e.decl.body is not None), None)
+    if entry is None:
+        return []
+    env = Env(entry.env, "template")
+    for p, value in zip(entry.decl.tparams or (), fn.targs or (), strict=False):
+        env.vars[p.name] = value
+    out = []
+    for p in entry.decl.params:
+        typed = m.eval(p.type, env) if p.type is not None else None
+        known = is_type(typed) or typed is None
+        shown = typed if known else Unknown(f"the type of `{p.name}` is not known", p.span)
+        out.append(classes.symbolic(m, shown, p.name or "argument", span))
+    return out
+
+
+def _launch_operator(
+    m: Machine, cls: ClassInst, args: list[Value] | None, block: Any, smem: Any, span: Span, cluster: Any
+) -> Value:
+    """``cutlass::device_kernel<Kernel>``: ``Kernel{}(params, shared memory)``."""
+
+    obj = Object(cls)
+    method = method_of_object(m, obj, "operator()", span)
+    if not isinstance(method, FuncSet):
+        return method if isinstance(method, Unknown) else Unknown(f"`{cls.name}` has no operator()", span)
+    symbol = f"cutlass::device_kernel<{class_name(cls)}>"
+    if m.history.launches.ask(f"{cls.decl.span}:{cls.name}", symbol, symbol, capped=False) != "walk":
+        return Unknown("walked before", span)
+    if args is None:
+        params = method_of_object(m, obj, "Params", span)
+        known = is_type(params)
+        shown = params if known else Unknown(f"the type of `{cls.name}::Params` is not known", span)
+        args = [classes.symbolic(m, shown, "params", span)]
+    m.recorder.launched(symbol, span, block, smem, cluster)
+    current = m.recorder.frame
+    frame = Frame(symbol, None, cls.entry.unit, current, (), 0 if current is None else current.depth + 1)
+    frame.kernel = symbol
+    before, m.recorder.frame = m.recorder.frame, frame
+    try:
+        return call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
+    finally:
+        m.recorder.frame = before

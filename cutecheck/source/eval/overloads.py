@@ -1,0 +1,120 @@
+"""Which overload a call takes: arguments bound to parameters, constraints, the better match."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecheck.facts import Unknown
+from cutecheck.source.eval import classes, ir, templates
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.types import is_type, type_key, type_of
+from cutecheck.source.eval.values import FuncSet, Object, Pack, SubstitutionFailure, TensorVal, Value
+
+
+class Candidate:
+    __slots__ = ("entry", "env", "fn", "score")
+
+    def __init__(self, score: int, entry: Entry, fn: ir.Function, env: Env) -> None:
+        self.score = score
+        self.entry = entry
+        self.fn = fn
+        self.env = env
+
+
+def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dict[str, Value]) -> Candidate | None:
+    """Deduce an overload's template arguments; None when it cannot take the arguments."""
+    fn = entry.decl
+    params = fn.params
+    pack = bool(params) and (params[-1].pack or params[-1].kind in ("varargs", "varkw"))
+    required = sum(1 for p in params if p.default is None and not p.pack and p.kind not in ("varargs", "varkw"))
+    if (not pack and len(args) > len(params)) or len(args) + len(kwargs) < required:
+        return None
+    env = Env(entry.env, "template")
+    tparams = fn.tparams or ()
+    names = {p.name: p for p in tparams if p.name}
+    given = list(fset.targs or ())
+    for p in tparams:
+        if p.pack and given:
+            env.vars[p.name] = Pack(tuple(given))
+            given = []
+        elif given:
+            value = given.pop(0)
+            if not isinstance(value, Unknown) and p.kind != "template" and is_type(value) == (p.kind == "value"):
+                return None  # a type where a value is needed, or the other way round
+            if p.name:
+                env.vars[p.name] = value
+    explicit = {n for n, v in env.vars.items() if not isinstance(v, Pack)}
+    score = 1 if fn.body is not None else 0
+    try:
+        for i, p in enumerate(params):
+            if p.pack:
+                rest = args[i:]
+                inner = p.type
+                while isinstance(inner, (ir.TypeMod, ir.Expand)):
+                    inner = inner.inner if isinstance(inner, ir.TypeMod) else inner.pattern
+                if isinstance(inner, ir.Name) and inner.ident in names:
+                    env.vars[inner.ident] = Pack(tuple(type_of(a) for a in rest))
+                break
+            if p.kind in ("varargs", "varkw", "keyword"):
+                break
+            if i >= len(args) or p.type is None:
+                continue
+            gain = _match_param(m, p.type, args[i], names, explicit, env)
+            if gain is None:
+                return None
+            score += gain
+        templates.bind_missing(m, tparams, env)
+        if fn.ret is not None and _constrained(m, fn):
+            m.eval(fn.ret, env)
+    except SubstitutionFailure:
+        return None
+    return Candidate(score, entry, fn, env)
+
+
+def _constrained(m: Machine, fn: ir.Function) -> bool:
+    """True when a return type removes the overload for some arguments (``enable_if``)."""
+    known = m.history.constrained.get(id(fn))
+    if known is None:
+        known = m.history.constrained[id(fn)] = templates.mentions(fn.ret, ("enable_if", "enable_if_t"))
+    return known
+
+
+def _match_param(
+    m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], explicit: set[str], env: Env
+) -> int | None:
+    """How well a parameter takes a value: None not at all, more for more structure."""
+    if isinstance(value, Unknown):
+        return 0
+    dependent = set(templates.names_in(pattern)) & set(names)
+    if not dependent:
+        wanted = m.eval(pattern, env)
+        return _accepts(m, wanted, value)
+    if dependent <= explicit:
+        return 2
+    actual = type_of(value)
+    if not templates.match(m, pattern, actual, names, env):
+        bare = pattern
+        while isinstance(bare, ir.TypeMod) and bare.kind in ("const", "ref", "rref"):
+            bare = bare.inner
+        return 0 if isinstance(bare, ir.Name) and bare.ident in explicit else None
+    return 1 + templates.weight(pattern, names)
+
+
+def _accepts(m: Machine, wanted: Value, value: Value) -> int | None:
+    if isinstance(wanted, Unknown):
+        return 0
+    actual = type_of(value)
+    if type_key(wanted) == type_key(actual):
+        return 6
+    if isinstance(wanted, ClassInst):
+        if isinstance(value, Object):
+            return 3 if _derives(m, value.cls, wanted) else None
+        return 0
+    if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
+        return None
+    return 2
+
+
+def _derives(m: Machine, cls: ClassInst, base: ClassInst) -> bool:
+    return cls is base or any(_derives(m, b, base) for b in classes.bases(m, cls))

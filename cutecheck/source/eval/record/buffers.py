@@ -1,0 +1,115 @@
+"""Memory of a kernel: registers, shared-memory buffers and what escapes from them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import SmemBuffer, Space, Span, Unknown
+from cutecheck.model.dtype import DType
+from cutecheck.model.ints import Int
+from cutecheck.model.units import Bits, Bytes
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.record.state import RecorderState, _Buffer
+from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.values import ArrayType, Object, Pointer, ScalarType, TensorVal, Value, constant
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+# a launch places dynamic shared memory on at least this many bytes (taken as an assumption by the rules)
+DYNAMIC_ALIGN = 16
+
+
+class BufferRecorder(RecorderState):
+    """Shared-memory buffers, each with its accesses."""
+
+    def registers(
+        self,
+        m: Machine,
+        layout: Any,
+        dtype: DType | None,
+        span: Span,
+        provenance: Any,
+        source: Value,
+        space: Space = "rmem",
+    ) -> TensorVal:
+        """A tensor that owns its elements: registers, or tensor memory."""
+        name = f"{space}@{span.line}:{span.column}"
+        pointer = Pointer(name, space, ScalarType(dtype) if dtype is not None else None)
+        return TensorVal(layout, pointer, space, dtype, 0, provenance, source)
+
+    def array(self, m: Machine, t: ArrayType, span: Span, name: str = "") -> Value:
+        return Pointer(name or f"array@{span.line}:{span.column}", "rmem", t, 0, t.align)
+
+    def shared(self, m: Machine, t: Value, decl: ir.Variable, env: Env) -> Value:
+        """A ``__shared__`` variable: a buffer."""
+        from cutecheck.source.eval.memory import align_bytes, size_bytes
+
+        place, _ = self._place(env)
+        ident = f"{place}::{decl.name}" if place else decl.name
+        explicit = constant(m.eval(decl.alignas_, env)) if decl.alignas_ is not None else None
+        own = align_bytes(m, t, decl.span)
+        align = max(explicit or 1, own if isinstance(own, int) else 1)
+        dynamic = "extern" in decl.flags
+        if dynamic:
+            align = max(align, DYNAMIC_ALIGN)
+        size = Unknown("dynamic shared memory", decl.span) if dynamic else size_bytes(m, t, decl.span)
+        self._buffer(ident, decl.name, decl.span, None if isinstance(size, Unknown) else size, align, t)
+        if isinstance(t, ClassInst):
+            return Object(t, {}, Pointer(ident, "smem", t, 0, align), ident)
+        return Pointer(ident, "smem", t, 0, align)
+
+    def dynamic_shared(self, kernel: str, span: Span) -> Pointer:
+        """The dynamic shared memory that a kernel's wrapper passes on: bytes, a buffer."""
+        ident = f"{kernel}::smem"
+        byte = ScalarType(DType("char", Bits(8)))
+        size = Unknown("dynamic shared memory", span)
+        self._buffer(ident, "smem", span, None, DYNAMIC_ALIGN, ArrayType(byte, size))
+        return Pointer(ident, "smem", ArrayType(byte, size), 0, DYNAMIC_ALIGN)
+
+    def part(
+        self, m: Machine, pointer: Pointer, t: Value, base: Pointer, span: Span, decl: ir.Variable, whole: Value
+    ) -> None:
+        """A member of a shared-storage struct: a buffer of its own, or the whole union it shares."""
+        from cutecheck.source.eval.memory import size_bytes
+
+        if pointer.space != "smem" or isinstance(t, (ClassInst, ScalarType)):
+            return
+        size = size_bytes(m, whole, span)
+        known = None if isinstance(size, Unknown) else size
+        self._buffer(pointer.buffer, decl.name, decl.span, known, pointer.align, t, self.starts.get(pointer.buffer))
+
+    def _buffer(
+        self, ident: str, name: str, span: Span, size: Int | None, align: int | None, t: Value, start: int | None = None
+    ) -> None:
+        if ident in self.buffers:
+            return
+        inner = t.inner if isinstance(t, ArrayType) else t
+        bits = inner.dtype.bits if isinstance(inner, ScalarType) else None
+        where = self.frame.symbol if self.frame is not None else ""
+        fact = SmemBuffer(
+            ident, name, span, self.arch, where,
+            Bytes(size) if isinstance(size, int) else size, None if align is None else Bytes(align), bits,
+            start_bytes=None if start is None else Bytes(start),
+        )  # fmt: skip
+        self.buffers[ident] = _Buffer(fact)
+
+    def escape(self, m: Machine, values: list[Value], span: Span) -> None:
+        """Values that reach code which was not followed: shared buffers among them are incomplete."""
+        for v in values:
+            pointer = v.pointer if isinstance(v, (TensorVal, Object)) else v
+            if isinstance(pointer, Pointer) and pointer.buffer in self.buffers:
+                self.buffers[pointer.buffer].escapes.append(Unknown("passed to code that was not followed", span))
+
+    def buffer_facts(self) -> tuple[SmemBuffer, ...]:
+        return tuple(
+            replace(
+                b.fact,
+                accesses=tuple(dict.fromkeys(b.accesses)),
+                accesses_complete=not b.escapes,
+                escapes=tuple(b.escapes),
+            )
+            for b in self.buffers.values()
+        )

@@ -1,0 +1,103 @@
+"""Copies, gemms, barriers and the calls that rules look at, in the order they happen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Event, Span, TensorFact, Unknown
+from cutecheck.facts.core import Call as CallFact
+from cutecheck.source.eval.record.kinds import CONFIG_TYPES
+from cutecheck.source.eval.record.launches import LaunchRecorder
+from cutecheck.source.eval.values import Extern, TensorVal, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.intrinsics.registry import Call
+    from cutecheck.source.eval.machine import Machine
+
+
+RECORDED = frozenset({
+    "make_tiled_copy", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C", "make_tiled_copy_S",
+    "make_tiled_copy_D", "make_tiled_mma", "make_cotiled_copy", "logical_divide", "zipped_divide", "tiled_divide",
+    "flat_divide", "local_tile", "local_partition", "make_tma_copy", "make_tma_atom", "make_tma_copy_A_sm90",
+    "make_tma_copy_B_sm90", "make_tma_copy_C_sm90", "make_tma_atom_A_sm100", "make_tma_atom_B_sm100",
+    "partition_fragment_A", "partition_fragment_B", "partition_fragment_C", "make_fragment_A", "make_fragment_B",
+    "make_fragment_C", "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile_S",
+    "retile_D", "tile_to_shape", "make_swizzle", "complement", "make_tiled_copy_tv", "composition", "make_tensor",
+    "recast", "make_fragment_like", "make_tensor_like",
+})  # fmt: skip
+
+
+class EventRecorder(LaunchRecorder):
+    """Events and calls."""
+
+    def called(self, m: Machine, c: Call, value: Value) -> None:
+        """A function of CuTe that rules look at was called."""
+        name = c.name.rsplit("::", 1)[-1]
+        refused = isinstance(value, Unknown) and value.rejected and value.span == c.span
+        if name not in RECORDED and not refused:
+            return
+        arguments = tuple(self._fact(a, c.span) for a in c.args)
+        where, bindings = (self.frame.symbol, self.frame.bindings) if self.frame is not None else ("", ())
+        self._clock += 1
+        fact = CallFact(
+            name, c.span, arguments, self._fact(value, c.span), where, self.arch, bindings, tuple(self.hypotheses),
+            self._clock, tuple(self._guards), self._loops,
+        )  # fmt: skip
+        self.calls[(c.span, where, bindings)] = fact
+
+    def synchronises(self, m: Machine, name: str, args: list[Value], span: Span) -> None:
+        """A barrier, wait or announcement of bytes is called, followed or not."""
+        if self._events_off or self.frame is None:
+            return
+        self._clock += 1
+        where, bindings = self.frame.symbol, self.frame.bindings
+        given = tuple(self._fact(a, span) for a in args)
+        if (span, name, where, bindings) in self.calls:
+            return  # walked before: events keep their first order, too
+        self.calls[(span, name, where, bindings)] = CallFact(
+            name.rsplit("::", 1)[-1].rsplit(".", 1)[-1], span, given, Unknown("a barrier", span), where, self.arch,
+            bindings, (), self._clock, tuple(self._guards), self._loops,
+        )  # fmt: skip
+
+    def event(self, m: Machine, kind: Any, c: Call, tiled: Value, operands: list[Value], predicate: Value) -> None:
+        """A copy or gemm happens."""
+        if self._events_off or self.frame is None:
+            return
+        node = self.call
+        spans = [a.value.span for a in node.args] if node is not None and node.span == c.span else []
+        first = len(c.raw) - len(operands)
+        reason = None
+        facts: list[TensorFact] = []
+        for i, v in enumerate(operands):
+            span = spans[first + i] if 0 <= first + i < len(spans) else c.span
+            if isinstance(v, TensorVal):
+                facts.append(self._tensor(v, span))
+            else:
+                reason = reason or (
+                    v if isinstance(v, Unknown) else Unknown(f"operand {i + 1} is not a tensor cutecheck follows", span)
+                )
+                facts.append(TensorFact(self.text(span), span, "unknown", reason, None))
+        if isinstance(tiled, (Unknown, Extern)):
+            reason = reason or (
+                tiled if isinstance(tiled, Unknown) else Unknown("the copy object is not known", c.span)
+            )
+        if self.open and reason is not None:
+            return
+        threads = self.block_threads()
+        self._clock += 1
+        ident = f"{kind}:{c.span}:{self.frame.symbol}:{self.arch}"
+        event = Event(
+            ident, kind, c.name, c.span, tiled if isinstance(tiled, CONFIG_TYPES) else None,
+            spans[0] if tiled is not None and spans else None, tuple(facts),
+            self._tensor(predicate, c.span) if isinstance(predicate, TensorVal) else None, predicate is not None,
+            self.frame.symbol, self.arch, self._loops, tuple(self._guards), threads, reason, tuple(self.hypotheses),
+            self._clock,
+        )  # fmt: skip
+        place = (c.span, self.frame.symbol, self.frame.bindings)
+        old = self.events.get(place)
+        if old is None or (old.reason is not None and reason is None):
+            self.events[place] = event if old is None else replace(event, order=old.order)
+        for v in operands:
+            if isinstance(v, TensorVal) and v.pointer is not None and v.pointer.buffer in self.buffers:
+                self.buffers[v.pointer.buffer].accesses.append(ident)

@@ -1,0 +1,105 @@
+"""Kernels and their launches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Launch, Span
+from cutecheck.model import ints
+from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.inttuple import product
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.record.state import RecorderState
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import Scalar, Value, constant
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+def _threads(m: Machine, block: Value) -> Any:
+    """The number of threads of a launch's block operand (or of CTAs of its cluster)."""
+    if isinstance(block, Scalar):
+        return block.value if isinstance(block.value, int) else None
+    model = m.dialect.to_model(block)
+    if isinstance(model, (int, Dyn, Sym)):
+        return ints.known_value(model) if not isinstance(model, Sym) else model
+    if isinstance(model, tuple) and all(isinstance(x, (int, Dyn, Sym)) for x in model):
+        return ints.known_value(product(model))
+    return None
+
+
+def _extents(m: Machine, block: Value) -> tuple[int, ...] | None:
+    """The block's threads along each axis, where all are numbers."""
+    model = block.value if isinstance(block, Scalar) else m.dialect.to_model(block)
+    parts = model if isinstance(model, tuple) else (model,)
+    known = [ints.known_value(x) if isinstance(x, (int, Dyn, Sym)) else None for x in parts]
+    return None if None in known else tuple(x for x in known if x is not None)
+
+
+class LaunchRecorder(RecorderState):
+    """Launches, and the block size that each kernel runs with."""
+
+    def allowed(self, kernel: str, span: Span, smem: Any) -> None:
+        """``cudaFuncSetAttribute`` allows a kernel dynamic shared memory."""
+        launch = Launch(kernel, span, self.arch, None, smem, origin="attribute", guards=tuple(self._guards))
+        self.launches[("attribute", kernel, span, str(smem))] = launch
+
+    def block_threads(self) -> int | None:
+        return self._threads.get(self.frame.kernel) if self.frame is not None else None
+
+    def block_extent(self, axis: int) -> int | None:
+        """Threads of the block along x, y or z; the launch bounds' for x where the launch is not known."""
+        dims = self._dims.get(self.frame.kernel) if self.frame is not None else None
+        if dims is None:
+            return self.block_threads() if axis == 0 else None
+        return dims[axis] if axis < len(dims) else 1
+
+    def kernel(self, m: Machine, fn: ir.Function, env: Env) -> None:
+        """A kernel is entered: its launch bounds say how many threads at most."""
+        if not fn.launch_bounds or self.frame is None:
+            return
+        limit = constant(m.eval(fn.launch_bounds[0], env))
+        if limit is not None:
+            self._threads.setdefault(self.frame.symbol, limit)
+            launch = Launch(self.frame.symbol, fn.span, self.arch, limit, origin="launch_bounds")
+            self.launches[(self.frame.symbol, fn.span)] = launch
+
+    def launch(
+        self,
+        m: Machine,
+        fn: Value,
+        config: list[Value],
+        args: list[Value] | None,
+        span: Span,
+        cluster: Value = None,
+    ) -> Value:
+        """``kernel<<<grid, block, smem>>>(args)``: the block size holds inside the kernel.
+
+        ``args`` None: the arguments are passed in a way that hides them.
+        """
+        from cutecheck.source.eval import kernels
+
+        block = _threads(m, config[1]) if len(config) > 1 else None
+        smem = m.dialect.to_model(config[2]) if len(config) > 2 else 0
+        self.pending.append((block, smem, span, _extents(m, config[1]) if len(config) > 1 else None))
+        try:
+            return kernels.launch(
+                m, fn, args, block, smem if isinstance(smem, (int, Dyn, Sym)) else None, span, _threads(m, cluster)
+            )
+        finally:
+            self.pending.pop()
+
+    def dropped(self, fn: ir.Function, span: Span) -> None:
+        """An instantiation over the limit was not walked."""
+        self.drops[fn.name] = self.drops.get(fn.name, 0) + 1
+
+    def launched(self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None) -> None:
+        if isinstance(block, int):
+            self._threads[symbol] = block
+            dims = self.pending[-1][3] if self.pending else None
+            if dims is not None:
+                self._dims[symbol] = dims
+        self.launches[(symbol, span)] = Launch(
+            symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards)
+        )

@@ -1,0 +1,105 @@
+"""Configuration sites: a declared or passed TiledCopy, TiledMMA, atom or layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Bindings, Bound, Lint, Predicate, Site, SiteKind, SiteStatus, Span, Unknown
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.record.kinds import CONFIG_NAMES, has_open, kind_by_name, site_kind
+from cutecheck.source.eval.record.state import RecorderState
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import Value, ValueType
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+_RESOLVED: SiteStatus = "resolved"
+_SYMBOLIC: SiteStatus = "symbolic"
+_UNKNOWN: SiteStatus = "unknown"
+_UNBOUND: SiteStatus = "unbound"
+
+
+class SiteRecorder(RecorderState):
+    """Configurations, by the declaration that names them."""
+
+    def declared(self, m: Machine, decl: ir.Alias | ir.Variable, value: Value, env: Env, unit: ir.Unit | None) -> None:
+        """A named alias or variable was evaluated: a configuration site if its value is one."""
+        if self._quiet:
+            return
+        config = value.value if isinstance(value, ValueType) else value
+        place, bindings = self._place(env)
+        kind = site_kind(decl.name, config)
+        own = [k for k, v in self.loose.items() if decl.full_span.holds(v[1])]
+        if kind is None:
+            if not isinstance(value, Unknown):
+                return
+            names = [self.loose[k][0] for k in own]
+            names += [n for s, n in (unit.calls if unit is not None else ()) if decl.full_span.holds(s)]
+            if not names or (isinstance(decl, ir.Variable) and isinstance(value, Unknown) and value.span == decl.span):
+                return
+            kind = kind_by_name(names[0], decl.name)
+        for k in own:
+            del self.loose[k]
+        self._site(kind, decl.name, place, bindings, decl.span, decl.full_span, value)
+
+    def _site(
+        self, kind: SiteKind, name: str, place: str, bindings: Bindings, span: Span, call_span: Span, value: Value
+    ) -> None:
+        config = value.value if isinstance(value, ValueType) else value
+        symbol = f"{place}::{name}" if place and name else name or place
+        key = (span.path, span.line, span.column, symbol, bindings)
+        if isinstance(config, Unknown):
+            status, reason, shown = _UNBOUND if self.open else _UNKNOWN, config, None
+        else:
+            status, reason, shown = _SYMBOLIC if self.symbols and has_open(config) else _RESOLVED, None, config
+        old = self.sites.get(key)
+        if old is not None and old.status == "resolved":
+            return
+        ident = f"{span.path}:{span.line}:{span.column}:{symbol}:{self.arch}"
+        self.sites[key] = Site(
+            ident, kind, symbol, span, call_span, bindings, self.arch, status, shown, reason, tuple(self.hypotheses)
+        )
+
+    def configured(self, m: Machine, name: str, span: Span, value: Value) -> None:
+        """A configuration function or type of CuTe was applied somewhere."""
+        if not self._quiet or isinstance(value, Unknown):
+            self.loose[(span.path, span.line, span.column, span.end_line, span.end_column)] = (
+                name,
+                span,
+                value,
+                self.frame,
+            )
+
+    def flush_loose(self) -> None:
+        """Configurations that no declaration names become sites of their own (called at the end)."""
+        by_path: dict[str, list[Span]] = {}
+        for s in self.sites.values():
+            by_path.setdefault(s.span.path, []).append(s.call_span)
+        for name, span, value, frame in self.loose.values():
+            if any(c.holds(span) for c in by_path.get(span.path, ())):
+                continue
+            config = value.value if isinstance(value, ValueType) else value
+            kind = site_kind("", config) or kind_by_name(name, "")
+            self._site(kind, "", frame.symbol if frame else "", frame.bindings if frame else (), span, span, value)
+        self.loose.clear()
+
+    def used(self, m: Machine, ident: str, span: Span, value: Value) -> None:
+        """A name was evaluated; the scan of configuration names asks which places were reached."""
+        if ident in CONFIG_NAMES:
+            if self.open and span not in self.reached.setdefault((span.path, ident), {}):
+                self.reached_open.add(span)
+            self.reached.setdefault((span.path, ident), {}).setdefault(span, value)
+
+    def comma(self, node: ir.Expr) -> None:
+        """An argument of a CuTe call is a comma expression: all but its last operand is discarded."""
+        span = node.span
+        self.lints.setdefault(span, Lint("comma-coordinate", span, f"({self.text(node)})"))
+
+    def predicate(self, m: Machine, buffer: str, span: Span, bounds: tuple[Bound, ...], complete: bool) -> None:
+        """An element of a register tensor of bools was assigned."""
+        if self._events_off or self.frame is None:
+            return
+        key = (buffer, span, self.frame.symbol, self.frame.bindings)
+        self.predicates[key] = Predicate(buffer, span, bounds, complete, self.frame.symbol, self.arch)

@@ -1,0 +1,212 @@
+"""What every part of the record shares: places, texts, guards, hypotheses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import (
+    Bindings,
+    Event,
+    Guard,
+    Hypothesis,
+    Launch,
+    Lint,
+    Predicate,
+    Site,
+    SmemBuffer,
+    Space,
+    Span,
+    TensorFact,
+    Unknown,
+)
+from cutecheck.facts.core import Call as CallFact
+from cutecheck.model.ints import Sym
+from cutecheck.model.units import Bytes
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.record.conditions import conditions
+from cutecheck.source.eval.scope import ClassInst, Env, Frame
+from cutecheck.source.eval.types import class_name, spell
+from cutecheck.source.eval.values import (
+    Closure,
+    Extern,
+    FuncSet,
+    Object,
+    Pointer,
+    Scalar,
+    Slice,
+    TemplateRef,
+    TensorVal,
+    Value,
+    ValueType,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+@dataclass(slots=True)
+class _Buffer:
+    fact: SmemBuffer
+    accesses: list[str] = field(default_factory=list)
+    escapes: list[Unknown] = field(default_factory=list)
+
+
+_NO_FACTS = (Object, Extern, Pointer, ClassInst, FuncSet, Closure, TemplateRef)  # values of the evaluator alone
+
+
+class RecorderState:
+    """The state of one machine's record. ``source`` gives the text of a file for names in reports."""
+
+    def __init__(self, arch: str, source: Callable[[str], list[str]]) -> None:
+        self.arch = arch
+        self.source = source
+        self.frame: Frame | None = None
+        self.call: ir.Call | None = None
+        self.sites: dict[tuple[Any, ...], Site] = {}
+        self.loose: dict[tuple[Any, ...], tuple[str, Span, Value, Frame | None]] = {}
+        self.reached: dict[tuple[str, str], dict[Span, Value]] = {}  # by (path, name)
+        self.reached_open: set[Span] = set()  # of these, under template parameters that nothing binds
+        self.events: dict[tuple[Any, ...], Event] = {}
+        self.buffers: dict[str, _Buffer] = {}
+        self.launches: dict[tuple[Any, ...], Launch] = {}
+        self.instances: list[ClassInst] = []
+        self.internals: list[tuple[str, Span | None, BaseException]] = []
+        self.hypotheses: list[Hypothesis] = []
+        self.drops: dict[str, int] = {}
+        self.symbols = False  # an open static integer exists
+        self.calls: dict[tuple[Any, ...], CallFact] = {}
+        self.lints: dict[Span, Lint] = {}
+        self.predicates: dict[tuple[Any, ...], Predicate] = {}
+        self.pending: list[Any] = []
+        self.open = False  # evaluating a template whose parameters nothing binds
+        self._quiet = 0
+        self._clock = 0
+        self._events_off = False
+        self._loops = 0
+        self._guards: list[Guard] = []
+        self._threads: dict[str, int] = {}
+        self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
+        self._dims: dict[str, tuple[int, ...]] = {}  # of the blocks of kernels, x first
+
+    def text(self, node: Any) -> str:
+        """The source text of a node, one line, shortened."""
+        span = getattr(node, "span", node)
+        lines = self.source(span.path)
+        if not lines or span.line > len(lines):
+            return ""
+        if span.line == span.end_line:
+            out = lines[span.line - 1][span.column - 1 : span.end_column - 1]
+        else:
+            middle = lines[span.line : span.end_line - 1]
+            out = " ".join(
+                [
+                    lines[span.line - 1][span.column - 1 :],
+                    *middle,
+                    lines[min(span.end_line, len(lines)) - 1][: span.end_column - 1],
+                ]
+            )
+        out = " ".join(out.split())
+        return out if len(out) <= 160 else out[:157] + "..."
+
+    def _place(self, env: Env) -> tuple[str, Bindings]:
+        """The qualified name of the scope of a declaration, and the bindings in force there."""
+        at: Env | None = env
+        while at is not None:
+            if at.kind == "class" and at.cls is not None:
+                names = [p.name for p in at.cls.decl.tparams or () if p.name]
+                return class_name(at.cls), tuple(zip(names, (spell(a) for a in at.cls.args), strict=False))
+            if at.kind == "function" and at.frame is not None:
+                return at.frame.symbol, at.frame.bindings
+            if at.scope is not None:
+                return at.scope.path, ()
+            at = at.parent
+        return "", ()
+
+    def _fact(self, v: Value, span: Span) -> object:
+        """A value as facts hold it: model values, tensors, or Unknown."""
+        if isinstance(v, TensorVal):
+            fact = self._tensor(v, span)
+            return replace(fact, name=v.name) if v.name else fact
+        if isinstance(v, ValueType):
+            v = v.value
+        if isinstance(v, Scalar):
+            return v.value if v.value is not None else Unknown(f"a {v.ctype} that is not known", span)
+        if isinstance(v, Slice):
+            return self._fact(v.tiled, span)
+        if isinstance(v, tuple) and any(isinstance(x, _NO_FACTS) for x in v):
+            return tuple(self._fact(x, span) if isinstance(x, _NO_FACTS) else x for x in v)
+        if isinstance(v, _NO_FACTS):
+            return Unknown(f"a value of type {type(v).__name__.lower()}", span)
+        return v
+
+    def _tensor(self, v: TensorVal, span: Span) -> TensorFact:
+        offset: Any = v.offset
+        space: Space = v.space
+        align = None
+        buffer = None
+        if v.pointer is not None:
+            buffer, align = v.pointer.buffer, None if v.pointer.align is None else Bytes(v.pointer.align)
+            space = v.pointer.space if v.pointer.space != "unknown" else v.space
+            if isinstance(v.pointer.offset, Unknown) or isinstance(offset, Unknown):
+                offset = v.pointer.offset if isinstance(v.pointer.offset, Unknown) else offset
+            elif v.pointer.offset != 0:
+                offset = offset + v.pointer.offset
+        return TensorFact(
+            self.text(span) or v.name, span, space, v.layout, v.dtype, buffer, offset, align, v.provenance,
+            v.source.tiled if isinstance(v.source, Slice) else v.source, v.root, v.tile, v.thread,
+        )  # fmt: skip
+
+    def open_parameter(self, m: Machine, p: ir.TParam) -> Value:
+        """A template parameter that nothing binds: an open static integer, or an unknown type."""
+        if (
+            p.kind == "value"
+            and isinstance(p.type, ir.Name)
+            and p.type.ident in ("int", "unsigned", "size_t", "uint32_t", "int32_t")
+        ):
+            self.symbols = True
+            return Scalar(Sym.named(p.name), "int")
+        return Unknown(f"template parameter `{p.name or '<unnamed>'}` is bound nowhere in the scanned files", p.span)
+
+    def internal(self, name: str, span: Span | None, error: BaseException) -> None:
+        self.internals.append((name, span, error))
+
+    def instantiated(self, m: Machine, inst: ClassInst) -> None:
+        self.instances.append(inst)
+
+    @contextmanager
+    def unevaluated(self) -> Iterator[None]:
+        """Inside decltype and sizeof nothing happens: no events, no escapes."""
+        saved, self._events_off = self._events_off, True
+        try:
+            yield
+        finally:
+            self._events_off = saved
+
+    @contextmanager
+    def guarded(self, guard: Guard, cond: Value, taken: bool) -> Iterator[None]:
+        self._guards.append(guard)
+        try:
+            yield
+        finally:
+            self._guards.pop()
+
+    @contextmanager
+    def looping(self) -> Iterator[None]:
+        self._loops += 1
+        try:
+            yield
+        finally:
+            self._loops -= 1
+
+    def loop_item(self, m: Machine, node: ir.Loop, env: Env) -> Value:
+        return Unknown("the items of this loop are not known", node.span)
+
+    def hypothesis(self, m: Machine, node: ir.Assert, env: Env) -> None:
+        """An assertion of the scanned code (never CuTe's own) that dominates what follows."""
+        if "include/cute/" in node.span.path:
+            return
+        for condition in conditions(m, node.cond, env):
+            self.hypotheses.append(Hypothesis(condition, node.span, node.kind, self.frame.symbol if self.frame else ""))

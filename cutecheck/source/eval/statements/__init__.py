@@ -1,0 +1,3 @@
+"""Execution of statements; importing the package registers every kind."""
+
+from cutecheck.source.eval.statements import assignments, blocks, branches, loops  # noqa: F401

@@ -1,0 +1,99 @@
+"""Assignments: to names, fields, and targets that take a value apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import classes, ir, predicates
+from cutecheck.source.eval.machine import Machine, runs
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.statements.done import Done
+from cutecheck.source.eval.types import type_of
+from cutecheck.source.eval.values import Object, Scalar, TensorVal, Value
+
+
+@runs(ir.Bind)
+def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
+    value = m.eval(node.value, env)
+    parts: Iterable[Value]
+    if isinstance(value, (tuple, list)) and len(value) == len(node.names):
+        parts = [m.dialect.from_model(v) for v in value]
+    elif isinstance(value, Object):
+        parts = [classes.get_field(m, value, d.name, node.span) for _, d in classes.fields(m, value.cls)]
+    else:
+        reason = value if isinstance(value, Unknown) else Unknown("cannot take this value apart", node.span)
+        parts = [reason] * len(node.names)
+    for name, part in zip(node.names, parts, strict=False):
+        m.journal.set(env.vars, name, replace(part, name=name) if isinstance(part, TensorVal) else part)
+    return Done.NORMAL
+
+
+@runs(ir.Assign)
+def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
+    value = m.eval(node.value, env)
+    predicates.note(m, node, env)
+    if node.op != "=":
+        from cutecheck.source.eval.expressions.operators import binary
+
+        value = binary(m, node.op[:-1], m.eval(node.target, env), value, node.span)
+    assign(m, node.target, value, env, node.span)
+    return Done.NORMAL
+
+
+def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> None:
+    """Write to a variable, a field, or forget what cannot be followed."""
+    if m.dialect.assign(m, target, value, env, span):
+        return
+    if isinstance(target, ir.Name):
+        at = env.find_var(target.ident)
+        if at is not None:
+            old = at.vars.get(target.ident)
+            if isinstance(old, (TensorVal,)) and not isinstance(value, TensorVal):
+                return
+            if isinstance(old, Scalar) and not isinstance(value, Unknown):
+                value = classes.convert(m, type_of(old), value, span)
+            m.journal.set(at.vars, target.ident, value)
+            return
+        from cutecheck.source.eval.lookup import self_of
+
+        this = self_of(env)
+        if this is not None and any(d.name == target.ident for _, d in classes.fields(m, this.cls)):
+            m.journal.set(this.fields, target.ident, value)
+        elif not m.dialect.block_scope:
+            m.journal.set(env.vars, target.ident, value)
+    elif isinstance(target, ir.Attr):
+        base = m.eval(target.base, env)
+        if isinstance(base, Object):
+            m.journal.set(base.fields, target.ident, value)
+    elif isinstance(target, ir.Sequence_):
+        bind_target(m, target, value, env, span)
+    elif isinstance(target, ir.Index):
+        base = m.eval(target.base, env)
+        if isinstance(base, (list, dict)):
+            keys = [m.eval(a, env) for a in target.args]
+            if len(keys) == 1 and isinstance(base, dict):
+                base[keys[0]] = value
+
+
+def bind_target(m: Machine, target: Any, value: Value, env: Env, span: Span) -> None:
+    """Bind an assignment target (a name or a nested sequence of them) in a frame."""
+    if isinstance(target, ir.Sequence_):
+        items = value if isinstance(value, (tuple, list)) and len(value) == len(target.items) else None
+        for i, a in enumerate(target.items):
+            part = (
+                m.dialect.from_model(items[i])
+                if items is not None
+                else value
+                if isinstance(value, Unknown)
+                else Unknown("cannot take this value apart", span)
+            )
+            bind_target(m, a.value, part, env, span)
+    elif isinstance(target, ir.Name):
+        m.journal.set(env.vars, target.ident, value)
+    elif isinstance(target, ir.Local) and isinstance(target.decl, ir.Variable):
+        m.journal.set(env.vars, target.decl.name, value)
+    elif isinstance(target, (ir.Attr, ir.Index)):
+        assign(m, target, value, env, span)

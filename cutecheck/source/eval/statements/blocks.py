@@ -1,0 +1,104 @@
+"""Blocks, local declarations, returns, assertions."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+
+from cutecheck.facts import Guard
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.lookup import variable_value
+from cutecheck.source.eval.machine import Machine, runs
+from cutecheck.source.eval.scope import Entry, Env
+from cutecheck.source.eval.statements.assignments import bind_target
+from cutecheck.source.eval.statements.done import Done
+from cutecheck.source.eval.values import TensorVal
+
+
+@runs(ir.Block)
+def _block(m: Machine, node: ir.Block, env: Env) -> Done:
+    inner = Env(env, "block") if node.scoped else env
+    left = Done.NORMAL
+    with ExitStack() as passed:  # what comes after `if (...) return;` happens under the opposite condition
+        for stmt in node.body:
+            done: Done = m.run(stmt, inner)
+            if done in (Done.RETURN, Done.BREAK, Done.CONTINUE):
+                return done
+            if done is Done.MAYBE:
+                left = Done.MAYBE
+                if isinstance(stmt, ir.If):
+                    guard = Guard(m.recorder.text(stmt.cond), getattr(stmt.cond, "span", stmt.span), True)
+                    passed.enter_context(m.recorder.guarded(guard, None, False))
+    return left
+
+
+@runs(ir.ExprStmt)
+def _expr(m: Machine, node: ir.ExprStmt, env: Env) -> Done:
+    m.eval(node.expr, env)
+    return Done.NORMAL
+
+
+@runs(ir.Local)
+def _local(m: Machine, node: ir.Local, env: Env) -> Done:
+    decl = node.decl
+    if m.dialect.declare(m, decl, env):
+        return Done.NORMAL
+    unit = env.frame.unit if env.frame is not None else None
+    if isinstance(decl, ir.Variable):
+        value = variable_value(m, decl, env)
+        if isinstance(value, TensorVal):
+            value = replace(value, name=decl.name)
+        m.journal.set(env.vars, decl.name, value)
+        m.recorder.declared(m, decl, value, env, unit)
+    elif isinstance(decl, ir.Alias) and decl.tparams is None:
+        value = m.eval(decl.target, env)
+        m.journal.set(env.vars, decl.name, value)
+        m.recorder.declared(m, decl, value, env, unit)
+    elif isinstance(decl, ir.Using):
+        if isinstance(decl.target, ir.Scoped) and decl.kind == "name":
+            env.vars[decl.target.ident] = m.eval(decl.target, env)
+    elif isinstance(decl, (ir.Class, ir.Alias, ir.Function)):
+        from cutecheck.source.eval.lookup import resolve
+
+        name = decl.name
+        assert unit is not None
+        env.vars[name] = resolve(m, name, (Entry(decl, env, unit),), node.span, {})
+    elif isinstance(decl, ir.Enum):
+        from cutecheck.source.eval.lookup import EnumRef, enumerator
+
+        env.vars[decl.name] = EnumRef(decl.name, decl, env)
+        if not decl.scoped:
+            for i, (name, _, _) in enumerate(decl.enumerators):
+                env.vars[name] = enumerator(m, decl, i, env)
+    return Done.NORMAL
+
+
+@runs(ir.Return)
+def _return(m: Machine, node: ir.Return, env: Env) -> Done:
+    frame = env.frame
+    if node.value is not None:
+        value = m.eval(node.value, env)
+        if frame is not None and frame.returns is not None:
+            frame.returns.append(value)
+    return Done.RETURN
+
+
+@runs(ir.Jump)
+def _jump(m: Machine, node: ir.Jump, env: Env) -> Done:
+    return {"break": Done.BREAK, "continue": Done.CONTINUE, "raise": Done.RETURN}.get(node.kind, Done.NORMAL)
+
+
+@runs(ir.Assert)
+def _assert(m: Machine, node: ir.Assert, env: Env) -> Done:
+    m.recorder.hypothesis(m, node, env)
+    return Done.NORMAL
+
+
+@runs(ir.With)
+def _with(m: Machine, node: ir.With, env: Env) -> Done:
+    for item, target in node.items:
+        value = m.eval(item, env)
+        if target is not None:
+            bind_target(m, target, m.dialect.entering(m, value), env, node.span)
+    done = m.run(node.body, env)
+    return done if isinstance(done, Done) else Done.NORMAL
