@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
+from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.ints import Condition, Rel, as_expr
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
@@ -75,7 +76,7 @@ class AtomValueType(Rule):
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         atom = atom_of(event.tiled)
-        if event.kind != "copy" or atom is None or len(event.operands) < 2:
+        if event.kind != "copy" or atom is None or len(event.operands) < 2 or _recast(atom):
             return
         bits = atom.value_type.bits
         used = [side_instruction(event, "src"), side_instruction(event, "dst")]
@@ -110,3 +111,8 @@ class AtomValueType(Rule):
             enclosing=event.enclosing,
             arch=event.arch,
         )
+
+
+def _recast(atom: CopyAtom) -> bool:
+    """The DSL recasts a plain copy's atom to the tensors that it is given."""
+    return atom.op == "UniversalCopy" and any(key == "dsl op" for key, _ in atom.extra)

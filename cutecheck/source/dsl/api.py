@@ -14,6 +14,7 @@ from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
 from cutecheck.source.dsl.values import Builtin, BuiltinType, HostCute
 from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names register themselves)
     cuda,
+    dsl_copies,
     dsl_layouts,
     dsl_tensors,
     dsl_tiled,

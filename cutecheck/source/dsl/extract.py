@@ -22,6 +22,7 @@ from cutecheck.source.files import read_bytes
 STEPS_A_FILE = 150_000  # of a file with all its tests, unless the user asks for more; CUTLASS's examples need a third
 ARCH_IS_CERTAIN = "dsl architecture is certain"  # of a machine: not one of several that a file's names allow
 _SM103 = re.compile(rb"SM103Mma|[Ss]m_?103[A-Z]|sm_103")
+_WARPGROUP = re.compile(rb"\bwarpgroup\.[A-Z]|\bimport [^\n]*\bwarpgroup\b|nvgpu\.warpgroup")  # the module
 _ARCHS = (
     ("sm_90a", re.compile(rb"warpgroup|hopper|[Ss][Mm]_?90|BulkTensor|wgmma")),
     ("sm_100a", re.compile(rb"tcgen05|blackwell|[Ss][Mm]_?10[03]|tmem")),
@@ -33,7 +34,7 @@ def default_archs(data: bytes) -> tuple[str, ...]:
     """Architectures that a file's own names ask for: sm_80 when it names none."""
     named = tuple(arch for arch, names in _ARCHS if names.search(data))
     if b"tcgen05" in data:  # helpers of other generations are borrowed by name
-        named = tuple(a for a in named if a == "sm_100a" or (a == "sm_90a" and b"warpgroup" in data))
+        named = tuple(a for a in named if a == "sm_100a" or (a == "sm_90a" and _WARPGROUP.search(data)))
         named = tuple("sm_103a" if a == "sm_100a" and _SM103.search(data) else a for a in named)
     elif "sm_120a" in named and b"warpgroup" not in data:
         named = ("sm_120a",)

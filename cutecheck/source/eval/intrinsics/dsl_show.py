@@ -223,9 +223,15 @@ def _extra(atom: Any) -> tuple[Any, str]:
     return json.loads(found.get("dsl op", "null")), found.get("dsl type", "")
 
 
+def chosen_by_compiler(atom: CopyAtom) -> bool:
+    """Whether the compiler chooses the width of this copy: ``CopyUniversalOp`` without ``num_bits_per_copy``."""
+    type_ = dict(atom.extra).get("dsl type", "")
+    return type_.startswith("!cute_nvgpu.atom.universal_copy") and " b>" not in type_
+
+
 def _atom_layout(atom: CopyAtom, layout: Layout, type_: str) -> str:
     # the compiler's automatic width has no value mode yet
-    if type_.startswith(("!cute_nvgpu.atom.universal_copy", "!cute_nvgpu.atom.bulk_copy")) and " b>" not in type_:
+    if chosen_by_compiler(atom) or (type_.startswith("!cute_nvgpu.atom.bulk_copy") and " b>" not in type_):
         return "(1,1):(0,0)"
     return show_dsl(layout)
 

@@ -7,17 +7,13 @@ from typing import Any
 
 from cutecheck.facts import Unknown
 from cutecheck.model import algebra as alg
-from cutecheck.model import atoms
-from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.basis import Underscore
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import CuteError, UndecidedError, known_value
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
-from cutecheck.model.tiled import TiledCopy, TiledMMA
-from cutecheck.model.units import Bits
+from cutecheck.model.tiled import TiledMMA
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.dsl_layouts import layout_of, number
-from cutecheck.source.eval.intrinsics.dsl_show import alignment
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.values import Extern, Pointer, ScalarType, Slice, TensorVal, Value
 
@@ -148,51 +144,6 @@ def addressed(v: Value) -> Value:
     inside = v.offset + v.pointer.offset
     layout = ComposedLayout(Swizzle(swizzle.bits, base, swizzle.shift), inside, v.layout)
     return replace(v, layout=layout, offset=0, pointer=replace(v.pointer, offset=0))
-
-
-@function("dsl.copy", "dsl.basic_copy", "dsl.basic_copy_if", "dsl.autovec_copy", "dsl.copy_atom_call",
-          "dsl.prefetch", "dsl.cooperative_copy", tolerant=True)  # fmt: skip
-def _copy(c: Call) -> Value:
-    args = list(c.args)
-    tiled: Value = None
-    if c.name in ("dsl.copy", "dsl.copy_atom_call", "dsl.prefetch"):
-        first = args.pop(0)
-        tiled = first.tiled if isinstance(first, Slice) else first
-    predicate = c.kwargs.get("pred")
-    if isinstance(predicate, Underscore):
-        predicate = None
-    if c.name == "dsl.basic_copy_if" and args:
-        predicate = args.pop(0)
-    for name in ("src", "dst"):
-        if name in c.kwargs:
-            args.append(c.kwargs[name])
-    if c.name == "dsl.prefetch" or len(args) < 2:
-        return None
-    if tiled is not None and not isinstance(tiled, (TiledCopy, CopyAtom)) and not isinstance(tiled, Unknown):
-        tiled = Unknown("a copy operation that is not modelled", c.span)
-    if c.name == "dsl.autovec_copy":
-        tiled = _narrowed(*args[:2])
-    call = Call(c.m, "copy", (), args, c.span, {}, c.raw)
-    c.m.recorder.event(c.m, "copy", call, tiled, [addressed(a) for a in args[:2]], predicate)
-    return None
-
-
-def _narrowed(src: Value, dst: Value) -> CopyAtom | None:
-    """``autovec_copy`` takes no wider vectors than both addresses are known to allow; None where layouts decide."""
-    if not isinstance(src, TensorVal) or not isinstance(dst, TensorVal) or src.dtype is None:
-        return None
-    bits = src.dtype.bits
-    known = [a for a in (alignment(src), alignment(dst)) if a is not None]
-    if bits is None or isinstance(src.layout, Unknown) or isinstance(dst.layout, Unknown) or not known:
-        return None
-    try:
-        common = known_value(alg.max_common_vector(src.layout, dst.layout))
-    except (CuteError, UndecidedError):
-        return None
-    allowed = int(min(known)) * 8
-    if common is None or allowed >= min(128, common * int(bits)) or allowed < int(bits):
-        return None
-    return atoms.copy_op("UniversalCopy", (DType(f"uint{allowed}_t", Bits(allowed)),), src.dtype)
 
 
 @function("dsl.gemm", "dsl.mma_atom_call", tolerant=True)

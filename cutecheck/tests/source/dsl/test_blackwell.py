@@ -15,6 +15,7 @@ from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.layout import Layout
 from cutecheck.model.notation_dsl import parse_dsl, show_dsl
 from cutecheck.model.tiled.scale_factors import tmem_layout_sf
+from cutecheck.source.dsl.extract import default_archs
 from cutecheck.source.eval.intrinsics import dsl_ops, dsl_tiled
 from cutecheck.source.eval.intrinsics.dsl_show import NAMES, show
 from cutecheck.source.eval.values import EnumVal, ScalarType
@@ -124,3 +125,9 @@ def test_descriptors_and_tensor_memory(tmp_path: Path) -> None:
         "!cute.tiled_copy<!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x32>, "
         'layout_copy_tv = <"((32,4),(32,32)):((0,1),(128,4))">, tiler_mn = <"[(4,32):(32,1);32:1]">>'
     )
+
+
+def test_a_warpgroup_in_a_comment_names_no_hopper() -> None:
+    assert default_archs(b"from cutlass.cute.nvgpu import tcgen05\n# each warpgroup waits") == ("sm_100a",)
+    both = b"from cutlass.cute.nvgpu import tcgen05\nfrom cutlass.cute.nvgpu import warpgroup"
+    assert default_archs(both) == ("sm_90a", "sm_100a")

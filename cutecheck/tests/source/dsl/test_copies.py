@@ -1,0 +1,95 @@
+"""The width of copies that name none, as the PTX of nvidia-cutlass-dsl 4.8.1 has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.model.units import Bits
+from cutecheck.rules.derive.accesses import atom_of, side_instruction
+from cutecheck.tests.source.dsl.run import HEAD, driver, events
+
+KERNEL = (
+    HEAD
+    + """
+    @cute.kernel
+    def move(g: cute.Tensor, o: cute.Tensor):
+        t, _, _ = cute.arch.thread_idx()
+        memory = cutlass.utils.SmemAllocator()
+        s = memory.allocate_tensor({type}, cute.make_layout((32, 32), stride=(32, 1)), 128, {swizzle})
+        atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), {declared}{bits})
+        copy = cute.make_tiled_copy_tv(atom, cute.make_layout((32, 1)), cute.make_layout((1, {values})))
+        mine = copy.get_slice(t)
+        source = mine.partition_S(g)
+        r = cute.make_rmem_tensor(source.shape, {type})
+        cute.copy(copy, source, r)
+        cute.copy(copy, r, mine.partition_D(s))
+        cute.copy(copy, mine.partition_S(s), r)
+        cute.copy(copy, r, mine.partition_D(o))
+
+    @cute.jit
+    def host(g, o):
+        move(g, o).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+    def fake():
+        return make_fake_tensor({type}, (32, 32), stride=({stride}, 1), assumed_align={align})
+
+    cute.compile(host, fake(), fake())
+    """
+)
+DEFAULTS = {
+    "type": "cutlass.Float16", "declared": "", "values": 32, "align": 16, "stride": 32, "swizzle": "None", "bits": "",
+}  # fmt: skip
+
+
+def _dynamic(divisibility: int) -> str:
+    return f"cute.sym_int64(divisibility={divisibility})"
+
+
+@pytest.mark.parametrize(
+    "given, in_global, in_shared",
+    [
+        ({}, 128, 128),
+        ({"align": 2}, 16, 128),
+        ({"align": 4}, 32, 128),
+        ({"align": 8}, 64, 128),
+        ({"align": 32}, 128, 128),
+        ({"align": 32, "arch": "sm_100a"}, 256, 128),
+        ({"align": 4, "type": "cutlass.Float32"}, 32, 128),
+        ({"align": 8, "type": "cutlass.Float32"}, 64, 128),
+        ({"align": 32, "type": "cutlass.Float32", "arch": "sm_100a"}, 256, 128),
+        ({"values": 1}, 16, 16),
+        ({"values": 2}, 32, 32),
+        ({"values": 4}, 64, 64),
+        ({"values": 16}, 128, 128),
+        ({"swizzle": "cute.make_swizzle(2, 4, 3)"}, 128, 128),
+        ({"swizzle": "cute.make_swizzle(2, 3, 3)"}, 128, 64),
+        ({"swizzle": "cute.make_swizzle(2, 2, 3)"}, 128, 32),
+        ({"stride": _dynamic(1)}, 16, 128),
+        ({"stride": _dynamic(2)}, 32, 128),
+        ({"stride": _dynamic(4)}, 64, 128),
+        ({"stride": _dynamic(8)}, 128, 128),
+        ({"declared": "cutlass.Float32"}, 128, 128),  # the atom is recast to the tensors
+        ({"bits": ", num_bits_per_copy=16"}, 16, 16),
+    ],
+)
+def test_the_width_is_the_compilers(given: dict[str, object], in_global: int, in_shared: int, tmp_path: Path) -> None:
+    fields = {**DEFAULTS, **given}
+    arch = str(fields.pop("arch", "sm_90a"))
+    fields["declared"] = fields["declared"] or fields["type"]
+    made = driver(tmp_path, KERNEL.format(**fields), arch=arch)
+    widths = []
+    for event in events(made):
+        assert event.reason is None, event.reason
+        side = "src" if event.operands[1].space == "rmem" else "dst"
+        used = side_instruction(event, side)  # type: ignore[arg-type]
+        assert used is not None and atom_of(event.tiled) is not None
+        widths.append(used.bits)
+    assert widths == [Bits(in_global), Bits(in_shared), Bits(in_shared), Bits(in_global)]
+
+
+def test_an_address_that_is_not_known_leaves_the_width_open(tmp_path: Path) -> None:
+    text = KERNEL.format(**DEFAULTS | {"declared": "cutlass.Float16"}).replace("fake(), fake()", "fake(), unknown()")
+    kinds = [e.reason.reason if e.reason is not None else "" for e in events(driver(tmp_path, text, arch="sm_90a"))]
+    assert len(kinds) == 4 and all(not k for k in kinds[:3]) and kinds[3]
