@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, lookup
@@ -11,7 +12,7 @@ from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.templates import bind
 from cutecheck.source.eval.types import class_name, is_type
-from cutecheck.source.eval.values import BudgetExceeded, FuncSet, SubstitutionFailure, Value
+from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, SubstitutionFailure, Value
 
 
 def templates_of(unit: ir.Unit) -> list[ir.Decl]:
@@ -53,13 +54,15 @@ class Roots:
         self.cut: list[Unknown] = []
         self._done = 0
 
-    def run(self, instantiate: Iterable[tuple[ir.Expr, Env]]) -> None:
+    def run(self, instantiate: Iterable[tuple[ir.Expr, ir.Expr | None, Env]]) -> None:
+        """``instantiate``: what is asked for, each over the template arguments of a type if one is given."""
         m = self.m
-        for node, env in instantiate:
+        for node, each, env in instantiate:
             named: list[Value] = []
             self._guard(lambda node=node, env=env, named=named: named.append(m.eval(node, env)), node.span)
-            for value in named:
-                self._function(value)
+            for value in (v for v in named if isinstance(v, FuncSet)):
+                for targs in (value.targs,) if each is None else self._each(each, env):
+                    self._function(replace(value, targs=targs))
             self.fixpoint()
         entries = [e for e in m.program.entries() if e.unit.path in self.owned]
         for e in entries:
@@ -93,9 +96,15 @@ class Roots:
 
         return sorted(plain, key=rank)
 
-    def _function(self, value: Value) -> None:
+    def _each(self, node: ir.Expr, env: Env) -> list[tuple[Value, ...]]:
+        """The template arguments of a type, one a tuple."""
+        found: list[Value] = []
+        self._guard(lambda: found.append(self.m.eval(node, env)), node.span)
+        return [(a,) for value in found if isinstance(value, ExternType) for a in value.args]
+
+    def _function(self, value: FuncSet) -> None:
         """``template __global__ void kernel<...>(...);``: the function under these template arguments."""
-        if not isinstance(value, FuncSet) or value.targs is None:
+        if value.targs is None:
             return
         for e in value.entries:
             fn = e.decl

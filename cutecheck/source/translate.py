@@ -70,9 +70,9 @@ class Translator:
                     note_unit(unit, part.facts)
         roots = self._roots(job, program, closure, launches)
         if job.open is None:
-            asked = [(node, scope.env) for node, scope, _ in program.instantiate]
+            asked = [(wish.target, wish.each, scope.env) for wish, scope, _ in program.instantiate]
             asked += [
-                (lower_expression(text, "<instantiate>"), program.root.env)
+                (lower_expression(text, "<instantiate>"), None, program.root.env)
                 for text in self.instantiate
                 if _names(text, program)
             ]

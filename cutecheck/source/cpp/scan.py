@@ -12,7 +12,7 @@ CALL_NAMES = re.compile(
     r"make_im2col_tma_copy\w*|tile_to_shape|tile_to_mma_shape|composition(?=\s*\(\s*(?:cute::)?Swizzle\b)|ss_smem_selector|rs_smem_selector|"
     r"sm1\d\d_smem_selector)\s*(?:<[^;{}()]*>\s*)?\(|"
     r"\b(TiledMMA|TiledCopy|Copy_Atom|MMA_Atom)\s*<|"
-    r"\b(Layout_(?:MN|K)_(?:INTER|SW32|SW64|SW96|SW128)(?:_32B)?_Atom(?:_Bits)?)\b"
+    r"\b(Layout_(?:MN|K)_(?:INTER|SW32|SW64|SW96|SW128)(?:_32B)?_Atom(?:_Bits)?)\s*<"
 )
 _DECLARES = re.compile(r"\b(?:struct|class|friend)\s+\Z")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
@@ -40,7 +41,7 @@ class EnumRef:
     env: Env
 
 
-LIBRARIES = ("cute", "std", "cutlass", "cuda", "thrust", "torch", "at", "c10", "nvcuda")
+LIBRARIES = ("cute", "std", "cutlass", "cuda", "thrust", "torch", "at", "c10", "nvcuda", "testing")
 _NAMESPACES = frozenset({
     "detail", "arch", "gemm", "collective", "GMMA", "UMMA", "SM90", "SM100", "Major", "ScaleIn", "ScaleOut",
     "epilogue", "layout", "platform", "cuda", "kernel", "thread", "threadblock", "device", "fusion", "transform",
@@ -64,7 +65,7 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
         elif (scope := at.scope) is not None and name not in scope.absent:
             found = in_namespace(m, scope, name, span)
             if found is not _MISSING:
-                return found
+                return _with_used(m, scope, name, found) if isinstance(found, FuncSet) else found
         at = at.parent
     if name == "this":
         this = self_of(env)
@@ -133,6 +134,33 @@ def _in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozens
                 if found is not _MISSING:
                     return found
     return _MISSING
+
+
+def _with_used(m: Machine, scope: Scope, name: str, found: FuncSet) -> FuncSet:
+    """The overloads of a name and those that using directives of its scope add to them."""
+    if not any(kind == "namespace" for kind, _, _ in scope.usings):
+        return found
+    key = ("with used", name)
+    if key not in scope.memo:
+        entries = list(found.entries)
+        seen = {id(scope)}
+        for used in _used_scopes(m, scope, seen):
+            entries += [e for e in used.decls.get(name, ()) if isinstance(e.decl, ir.Function)]
+        scope.memo[key] = replace(found, entries=tuple({id(e.decl): e for e in entries}.values()))
+    merged: FuncSet = scope.memo[key]
+    return merged
+
+
+def _used_scopes(m: Machine, scope: Scope, seen: set[int]) -> Iterator[Scope]:
+    for kind, target, _ in scope.usings:
+        if kind == "namespace":
+            if id(target) not in scope.used:
+                scope.used[id(target)] = namespace_of(m, target, scope)
+            used = scope.used[id(target)]
+            if used is not None and used.scope is not None and id(used.scope) not in seen:
+                seen.add(id(used.scope))
+                yield used.scope
+                yield from _used_scopes(m, used.scope, seen)
 
 
 def namespace_of(m: Machine, node: ir.Expr, scope: Scope) -> Namespace | None:

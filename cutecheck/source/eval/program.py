@@ -14,7 +14,7 @@ class Program:
     def __init__(self) -> None:
         self.root = Scope("", None)
         self.units: dict[str, ir.Unit] = {}
-        self.instantiate: list[tuple[ir.Expr, Scope, ir.Unit]] = []
+        self.instantiate: list[tuple[ir.Instantiate, Scope, ir.Unit]] = []
 
     def add(self, unit: ir.Unit, module: str | None = None) -> None:
         """Add a unit; ``module`` is the dotted name of a Python module, which gets a scope of its own."""
@@ -35,7 +35,7 @@ class Program:
             elif isinstance(decl, ir.Using):
                 scope.usings.append((decl.kind, decl.target, decl.name))
             elif isinstance(decl, ir.Instantiate):
-                self.instantiate.append((decl.target, scope, unit))
+                self.instantiate.append((decl, scope, unit))
             elif not (own_cute and scope.path.startswith("cute")):
                 for name, item in declared_names(decl):
                     scope.add(name, Entry(item, scope.env, unit))

@@ -30,6 +30,7 @@ from cutecheck.source.eval.values import (
     ScalarType,
     Str,
     Tag,
+    TemplateRef,
     TensorVal,
     TraitType,
     Value,
@@ -152,7 +153,7 @@ def spell(v: Value) -> str:
         return f"{spell(v.inner)}*"
     if isinstance(v, VoidType):
         return "void"
-    if isinstance(v, Tag):
+    if isinstance(v, (Tag, TemplateRef)):
         return v.name
     if isinstance(v, EnumVal):
         return f"{v.enum}::{v.name}" if v.enum else v.name

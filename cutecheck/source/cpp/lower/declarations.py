@@ -8,6 +8,7 @@ from typing import Any
 
 from tree_sitter import Node
 
+from cutecheck.source.cpp.lower import gtest
 from cutecheck.source.cpp.lower.declarators import Declarator
 from cutecheck.source.cpp.lower.functions import Heads
 from cutecheck.source.cpp.lower.hands import Fail
@@ -280,13 +281,18 @@ class Lowering(ScopeLowering):
             self.note("deduction guide", named.name, node.start_byte, node.end_byte)
             return []
         body = node.child_by_field_name("body")
+        params = named.function.child_by_field_name("parameters")
+        span = self.span(begin, end)
         if body is None:
+            if named.name in gtest.SUITES and params is not None:
+                types = tuple(p.type for p in self.parameters(params) if p.type is not None)
+                return gtest.suite(named.name, types, span, self.place(node))
             self.note("macro", self.of(named.function), named.function.start_byte, named.function.end_byte)
             return []
-        params = named.function.child_by_field_name("parameters")
         inner = [] if params is None else _WORDS.findall(self.of(params))
+        if named.name in gtest.FIXTURES | gtest.TYPED and len(inner) == 2:
+            return gtest.with_fixture(named.name, inner[0], inner[1], self.lazy_block(body), span, self.place(node))
         name = "_".join([named.name, *inner]) if named.name != self.class_name else named.name
-        span = self.span(begin, end)
         flags = frozenset(specs.flags)
         return [ir.Function(name, None, None, (), ir.Name("void", None, span), self.lazy_block(body), flags, span,
                             self.place(node))]  # fmt: skip
@@ -299,9 +305,16 @@ class Lowering(ScopeLowering):
                 found.append(ir.TopLevel(stmt))
             elif isinstance(stmt, ir.Local):
                 found.append(stmt.decl)
+            elif isinstance(stmt, ir.ExprStmt) and (listed := self.suite(stmt.expr)):
+                found.extend(listed)
             else:
                 self.note("macro", self.of(node).rstrip(";"), node.start_byte, node.end_byte)
         return found
+
+    def suite(self, expr: ir.Expr) -> list[ir.Decl]:
+        if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Name):
+            return []
+        return gtest.suite(expr.fn.ident, tuple(a.value for a in expr.args), expr.fn.span, expr.span)
 
     def statement_declaration(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
         return [ir.TopLevel(stmt) for stmt in self.statement(node)]

@@ -97,6 +97,12 @@ def _layout(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ValueType(alg.make_layout(shape, static_value(m, targs[1])))
 
 
+@type_maker("testing::Types")
+def _types(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    """GoogleTest's list of types."""
+    return ExternType("testing::Types", targs)
+
+
 @type_maker("Swizzle")
 def _swizzle(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     numbers = [static_value(m, t) for t in targs]

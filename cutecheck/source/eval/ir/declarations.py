@@ -160,10 +160,14 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Instantiate:
-    """An explicit instantiation, or ``// cutecheck: instantiate X<...>``."""
+    """An explicit instantiation, or ``// cutecheck: instantiate X<...>``.
+
+    ``each``: a type whose template arguments are those of the template ``target``, one instantiation each.
+    """
 
     target: Expr
     span: Span
+    each: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
