@@ -88,7 +88,8 @@ class Rule:
     """One check. Subclasses set the class attributes, document themselves and override the hooks they need.
 
     ``valid`` and ``invalid`` are sources that are checked as tests: every invalid one has a finding of this rule, no
-    valid one has any finding. C++ examples leave out the includes (see ``rules/examples.py``).
+    valid one has any finding, for the architectures of ``arch`` where it names some. C++ examples leave out the
+    includes (see ``rules/examples.py``).
     """
 
     code: ClassVar[str]
@@ -96,6 +97,7 @@ class Rule:
     family: ClassVar[Family]
     severity: ClassVar[Severity]
     confidence: ClassVar[Confidence]
+    arch: ClassVar[tuple[str, ...]] = ()
     valid: ClassVar[tuple[str, ...]] = ()
     invalid: ClassVar[tuple[str, ...]] = ()
 
