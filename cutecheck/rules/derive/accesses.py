@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -18,6 +19,7 @@ from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.instructions import Instruction, Side, automatic_bits, instruction
 from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_elements
+from cutecheck.rules.derive.identity import once
 from cutecheck.rules.derive.lanes import active
 from cutecheck.rules.derive.slices import counted, first_thread, parts_from, shifted
 from cutecheck.rules.derive.vectors import Mode, as_layout, contiguous_elements, peel, plain, split_run
@@ -155,20 +157,22 @@ class Opaque:
     reason: str
 
 
-def accesses(event: Event) -> list[Access]:
+@once
+def accesses(event: Event) -> Sequence[Access]:
     """The shared- and global-memory sides of a copy whose parts are all known."""
-    return [a for a in sides(event) if isinstance(a, Access)]
+    return tuple(a for a in sides(event) if isinstance(a, Access))
 
 
-def sides(event: Event) -> list[Access | Opaque]:
+@once
+def sides(event: Event) -> Sequence[Access | Opaque]:
     """The shared- and global-memory sides of a copy; bulk and tensor copies have no accesses of their own."""
     if event.kind != "copy" or len(event.operands) < 2:
-        return []
+        return ()
     found: list[Access | Opaque] = []
     for side, tensor in zip(("src", "dst"), event.operands, strict=False):
         if tensor.space in ("smem", "gmem") and (made := _side(event, cast(Side, side), tensor)) is not None:
             found.append(made)
-    return found
+    return tuple(found)
 
 
 def _side(event: Event, side: Side, tensor: TensorFact) -> Access | Opaque | None:
