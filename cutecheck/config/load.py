@@ -132,7 +132,7 @@ def _table(path: Path) -> Mapping[str, Any] | None:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: not UTF-8") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
     table: Any = document
     if path.name == "pyproject.toml":
@@ -157,8 +157,18 @@ def _settings(table: Mapping[str, Any], path: Path) -> Settings:
         compile_commands=settings.compile_commands
         if settings.compile_commands in ("", "none")
         else str((folder / settings.compile_commands).resolve()),
-        cache_dir=str((folder / settings.cache_dir).resolve()) if settings.cache_dir else "",
+        cache_dir=_below(folder, settings.cache_dir, path) if settings.cache_dir else "",
     )
+
+
+def _below(folder: Path, given: str, path: Path) -> str:
+    """A folder to write to, which a file of the tree may choose below its own only: scanned trees are not trusted."""
+    found = (folder / given).resolve()
+    if not found.is_relative_to(folder.resolve()):
+        raise ConfigError(
+            f"{path}: 'cache-dir' must be below the file's folder, not {found}; use --cache-dir for others"
+        )
+    return str(found)
 
 
 def _field(key: str, path: Path) -> str:

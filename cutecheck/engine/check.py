@@ -38,7 +38,7 @@ def check_facts(
     for its reason.
     """
     context = context or Context(facts, prover)
-    failures: list[SourceError] = []
+    failures = [e for e in facts.errors if e.internal]
     found: list[Finding] = []
     try:
         for rule in rules:
@@ -66,7 +66,7 @@ def check_facts(
         findings=tuple(reported),
         suppressed=tuple(suppressed),
         outcomes=tuple(context.outcomes.values()),
-        errors=facts.errors,
+        errors=tuple(e for e in facts.errors if not e.internal),
         failures=tuple(dict.fromkeys(failures)),
         lines=lines,
     )

@@ -172,6 +172,11 @@ class SourceError:
     message: str
     span: Span | None = None
 
+    @property
+    def internal(self) -> bool:
+        """True for a fault of cutecheck itself, which no run passes over."""
+        return self.message.startswith("internal error")
+
 
 @dataclass(frozen=True, slots=True)
 class Lint:

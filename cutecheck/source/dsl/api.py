@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model import inttuple as it
 from cutecheck.model.dtype import DType, dtype
+from cutecheck.model.layout import Layout
 from cutecheck.model.units import Bits
 from cutecheck.source.dsl import cute_values, hopper, tma
 from cutecheck.source.dsl import sites as dsl_sites
@@ -177,13 +179,22 @@ def call_api(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Val
     if value is None:
         model = [m.dialect.to_model(a) for a in args]
         c = Call(m, name, (), model, span, {k: m.dialect.to_model(v) for k, v in kwargs.items()}, args)
-        value = guarded(m, name.removeprefix("dsl."), span, lambda: run(c))
+        value = guarded(m, name.removeprefix("dsl."), span, lambda: _in_range(run(c)))
         if name not in TOLERANT:
             c.name = name.removeprefix("dsl.")
             c.args = _in_order(c.name, model, c.kwargs)
             m.recorder.called(m, c, value if c.refused is None else c.refused)
     dsl_sites.api_called(m, name.removeprefix("dsl."), kind, args, kwargs, value, span)
     return m.dialect.from_model(value)
+
+
+def _in_range(value: Value) -> Value:
+    """The value, where its numbers fit the DSL's integers: others are no layout, and their text may have no end."""
+    if isinstance(value, Layout):
+        for n in (*it.flatten(value.shape), *it.flatten(value.stride)):
+            if isinstance(n, int) and n.bit_length() > 64:
+                raise Unsupported("a number of over 64 bits")
+    return value
 
 
 _PARAMETERS = {

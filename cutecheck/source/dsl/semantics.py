@@ -49,7 +49,8 @@ _PYTHON: dict[str, Any] = {
     "<": op_.lt, "<=": op_.le, ">": op_.gt, ">=": op_.ge,
 }  # fmt: skip
 _BITS = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
-_MAX_TEXT = 1 << 16
+_MAX_TEXT = 1 << 16  # characters or items
+_MAX_BITS = 4096
 
 
 class DslDialect(Dialect):
@@ -201,7 +202,7 @@ class DslDialect(Dialect):
             if isinstance(key, (int, slice)):
                 try:
                     return base[key]
-                except (IndexError, TypeError):
+                except (IndexError, TypeError, ValueError):
                     return Unknown("an index out of range", span)
             return Unknown("an index that is known at run time only", span)
         if isinstance(base, dict):
@@ -316,18 +317,27 @@ def _plain(op: str, left: Any, right: Any, span: Span) -> Value:
         return Unknown(f"operator {op}", span)
     if isinstance(left, str) and op == "%":
         return Unknown("a formatted string", span)
-    if op == "**" and (abs(left) > 1 << 32 or abs(right) > 64):
-        return Unknown("a power out of range", span)
-    if op == "<<" and isinstance(right, int) and not 0 <= right <= 4096:
-        return Unknown(f"shift by {right}", span)
-    if op == "*" and any(isinstance(v, (str, list, tuple)) for v in (left, right)):
-        n = left if isinstance(left, int) else right
-        if not isinstance(n, int) or n * (len(left) if not isinstance(left, int) else len(right)) > _MAX_TEXT:
-            return Unknown("a repetition out of range", span)
+    if _too_large(op, left, right):
+        return Unknown(f"the result of {op} is out of range", span)
     try:
         return run(left, right)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         return Unknown(f"{error}", span)
+
+
+def _too_large(op: str, left: Any, right: Any) -> bool:
+    """True where the result would be a number or text that no configuration has, and that memory may not hold."""
+    if isinstance(left, int) and isinstance(right, int):
+        if op == "**":
+            return left.bit_length() * abs(right) > _MAX_BITS
+        if op == "<<":
+            return not 0 <= right <= _MAX_BITS
+        return op == "*" and left.bit_length() + right.bit_length() > _MAX_BITS
+    sizes = [len(v) for v in (left, right) if isinstance(v, (str, list, tuple))]
+    if op == "+":
+        return sum(sizes) > _MAX_TEXT
+    counts = [v for v in (left, right) if isinstance(v, int)]
+    return op == "*" and len(sizes) == len(counts) == 1 and sizes[0] * counts[0] > _MAX_TEXT
 
 
 def equal(a: Value, b: Value, identity: bool = False) -> bool | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import inttuple as it
@@ -15,6 +15,8 @@ from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scala
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+
+_MAX_TEXT = 1 << 16
 
 # -------------------------------------------------------------------- methods
 
@@ -32,9 +34,25 @@ def _method(kind: type, *names: str) -> None:
         FUNCTIONS[f"{kind.__name__}.{word}"] = run
 
 
+def _sized(word: str, of: Any) -> None:
+    """A method of text with a bound on what it returns; ``of`` computes the length from text and arguments."""
+    run = FUNCTIONS[f"str.{word}"]
+
+    def bounded(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        if known(m, args, span) is None and of(*args) > _MAX_TEXT:
+            return Unknown(f"text of over {_MAX_TEXT} characters", span)
+        return run(m, args, kwargs, span)
+
+    FUNCTIONS[f"str.{word}"] = bounded
+
+
 _method(str, "upper", "lower", "split", "strip", "lstrip", "rstrip", "startswith", "endswith", "replace", "isdigit",
         "rsplit", "title", "capitalize", "count", "find", "index", "zfill", "isalpha", "partition", "rpartition",
         "removeprefix", "removesuffix", "splitlines", "ljust", "rjust")  # fmt: skip
+_sized("zfill", lambda text, width: width)
+_sized("ljust", lambda text, width, fill=" ": width)
+_sized("rjust", lambda text, width, fill=" ": width)
+_sized("replace", lambda text, old, new, count=-1: text.count(old) * len(new))
 _method(dict, "get", "keys", "values", "items", "copy", "update", "setdefault", "pop")
 _method(list, "append", "extend", "insert", "pop", "index", "count", "reverse", "copy", "remove", "clear")
 _method(tuple, "index", "count")
@@ -66,6 +84,8 @@ def _join(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
     items = sequence(m, args[1], span)
     if isinstance(items, Unknown) or any(not isinstance(i, str) for i in items):
         return Unknown("text that is not known", span)
+    if sum(map(len, items)) + len(args[0]) * len(items) > _MAX_TEXT:
+        return Unknown(f"text of over {_MAX_TEXT} characters", span)
     return args[0].join(items)
 
 

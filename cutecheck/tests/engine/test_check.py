@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cutecheck.engine import Exit, check_facts, exit_code
-from cutecheck.facts import Facts, Lint, Span
+from cutecheck.facts import Facts, Lint, SourceError, Span
 from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Obligation, Outcome, Verdict
 from cutecheck.report.data import Report
@@ -93,6 +93,16 @@ def test_a_crashing_rule_is_one_line_and_the_others_still_run() -> None:
     assert [f.code for f in report.findings] == ["CUT901"]
     assert [str(e.message) for e in report.failures] == ["internal error in CUT999 crash: RuntimeError: two lines"]
     assert exit_code(report, "warning", "warn") is Exit.ERROR
+
+
+def test_a_crash_of_the_evaluator_fails_the_run_and_an_unreadable_file_does_not() -> None:
+    unread = SourceError("a.cu", "binary file, not read")
+    crash = SourceError("b.cu", "internal error while evaluating this: KeyError: 3", Span("b.cu", 1, 1, 1, 2))
+    report = check_facts(Facts(errors=(unread,)), selected(), no_prover, lambda _: None)
+    assert report.errors == (unread,) and exit_code(report, "warning", "warn") is Exit.CLEAN
+    report = check_facts(Facts(errors=(unread, crash)), selected(), no_prover, lambda _: None)
+    assert (report.errors, report.failures) == ((unread,), (crash,))
+    assert exit_code(report, "warning", "warn", exit_zero=True) is Exit.ERROR
 
 
 def test_a_crash_at_a_fix_is_one_line_and_the_finding_stays() -> None:

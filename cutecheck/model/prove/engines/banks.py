@@ -100,10 +100,15 @@ def bank_access(obligation: Obligation) -> Answer:
         return unknown(str(error))
 
 
+MOST_THREADS = 1 << 16  # a block has 1024, a cluster's copies a few times that
+
+
 class Search:
     """One enumeration: lane tables for each warp and symbolic lane stride, crossed with base residues."""
 
     def __init__(self, obligation: Obligation, access: BankAccess) -> None:
+        if access.threads > MOST_THREADS:
+            raise TooManyError(f"an access of {access.threads} threads, over {MOST_THREADS}")
         self.obligation, self.access = obligation, access
         self.domains = variable_domains(obligation)
         self.domains[access.thread] = Domain(0, access.threads - 1)
