@@ -25,6 +25,7 @@ from cutecheck.report.data import Report, Suppressed
 from cutecheck.report.job import job
 
 SARIF_SHAPE = json.loads((Path(__file__).parent / "sarif_shape.schema.json").read_text(encoding="utf-8"))
+OFFICIAL = os.environ.get("CUTECHECK_SARIF_SCHEMA", "")  # the standard's file, which .ci/run gets
 LINES = ["int a;", "  copy(t, s, d);", "copy(t, s, d);", "/* é */ copy(t, s, d);"]
 FINDING = Finding(
     "CUT101", "bank-conflict-read", "bank-conflict-read", "warning", "proved", Span("a b/k.cu", 2, 3, 2, 7), "slow",
@@ -52,9 +53,8 @@ def rendered(style: str, given: Report, place: Callable[[str], str] = str) -> st
 def run_of(text: str) -> Any:
     document = json.loads(text)
     jsonschema.validate(document, SARIF_SHAPE)
-    official = os.environ.get("CUTECHECK_SARIF_SCHEMA")  # the OASIS file, where one is at hand
-    if official:
-        jsonschema.validate(document, json.loads(Path(official).read_text(encoding="utf-8")))
+    if OFFICIAL:
+        jsonschema.validate(document, json.loads(Path(OFFICIAL).read_text(encoding="utf-8")))
     return document["runs"][0]
 
 
@@ -79,6 +79,20 @@ def test_sarif_has_what_github_asks_for() -> None:
         assert len(rule["shortDescription"]["text"]) <= 1024 and len(rule["fullDescription"]["text"]) <= 1024
         assert "### Why" in rule["help"]["markdown"] and "Why\n" in rule["help"]["text"]
     assert run["invocations"][0]["executionSuccessful"] is True
+
+
+@pytest.mark.skipif(not OFFICIAL, reason="the standard's schema is not at hand (CUTECHECK_SARIF_SCHEMA)")
+def test_sarif_meets_the_schema_of_the_standard() -> None:
+    schema = json.loads(Path(OFFICIAL).read_text(encoding="utf-8"))
+    assert "SARIF" in schema["title"] and "2.1.0" in schema["title"]
+    error = SourceError("k.cu", "binary", Span("k.cu", 1, 1, 1, 1))
+    full = report(FINDING, errors=(error,), suppressed=(Suppressed(FINDING, "known"),))
+    for text in (rendered("sarif", full), rendered("sarif", report())):
+        jsonschema.validate(json.loads(text), schema)
+    broken = json.loads(rendered("sarif", full))
+    broken["runs"][0]["results"][0]["level"] = "fatal"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(broken, schema)
 
 
 def test_sarif_keeps_the_limits_and_the_worst_first(monkeypatch: pytest.MonkeyPatch) -> None:
