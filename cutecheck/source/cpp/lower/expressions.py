@@ -159,6 +159,8 @@ class ExpressionLowering(CallLowering):
         return ir.Binary(",", left, self.expression(node), self.span(first, node.end_byte))
 
     def assignment(self, node: Node) -> ir.Expr:
+        if len(node.children) != 3:
+            raise self.bad(next((c for c in node.children if c.type == "ERROR"), node))
         left, sign, right = node.children
         return ir.Binary(self.of(sign), self.expression(left), self.expression(right), self.place(node))
 
