@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import inttuple as it
-from cutecheck.model.basis import Underscore
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.layout import Layout
 from cutecheck.model.units import Bits
@@ -195,8 +194,6 @@ def _in_range(value: Value) -> Value:
         for n in (*it.flatten(value.shape), *it.flatten(value.stride)):
             if isinstance(n, int) and n.bit_length() > 64:
                 raise Unsupported("a number of over 64 bits")
-            if isinstance(n, Underscore):
-                raise Unsupported("None in the shape or stride of a layout")
     return value
 
 
