@@ -8,7 +8,7 @@ from cutecheck.facts import Call
 from cutecheck.findings import Finding
 from cutecheck.model.algebra import size
 from cutecheck.model.basis import Underscore
-from cutecheck.model.inttuple import flatten
+from cutecheck.model.inttuple import leaves
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Bijective
@@ -91,7 +91,7 @@ class ThreadLayoutNotCompact(Rule):
         if call.function != ("make_tiled_copy_tv" if python else "make_tiled_copy"):
             return
         for what, value in zip(("thread", "value"), call.arguments[1:3], strict=False):
-            if not isinstance(value, Layout) or any(isinstance(n, Underscore) for n in flatten(value.shape)):
+            if not isinstance(value, Layout) or any(isinstance(n, Underscore) for n in leaves(value.shape)):
                 continue  # a layout of None has no size
             payload = Bijective(value, size(value), what=f"{what} layout")
             outcome = context.prove(make_obligation(payload, arch=call.arch, span=call.span))

@@ -191,7 +191,7 @@ def call_api(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Val
 def _in_range(value: Value) -> Value:
     """The value, where its numbers fit the DSL's integers: others are no layout, and their text may have no end."""
     if isinstance(value, Layout):
-        for n in (*it.flatten(value.shape), *it.flatten(value.stride)):
+        for n in (*it.leaves(value.shape), *it.leaves(value.stride)):
             if isinstance(n, int) and n.bit_length() > 64:
                 raise Unsupported("a number of over 64 bits")
     return value
