@@ -29,6 +29,7 @@ class Collected:
     active: set[Span] = field(default_factory=set)
     reached: dict[tuple[str, str], dict[Span, Unknown | None]] = field(default_factory=dict)
     reached_open: set[Span] = field(default_factory=set)
+    walked: set[Span] = field(default_factory=set)
     dropped: dict[str, int] = field(default_factory=dict)
     internals: list[tuple[str, Span | None, str]] = field(default_factory=list)
 
@@ -78,6 +79,7 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
         known = {at: v if isinstance(v, Unknown) else None for at, v in values.items()}
         out.reached.setdefault(place, {}).update(known)
     out.reached_open |= recorder.reached_open
+    out.walked |= {span for span in recorder.walked if span.path in reported}
     out.internals.extend((name, at, repr(error)) for name, at, error in recorder.internals)
 
 
@@ -102,6 +104,7 @@ def absorb(part: Collected, out: Collected) -> None:
     for place, values in part.reached.items():
         out.reached.setdefault(place, {}).update(values)
     out.reached_open |= part.reached_open
+    out.walked |= part.walked
     out.internals.extend(part.internals)
 
 
@@ -117,6 +120,9 @@ def uncovered(out: Collected, arch: str) -> None:
     covered: dict[str, list[Span]] = {}
     for s in out.sites.values():
         covered.setdefault(s.call_span.path, []).append(s.call_span)
+    walked: dict[str, list[Span]] = {}
+    for span in out.walked:
+        walked.setdefault(span.path, []).append(span)
     for path, calls in out.calls.items():
         spans = covered.get(path, [])
         for span, name in calls:
@@ -128,6 +134,8 @@ def uncovered(out: Collected, arch: str) -> None:
                 status, reason = "dead", "inside a preprocessor branch that is off for every architecture of this run"
             elif isinstance(reached, Unknown):
                 status, reason = "unbound" if at in out.reached_open else "unknown", reached.reason
+            elif any(w.holds(span) for w in walked.get(path, ())):
+                status, reason = "unbound", "no instantiation in the scanned files takes the branch around it"
             else:
                 status, reason = "unbound", "nothing in the scanned files instantiates or calls the code around it"
             ident = f"{span}:{arch}"

@@ -130,6 +130,7 @@ def run_function(
     bind_parameters(m, fn.params, args, kwargs, env, span)
     before, m.recorder.frame = m.recorder.frame, frame
     try:
+        m.recorder.entered(m, fn, env)
         if "kernel" in fn.flags:
             m.recorder.kernel(m, fn, env)
         assert fn.body is not None

@@ -93,7 +93,7 @@ def apply_type(m: Machine, name: str, targs: tuple[Value, ...], span: Span) -> V
             if isinstance(t, Unknown):
                 return t
     value = guarded(m, name, span, lambda: maker(m, targs, span))
-    if name in ("TiledMMA", "TiledCopy", "MMA_Atom", "Copy_Atom"):
+    if name in ("TiledMMA", "TiledCopy", "MMA_Atom", "Copy_Atom") or selectors.is_layout_atom(name):
         m.recorder.configured(m, name, span, value)
     if isinstance(value, TraitType):
         if name.endswith("_v"):

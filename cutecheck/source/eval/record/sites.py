@@ -26,8 +26,6 @@ class SiteRecorder(RecorderState):
 
     def declared(self, m: Machine, decl: ir.Alias | ir.Variable, value: Value, env: Env, unit: ir.Unit | None) -> None:
         """A named alias or variable was evaluated: a configuration site if its value is one."""
-        if self._quiet:
-            return
         config = value.value if isinstance(value, ValueType) else value
         place, bindings = self._place(env)
         kind = site_kind(decl.name, config)
@@ -64,25 +62,38 @@ class SiteRecorder(RecorderState):
 
     def configured(self, m: Machine, name: str, span: Span, value: Value) -> None:
         """A configuration function or type of CuTe was applied somewhere."""
-        if not self._quiet or isinstance(value, Unknown):
-            self.loose[(span.path, span.line, span.column, span.end_line, span.end_column)] = (
-                name,
-                span,
-                value,
-                self.frame,
-            )
+        where = (self.frame.symbol, self.frame.bindings) if self.frame is not None else ("", ())
+        old = self.loose.get((span, where))
+        if old is None or not isinstance(value, Unknown):
+            self.loose[span, where] = (name, span, value, self.open)
+
+    def entered(self, m: Machine, fn: ir.Function, env: Env) -> None:
+        """A function body is about to run: parameters like ``Copy_Atom<Args...> const&`` are configurations."""
+        if not self.open:
+            self.walked.add(fn.full_span)
+        for p in fn.params:
+            t = p.type
+            while isinstance(t, ir.TypeMod):
+                t = t.inner
+            if isinstance(t, (ir.Name, ir.Scoped)) and t.targs is not None and t.ident in CONFIG_NAMES:
+                value = env.vars.get(p.name)
+                if site_kind("", value) is not None:
+                    self.configured(m, t.ident, t.span, value)
 
     def flush_loose(self) -> None:
         """Configurations that no declaration names become sites of their own (called at the end)."""
         by_path: dict[str, list[Span]] = {}
         for s in self.sites.values():
             by_path.setdefault(s.span.path, []).append(s.call_span)
-        for name, span, value, frame in self.loose.values():
+        before = self.open
+        for (_, (symbol, bindings)), (name, span, value, opened) in self.loose.items():
+            self.open = opened
             if any(c.holds(span) for c in by_path.get(span.path, ())):
                 continue
             config = value.value if isinstance(value, ValueType) else value
             kind = site_kind("", config) or kind_by_name(name, "")
-            self._site(kind, "", frame.symbol if frame else "", frame.bindings if frame else (), span, span, value)
+            self._site(kind, "", symbol, bindings, span, span, value)
+        self.open = before
         self.loose.clear()
 
     def used(self, m: Machine, ident: str, span: Span, value: Value) -> None:

@@ -66,8 +66,10 @@ class RecorderState:
         self.frame: Frame | None = None
         self.call: ir.Call | None = None
         self.sites: dict[tuple[Any, ...], Site] = {}
-        self.loose: dict[tuple[Any, ...], tuple[str, Span, Value, Frame | None]] = {}
+        # configurations without a name so far, by place, function and bindings: (name, span, value, open)
+        self.loose: dict[tuple[Span, tuple[str, Bindings]], tuple[str, Span, Value, bool]] = {}
         self.reached: dict[tuple[str, str], dict[Span, Value]] = {}  # by (path, name)
+        self.walked: set[Span] = set()  # functions with a body that ran under bound parameters
         self.reached_open: set[Span] = set()  # of these, under template parameters that nothing binds
         self.events: dict[tuple[Any, ...], Event] = {}
         self.buffers: dict[str, _Buffer] = {}
@@ -82,7 +84,6 @@ class RecorderState:
         self.predicates: dict[tuple[Any, ...], Predicate] = {}
         self.pending: list[Any] = []
         self.open = False  # evaluating a template whose parameters nothing binds
-        self._quiet = 0
         self._clock = 0
         self._events_off = False
         self._loops = 0

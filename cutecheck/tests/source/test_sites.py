@@ -1,0 +1,65 @@
+"""Which places are configuration sites, and what is said of those that nothing uses."""
+
+from pathlib import Path
+
+from cutecheck.facts import Site, Unknown
+from cutecheck.model.notation import show
+from cutecheck.tests.source.test_extract import run
+
+
+def at(tmp_path: Path, text: str, marked: str, arch: str = "sm_80") -> list[Site]:
+    """The sites at the place that the text spells as ``marked``."""
+    facts = run(tmp_path, text, arch=arch)
+    lines = (tmp_path / "a.cu").read_text().splitlines()
+    line = next(i for i, at in enumerate(lines, 1) if marked in at)
+    return [s for s in facts.sites if s.span.line == line]
+
+
+def test_a_parameter_that_spells_a_configuration_has_its_argument_s_value(tmp_path: Path) -> None:
+    text = """
+    template <class... Args> auto helper(
+      Copy_Atom<Args...> const& atom) { return 0; }
+    void root() { helper(Copy_Atom<UniversalCopy<uint128_t>, half_t>{}); }
+    """
+    (found,) = at(tmp_path, text, "const& atom")
+    assert (found.kind, found.status, found.symbol) == (
+        "copy_atom",
+        "resolved",
+        "helper<UniversalCopy<uint128_t>,cutlass::half_t>",
+    )
+
+
+SELECTOR = """
+template <class T, int N> constexpr auto select() {
+  if constexpr (N == 64) {
+    return GMMA::Layout_K_SW128_Atom<T>{};  // wide
+  } else {
+    return GMMA::Layout_K_SW32_Atom<T>{};  // narrow
+  }
+}
+"""
+
+
+def test_a_layout_atom_that_a_function_returns_is_a_site_of_every_instantiation(tmp_path: Path) -> None:
+    text = SELECTOR + "void root() { select<half_t, 64>(); select<float, 64>(); }"
+    found = at(tmp_path, text, "// wide", arch="sm_90a")
+    assert {dict(s.bindings)["T"]: show(s.value).split(" o ")[-1] for s in found} == {
+        "cutlass::half_t": "(_8,_64):(_64,_1)", "float": "(_8,_32):(_32,_1)",
+    }  # fmt: skip
+
+
+def test_a_branch_that_no_instantiation_takes_is_told_from_code_that_nothing_calls(tmp_path: Path) -> None:
+    branch = "no instantiation in the scanned files takes the branch around it"
+    for call, told in (("void root() { select<half_t, 64>(); }", True), ("", False)):
+        (found,) = at(tmp_path, SELECTOR + call, "// narrow", arch="sm_90a")
+        assert found.status == "unbound"
+        assert isinstance(found.reason, Unknown)
+        assert (found.reason.reason == branch) is told
+
+
+def test_what_only_open_templates_reach_is_unbound(tmp_path: Path) -> None:
+    text = (
+        "template <class T> void open() { auto c = tile_to_shape(GMMA::Layout_K_SW128_Atom<T>{}, Shape<_64, _64>{}); }"
+    )
+    found = at(tmp_path, text, "Layout_K_SW128_Atom", arch="sm_90a")
+    assert {s.status for s in found} == {"unbound"}
