@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -60,6 +61,7 @@ class Tree:
     _reach: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _resolved: dict[tuple[str, str], str | None] = field(default_factory=dict)
     _suffixes: dict[str, list[str]] = field(default_factory=dict)
+    _real: dict[str, str] = field(default_factory=dict)  # files of the tree by where they are on disk
 
     def __post_init__(self) -> None:
         for path in self.files:
@@ -145,6 +147,12 @@ class Tree:
         return None
 
     def _adopt(self, path: str, disk: Path) -> str:
+        """The display path of a file found on disk: that of the tree if it is one of its files under another name."""
+        if not self._real:
+            self._real = {os.path.realpath(f): p for p, f in self.files.items()}
+        known = self._real.get(os.path.realpath(disk))
+        if known is not None:
+            return known
         if path not in self.files:
             self.files[path] = disk
             self._suffixes.setdefault(PurePosixPath(path).name, []).append(path)

@@ -19,6 +19,7 @@ from cutecheck.source.eval.values import (
     PtrType,
     Scalar,
     ScalarType,
+    TraitType,
     Value,
     ValueType,
 )
@@ -54,15 +55,19 @@ def instance(
 
 
 def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:
-    """The base classes that are in the tree, in order; others are left out (their members stay unknown)."""
+    """The base classes that are in the tree, in order; known types among the others are ``inst.known_bases``."""
     if inst.bases is None:
         inst.bases = []
         found = []
+        known: list[Value] = []
         for node in inst.decl.bases:
             base = m.eval(node.pattern if isinstance(node, ir.Expand) else node, inst.env.parent or inst.env)
             if isinstance(base, ClassInst):
                 found.append(base)
+            elif isinstance(base, (ValueType, TraitType, Scalar)):
+                known.append(base)  # `struct X : cute::false_type`
         inst.bases = found
+        inst.known_bases = tuple(known)
     return inst.bases
 
 

@@ -10,6 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, intrinsics, ir
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.program import is_element
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope
 from cutecheck.source.eval.values import (
     EnumVal,
@@ -129,8 +130,12 @@ def _in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozens
         elif kind == "name" and isinstance(target, (ir.Name, ir.Scoped)) and target.ident == name:
             base = target.base if isinstance(target, ir.Scoped) else None
             ns = namespace_of(m, base, scope) if base is not None else Namespace(m.program.root, "")
-            if ns is not None:
-                found = in_path(m, ns, name, span)
+            if ns is not None and name not in scope.importing:
+                scope.importing.add(name)  # `cute` takes names from `cutlass`, which uses `cute`
+                try:
+                    found = in_path(m, ns, name, span)
+                finally:
+                    scope.importing.discard(name)
                 if found is not _MISSING:
                     return found
     return _MISSING
@@ -192,7 +197,7 @@ def _descend(scope: Scope, parts: list[str]) -> Scope | None:
 
 def in_path(m: Machine, ns: Namespace, name: str, span: Span) -> Value:
     """``ns::name``: declared in the tree, or a name of a known library."""
-    if ns.library.split("::")[0] == "cute":
+    if ns.library.split("::")[0] == "cute" or (ns.library == "cutlass" and is_element(name)):
         found = library(m, ns.library, name, span)
         if found is not _MISSING:
             return found
@@ -301,6 +306,10 @@ def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: S
     for base in (*hidden, *classes.bases(m, inst)):
         found = member(m, base, name, self_, span)
         if found is not _MISSING:
+            return found
+    for known in inst.known_bases:
+        found = intrinsics.static_member(m, known, name, span)
+        if found is not None:
             return found
     return _MISSING
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from cutecheck.model.dtype import dtype
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import Entry, Env, Scope, declared_names
 
@@ -22,7 +23,7 @@ class Program:
             return
         self.units[unit.path] = unit
         scope = self.root if module is None else self.root.child(module)
-        own_cute = _is_cute_header(unit.path)
+        own_cute = is_cute_header(unit.path)
         self._declare(unit.decls, scope, unit, own_cute)
 
     def _declare(self, decls: Iterable[ir.Decl], scope: Scope, unit: ir.Unit, own_cute: bool) -> None:
@@ -38,7 +39,8 @@ class Program:
                 self.instantiate.append((decl, scope, unit))
             elif not (own_cute and scope.path.startswith("cute")):
                 for name, item in declared_names(decl):
-                    scope.add(name, Entry(item, scope.env, unit))
+                    if not (scope.path == "cutlass" and is_element(name)):
+                        scope.add(name, Entry(item, scope.env, unit))
 
     def functions(self, scope: Scope | None = None) -> Iterator[Entry]:
         """Every namespace-scope function entry, depth first in declaration order."""
@@ -54,8 +56,14 @@ class Program:
             yield from self.entries(child)
 
 
-def _is_cute_header(path: str) -> bool:
-    return "include/cute/" in path
+def is_element(name: str) -> bool:
+    """Element types and their sizes, which the evaluator knows: CUTLASS's classes of these names are its storage."""
+    return name == "sizeof_bits" or dtype(name) is not None
+
+
+def is_cute_header(path: str) -> bool:
+    """Whether a file is one of CuTe's own: below an ``include`` folder, or found through one (``cute/layout.hpp``)."""
+    return "include/cute/" in path or path.startswith("cute/")
 
 
 __all__ = ["Env", "Program"]

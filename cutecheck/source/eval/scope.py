@@ -22,7 +22,7 @@ class Entry:
 class Scope:
     """A namespace (or Python module): names to declarations, with the namespaces it uses."""
 
-    __slots__ = ("absent", "children", "decls", "env", "memo", "name", "parent", "used", "usings")
+    __slots__ = ("absent", "children", "decls", "env", "importing", "memo", "name", "parent", "used", "usings")
 
     def __init__(self, name: str, parent: Scope | None) -> None:
         self.name = name
@@ -32,6 +32,7 @@ class Scope:
         self.usings: list[tuple[str, ir.Expr, str]] = []  # (kind, target, alias)
         self.memo: dict[Any, Value] = {}
         self.absent: set[str] = set()  # names looked up and not found, once the program is complete
+        self.importing: set[str] = set()  # names being looked up through using declarations
         self.used: dict[int, Any] = {}  # resolved using directives
         self.env: Env = Env(parent.env if parent is not None else None, "namespace", scope=self)
 
@@ -68,6 +69,7 @@ class ClassInst:
         "fields",
         "ident",
         "index",
+        "known_bases",
         "memo",
         "outer",
         "shown",
@@ -89,6 +91,7 @@ class ClassInst:
         self.shown = shown
         self.outer = outer
         self.bases: list[ClassInst] | None = None
+        self.known_bases: tuple[Value, ...] = ()
         self.fields: list[tuple[ClassInst, ir.Variable]] | None = None  # once the bases are known
         self.memo: dict[Any, Value] = {}
         self.index: dict[str, list[Any]] = {}

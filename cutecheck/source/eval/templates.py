@@ -28,7 +28,7 @@ from cutecheck.source.eval.values import (
 )
 
 TUPLE_HEADS = frozenset({"Shape", "Stride", "Step", "Coord", "Tile", "tuple", "Underscore"})
-_CONSTANT_HEADS = frozenset({"Int", "C", "constant", "integral_constant"})
+_QUALIFIERS = ("const", "volatile", "ref", "rref")
 
 
 def arguments(m: Machine, nodes: Sequence[ir.Expr], env: Env) -> tuple[Value, ...]:
@@ -147,6 +147,8 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
         value = m.eval(decl.target, env)
     else:
         special = _special(m, ref, tuple(env.vars.values()))
+        if isinstance(special, Unknown):
+            return special
         if special is not None:
             decl, env = special[0].decl, special[1]
         value = variable_value(m, decl, env)
@@ -161,6 +163,8 @@ def _class(m: Machine, ref: TemplateRef, primary: Entry, given: tuple[Value, ...
     env = Env(primary.env, "template")
     args = bind(m, defaults.decl.tparams or (), given, env)
     special = _special(m, ref, args)
+    if isinstance(special, Unknown):
+        return special
     if special is not None:
         entry, bound = special
         return classes.instance(m, entry, entry.decl, args, given, entry.env.cls, bound.vars)
@@ -176,7 +180,7 @@ def _class(m: Machine, ref: TemplateRef, primary: Entry, given: tuple[Value, ...
     return classes.instance(m, entry, entry.decl, args, given, entry.env.cls, env.vars)
 
 
-def _special(m: Machine, ref: TemplateRef, args: tuple[Value, ...]) -> tuple[Entry, Env] | None:
+def _special(m: Machine, ref: TemplateRef, args: tuple[Value, ...]) -> tuple[Entry, Env] | Unknown | None:
     """The most specialised specialisation that matches: the one with most structure in its pattern."""
     flat: list[Value] = []
     for a in args:
@@ -186,9 +190,14 @@ def _special(m: Machine, ref: TemplateRef, args: tuple[Value, ...]) -> tuple[Ent
         decl = entry.decl
         if getattr(decl, "spec_args", None) is None or getattr(decl, "forward", False):
             continue
+        if any(isinstance(p, ir.TypeMod) and p.kind in _QUALIFIERS for p in decl.spec_args):
+            continue  # `X<T const>`: types are kept without qualifiers and references
         env = Env(entry.env, "template")
         names = {p.name: p for p in decl.tparams or ()}
-        if not match_all(m, decl.spec_args, flat, names, env):
+        matched = match_all(m, decl.spec_args, flat, names, env)
+        if matched is None:
+            return Unknown(f"whether a specialisation of `{ref.name}` applies is not known", entry.decl.span)
+        if not matched:
             continue
         if any(n and n not in env.vars for n in names):
             bind_missing(m, decl.tparams or (), env)
@@ -224,8 +233,12 @@ def weight(pattern: ir.Expr, names: dict[str, Any]) -> int:
 
 def match_all(
     m: Machine, patterns: Sequence[ir.Expr], values: Sequence[Value], names: dict[str, Any], env: Env
-) -> bool:
-    """Match a list of argument patterns, a trailing pack taking the rest."""
+) -> bool | None:
+    """Match a list of argument patterns, a trailing pack taking the rest; what deduces nothing comes last.
+
+    None: whether they match depends on a condition that is not known.
+    """
+    later = []
     for i, pattern in enumerate(patterns):
         if isinstance(pattern, ir.Expand):
             inner = pattern.pattern
@@ -236,9 +249,33 @@ def match_all(
                 env.vars[inner.ident] = Pack(tuple(rest))
                 return True
             return True
-        if i >= len(values) or not match(m, pattern, values[i], names, env):
+        if i >= len(values):
             return False
-    return len(patterns) == len(values)
+        if _is_trait(pattern):
+            later.append((pattern, values[i]))
+        elif not match(m, pattern, values[i], names, env):
+            return False
+    if len(patterns) != len(values):
+        return False
+    answers = [_matches_trait(m, p, v, env) for p, v in later]
+    return False if False in answers else None if None in answers else True
+
+
+def _is_trait(pattern: ir.Expr) -> bool:
+    """``enable_if_t<...>``, ``void_t<...>``, ``typename X<T>::type``: nothing can be deduced from it."""
+    if isinstance(pattern, ir.Scoped) and pattern.targs is None:
+        return isinstance(pattern.base, (ir.Name, ir.Scoped)) and pattern.base.targs is not None
+    return isinstance(pattern, (ir.Name, ir.Scoped)) and pattern.targs is not None and pattern.ident.endswith("_t")
+
+
+def _matches_trait(m: Machine, pattern: ir.Expr, value: Value, env: Env) -> bool | None:
+    try:
+        wanted = m.eval(pattern, env)
+    except SubstitutionFailure:
+        return False
+    if isinstance(wanted, Unknown):
+        return None
+    return isinstance(value, Unknown) or same_type(wanted, value) or _related(m, wanted, value)
 
 
 def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env: Env) -> bool:

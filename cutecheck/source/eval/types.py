@@ -10,6 +10,7 @@ from cutecheck.facts import Unknown
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import DType, dtype
+from cutecheck.model.expr import Var
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
@@ -51,7 +52,7 @@ def type_of(v: Value) -> Value:
         found = dtype(v.ctype)
         return ScalarType(found if found is not None else DType(v.ctype, None))
     if isinstance(v, Dyn):
-        return ScalarType(DType("int", Bits(32)))
+        return ScalarType(_declared_type(v) or DType("int", Bits(32)))
     if isinstance(v, Object):
         return v.cls
     if isinstance(v, Pointer):
@@ -65,6 +66,15 @@ def type_of(v: Value) -> Value:
     if isinstance(v, (Unknown, TraitType)) or is_type(v):
         return v
     return ValueType(v)
+
+
+def _declared_type(v: Dyn) -> DType | None:
+    """The type behind an element of a tuple type (``Stride<int64_t, _1>``), which is a fresh integer of its name."""
+    terms = v.expr.terms
+    if len(terms) != 1 or terms[0][1] != 1 or len(terms[0][0]) != 1:
+        return None
+    (leaf,) = terms[0][0]
+    return dtype(leaf.name.partition("#")[0]) if isinstance(leaf, Var) else None
 
 
 def type_key(v: Value) -> Any:
@@ -153,7 +163,7 @@ def spell(v: Value) -> str:
         return f"{spell(v.inner)}*"
     if isinstance(v, VoidType):
         return "void"
-    if isinstance(v, (Tag, TemplateRef)):
+    if isinstance(v, (Tag, TemplateRef, DType)):
         return v.name
     if isinstance(v, EnumVal):
         return f"{v.enum}::{v.name}" if v.enum else v.name

@@ -66,7 +66,8 @@ def _scoped(m: Machine, node: ir.Scoped, env: Env) -> Value:
 def _scope_of(m: Machine, node: ir.Expr, env: Env) -> Value:
     """What stands left of ``::``: functions do not count there, so ``gemm::`` is the namespace, not the function."""
     value = m.eval(node, env)
-    if isinstance(value, (Intrinsic, FuncSet, Unknown, ExternType)) and isinstance(node, (ir.Name, ir.Scoped)):
+    plain = isinstance(node, (ir.Name, ir.Scoped)) and node.targs is None
+    if plain and isinstance(value, (Intrinsic, FuncSet, Unknown, ExternType)):
         scope = env.namespace()
         found = namespace_of(m, node, scope if scope is not None else m.program.root)
         if found is not None and not (isinstance(value, ExternType) and found.scope is None):

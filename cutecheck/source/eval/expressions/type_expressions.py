@@ -43,6 +43,8 @@ def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
         )
     with m.recorder.unevaluated():
         value = m.eval(node.operand, env)
+    if isinstance(value, Unknown):
+        return value
     if isinstance(value, TensorVal) and node.what == "sizeof":
         owned = tensor_bytes(value, node.span)
         return (

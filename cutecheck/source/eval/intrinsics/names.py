@@ -34,6 +34,8 @@ _STATIC_INT = re.compile(r"_(\d+)$")
 
 # What these libraries call so is no function of CuTe (`thrust::copy`, `std::fill`).
 _FOREIGN = frozenset({"std", "thrust", "cub", "torch", "at", "c10"})
+# namespaces that do not tell names apart
+_PLAIN = ("", "cute", "std", "cutlass", "cuda", "SM90", "SM100")
 _CUTE_ONLY = frozenset({"copy", "copy_if", "fill", "clear", "transform", "gemm", "axpby", "prefetch", "size"})
 _FUNCTORS = frozenset({
     "identity", "negate", "plus", "minus", "multiplies", "max_fn", "min_fn", "conjugate", "absolute_value", "abs_fn",
@@ -54,7 +56,7 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return ValueType(int(number.group(1)))
     if path.split("::", 1)[0] in _FOREIGN and name in _CUTE_ONLY:
         return None
-    short = "::".join(p for p in path.split("::") if p not in ("", "cute", "std", "cutlass", "cuda"))
+    short = "::".join(p for p in path.split("::") if p not in _PLAIN)
     for key in dict.fromkeys((f"{short}::{name}" if short else name, name)):
         if key in CONSTANTS:
             return CONSTANTS[key]

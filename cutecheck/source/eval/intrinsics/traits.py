@@ -10,10 +10,10 @@ from cutecheck.model import ints
 from cutecheck.model import inttuple as it
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType, dtype
-from cutecheck.model.ints import CuteError, Dyn, Sym
+from cutecheck.model.ints import CuteError, Dyn, Sym, is_constant
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
-from cutecheck.source.eval.intrinsics.types import element_bits, static_value
+from cutecheck.source.eval.intrinsics.types import element_bits, is_integer, static_value
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import same_type
 from cutecheck.source.eval.values import (
@@ -58,6 +58,8 @@ def _enable_if(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     known = m.dialect.truth(targs[0])
     if known is False:
         raise SubstitutionFailure("enable_if")
+    if known is None:
+        return targs[0] if isinstance(targs[0], Unknown) else Unknown("a condition of enable_if is not known", span)
     return targs[1] if len(targs) > 1 else VoidType()
 
 
@@ -72,6 +74,27 @@ def _is_same(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 @type_maker("is_any_of", "is_any_of_v")
 def _is_any_of(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return _boolean(any(same_type(targs[0], t) for t in targs[1:]))
+
+
+@type_maker("is_base_of", "is_base_of_v")
+def _is_base_of(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    from cutecheck.source.eval.classes import bases
+
+    wanted, derived = targs
+    if not isinstance(derived, ClassInst):
+        return _boolean(False)
+    todo, seen = [derived], set()
+    while todo:
+        at = todo.pop()
+        if same_type(wanted, at):
+            return _boolean(True)
+        if at not in seen:
+            seen.add(at)
+            above = bases(m, at)
+            if len(above) + len(at.known_bases) < len(at.decl.bases):
+                raise Unsupported(f"a base class of `{at.name}` is not known")
+            todo += above
+    return _boolean(False)
 
 
 @type_maker("is_void", "is_void_v")
@@ -127,17 +150,19 @@ _kind_trait("is_smem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space
 _kind_trait("is_gmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "gmem")
 _kind_trait("is_rmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "rmem")
 _kind_trait("is_static", lambda v: it.is_static(v) if not isinstance(v, ScalarType) else False)
-_kind_trait("is_integral", lambda v: isinstance(v, int) or (isinstance(v, ScalarType) and _integer_type(v.dtype)))
+_kind_trait("is_integral", lambda v: isinstance(v, int) or (isinstance(v, ScalarType) and is_integer(v.dtype)))
 _kind_trait("is_floating_point", lambda v: isinstance(v, ScalarType) and v.dtype.name in ("float", "double"))
-_kind_trait("is_constant", lambda v: isinstance(v, (int, Sym)))
 
 
-def _integer_type(d: DType) -> bool:
-    return (
-        d.name in ("int", "unsigned", "bool", "char", "short", "long")
-        or ("int" in d.name and d.name.endswith(("_t", "int")))
-        or d.name in ("size_t", "ptrdiff_t")
-    )
+@type_maker("is_constant", "is_constant_v")
+def _is_constant(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    """``is_constant<n, T>``: T is a static integer of this value (cute/numeric/integral_constant.hpp)."""
+    if len(targs) != 2:
+        raise Unsupported("is_constant takes a number and a type")
+    number = constant(targs[0])
+    if number is None:
+        raise Unsupported("is_constant of a number that is not known")
+    return _boolean(is_constant(number, static_value(m, targs[1])))
 
 
 @type_maker(

@@ -13,7 +13,6 @@ from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.units import BYTE, Bits, bytes_to_hold
 from cutecheck.source.eval.intrinsics.registry import CONSTANTS, Unsupported, type_maker
-from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
     ArrayType,
     CuteOp,
@@ -43,6 +42,14 @@ for _name in ("TrivialPredTensor",):
 for _name in ("GMMA::Major::K", "GMMA::Major::MN", "GMMA::ScaleOut::One", "GMMA::ScaleOut::Zero", "GMMA::ScaleIn::One",
               "GMMA::ScaleIn::Neg", "UMMA::Major::K", "UMMA::Major::MN"):  # fmt: skip
     CONSTANTS[_name] = Tag(_name)
+
+
+def is_integer(d: DType) -> bool:
+    return (
+        d.name in ("int", "unsigned", "bool", "char", "short", "long")
+        or ("int" in d.name and d.name.endswith(("_t", "int")))
+        or d.name in ("size_t", "ptrdiff_t")
+    )
 
 
 def static_value(m: Machine, v: Value) -> Any:
@@ -80,13 +87,10 @@ def _int(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 def _tuple(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     items = []
     for t in targs:
-        v = static_value(m, t)
-        items.append(v if not is_type(v) else _as_element(v))
+        # of floating-point elements only the type is ever asked for
+        run_time = not isinstance(t, ScalarType) or is_integer(t.dtype)
+        items.append(static_value(m, t) if run_time else t)
     return ValueType(tuple(items))
-
-
-def _as_element(v: Value) -> Value:
-    return v
 
 
 @type_maker("Layout")
@@ -193,6 +197,14 @@ def element_bits(t: Value) -> Bits | None:
     if isinstance(t, ValueType) and isinstance(t.value, int):
         return BYTE
     return None
+
+
+@type_maker("is_subbyte", "is_subbyte_v")
+def _is_subbyte(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    bits = element_bits(targs[0])
+    if bits is None:
+        raise Unsupported("whether a type is narrower than a byte")
+    return ValueType(int(bits < BYTE))
 
 
 def element(t: Value) -> DType | None:

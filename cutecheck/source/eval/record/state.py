@@ -26,6 +26,7 @@ from cutecheck.facts.core import Call as CallFact
 from cutecheck.model.ints import Sym
 from cutecheck.model.units import Bytes
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.conditions import conditions
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.types import class_name, spell
@@ -207,7 +208,7 @@ class RecorderState:
 
     def hypothesis(self, m: Machine, node: ir.Assert, env: Env) -> None:
         """An assertion of the scanned code (never CuTe's own) that dominates what follows."""
-        if "include/cute/" in node.span.path:
+        if is_cute_header(node.span.path):
             return
         for condition in conditions(m, node.cond, env):
             self.hypotheses.append(Hypothesis(condition, node.span, node.kind, self.frame.symbol if self.frame else ""))
