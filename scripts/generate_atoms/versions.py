@@ -64,7 +64,10 @@ def signature(scan: Scan, name: str, specs: list[Spec]) -> object:
                 parts += [(s.params, s.op_args, s.extra, s.asserts, s.body, ()) for s in bases]
                 todo += bases
     op = _resolve(scan, name)
-    return parts, None if op is None else (op.params, op.asserts, instructions(scan, op))
+    if op is None:
+        return parts, None
+    own = [(n, instructions(scan, o)) for n, o in sorted(scan.operations.items()) if n.startswith(op.name + "<")]
+    return parts, (op.params, op.asserts, instructions(scan, op), own)
 
 
 def cells(row: Row) -> Cells:
