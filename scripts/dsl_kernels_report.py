@@ -24,6 +24,7 @@ from cutecheck.source.dsl import sites
 from cutecheck.source.dsl.extract import runs
 from cutecheck.source.eval.budget import Limits
 from cutecheck.source.eval.intrinsics.dsl_show import show
+from cutecheck.source.eval.values import Object
 
 Key = tuple[str, int, str, str]  # path, line, call, architecture
 
@@ -98,7 +99,7 @@ def _listen(called: dict[Key, set[tuple[str, str]]]) -> None:
     original = sites.named
 
     def named(m: Any, call: str, args: Any, kwargs: Any, value: Any, shown: Any, span: Any) -> None:
-        if not isinstance(value, Unknown) and span.path in m.dialect.library.files:
+        if not isinstance(value, (Object, Unknown)) and span.path in m.dialect.library.files:
             given = _text([[show(a) for a in args], {k: show(v) for k, v in kwargs.items()}])
             called[(span.path, span.line, call, m.arch)].add(
                 (given, _text(shown if shown is not None else show(value)))

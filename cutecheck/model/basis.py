@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
 
-from cutecheck.model.ints import CuteError, Dyn, Int, Sym
+from cutecheck.model.ints import CuteError, Dyn, Int, NotModelledError, Sym
 
 
 class Underscore:
@@ -22,12 +24,21 @@ class Underscore:
 X = Underscore()
 
 
+def whole(value: Fraction) -> Int:
+    """A fraction as the value of a basis stride: an integer where it is one.
+
+    Integers are all that the algebra computes with; a fraction only passes through it, multiplied by static integers.
+    """
+    return value.numerator if value.denominator == 1 else cast(Int, value)
+
+
 @dataclass(frozen=True, slots=True)
 class ScaledBasis:
     """``value * E<path...>``, a stride into a coordinate (``cute/numeric/arithmetic_tuple.hpp``).
 
     ``path`` is in template order, outermost mode first; CuTe prints it innermost first:
-    ``E<1,0>`` is ``_1@0@1``.
+    ``E<1,0>`` is ``_1@0@1``. The value is a fraction in the coordinates of a TMA descriptor whose elements are wider
+    than the tensor's.
     """
 
     value: Int
@@ -36,6 +47,10 @@ class ScaledBasis:
     def __mul__(self, other: Int) -> ScaledBasis:
         if not isinstance(other, (int, Dyn, Sym)):
             raise CuteError("no product of a basis element with this operand", self, other)
+        if isinstance(self.value, Fraction):
+            if not isinstance(other, int):
+                raise NotModelledError("a run-time coordinate in a mode that steps by a fraction")
+            return ScaledBasis(whole(self.value * other), self.path)
         return ScaledBasis(self.value * other, self.path)
 
     def __rmul__(self, other: Int) -> ScaledBasis:

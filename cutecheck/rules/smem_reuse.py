@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import cast
@@ -158,9 +157,7 @@ def _before(use: Use, context: Context) -> Use | None:
     """The access that this one must not overtake, where nothing holds it back."""
     key = (use.event.enclosing, use.event.arch)
     uses, barriers = _ordered(context)
-    orders = barriers.get(use.event.arch, [])
-    before = bisect_left(orders, use.event.order)
-    held = orders[before - 1] if before else -1
+    held = max((b for b in barriers.get(use.event.arch, ()) if b < use.event.order), default=-1)
     for earlier in reversed(uses.get((*key, use.tensor.buffer or ""), [])):
         if earlier.event.order >= use.event.order or earlier.event.order < held:
             continue
@@ -243,7 +240,5 @@ def _ordered(context: Context) -> tuple[dict[tuple[str, str, str], list[Use]], d
             barrier = isinstance(call.result, Unknown) and call.result.reason == "a barrier"
             if barrier and not any(word in call.function for word in _OWN):
                 barriers.setdefault(call.arch, []).append(call.order)
-        for orders in barriers.values():
-            orders.sort()
         context.memo["uses"] = (uses, barriers)
     return cast("tuple[dict[tuple[str, str, str], list[Use]], dict[str, list[int]]]", context.memo["uses"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from cutecheck.model import inttuple as it
@@ -24,7 +25,7 @@ from cutecheck.model.algebra import (
     stride,
     take,
 )
-from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.basis import ScaledBasis, whole
 from cutecheck.model.ints import CuteError, Dyn, Int, NotModelledError, is_constant, known_value
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.units import Bits, ByteCount, Bytes, Elements
@@ -190,10 +191,11 @@ def tensor_stride(
             return 0
         if j == 0:
             scale = _at(e.path, gmem.stride) * int(element_bits)
-            if internal_bits != element_bits and (not isinstance(scale, int) or scale % int(internal_bits)):
-                raise UnsupportedTmaError("a TMA type of another width with a run-time or fractional scale")
-            plain = scale // int(internal_bits) if isinstance(scale, int) else _at(e.path, gmem.stride)
-            return ScaledBasis(plain, (0,))
+            if internal_bits != element_bits and not isinstance(scale, int):
+                raise UnsupportedTmaError("a TMA type of another width with a run-time scale")
+            if isinstance(scale, int):
+                return ScaledBasis(whole(Fraction(scale, int(internal_bits))), (0,))
+            return ScaledBasis(_at(e.path, gmem.stride), (0,))
         if len(_basis_leaves(modes[j])) == 1:
             return ScaledBasis(1, (j,))
         bytes_j, number = step_bytes[j], known_value(step)

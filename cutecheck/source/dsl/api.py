@@ -76,7 +76,7 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
         return Builtin(f"cute.{name}")
     if name == "BaseDSL":
         return Builtin("BaseDSL")
-    if module == "cutlass.torch" and name == "dtype":
+    if module in ("cutlass.torch", "cutlass.base_dsl.torch") and name == "dtype":
         return Builtin("cute.torch_dtype")
     if name == "make_smem_layout_atom" and ".nvgpu" in module:
         kind = "tcgen05" if "tcgen05" in module else "warpgroup"

@@ -25,6 +25,7 @@ from cutecheck.source.dsl.values import (
     Module,
     TmaInfo,
 )
+from cutecheck.source.eval.intrinsics.dsl_show import alignment
 from cutecheck.source.eval.intrinsics.registry import METHODS, Call
 from cutecheck.source.eval.values import (
     EnumVal,
@@ -63,6 +64,16 @@ def to_device(t: ScalarType, v: Value) -> Value:
 def run_time(m: Machine, name: str, wide: bool = False) -> Dyn:
     made = m.fresh(name)
     return Dyn.named(str(made.expr) + ":i64") if wide else made
+
+
+def moved_in_loop(m: Machine, t: TensorVal, name: str) -> TensorVal:
+    """A tensor that a loop assigns: of the same type in every iteration (layout and alignment), from anywhere."""
+    if t.pointer is None:
+        offset = tuple(m.fresh(name) for _ in t.offset) if isinstance(t.offset, tuple) else t.offset
+        return replace(t, offset=offset)
+    known, bits = alignment(t), t.dtype.bits if t.dtype is not None else None
+    step = max(1, known * 8 // int(bits)) if known is not None and bits else 1
+    return replace(t, offset=m.fresh(f"{name}.offset", Domain(step=step)))
 
 
 def hull(m: Machine, a: Any, b: Any, what: str) -> Dyn:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.dtype import DType
 from cutecheck.model.expr import ANY, Domain
 from cutecheck.model.ints import Dyn
-from cutecheck.model.units import bytes_to_hold
+from cutecheck.model.units import Bits, bytes_to_hold
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
 from cutecheck.source.dsl.values import Builtin, HostCute, HostTensor
-from cutecheck.source.eval.values import Extern, ScalarType, Value
+from cutecheck.source.eval.values import Extern, Pointer, ScalarType, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -36,7 +37,10 @@ def _from_dlpack(m: Machine, args: list[Value], kwargs: dict[str, Value], span: 
     if not isinstance(t, HostTensor):
         return Extern("from_dlpack(...)", span) if not isinstance(t, Unknown) else t
     align = kwargs.get("assumed_align", args[1] if len(args) > 1 else None)
-    return HostCute(t.shape, t.strides, t.dtype, align if isinstance(align, int) else _element_bytes(t), t.strides)
+    kind: Value = t.dtype
+    if kwargs.get("force_tf32") is True and isinstance(kind, ScalarType) and kind.dtype.name == "float":
+        kind = ScalarType(DType("tfloat32_t", Bits(32)))
+    return HostCute(t.shape, t.strides, kind, align if isinstance(align, int) else _element_bytes(t), t.strides)
 
 
 def _element_bytes(t: HostTensor) -> int | None:
@@ -124,6 +128,8 @@ def cute_attribute(m: Machine, t: HostCute, ident: str, span: Span) -> Value:
         from cutecheck.source.eval.intrinsics.dsl_layouts import leading_dim
 
         return leading_dim(t.shape, t.stride)
+    if ident == "iterator":
+        return Pointer(f"tensor{_count(m)}", "gmem", t.dtype, 0, t.align)
     if f"hostcute.{ident}" in FUNCTIONS:
         return Builtin(f"hostcute.{ident}", t)
     return Extern(f"tensor.{ident}", span)

@@ -15,6 +15,7 @@ from cutecheck.source import notebooks
 from cutecheck.source.dsl.unit import lower_unit
 from cutecheck.source.dsl.values import NONE, Module
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.journal import Journal
 from cutecheck.source.eval.scope import Env, Scope
 from cutecheck.source.eval.values import BudgetExceeded, Extern, Value
 from cutecheck.source.files import read_bytes
@@ -153,7 +154,7 @@ def module_name(path: str) -> str:
 
 def state(m: Machine) -> dict[str, Any]:
     """What the machine knows of modules: scopes by name, and files by module name."""
-    return m.functions.setdefault("dsl modules", {"scopes": {}, "files": {}})  # type: ignore[no-any-return]
+    return m.functions.setdefault("dsl modules", {"scopes": {}, "files": {}, "missed": set()})  # type: ignore[no-any-return]
 
 
 def unit_of(env: Env) -> ir.Unit:
@@ -181,6 +182,7 @@ def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
     scope.env.vars["__file__"] = unit.path
     before, m.recorder.frame = m.recorder.frame, None
     depth, m.budget.depth = m.budget.depth, 0
+    journal, m.journal = m.journal, Journal()  # an import stays, also where what is around it is undone
     try:
         for decl in unit.decls:
             if isinstance(decl, ir.TopLevel):
@@ -189,6 +191,7 @@ def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
         if main:
             raise
     finally:
+        m.journal = journal
         m.recorder.frame = before
         m.budget.depth = depth
     return scope
@@ -244,10 +247,11 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> None:
 
 def get(m: Machine, name: str, importer: Path | None) -> Value:
     """A module by name: known to the evaluator, found as source, or foreign."""
-    files = state(m)["files"]
-    if name not in files:
+    files, missed = state(m)["files"], state(m)["missed"]
+    if files.get(name) is None and (name, importer) not in missed:
         library: Library = m.dialect.library  # type: ignore[attr-defined]
         files[name] = library.locate(name, importer)
+        missed.add((name, importer))
     if (
         name.split(".", maxsplit=1)[0] == "cutlass"
         or files[name] is not None
@@ -268,6 +272,7 @@ def get(m: Machine, name: str, importer: Path | None) -> Value:
 KNOWN = frozenset({
     "math", "functools", "itertools", "operator", "typing", "dataclasses", "enum", "argparse", "torch", "numpy", "os",
     "sys", "types", "collections", "abc", "contextlib", "inspect", "pytest", "typing_extensions", "cuda", "copy",
+    "random",
 })  # fmt: skip
 
 

@@ -278,6 +278,26 @@ def _tmem_pointer(m: Machine, args: list[Value], kwargs: dict[str, Value], span:
     return Pointer("tmem", "tmem", kind, 0, align if isinstance(align, int) else None)
 
 
+_TMEM_COLUMNS = {"sm_100": 512, "sm_103": 512, "sm_107": 576, "sm_120": 512}
+
+
+def _tmem_columns(least: bool) -> Callable[..., Value]:
+    def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        """Columns of tensor memory that an allocation may have, at least or at most (``cute/arch/tmem.py``)."""
+        named = args[0] if args else kwargs.get("compute_capability")
+        if isinstance(named, str) and named in _TMEM_COLUMNS:
+            return 32 if least else _TMEM_COLUMNS[named]
+        return Unknown("the columns of tensor memory of an unknown architecture", span)
+
+    return run
+
+
+PYTHON["arch.get_min_tmem_alloc_cols"], PYTHON["arch.get_max_tmem_alloc_cols"] = (
+    _tmem_columns(True),
+    _tmem_columns(False),
+)
+
+
 def _index_triple(name: str) -> Callable[..., Value]:
     def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         return tuple(cuda.thread_index(m, f"{name}.{x}") for x in "xyz")

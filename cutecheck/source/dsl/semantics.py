@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator as op_
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import ints
 from cutecheck.model.basis import ScaledBasis, Underscore, X
-from cutecheck.model.expr import Domain
+from cutecheck.model.expr import ANY, Domain
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym, Undecided
 from cutecheck.source.dsl import (  # noqa: F401  (some register their functions only)
     builtins,
@@ -22,10 +23,12 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     torch,
     type_tests,
 )
-from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, RunTimeRange, TmaInfo
+from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, HostTensor, RunTimeRange, TmaInfo
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.statements.havoc import forget
+from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.values import (
     EnumVal,
     Extern,
@@ -103,7 +106,7 @@ class DslDialect(Dialect):
         if op == "!":
             known = self.truth(value)
             return Scalar(None, "bool") if known is None else not known
-        if isinstance(value, Scalar):
+        if isinstance(value, (Scalar, HostTensor)):
             return value
         if isinstance(value, (int, float)):
             return -value if op == "-" else value if op == "+" or isinstance(value, float) else ~value
@@ -296,9 +299,27 @@ class DslDialect(Dialect):
             return Scalar(None, "bool")
         if isinstance(old, float):
             return Scalar(None, "float")
-        if isinstance(old, tuple) and all(isinstance(v, (int, Dyn)) for v in old):
-            return tuple(self.forgotten(m, v, name, span) if isinstance(v, bool) else m.fresh(name) for v in old)
+        if isinstance(old, tuple):
+            return tuple(None if v is None else forget(m, v, name, ANY, span) for v in old)
+        if isinstance(old, TensorVal):
+            return cute_values.moved_in_loop(m, old, name)
+        if isinstance(old, Object):
+            fields = {k: forget(m, v, f"{name}.{k}", ANY, span) for k, v in old.fields.items()}
+            return Object(old.cls, fields, old.pointer, old.name)
         return None
+
+    def settle(self, m: Machine, body: Callable[[], object], span: Span) -> None:
+        """Fields that methods change (``state.advance()``) are found by walking the body once without leaving facts."""
+        if m.recorder.rehearsal:
+            return
+        mark = m.journal.mark()
+        with m.recorder.rehearsing():
+            body()
+        changed = m.journal.written_since(mark)
+        m.journal.undo(mark)
+        for where, name, new in changed.values():
+            if name in where and where[name] is not new and equal(where[name], new) is not True:
+                m.journal.set(where, name, forget(m, where[name], name, ANY, span))
 
     def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span) -> Value | None:
         number = (int, float, Dyn, Scalar)
@@ -308,6 +329,10 @@ class DslDialect(Dialect):
             return cute_values.hull(m, a, b, what)
         if isinstance(a, number) and isinstance(b, number):
             return Scalar(None, "float")
+        if isinstance(a, Object) and isinstance(b, Object) and a.cls is b.cls and a.fields.keys() == b.fields.keys():
+            # the DSL makes a new object of the values that leave a branch
+            fields = {k: join(m, v, b.fields[k], f"{what}.{k}", span) for k, v in a.fields.items()}
+            return Object(a.cls, fields, a.pointer if a.pointer == b.pointer else None, a.name)
         return None
 
 

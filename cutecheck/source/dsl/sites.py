@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Site, Span, Unknown
 from cutecheck.source.eval.intrinsics.dsl_show import show, without_arguments, without_arithmetic, without_quotients
 from cutecheck.source.eval.record.kinds import has_open, site_kind
-from cutecheck.source.eval.values import Extern, FuncSet, TensorVal, Value
+from cutecheck.source.eval.values import Extern, FuncSet, Object, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -66,6 +66,8 @@ def named(
     bad = value if isinstance(value, (Unknown, Extern)) else None
     if isinstance(value, TensorVal) and isinstance(value.layout, Unknown):
         bad = value.layout
+    if isinstance(value, Object):
+        return  # a helper that makes an object of its own
     if bad is not None:
         reason = bad if isinstance(bad, Unknown) else Unknown(f"`{bad.what}` is not followed", span)
         key = (span.path, span.line, span.column, call, reason.reason)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import inttuple as it
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Sym
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, known, sequence
 from cutecheck.source.dsl.values import Builtin, Namespace, Parser, Partial
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, Value
@@ -171,6 +173,20 @@ def _chain(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
     parts = [sequence(m, a, span) for a in args]
     bad = next((p for p in parts if isinstance(p, Unknown)), None)
     return bad if bad is not None else [x for p in parts for x in p]  # type: ignore[union-attr]
+
+
+@builtin("random.randint", "random.randrange")
+def _random(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """A number that another run draws otherwise: open between its bounds."""
+    low, high = (args[0], args[1]) if len(args) > 1 else (0, args[0])
+    if not isinstance(low, int) or not isinstance(high, int):
+        return Scalar(None, "int")
+    return Sym.named(f"random#{span.line}", Domain(low, high))
+
+
+@builtin("random.seed", "random.shuffle")
+def _nothing(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return None
 
 
 @builtin("dataclasses.field")

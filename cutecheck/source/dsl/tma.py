@@ -96,7 +96,11 @@ def _box(m: Machine, operand: str, given: dict[str, Value], span: Span) -> CopyA
         return model.make_tma_atom_sm100(
             operand, name, gmem.layout, gmem.dtype, smem, mma_tiler=tiler, mma=mma, cluster_vmnk=vmnk, internal=kind
         )  # fmt: skip
-    except _FAILURES:
+    except _FAILURES as e:
+        import os
+
+        if os.environ.get("DBG"):
+            print("BOX", type(e), e, gmem.layout, gmem.dtype, smem, given.get("internal_type"), span)
         return None
 
 
@@ -146,6 +150,7 @@ def _tma_partition(m: Machine, args: list[Value], kwargs: dict[str, Value], span
     if bad is not None:
         return (bad, bad)
     found = guarded(m, "tma_partition", span, lambda: _partition(m, given, span))
+    sites.named(m, "cute.nvgpu.cpasync.helpers.tma_partition", args, kwargs, found, None, span)
     return (found, found) if isinstance(found, Unknown) else found
 
 

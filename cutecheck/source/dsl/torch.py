@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import dtype
-from cutecheck.model.ints import Dyn
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Dyn, Sym, mul
 from cutecheck.model.units import bytes_to_hold
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
 from cutecheck.source.dsl.host_tensors import as_dynamic, cute_attribute, extent_or_zero
 from cutecheck.source.dsl.values import Builtin, HostCute, HostTensor
-from cutecheck.source.eval.values import Extern, ScalarType, Value
+from cutecheck.source.eval.values import Extern, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -41,6 +42,8 @@ def torch_name(full: str) -> Value | None:
             return Builtin(f"torch.{word}")
         if word == "Tensor":
             return Builtin("torch.Tensor")
+    if full.startswith("torch.nn.functional.") and full in FUNCTIONS:
+        return Builtin(full)
     return None
 
 
@@ -50,17 +53,22 @@ def compact(shape: tuple[Any, ...]) -> tuple[Any, ...]:
     step: Any = 1
     for s in reversed(shape):
         out.append(step)
-        step = step * s if isinstance(s, (int, Dyn)) and isinstance(step, (int, Dyn)) else Unknown("a stride")
+        step = mul(step, s) if isinstance(s, (int, Dyn, Sym)) and not isinstance(step, Unknown) else Unknown("a stride")
     return tuple(reversed(out))
 
 
 def _shape(m: Machine, args: list[Value], span: Span) -> tuple[Any, ...] | Unknown:
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         args = list(args[0])
+    extents: list[Any] = []
     for a in args:
-        if not isinstance(a, (int, Dyn)):
+        if isinstance(a, (Scalar, Extern)) or (isinstance(a, HostTensor) and not a.shape):
+            # read out of an array, or drawn: the same in one run, and open here
+            a = Sym.named(f"extent#{len(m.names)}#{m.fresh('').expr}", Domain(0))
+        if not isinstance(a, (int, Dyn, Sym)):
             return a if isinstance(a, Unknown) else Unknown("a shape that is not known", span)
-    return tuple(args)
+        extents.append(a)
+    return tuple(extents)
 
 
 def _make(word: str) -> None:
@@ -103,6 +111,30 @@ FUNCTIONS["torch.tensor"] = lambda m, args, kwargs, span: (
     if isinstance(args[0], (list, tuple))
     else HostTensor((), (), kwargs.get("dtype", _FLOAT))
 )
+
+
+def _elementwise(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """Functions whose result has the shape of their first array."""
+    return next((a for a in args if isinstance(a, HostTensor)), Extern("an array", span))
+
+
+for _word in (
+    "exp", "abs", "neg", "sigmoid", "softplus", "relu", "silu", "gelu", "softmax", "log_softmax", "tanh", "sqrt",
+    "rsqrt", "clamp", "clip", "round", "floor", "trunc", "log", "log2", "exp2", "maximum", "minimum", "mul", "div",
+    "add", "sub", "bernoulli", "sign", "square", "normalize",
+):  # fmt: skip
+    FUNCTIONS[f"torch.{_word}"] = FUNCTIONS[f"torch.nn.functional.{_word}"] = _elementwise
+
+
+@builtin("torch.max", "torch.min", "torch.sum", "torch.prod", "torch.amax", "torch.amin")
+def _reduced(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """Over the whole array; along one of its modes it is not followed."""
+    t = args[0]
+    if len(args) == 1 and not kwargs and isinstance(t, HostTensor):
+        return HostTensor((), (), t.dtype)
+    return Extern("a reduction", span)
+
+
 FUNCTIONS["torch.manual_seed"] = lambda m, args, kwargs, span: None
 FUNCTIONS["torch.compile"] = lambda m, args, kwargs, span: args[0] if args else Builtin("id_")
 
@@ -241,6 +273,9 @@ FUNCTIONS["tensor.stride"] = lambda m, args, kwargs, span: (
 FUNCTIONS["tensor.dim_order"] = lambda m, args, kwargs, span: tuple(
     sorted(range(len(args[0].shape)), key=lambda i: (-extent_or_zero(args[0].strides[i]), i))
 )
+FUNCTIONS["tensor.item"] = lambda m, args, kwargs, span: Scalar(None, "int")
+for _word in ("max", "min", "sum", "amax", "amin", "prod"):
+    FUNCTIONS[f"tensor.{_word}"] = _reduced
 FUNCTIONS["tensor.dim"] = lambda m, args, kwargs, span: len(args[0].shape)
 FUNCTIONS["tensor.numel"] = lambda m, args, kwargs, span: math.prod(args[0].shape)
 FUNCTIONS["tensor.element_size"] = lambda m, args, kwargs, span: int(bytes_to_hold(args[0].dtype.dtype.bits))
@@ -262,6 +297,8 @@ def index(t: HostTensor, key: Value, span: Span) -> Value:
             shape.append(1)
             strides.append(0)
             continue
+        if mode == len(t.shape):
+            return Unknown("an index of a tensor", span)
         if isinstance(k, slice) and k == slice(None):
             shape.append(t.shape[mode])
             strides.append(t.strides[mode])

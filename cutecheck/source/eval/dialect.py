@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
@@ -83,6 +84,9 @@ class Hooks:
     def forgotten(self, m: Machine, old: Value, name: str, span: Span) -> Value | None:
         """What remains of a variable that a loop assigns."""
         return None
+
+    def settle(self, m: Machine, body: Callable[[], object], span: Span) -> None:
+        """Before the body of a loop is walked: forget what it changes beside the variables that it names."""
 
 
 class Dialect(Hooks):

@@ -80,9 +80,17 @@ def _run(name: str) -> Any:
             plain = [_extents(a) for a in plain]
         if name == "complement" and len(plain) + len(kwargs) == 2:
             return dsl.traced_complement(plain[0], plain[1] if len(plain) > 1 else kwargs["cotarget"])
-        return dsl.call(name, plain, {k: layout_of(v) for k, v in kwargs.items()})
+        return _still_composed(plain, dsl.call(name, plain, {k: layout_of(v) for k, v in kwargs.items()}))
 
     return run
+
+
+def _still_composed(args: list[Any], result: Any) -> Any:
+    """What was composed with a swizzle that does nothing stays so, where C++ CuTe leaves the layout alone."""
+    first = args[0] if args else None
+    if isinstance(first, ComposedLayout) and isinstance(first.a, Swizzle) and first.a.bits == 0:
+        return ComposedLayout(first.a, first.offset, result) if isinstance(result, Layout) else result
+    return result
 
 
 for _name in (
@@ -137,6 +145,8 @@ def _size_in_bytes(c: Call) -> Value:
         raise Unsupported("size_in_bytes of an unknown element type")
     if isinstance(layout, ComposedLayout):
         layout = layout.b
+    if isinstance(layout, Underscore):
+        return 0  # no layout, no memory
     total = layout if isinstance(layout, (int, Dyn)) else alg.cosize(layout)
     size = byte_count(total, t.dtype.bits)
     return int(size) if isinstance(size, int) else size

@@ -8,6 +8,7 @@ from typing import Any
 from cutecheck.model import atoms
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
+from cutecheck.model.layout import Layout
 from cutecheck.model.units import Bits
 from cutecheck.source.eval.intrinsics.registry import Unsupported
 from cutecheck.source.eval.values import EnumVal, ScalarType, Value, constant
@@ -284,8 +285,7 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
             raise Unsupported("ldmatrix that unpacks")
         return atoms.copy_op(f"SM75_U32x{n}_LDSM_N", (), dtype)
     if op.name == "LdMatrix16x16x8bOp":
-        n = constant(op.get("num_matrices"))
-        return atoms.copy_op(f"SM100_U8x{4 * (n or 0)}_LDSM_T", (), dtype)
+        return _transposed_bytes(constant(op.get("num_matrices")), dtype)
     if op.name == "StMatrix16x8x8bOp":
         n = constant(op.get("num_matrices"))
         return atoms.copy_op(f"SM100_U8x{4 * (n or 0)}_STSM_T", (), dtype)
@@ -302,6 +302,18 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
         name = f"SM100_TMEM_{verb}_{rows}dp{width}b{twice}{times}x"
         return atoms.copy_op(name + ("_16b" if packed else ""), (), dtype)
     raise Unsupported(f"{op.name} is not modelled")
+
+
+def _transposed_bytes(matrices: int | None, dtype: DType) -> CopyAtom:
+    """``ldmatrix.m16n16.trans.b8``: threads and registers in another order than C++ CuTe's traits have."""
+    atom = atoms.copy_op(f"SM100_U8x{8 * (matrices or 0)}_LDSM_T", (), dtype)
+    if matrices == 1:
+        rows = Layout(((16, 2), 128), ((128, 0), 1))
+        registers = Layout(((4, 8), (8, 4, 2)), ((512, 8), (1, 128, 64)))
+    else:
+        rows = Layout((32, 128), (128, 1))
+        registers = Layout(((4, 8), (8, 4, 2, 2)), ((512, 8), (1, 128, 64, 2048)))
+    return replace(atom, src_bits=rows, dst_bits=registers, ref_bits=registers)
 
 
 def _unsigned(bits: Bits) -> DType:

@@ -106,8 +106,14 @@ def copy_type(op: OpValue, dtype: DType, bits: int) -> str:
     order = "t" if op.get("transpose") else "n"
     if op.name == "LdMatrix8x8x16bOp":
         return f'!cute_nvgpu.atom.ldsm<val_type = {t}, mode = <"(8,8)">, sz_pattern = u16, num_matrices = {n}, {order}>'
-    if op.name == "LdMatrix8x16x8bOp":
-        return f'!cute_nvgpu.atom.ldsm<val_type = {t}, mode = <"(8,16)">, sz_pattern = u8, num_matrices = {n}, {order}>'
+    if op.name == "LdMatrix8x16x8bOp" and op.get("unpack_bits") is None:
+        return f'!cute_nvgpu.atom.ldsm<val_type = {t}, mode = <"(8,8)">, sz_pattern = u16, num_matrices = {n}, {order}>'
+    if op.name == "LdMatrix16x16x8bOp":
+        return (
+            f'!cute_nvgpu.atom.ldsm<val_type = {t}, mode = <"(16,16)">, sz_pattern = u8, num_matrices = {n}, {order}>'
+        )
+    if op.name == "StMatrix16x8x8bOp":
+        return f'!cute_nvgpu.atom.stsm<{t}, mode = <"(16,8)">, num_matrices = {n}, {order}>'
     if op.name == "StMatrix8x8x16bOp":
         return f'!cute_nvgpu.atom.stsm<{t}, mode = <"(8,8)">, num_matrices = {n}, {order}>'
     if op.name in UTCCP:

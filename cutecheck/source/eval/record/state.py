@@ -188,6 +188,20 @@ class RecorderState:
             self._events_off = saved
 
     @contextmanager
+    def rehearsing(self) -> Iterator[None]:
+        """Nothing that happens inside leaves a fact."""
+        self._quiet += 1
+        try:
+            with self.unevaluated():
+                yield
+        finally:
+            self._quiet -= 1
+
+    @property
+    def rehearsal(self) -> bool:
+        return self._quiet > 0
+
+    @contextmanager
     def guarded(self, guard: Guard, cond: Value, taken: bool) -> Iterator[None]:
         self._guards.append(guard)
         try:

@@ -48,6 +48,7 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
             return done
     domain = _induction(m, node, inner)
     havoc(m, node, inner, domain)
+    m.dialect.settle(m, lambda: m.run(node.body, inner), node.span)
     with m.recorder.looping():
         done = m.run(node.body, inner)
         if node.step is not None and done is not Done.RETURN:
@@ -91,6 +92,7 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
             item = m.dialect.loop_item(m, iterable, node, env)
             item = m.recorder.loop_item(m, node, env) if item is None else item
             bind_target(m, node.target, item, env, node.span)
+        m.dialect.settle(m, lambda: m.run(node.body, env), node.span)
         with m.recorder.looping():
             m.run(node.body, env)
         havoc(m, node, env, None)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cutecheck.model import tiled
-from cutecheck.model.basis import X
+from cutecheck.model.basis import ScaledBasis, X, whole
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.layout import Layout
 from cutecheck.model.notation_dsl import parse_dsl, show_dsl
 from cutecheck.model.tiled.scale_factors import tmem_layout_sf
+from cutecheck.model.tiled.tma import make_tma_atom_sm100, tma_partition
 from cutecheck.source.dsl.extract import default_archs
 from cutecheck.source.eval.intrinsics import dsl_ops, dsl_tiled
 from cutecheck.source.eval.intrinsics.dsl_show import NAMES, show
@@ -131,3 +133,51 @@ def test_a_warpgroup_in_a_comment_names_no_hopper() -> None:
     assert default_archs(b"from cutlass.cute.nvgpu import tcgen05\n# each warpgroup waits") == ("sm_100a",)
     both = b"from cutlass.cute.nvgpu import tcgen05\nfrom cutlass.cute.nvgpu import warpgroup"
     assert default_archs(both) == ("sm_90a", "sm_100a")
+
+
+def test_the_descriptor_of_scale_factors_counts_words(tmp_path: Path) -> None:
+    """Scale factors of 8 bits as 16-bit words: a step along K is half a coordinate, as the DSL has it."""
+    kinds = {"shape_mnk": "(128, 128, 64)", "cta_group": "CtaGroup.ONE", "a_src": "OperandSource.SMEM",
+             "a_major_mode": "OperandMajorMode.K", "b_major_mode": "OperandMajorMode.K", "a_dtype": "Float4E2M1FN",
+             "b_dtype": "Float4E2M1FN", "acc_dtype": "Float32", "sf_dtype": "Float8E4M3FN",
+             "sf_vec_size": "16"}  # fmt: skip
+    fields = {k: _value(v) for k, v in kinds.items()}
+    given = {p: fields.get(p, fields.get(RENAMED.get(p, p))) for p, _ in dsl_ops.OPERATIONS["tcgen05", "MmaMXF4NVF4Op"]}
+    atom_of = dsl_tiled._mma_atom(dsl_ops.make_op("tcgen05", "MmaMXF4NVF4Op", [], given))
+    mma = tiled.make_tiled_mma(atom_of, Layout((1, 1, 1), (0, 0, 0)), (X, X, X))
+    gmem = parse_dsl("(((32,4),?),((16,4),?),(1,?)):(((16,4),?{div=512}),((0,1),512),(0,?{div=512}))")
+    smem = parse_dsl("((((32,4),1),(16,4)),1,4):((((16,4),0),(0,1)),0,512)")
+    word, scale = dtype("int16_t"), dtype("float_e4m3_t")
+    assert isinstance(gmem, Layout) and scale is not None
+    atom = make_tma_atom_sm100(
+        "A", "SM90_TMA_LOAD", gmem, scale, smem, mma_tiler=(128, 128, 256), mma=mma, internal=word
+    )  # type: ignore[arg-type]
+    coords = atom.tensor_map.coordinates(gmem.shape)  # type: ignore[union-attr, attr-defined]
+    assert show_dsl(coords) == "(((32,4),?),((16,4),?),(1,?)):(((8@0,2@0),1@2),((0,1/2@0),1@1),(0,1@3))"
+    tile = parse_dsl("((((32,4),(16,4)),1,4),?):((((8@0,2@0),(0,1@0)),0,1@1),1@2)")
+    half = ScaledBasis(whole(Fraction(1, 2)), (0,))
+    tile = Layout(tile.shape, (((tile.stride[0][0][0], (0, half)), *tile.stride[0][1:]), *tile.stride[1:]))  # type: ignore[union-attr, index]
+    staged = parse_dsl("(((((32,4),1),(16,4)),1,4),5):(((((16,4),0),(0,1)),0,512),2048)")
+    (global_, _), (shared, _) = tma_partition(atom, 0, Layout(1, 0), staged, tile)  # type: ignore[arg-type]
+    assert show_dsl(shared) == "((2048,16),5):((1,0),2048)"
+    assert show_dsl(global_) == "(((512,4),16),?):(((1/2@0,1@1),0),1@2)"
+
+
+LDSM = 'ldsm<val_type = i8, mode = <"({})">, sz_pattern = {}, num_matrices = {}>'
+MATRICES = [
+    ("LdMatrix16x16x8bOp", 1, "((16,2),16):((16,0),1)", "((4,8),(1,4,2)):((64,1),(1,16,8))", ("16,16", "u8", "1, t")),
+    ("LdMatrix16x16x8bOp", 2, "(32,16):(16,1)", "((4,8),(1,4,2,2)):((64,1),(1,16,8,256))", ("16,16", "u8", "2, t")),
+    ("LdMatrix8x16x8bOp", 1, "((8,4),16):((16,0),1)", "(32,4):(4,1)", ("8,8", "u16", "1, n")),
+    ("LdMatrix8x16x8bOp", 4, "(32,16):(16,1)", "(32,(4,4)):(4,(1,128))", ("8,8", "u16", "4, n")),
+    ("StMatrix16x8x8bOp", 1, "((4,8),(1,2,2)):((32,1),(1,16,8))", "((8,4),16):((16,0),1)", ()),
+    ("StMatrix16x8x8bOp", 4, "((4,8),(1,2,2,4)):((32,1),(1,16,8,128))", "(32,16):(16,1)", ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, count, source, destination, parts", MATRICES)
+def test_matrices_of_bytes(name: str, count: int, source: str, destination: str, parts: tuple[str, ...]) -> None:
+    op = dsl_ops.make_op("warp", name, [], {"transpose": "8x16" not in name, "num_matrices": count})
+    made = show(dsl_tiled.copy_atom_value(op, dtype("int8_t"), None))  # type: ignore[arg-type]
+    assert (made["layout_src_tv"], made["layout_dst_tv"]) == (source, destination)
+    stored = f'stsm<i8, mode = <"(16,8)">, num_matrices = {count}, t>'
+    assert made["type"] == f"!cute_nvgpu.atom.{LDSM.format(*parts) if parts else stored}"

@@ -1,0 +1,67 @@
+"""Arrays and numbers of drivers, as far as kernels are configured by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutecheck.facts import Unknown
+from cutecheck.model.ints import Sym
+from cutecheck.source.dsl.values import HostCute, HostTensor
+from cutecheck.source.eval.values import Pointer, ScalarType
+from cutecheck.tests.source.dsl.run import HEAD, driver, results, variables
+
+
+def test_elementwise_functions_keep_the_shape(tmp_path: Path) -> None:
+    found = variables(tmp_path, """
+    import torch
+    import torch.nn.functional as F
+    a = torch.empty(3, 4).permute(1, 0)
+    b = -torch.exp(F.softplus(a - 4))
+    c = torch.matmul(a, b)
+    """)  # fmt: skip
+    assert isinstance(found["b"], HostTensor) and found["b"].strides == (1, 4)
+    assert not isinstance(found["c"], HostTensor)
+
+
+def test_extents_that_are_drawn_or_read_are_open(tmp_path: Path) -> None:
+    found = variables(tmp_path, """
+    import random, torch
+    n = 16 * random.randint(1, 4)
+    drawn = torch.empty(n, 8)
+    read = torch.empty(torch.max(torch.empty(5)), 8)
+    item = torch.empty(torch.empty(5)[0].item(), 8)
+    past = torch.empty(5)[0, 1, 2]
+    """)  # fmt: skip
+    for name in ("drawn", "read", "item"):
+        assert isinstance(found[name], HostTensor) and isinstance(found[name].shape[0], Sym), name
+        assert found[name].strides == (8, 1)
+    assert found["read"].shape != found["item"].shape
+    assert not isinstance(found["past"], HostTensor) or isinstance(found["past"], Unknown)
+
+
+def test_pointers_and_types_of_tensors_of_the_host(tmp_path: Path) -> None:
+    found = variables(tmp_path, HEAD + """
+    import torch
+    from cutlass.cute.runtime import from_dlpack
+    t = from_dlpack(torch.empty(4, 8), assumed_align=32, force_tf32=True)
+    pointer = t.iterator
+    """)  # fmt: skip
+    assert isinstance(found["t"], HostCute) and found["t"].dtype.dtype.name == "tfloat32_t"
+    pointer = found["pointer"]
+    assert isinstance(pointer, Pointer) and pointer.align == 32 and pointer.space == "gmem"
+    assert isinstance(pointer.type, ScalarType)
+
+
+def test_an_idle_swizzle_stays_and_no_layout_has_no_bytes(tmp_path: Path) -> None:
+    made = driver(tmp_path, HEAD + """
+    @cute.jit
+    def host():
+        idle = cute.make_composed_layout(cute.make_swizzle(0, 4, 3), 0, cute.make_layout((8, 4, 2)))
+        cute.select(idle, mode=[0, 1])
+        cute.make_layout((cute.size_in_bytes(cutlass.Float16, None), 4))
+
+    host()
+    """)  # fmt: skip
+    found = {call: value for (_, call), value in results(made).items()}
+    assert found["select"] == ["S<0,4,3> o 0 o (8,4):(1,8)"]
+    assert "(0,4):(1,0)" in found["make_layout"]

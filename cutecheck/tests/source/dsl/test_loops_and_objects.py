@@ -1,0 +1,100 @@
+"""What the body of a device loop changes has no fixed value inside of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutecheck.tests.source.dsl.run import HEAD, driver, events, results, variables
+
+STATE = (
+    HEAD
+    + """
+    class State:
+        def __init__(self, index, coords):
+            self.index = index
+            self.coords = coords
+
+        def advance(self):
+            self.index = self.index + 1
+
+    def advance_deep(state):
+        state.advance()
+
+    @cute.kernel
+    def kernel(n):
+        called, deep, made, kept = State(0, (0, (0, 0))), State(0, 0), State(0, (4, (0, 0))), State(7, 0)
+        for i in cutlass.range(n):
+            cute.make_layout((called.index, 2))    # 20
+            cute.make_layout((deep.index, 3))
+            cute.make_layout((made.coords[0], made.coords[1][1], 5))
+            cute.make_layout((kept.index, 6))
+            called.advance()
+            advance_deep(deep)
+            made = State(made.index, (made.coords[0] + 1, (n, 1)))
+        if n > 3:
+            kept = State(9, 0)
+        cute.make_layout((kept.index, 8))
+
+    @cute.jit
+    def host(n):
+        kernel(n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+    cute.compile(host, cutlass.Int32(5))
+    """
+)
+
+
+def test_fields_that_a_loop_changes_are_open(tmp_path: Path) -> None:
+    found = results(driver(tmp_path, STATE))
+    text = STATE.split("\n")
+    start = next(i for i, line in enumerate(text, 1) if line.endswith("# 20"))
+    shapes = {line - start: value[0] for (line, _), value in found.items()}
+    assert shapes[0] == "(?,2):(1,?)"
+    assert shapes[1] == "(?,3):(1,?)"
+    assert shapes[2] == "(?,?,5):(1,?,?)"
+    assert shapes[3] == "(7,6):(1,7)"  # not changed in the loop
+    assert shapes[9] == "(?,8):(1,?)"  # 7 or 9
+
+
+def test_a_tensor_that_a_loop_moves_keeps_its_layout_and_alignment(tmp_path: Path) -> None:
+    made = driver(tmp_path, HEAD + """
+    @cute.kernel
+    def kernel(g: cute.Tensor, n):
+        r = cute.make_rmem_tensor((8,), cutlass.Float16)
+        for i in cutlass.range(n):
+            cute.autovec_copy(g, r)
+            g = cute.domain_offset((8,), g)
+
+    @cute.jit
+    def host(g, n):
+        kernel(g, n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+    cute.compile(host, make_fake_tensor(cutlass.Float16, (8,), stride=(1,), assumed_align=16), cutlass.Int32(5))
+    """)  # fmt: skip
+    (event,) = events(made)
+    source = event.operands[0]
+    assert str(source.layout) == "(_8):(_1)" and not isinstance(source.offset, int)
+    assert event.reason is None
+
+
+def test_an_import_inside_a_branch_stays(tmp_path: Path) -> None:
+    found = variables(
+        tmp_path,
+        """
+        def first(flag):
+            if flag:
+                import other
+                return other.VALUE
+            return 0
+
+        def run(flag):
+            first(flag)
+            import other
+            return other.VALUE
+
+        import os
+        value = run(os.environ.get("FLAG") == os.getpid())
+        """,
+        other="VALUE = 3\n",
+    )
+    assert found["value"] == 3
