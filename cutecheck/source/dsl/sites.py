@@ -59,7 +59,7 @@ def named(
 ) -> None:
     """One result of one call; the same place may have several, one a driver or instantiation."""
     recorder = m.recorder
-    if not m.dialect.library.scanned(span.path):  # type: ignore[attr-defined]
+    if recorder.rehearsal or not m.dialect.library.scanned(span.path):  # type: ignore[attr-defined]
         return
     frame = recorder.frame
     symbol = frame.symbol if frame is not None else call

@@ -35,7 +35,7 @@ class EventRecorder(LaunchRecorder):
         """A function of CuTe that rules look at was called."""
         name = c.name.rsplit("::", 1)[-1]
         refused = isinstance(value, Unknown) and value.rejected and value.span == c.span
-        if name not in RECORDED and not refused:
+        if self.rehearsal or (name not in RECORDED and not refused):
             return
         arguments = tuple(self._fact(a, c.span) for a in c.args)
         where, bindings = (self.frame.symbol, self.frame.bindings) if self.frame is not None else ("", ())

@@ -26,6 +26,8 @@ class SiteRecorder(RecorderState):
 
     def declared(self, m: Machine, decl: ir.Alias | ir.Variable, value: Value, env: Env, unit: ir.Unit | None) -> None:
         """A named alias or variable was evaluated: a configuration site if its value is one."""
+        if self.rehearsal:
+            return
         config = value.value if isinstance(value, ValueType) else value
         place, bindings = self._place(env)
         kind = site_kind(decl.name, config)
@@ -62,6 +64,8 @@ class SiteRecorder(RecorderState):
 
     def configured(self, m: Machine, name: str, span: Span, value: Value) -> None:
         """A configuration function or type of CuTe was applied somewhere."""
+        if self.rehearsal:
+            return
         where = (self.frame.symbol, self.frame.bindings) if self.frame is not None else ("", ())
         old = self.loose.get((span, where))
         if old is None or not isinstance(value, Unknown):

@@ -87,6 +87,7 @@ class RecorderState:
         self.open = False  # evaluating a template whose parameters nothing binds
         self._clock = 0
         self._events_off = False
+        self.rehearsal = False
         self._loops = 0
         self._guards: list[Guard] = []
         self._threads: dict[str, int] = {}
@@ -190,16 +191,12 @@ class RecorderState:
     @contextmanager
     def rehearsing(self) -> Iterator[None]:
         """Nothing that happens inside leaves a fact."""
-        self._quiet += 1
+        self.rehearsal = True
         try:
             with self.unevaluated():
                 yield
         finally:
-            self._quiet -= 1
-
-    @property
-    def rehearsal(self) -> bool:
-        return self._quiet > 0
+            self.rehearsal = False
 
     @contextmanager
     def guarded(self, guard: Guard, cond: Value, taken: bool) -> Iterator[None]:
