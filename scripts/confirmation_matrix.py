@@ -65,7 +65,7 @@ def _run(plan: object, given: argparse.Namespace) -> object:
     from confirmation.run import run
 
     from cutecheck.exec.gpu.devices import find_bench
-    from cutecheck.exec.gpu.measure import Bench
+    from cutecheck.exec.gpu.results import Bench
 
     bench = find_bench()
     if not isinstance(bench, Bench):

@@ -43,6 +43,10 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         "--tier", choices=("host", "gpu"), default="host",
         help="host: a C++ compiler, no GPU (default); gpu: reference kernels on a GPU (extra gpu)",
     )  # fmt: skip
+    tier.add_argument(
+        "--counters", choices=("auto", "ncu", "cupti", "cycles"), default="auto",
+        help="gpu: what measures wavefronts (auto: Nsight Compute, else CUPTI, else timing)",
+    )  # fmt: skip
     tier.add_argument("--cutlass", metavar="DIR", help="CUTLASS checkout or include folder (the nvidia-cutlass wheel)")
     tier.add_argument("--cxx", metavar="COMPILER", help="host compiler ($CXX, g++)")
     tier.add_argument(

@@ -35,7 +35,7 @@ def run(
     given = inputs(arguments.paths)
     report = check(given, settings)
     facts, findings = _asked(report.facts, report.findings, places)
-    bench = find_bench(environment)
+    bench = find_bench(environment, arguments.counters)
     if isinstance(bench, str):
         arch = next(iter(settings.arch), "sm_90a")
         made = tier.unavailable(facts, findings, arch, bench)
@@ -80,8 +80,16 @@ def _rows(report: GpuReport) -> Iterator[tuple[str, str, str, EventResult | Find
         yield str(f.finding.span), f"{f.finding.code} {f.finding.name}", f.reason, f
 
 
+_TOOLS = {"ncu": "Nsight Compute", "cupti": "CUPTI", "cycles": "timing (lower confidence)"}
+
+
 def _model(report: GpuReport) -> str:
-    return f"access model of {report.arch}: {report.evidence}"
+    """How far the report can be trusted: the evidence of the access model, and what measured the wavefronts."""
+    said = f"access model of {report.arch}: {report.evidence}"
+    if report.devices:
+        tools = ", ".join(_TOOLS[t] for t in report.tools) or "not measured"
+        said += f"; wavefronts by {tools}; {report.devices} GPU{'s' if report.devices > 1 else ''}"
+    return said
 
 
 def _text(report: GpuReport, full: bool) -> str:
@@ -114,6 +122,8 @@ def _json(report: GpuReport) -> str:
         "tier": "gpu",
         "arch": report.arch,
         "access_model": report.evidence,
+        "devices": report.devices,
+        "tools": list(report.tools),
         "unavailable": report.unavailable,
         "events": [_event(e) for e in report.events],
         "findings": [
@@ -138,6 +148,7 @@ def _event(e: EventResult) -> dict[str, Any]:
                 {"name": c.name, "predicted": c.predicted, "most": c.most, "measured": c.measured}
                 for c in e.measured.counted
             ],
+            "tool": e.measured.tool,
             "no_counters": e.measured.no_counters,
         }
     return out
@@ -176,7 +187,7 @@ def _sarif(report: GpuReport) -> str:
             "locations": [{"physicalLocation": place}],
         })  # fmt: skip
     driver = {"name": "cutecheck", "rules": [{"id": "gpu-confirmation", "name": "GpuConfirmation"}]}
-    properties = {"arch": report.arch, "accessModel": report.evidence}
+    properties = {"arch": report.arch, "accessModel": report.evidence, "tools": list(report.tools)}
     run = {"tool": {"driver": driver}, "results": results, "properties": properties}
     return dump({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
 

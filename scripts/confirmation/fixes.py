@@ -9,7 +9,8 @@ from typing import Any
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import extract_facts
-from cutecheck.exec.gpu.from_facts import NoProbeError, operand, probe_of
+from cutecheck.exec.gpu.from_facts import operand, probe_of
+from cutecheck.exec.gpu.from_facts_copies import NoProbeError
 from cutecheck.exec.gpu.gemm import GemmProbe, Operand
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
 from cutecheck.facts import Facts

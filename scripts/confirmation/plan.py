@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from confirmation import fixes, random_legal
+from confirmation import fixes, random_epilogues, random_legal
 from confirmation.illegal import illegal
 from confirmation.segments import Pattern, patterns
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, extract_facts, inputs
 from cutecheck.exec.gpu.gemm import GemmProbe, Operand
-from cutecheck.exec.gpu.measure import Probe
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
+from cutecheck.exec.gpu.results import Probe
 from cutecheck.exec.gpu.tier import coverage, plan
 from cutecheck.facts import Event
 from cutecheck.findings import Finding
@@ -81,6 +81,11 @@ def make(cases: Path, fixtures: Path, flash: Path | None, scratch: Path, scale: 
         ("mma.sync GEMM", random_legal.legal(n(130), 11, random_legal.mma_gemm)),
         ("wgmma GEMM", random_legal.legal(n(40), 12, random_legal.wgmma_gemm)),
         ("copy", random_legal.legal(n(80), 13, random_legal.tiled_copy)),
+        ("wgmma GEMM with TMA", random_legal.legal(n(40), 21, random_epilogues.tma_wgmma)),
+        ("mma.sync GEMM with TMA", random_legal.legal(n(20), 22, random_epilogues.tma_mma)),
+        ("GEMM, epilogue through shared memory", random_legal.legal(n(40), 23, random_epilogues.staged)),
+        ("GEMM, epilogue by a copy", random_legal.legal(n(20), 24, random_epilogues.direct)),
+        ("TMA copy", random_legal.legal(n(30), 25, random_epilogues.tma_copy)),
     ]
     items = [Item(f"random {group}", name, probe) for group, rows in drawn for name, probe in rows]
     items += _flash(flash, scale) if flash is not None else []

@@ -8,6 +8,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from confirmation.plan import IllegalSource, Plan
 from cutecheck.exec.gpu import copies, counters, gemms
 from cutecheck.exec.gpu.codegen import Unit, unit
 from cutecheck.exec.gpu.compile import compile_units
-from cutecheck.exec.gpu.measure import Bench, Measured, Probe, measure, unit_of
+from cutecheck.exec.gpu.measure import measure, unit_of
 from cutecheck.exec.gpu.probe import CopyProbe
+from cutecheck.exec.gpu.results import Bench, Measured, Probe
 from cutecheck.exec.gpu.run import Buffer, Launch, launch, launch_each
 from cutecheck.exec.gpu.tier import EventResult, finding_result, judged
 
@@ -75,20 +77,27 @@ def _measured(
     done: dict[Probe, Measured] = {}
     if state is not None and state.is_file():
         done = pickle.loads(state.read_bytes())
-    units = {u.kernel: u for p in wanted if (u := unit_of(p)) is not None}
-    compile_units(list(units.values()), bench.arch, bench.compiler, bench.cache, bench.jobs)
-    said(f"{len(units)} kernels compiled")
     left = [p for p in wanted if p not in done]
-    for start in range(0, len(left), _CHUNK):
-        if time.monotonic() - begin > seconds:
-            said(f"stopped: {len(left) - start} kernels left")
-            return None
-        some = left[start : start + _CHUNK]
-        done.update(zip(some, _guarded(some, bench), strict=True))
-        if state is not None:
-            state.write_bytes(pickle.dumps(done))
-        said(f"{start + len(some)} of {len(left)} kernels")
+    chunks = [left[start : start + _CHUNK] for start in range(0, len(left), _CHUNK)]
+    with ThreadPoolExecutor(1) as ahead:  # later chunks are compiled while earlier ones run
+        compiled = [ahead.submit(_compile, some, bench) for some in chunks]
+        for i, some in enumerate(chunks):
+            if time.monotonic() - begin > seconds:
+                said(f"stopped: {len(left) - i * _CHUNK} kernels left")
+                ahead.shutdown(cancel_futures=True)
+                return None
+            compiled[i].result()
+            said(f"{min((i + 1) * _CHUNK, len(left))} of {len(left)} kernels compiled")
+            done.update(zip(some, _guarded(some, bench), strict=True))
+            if state is not None:
+                state.write_bytes(pickle.dumps(done))
+            said(f"{min((i + 1) * _CHUNK, len(left))} of {len(left)} kernels measured")
     return done
+
+
+def _compile(some: list[Probe], bench: Bench) -> None:
+    units = {u.kernel: u for p in some if (u := unit_of(p)) is not None}
+    compile_units(list(units.values()), bench.arch, bench.compiler, bench.cache, bench.jobs)
 
 
 def _guarded(some: list[Probe], bench: Bench) -> list[Measured]:
@@ -111,7 +120,7 @@ def environment(bench: Bench) -> dict[str, Any]:
         except (OSError, subprocess.SubprocessError):
             return "unknown"
 
-    ncu = bench.ncu if isinstance(bench.ncu, str) else ""
+    ncu = next((source.path for source in bench.sources if source.tool == "ncu"), "")
     name, _, driver = asked("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader").partition(", ")
     version = [x for x in (asked(ncu, "--version").splitlines() if ncu else []) if "Version" in x]
     return {
@@ -137,7 +146,7 @@ def _one(measured: Measured | str) -> dict[str, Any]:
     return {
         "outcome": measured.outcome, "reason": measured.reason, "kernel": measured.kernel,
         "predicted": dict(measured.predicted), "counted": [asdict(c) for c in measured.counted],
-        "merged": list(measured.merged), "no_counters": measured.no_counters, "checks": list(measured.checks),
+        "merged": list(measured.merged), "no_counters": measured.no_counters, "tool": measured.tool, "checks": list(measured.checks),
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cutecheck.exec.gpu.codegen import Unit
 from cutecheck.exec.gpu.compile import compile_units
-from cutecheck.exec.gpu.measure import Bench
+from cutecheck.exec.gpu.results import Bench
 from cutecheck.exec.gpu.run import Buffer, Launch, Number, launch
 from cutecheck.model.access import cg_segments
 

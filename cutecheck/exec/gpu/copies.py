@@ -9,11 +9,13 @@ from typing import Literal
 
 from cutecheck.exec.gpu.predict import expected_counts
 from cutecheck.exec.gpu.probe import CopyProbe, Tile, room
-from cutecheck.exec.gpu.run import Buffer, Launch, Launched, Number
+from cutecheck.exec.gpu.run import Argument, Buffer, Launch, Launched, Number
+from cutecheck.exec.gpu.tensor_maps import encoded, is_map
 
 FILL, DUMP, COUNT = 1, 2, 4
 POISON = 0xAB
 MAX_SHARED = 227 << 10
+_IN, _OUT = 6, 7  # places of the source's and the destination's buffer among the arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def sides(probe: CopyProbe) -> Sides:
     first = src_room * size if probe.src is not None and probe.src.memory == "smem" else 0
     second = dst_room * size if probe.dst is not None and probe.dst.memory == "smem" else 0
     start = -(-first // 1024) * 1024 if second else 0
-    shared = -(-(start + second if second else first) // 16) * 16
+    shared = -(-(start + second if second else first) // 16) * 16 + (16 if is_map(probe.tiled) else 0)
     if shared > MAX_SHARED:
         raise ValueError(f"{shared} bytes of shared memory do not fit a block")
     return Sides(src, dst, src_room, dst_room, start, shared)
@@ -53,16 +55,27 @@ def launch(probe: CopyProbe, s: Sides, kernel: str, cubin: Path, part: int, flag
     given = s.src_room if probe.src is not None else values * probe.threads
     taken = s.dst_room if probe.dst is not None else values * probe.threads
     data = codes(given, size, part)
+    counted = flags & COUNT and not is_map(probe.tiled)  # no thread addresses the elements of a tensor map's copy
     return Launch(
         kernel, cubin, probe.block, s.shared,
         (
-            Number(flags), Number(reps), Number(s.src_room), Number(s.dst_room), Number(s.dst_bytes),
+            Number(flags), Number(reps), Number(s.src_room), Number(s.dst_room), Number(s.dst_bytes), Number(0),
             Buffer(_padded(data)), Buffer(_padded(bytes([POISON]) * (taken * size)), back=True),
-            Buffer(bytes(4 * (s.src_room + 1)), back=True) if flags & COUNT else None,
-            Buffer(bytes(4 * (s.dst_room + 1)), back=True) if flags & COUNT else None,
+            Buffer(bytes(4 * (s.src_room + 1)), back=True) if counted else None,
+            Buffer(bytes(4 * (s.dst_room + 1)), back=True) if counted else None,
             Buffer(bytes(8 * probe.block), back=True) if flags or reps > 1 else None,
+            *_map_arguments(probe, s),
         ),
     )  # fmt: skip
+
+
+def _map_arguments(probe: CopyProbe, s: Sides) -> tuple[Argument, ...]:
+    """Where the barrier lies, and the map of the side in global memory."""
+    if not is_map(probe.tiled):
+        return ()
+    assert probe.src is not None
+    side = _IN if probe.src.memory == "gmem" else _OUT
+    return Number(s.shared - 16), encoded(probe.tiled, probe.dtype, side)
 
 
 def parts(probe: CopyProbe, s: Sides) -> int:

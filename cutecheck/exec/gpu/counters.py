@@ -1,19 +1,23 @@
-"""Hardware counters of bare runs, by Nsight Compute; names of metrics and what they count."""
+"""Hardware counters of bare runs, by Nsight Compute or CUPTI; names of metrics and what they count."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from cutecheck.exec import child
 from cutecheck.exec.gpu.run import Launch, environment, write_jobs
+from cutecheck.exec.headers import cuda_directories
 
 # our name: the metric. Wavefronts of shared memory by operation, instructions by class, sectors of global memory.
 # Metrics of SASS instructions count what those instructions did and nothing else.
@@ -35,7 +39,13 @@ METRICS = {
     "sectors_ld": _SECTORS + "ld.sum",
     "sectors_st": _SECTORS + "st.sum",
     "sectors_ldgsts": _SECTORS + "ldgsts.sum",
+    "tma_load_bytes": "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",
+    "tma_store_bytes": "l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum",
 }
+
+
+Tool = Literal["ncu", "cupti", "cycles"]
+CHOICES = ("auto", "ncu", "cupti", "cycles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,33 +55,83 @@ class NoCounters:
     reason: str
 
 
-def find_ncu(environ: Mapping[str, str] = os.environ) -> str | NoCounters:
-    """The profiler's program: ``CUTECHECK_NCU``, ``ncu`` on the path, or that of the toolkit."""
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What wavefronts are measured with: Nsight Compute (``path`` its program), CUPTI (its library), or cycles."""
+
+    tool: Tool
+    path: str = ""
+
+
+CYCLES = Source("cycles")
+
+
+def find_sources(environ: Mapping[str, str] = os.environ, wanted: str = "auto") -> tuple[Source, ...]:
+    """What may be tried, the best first: ncu, CUPTI, cycle timing; only ``wanted`` where that names one.
+
+    ``CUTECHECK_NCU`` and ``CUTECHECK_CUPTI`` name the program and the library. Whether the driver lets one read
+    counters shows only when it is tried. ValueError for an unknown choice.
+    """
+    if wanted not in CHOICES:
+        raise ValueError(f"no way to measure wavefronts: {wanted!r} (one of {', '.join(CHOICES)})")
+    found = []
     for name in (environ.get("CUTECHECK_NCU"), "ncu", "/usr/local/cuda/bin/ncu"):
         if name and (path := shutil.which(name)):
-            return path
-    return NoCounters("Nsight Compute (ncu) is not installed")
+            found.append(Source("ncu", path))
+            break
+    library = next((p for p in _cupti_libraries(environ) if p.is_file()), None)
+    if library is not None:
+        found.append(Source("cupti", str(library)))
+    return tuple(s for s in (*found, CYCLES) if wanted in ("auto", s.tool))
+
+
+def _cupti_libraries(environ: Mapping[str, str]) -> Iterator[Path]:
+    if environ.get("CUTECHECK_CUPTI"):
+        yield Path(environ["CUTECHECK_CUPTI"])
+    for include in cuda_directories(environ):
+        home = include.parent
+        for folder in (
+            home / "extras" / "CUPTI" / "lib64",
+            home / "lib64",
+            home / "lib",
+            home.parent / "cuda_cupti" / "lib",
+        ):
+            yield from sorted(folder.glob("libcupti.so.*"))
 
 
 def count(
-    launches: Sequence[Launch], ncu: str, metrics: Mapping[str, str], device: int = 0, seconds: float = 300.0
+    launches: Sequence[Launch], source: Source, metrics: Mapping[str, str], device: int = 0, seconds: float = 300.0
 ) -> list[dict[str, int]] | NoCounters:
     """Counters of each launch, in order, all in one profiled child process; a metric that is not there is left out."""
     with tempfile.TemporaryDirectory(prefix="cutecheck-") as name:
         folder = Path(name)
         jobs = write_jobs(launches, folder, device)
-        script = str(Path(__file__).with_name("launch.py"))
-        command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
-                   "--cache-control", "all", "--kernel-name", "regex:^cc_", "--metrics", ",".join(metrics.values()),
-                   sys.executable, script, str(jobs)]  # fmt: skip
         limits = child.Limits(seconds=seconds, memory=1 << 46, file=2 << 30)
-        ended = child.run(command, folder, limits, {**environment(), "HOME": str(folder)})
-        rows = parsed(ended.out, metrics)
+        ended = child.run(_command(source, jobs, metrics), folder, limits, {**environment(), "HOME": str(folder)})
+    rows = parsed(ended.out, metrics) if source.tool == "ncu" else _lines(ended.out, metrics)
     if len(rows) != len(launches) or [r[0] for r in rows] != [x.kernel for x in launches]:
-        said = [x for x in (ended.out + ended.err).splitlines() if "==ERROR==" in x or "==WARNING==" in x]
+        said = [x for x in (ended.out + ended.err).splitlines() if re.match(r"==(ERROR|WARNING)==|error: ", x)]
         why = said[0] if said else f"{ended.failure}, {len(rows)} of {len(launches)} kernels counted"
-        return NoCounters(f"ncu gave no counters: {why[:300]}")
+        return NoCounters(f"{source.tool} gave no counters: {why[:300]}")
     return [r[1] for r in rows]
+
+
+def _command(source: Source, jobs: Path, metrics: Mapping[str, str]) -> list[str]:
+    here = Path(__file__).parent
+    if source.tool == "cupti":
+        return [sys.executable, str(here / "cupti.py"), source.path, str(jobs), *metrics.values()]
+    return [source.path, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
+            "--cache-control", "all", "--kernel-name", "regex:^cc_", "--metrics", ",".join(metrics.values()),
+            sys.executable, str(here / "launch.py"), str(jobs)]  # fmt: skip
+
+
+def _lines(text: str, metrics: Mapping[str, str]) -> list[tuple[str, dict[str, int]]]:
+    """(kernel, counters by our names) of every line of ``cupti.py``."""
+    rows = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    return [
+        (row["kernel"], {ours: round(row["counters"][m]) for ours, m in metrics.items() if m in row["counters"]})
+        for row in rows
+    ]
 
 
 def parsed(text: str, metrics: Mapping[str, str]) -> list[tuple[str, dict[str, int]]]:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from cutecheck.exec import child
 from cutecheck.exec.gpu.compile import NoCompiler, find_compiler
-from cutecheck.exec.gpu.counters import find_ncu
-from cutecheck.exec.gpu.measure import Bench
+from cutecheck.exec.gpu.counters import find_sources
+from cutecheck.exec.gpu.results import Bench
 from cutecheck.exec.gpu.run import environment
 
 _ASK = """
@@ -30,8 +30,11 @@ except cupy.cuda.runtime.CUDARuntimeError as error:
 """
 
 
-def find_bench(environ: Mapping[str, str] = os.environ) -> Bench | str:
-    """The bench of this machine, or why the tier is unavailable. CUDA is only asked in a child process."""
+def find_bench(environ: Mapping[str, str] = os.environ, wanted: str = "auto") -> Bench | str:
+    """The bench of this machine, or why the tier is unavailable. CUDA is only asked in a child process.
+
+    ``wanted``: the one way to measure wavefronts, see :func:`find_sources`.
+    """
     compiler = find_compiler(environ)
     if isinstance(compiler, NoCompiler):
         return compiler.reason
@@ -43,4 +46,6 @@ def find_bench(environ: Mapping[str, str] = os.environ) -> Bench | str:
         return " ".join(last or [ended.failure])[:300]
     count, capability = ended.out.split()
     number = int(capability)
-    return Bench(compiler, f"sm_{number}a" if number >= 90 else f"sm_{number}", int(count), find_ncu(environ))
+    arch = f"sm_{number}a" if number >= 90 else f"sm_{number}"
+    at_once = max(4, min(16, os.cpu_count() or 4))
+    return Bench(compiler, arch, int(count), find_sources(environ, wanted), at_once=at_once)

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from cutecheck.exec import sample
-from cutecheck.exec.gpu.gemm import GemmProbe, Operand, element_copy, rows_of
+from cutecheck.exec.gpu.from_facts_copies import (
+    NoProbeError,
+    epilogue_of,
+    extent,
+    first_stage,
+    map_copy,
+    tensor_map_of,
+)
+from cutecheck.exec.gpu.gemm import GemmProbe, Operand, element_copy
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
 from cutecheck.facts import Event, TensorFact, Unknown
 from cutecheck.model import inttuple as it
@@ -20,10 +29,6 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 LEAST_STRIDE = 256
 
 
-class NoProbeError(ValueError):
-    """No reference kernel stands for the event; the message says why."""
-
-
 def probe_of(event: Event, events: Iterable[Event] = ()) -> CopyProbe | GemmProbe:
     """The probe of a copy or gemm event; ``events`` are those of the same function, for a GEMM's copies."""
     try:
@@ -35,10 +40,15 @@ def probe_of(event: Event, events: Iterable[Event] = ()) -> CopyProbe | GemmProb
 def _copy(event: Event) -> CopyProbe:
     if event.reason is not None:
         raise NoProbeError(event.reason.reason)
+    if tensor_map_of(event) is not None:
+        made, gmem, smem, dtype = map_copy(event)
+        outer, inner = Tile("gmem", gmem), Tile("smem", smem)
+        load = event.operands[1].space == "smem"
+        return CopyProbe(made, dtype, *((outer, inner) if load else (inner, outer)))
     if not isinstance(event.tiled, TiledCopy):
         raise NoProbeError("a copy without a TiledCopy: there is no tile to partition")
-    if event.tiled.atom.tensor_map is not None or event.tiled.atom.kind in ("tma", "bulk"):
-        raise NoProbeError("a tensor or bulk copy is not probed")
+    if event.tiled.atom.kind in ("tma", "bulk"):
+        raise NoProbeError("a bulk copy, or a tensor copy whose map is not known, is not probed")
     if len(event.operands) < 2:
         raise NoProbeError("its operands are not known")
     src, dst = event.operands[:2]
@@ -98,7 +108,7 @@ def _tile(event: Event, tensor: TensorFact, numbers: dict[str, int]) -> Tile | N
         raise NoProbeError("a nested composed layout")
     if len(it.flatten_to_tuple(_tiler_shape(event.tiled))) > 2 and tensor.space == "gmem":
         raise NoProbeError("a tiler of more than two modes")
-    return Tile("smem" if tensor.space == "smem" else "gmem", _rank_two(layout))
+    return Tile("smem" if tensor.space == "smem" else "gmem", first_stage(layout))
 
 
 def _matched(tiled: TiledCopy, tiles: list[Tile | None]) -> list[Tile | None]:
@@ -110,7 +120,7 @@ def _matched(tiled: TiledCopy, tiles: list[Tile | None]) -> list[Tile | None]:
     assert shared is not None and outer is not None
     if _extents(shared.layout) == _extents(outer.layout):
         return tiles
-    rows, columns = _extent(shared.layout, 0), _extent(shared.layout, 1)
+    rows, columns = extent(shared.layout, 0), extent(shared.layout, 1)
     k_major = _fills_k_major(tiled)
     stride = (max(LEAST_STRIDE, columns), 1) if k_major else (1, max(LEAST_STRIDE, rows))
     made = list(tiles)
@@ -122,13 +132,6 @@ def _extents(layout: AnyLayout) -> tuple[int | None, ...]:
     inner = layout.shape
     modes = inner if isinstance(inner, tuple) else (inner,)
     return tuple(known_value(size(m)) for m in modes)
-
-
-def _rank_two(layout: AnyLayout) -> AnyLayout:
-    """One stage of a buffer, one tile of a global tensor: the first two modes of more."""
-    inner = layout.b if isinstance(layout, ComposedLayout) else layout
-    assert isinstance(inner, Layout)
-    return rows_of(layout) if isinstance(inner.shape, tuple) and len(inner.shape) > 2 else layout
 
 
 def _tiler_shape(tiled: object) -> Any:
@@ -153,9 +156,13 @@ def _gemm(event: Event, events: Iterable[Event]) -> GemmProbe:
     depths = {known_value(size(shape(o.smem, 1))) for o in made}
     if len(depths) != 1:
         raise NoProbeError("the operands' tiles differ in K")
-    rows = [_extent(o.smem, 0) for o in made]
+    rows = [extent(o.smem, 0) for o in made]
     accumulator = mma.atom.val_types[3] if mma.atom.val_types[3].bits else mma.atom.val_types[2]
-    return GemmProbe(mma, made[0], made[1], accumulator, Layout((rows[0], rows[1]), (rows[1], 1)))
+    gmem = Layout((rows[0], rows[1]), (rows[1], 1))
+    found = epilogue_of(mma, (rows[0], rows[1]), same)
+    if found is None:
+        return GemmProbe(mma, made[0], made[1], accumulator, gmem)
+    return GemmProbe(mma, made[0], made[1], found.dtype, gmem, found.write, found.stage, found.smem)
 
 
 def _operand(mma: TiledMMA, letter: str, tensor: TensorFact, copies: Iterable[Event]) -> Operand:
@@ -181,11 +188,7 @@ def _operand(mma: TiledMMA, letter: str, tensor: TensorFact, copies: Iterable[Ev
         smem_buffer = reads[0].operands[0].buffer
     if layout is None:
         raise NoProbeError(f"the shared-memory layout of operand {letter} is not known")
-    if read is not None and read.layout_tv != (mma.get_layoutA_TV() if letter == "A" else mma.get_layoutB_TV()):
-        raise NoProbeError(f"operand {letter} is read by a copy that was not made for this MMA")
-    if read is not None and read.tiler_mn != (mma.tile_size(0 if letter == "A" else 1), mma.tile_size(2)):
-        raise NoProbeError(f"operand {letter} is read through a tiler of its own: rows come in another order")
-    smem = _rank_two(layout)
+    smem = first_stage(layout)
     dtype = mma.atom.val_types[0 if letter == "A" else 1]
     fills = [
         e.tiled
@@ -194,26 +197,32 @@ def _operand(mma: TiledMMA, letter: str, tensor: TensorFact, copies: Iterable[Ev
         and e.operands[0].space == "gmem"
         and e.operands[1].buffer == smem_buffer
         and e.operands[1].root_layout is not None
-        and _rank_two(e.operands[1].root_layout) == smem
+        and first_stage(e.operands[1].root_layout) == smem
     ]
-    return operand(mma, dtype, smem, read, fills[0] if fills else None)
+    made = operand(mma, dtype, smem, read, fills[0] if fills else None)
+    mapped = next((e for e in copies if tensor_map_of(e) is not None and e.operands[1].buffer == smem_buffer), None)
+    if mapped is None:
+        return made
+    checked = map_copy(mapped)
+    if checked[2] != smem or checked[3] != dtype:
+        return made
+    depth = extent(smem, 1)
+    wide = Layout((extent(smem, 0), 2 * depth), (2 * depth, 1))
+    if checked[1].stride[0] == 1:  # type: ignore[index]
+        wide = Layout(wide.shape, (1, extent(smem, 0)))
+    strides: Any = wide.stride
+    gmem = Layout((extent(smem, 0), depth, 2), (*strides, depth * strides[1]))
+    return replace(made, gmem=gmem, copy=map_copy(mapped, wide)[0])
 
 
 def operand(mma: TiledMMA, dtype: DType, smem: AnyLayout, read: TiledCopy | None, fill: TiledCopy | None) -> Operand:
     """An operand with its checked shared-memory layout; element-wise fills where the checked copy is not known."""
-    rows, depth = _extent(smem, 0), _extent(smem, 1)
+    rows, depth = extent(smem, 0), extent(smem, 1)
     threads = known_value(size(mma.thr_layout_vmnk)) or 32
     k_major = not _rows_contiguous(smem) if fill is None else _fills_k_major(fill)
     tiles = 2
     gmem = Layout((rows, depth, tiles), (depth * tiles, 1, depth) if k_major else (1, rows, rows * depth))
     return Operand(dtype, gmem, smem, fill or element_copy(dtype, rows, depth, threads, k_major), read)
-
-
-def _extent(layout: AnyLayout, mode: int) -> int:
-    value = known_value(size(shape(layout, mode)))
-    if value is None:
-        raise NoProbeError("the tile's extents are not known")
-    return value
 
 
 def _rows_contiguous(layout: AnyLayout) -> bool:

@@ -7,25 +7,34 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cutecheck.exec.gpu.predict import Traffic, issues
+from cutecheck.exec.gpu.order import operand_rows, result_places
+from cutecheck.exec.gpu.predict import Traffic
 from cutecheck.exec.gpu.probe import CopyProbe, Tile, room
 from cutecheck.model.algebra import cosize, make_fragment_like, size
 from cutecheck.model.atoms import copy_op
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import known_value
-from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
+from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA, make_tiled_copy
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A or B. ``gmem`` is (rows, k, tiles of k), ``smem`` (rows, k); ``read`` is None where the MMA reads it itself."""
+    """A or B. ``gmem`` is (rows, k, tiles of k), ``smem`` (rows, k); ``read`` is None where the MMA reads it itself.
+
+    ``copy`` is that of one tile; one of a tensor map is made for the whole of :attr:`matrix`.
+    """
 
     dtype: DType
     gmem: Layout
     smem: AnyLayout
     copy: TiledCopy
     read: TiledCopy | None
+
+    @property
+    def matrix(self) -> Layout:
+        """The whole operand in global memory as (rows, k of all tiles): what a tensor map is made for."""
+        return whole_of(self.gmem)
 
     @property
     def bytes(self) -> int:
@@ -43,9 +52,22 @@ class Operand:
         return CopyProbe(self.copy, self.dtype, Tile("gmem", tile), Tile("smem", self.smem))
 
 
+def whole_of(gmem: Layout) -> Layout:
+    """(rows, k, tiles) as (rows, k of all tiles); ValueError where the tiles of k do not follow each other."""
+    shape: Any = gmem.shape
+    stride: Any = gmem.stride
+    if stride[2] != shape[1] * stride[1]:
+        raise ValueError("the tiles of k do not follow each other")
+    return Layout((shape[0], shape[1] * shape[2]), stride[:2])
+
+
 @dataclass(frozen=True)
 class GemmProbe:
-    """One block's D = A B^T. ``write`` is None where the accumulators are stored element by element."""
+    """One block's D = A B^T, and its epilogue.
+
+    ``write`` is None where the accumulators are stored element by element. With ``stage`` they go into shared memory of
+    layout ``smem_d`` by that copy and from there to global memory by ``write``, which may be one of a tensor map.
+    """
 
     mma: TiledMMA
     a: Operand
@@ -53,6 +75,8 @@ class GemmProbe:
     d_dtype: DType
     gmem_d: Layout
     write: TiledCopy | None = None
+    stage: TiledCopy | None = None
+    smem_d: AnyLayout | None = None
 
     @property
     def warpgroup(self) -> bool:
@@ -67,10 +91,9 @@ class GemmProbe:
             raise ValueError("the MMA's thread layout has gaps")
         if count % 32 or count > 1024:
             raise ValueError(f"{count} threads are no block of whole warps")
-        for operand in (self.a, self.b):
-            for tiled in (operand.copy, operand.read):
-                if tiled is not None and (known_value(tiled.num_thr) or 0) > count:
-                    raise ValueError("a copy has more threads than the MMA")
+        for tiled in (self.a.copy, self.a.read, self.b.copy, self.b.read, self.write, self.stage):
+            if tiled is not None and (known_value(tiled.num_thr) or 0) > count:
+                raise ValueError("a copy has more threads than the MMA")
         return count
 
     @property
@@ -86,8 +109,44 @@ class GemmProbe:
         return -(-self.a.bytes // 1024) * 1024
 
     @property
+    def d_offset(self) -> int:
+        """Byte at which the epilogue's tile starts."""
+        return self.b_offset + -(-self.b.bytes // 1024) * 1024
+
+    @property
+    def bar_offset(self) -> int:
+        """Byte at which the barrier of tensor-map loads lies: after everything else."""
+        if self.smem_d is None:
+            return self.b_offset + -(-self.b.bytes // 16) * 16
+        probe = self._staged()
+        assert probe.dst is not None
+        size = room(self.smem_d, probe.table("dst", probe.dst)) * probe.element_bits // 8
+        return self.d_offset + -(-size // 16) * 16
+
+    @property
     def shared_bytes(self) -> int:
-        return self.b_offset + -(-self.b.bytes // 16) * 16
+        return self.bar_offset + 16
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The rows of A and of B that the MMA takes as its rows; NoOrderError where it computes no GEMM."""
+        shapes: Any = self.a.gmem.shape, self.b.gmem.shape
+        a, b = (
+            operand_rows(self.mma, letter, o.read, s[0], s[1])
+            for letter, o, s in zip("AB", (self.a, self.b), shapes, strict=True)
+        )
+        return a, b
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """Where each element of the result is stored (row + M * column); NoOrderError where it is no such place."""
+        m, n, _ = self.extents
+        return result_places(self.mma, self.stage or self.write, m, n)
+
+    def _staged(self) -> CopyProbe:
+        assert self.stage is not None and self.smem_d is not None
+        part, _ = self.stage.partition_D(self.smem_d, 0)
+        return CopyProbe(self.stage, self.d_dtype, None, Tile("smem", self.smem_d), _fragment(part))
 
     def copies(self) -> Iterator[tuple[CopyProbe, int]]:
         """Every copy that the kernel runs with shared or global memory, and how often."""
@@ -96,7 +155,11 @@ class GemmProbe:
             yield operand.fill(0), tiles[2]
             if operand.read is not None:
                 yield read_probe(operand), tiles[2]
-        if self.write is not None:
+        if self.stage is not None and self.smem_d is not None:
+            yield self._staged(), 1
+            if self.write is not None:
+                yield CopyProbe(self.write, self.d_dtype, Tile("smem", self.smem_d), Tile("gmem", self.gmem_d)), 1
+        elif self.write is not None:
             part, _ = self.write.partition_D(self.gmem_d, 0)
             yield CopyProbe(self.write, self.d_dtype, None, Tile("gmem", self.gmem_d), _fragment(part)), 1
 
@@ -104,9 +167,7 @@ class GemmProbe:
         """What one run of the kernel does; FaultError where a copy faults. ``merged``: a factor for each copy."""
         out = Traffic()
         for i, (probe, times) in enumerate(self.copies()):
-            factor = merged[i] if i < len(merged) else 1
-            for memory, issue in issues(probe, factor):
-                out.add(issue, memory, times)
+            out.copy(probe, times, merged[i] if i < len(merged) else 1)
         return out
 
 
@@ -121,15 +182,6 @@ def _fragment(part: AnyLayout) -> Layout:
     made = make_fragment_like(part)
     assert isinstance(made, Layout)
     return made
-
-
-def rows_of(layout: AnyLayout) -> AnyLayout:
-    """The first two modes of a layout: one stage of a pipelined buffer."""
-    if isinstance(layout, ComposedLayout):
-        return ComposedLayout(layout.a, layout.offset, rows_of(layout.b))  # type: ignore[arg-type]
-    shape: Any = layout.shape
-    stride: Any = layout.stride
-    return Layout(shape[:2], stride[:2]) if isinstance(shape, tuple) and len(shape) > 2 else layout
 
 
 def element_copy(dtype: DType, rows: int, depth: int, threads: int, k_major: bool) -> TiledCopy:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cutecheck.exec.gpu.gemm import GemmProbe
 from cutecheck.exec.gpu.run import Buffer, Launch, Launched, Number
+from cutecheck.exec.gpu.tensor_maps import encoded, is_map
 from cutecheck.model.algebra import cosize, offsets
 from cutecheck.model.ints import known_value
 from cutecheck.model.layout import Layout
@@ -21,6 +22,7 @@ FILL = 1
 POISON = 0xFFFFFFFF  # NaN in every floating type
 # the largest error allowed, relative in the Frobenius norm: inputs are exact, only the sum is rounded
 _TOLERANCE = {"half_t": 1e-2, "bfloat16_t": 3e-2, "float": 1e-4, "double": 1e-13}
+_INTEGERS = {"half_t": 1 << 11, "bfloat16_t": 1 << 8}  # all of them up to there have a value of their own
 _EIGHT_BIT_SUM = 5e-3  # sums of 8-bit products keep fewer bits on some architectures
 
 
@@ -148,10 +150,16 @@ def launch(
         kernel, cubin, probe.block, probe.shared_bytes,
         (
             Number(flags), Number(reps), Number(probe.shared_bytes // 4), Number(0),
-            Number(probe.b_offset), Number(POISON),
+            Number(probe.b_offset), Number(probe.d_offset), Number(probe.bar_offset), Number(POISON),
             Buffer(_placed(probe.a.dtype.name, probe.a.gmem, inputs.a)),
             Buffer(_placed(probe.b.dtype.name, probe.b.gmem, inputs.b)),
             Buffer(b"\xff" * d_size, back=True),
+            *(
+                encoded(tiled, dtype, of) if tiled is not None and is_map(tiled) else None
+                for tiled, dtype, of in (
+                    (probe.a.copy, probe.a.dtype, 8), (probe.b.copy, probe.b.dtype, 9), (probe.write, probe.d_dtype, 10)
+                )
+            ),
             Buffer(bytes(8 * probe.block), back=True) if flags or reps > 1 else None,
         ),
         grid, times,
@@ -172,6 +180,18 @@ def _placed(name: str, layout: Layout, values: Array) -> bytes:
     return encode(name, whole).tobytes()
 
 
+def placed(probe: GemmProbe, product: Array) -> Array:
+    """The product as the copies leave it: those with a tiler of their own take and store rows in another order."""
+    import numpy as np
+
+    a, b = probe.rows
+    flat = product[np.asarray(a)][:, np.asarray(b)].T.ravel()  # by row + M * column
+    out = np.empty_like(flat)
+    out[np.asarray(probe.places)] = flat
+    result: Array = out.reshape(product.shape[1], product.shape[0]).T
+    return result
+
+
 def compare(probe: GemmProbe, inputs: Inputs, launched: Launched, exact: bool) -> str:
     """Empty where the result is right, else what is wrong."""
     import numpy as np
@@ -179,10 +199,10 @@ def compare(probe: GemmProbe, inputs: Inputs, launched: Launched, exact: bool) -
     got = decode(probe.d_dtype.name, np.frombuffer(launched.buffers[0], dtype=np.uint8))
     m, n, _ = probe.extents
     values = got[np.asarray(offsets(probe.gmem_d))].reshape(n, m).T
-    expected = inputs.product
+    expected = placed(probe, inputs.product)
     if not np.all(np.isfinite(values)):
         return f"{int((~np.isfinite(values)).sum())} of {values.size} elements were never written, or read poison"
-    if exact:
+    if exact and np.abs(expected).max() <= _INTEGERS.get(probe.d_dtype.name, 1 << 24):
         wrong = np.argwhere(values != expected)
         if len(wrong):
             i, j = map(int, wrong[0])

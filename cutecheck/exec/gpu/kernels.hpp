@@ -49,12 +49,17 @@ CUTE_DEVICE void count(unsigned* counts, unsigned room, T const* base, Part cons
   }
 }
 
-// Keeps a loaded fragment alive in repeated runs.
+// Folds a loaded fragment into `sink`, so that no repetition's loads are dead.
 template <class Frag>
-CUTE_DEVICE void keep(Frag const& frag) {
-  auto w = recast<unsigned>(frag);
-  CUTE_UNROLL
-  for (int i = 0; i < size(w); ++i) asm volatile("" ::"r"(w(i)) : "memory");
+CUTE_DEVICE void fold(Frag const& frag, unsigned& sink) {
+  if constexpr (size(Frag{}) * sizeof_bits_v<typename Frag::value_type> % 32 == 0) {
+    auto w = recast<unsigned>(frag);
+    CUTE_UNROLL
+    for (int i = 0; i < size(w); ++i) sink ^= w(i);
+  } else {
+    CUTE_UNROLL
+    for (int i = 0; i < size(frag); ++i) sink ^= unsigned(raw(frag(i)));
+  }
 }
 
 struct Room {
@@ -67,6 +72,8 @@ struct Job {
   Room room;
   unsigned dst_bytes;  // where the destination (or the only side) starts in shared memory: not known to the compiler,
                        // which must not merge accesses that CuTe emits by what it knows of their alignment
+  unsigned step;       // bytes from one repetition's source to the next: 0, not known to the compiler, which must not
+                       // move loads out of the repetition
   void const* in;      // what the source holds (memory: by offset; registers: value * threads + thread)
   void* out;           // the destination (same form)
   unsigned* src_counts;
@@ -78,31 +85,35 @@ struct Job {
 template <class T, class Src, class Copy, class Frag, bool Shared>
 CUTE_DEVICE void load(Job const& job, Src const& layout) {
   extern __shared__ __align__(1024) unsigned char smem[];
-  T const* base = Shared ? reinterpret_cast<T const*>(smem + job.dst_bytes) : static_cast<T const*>(job.in);
+  auto base = Shared ? smem + job.dst_bytes : static_cast<unsigned char const*>(job.in);
   if (Shared && (job.flags & FILL)) {
     words(reinterpret_cast<unsigned*>(smem), static_cast<unsigned const*>(job.in), (job.room.src * sizeof(T) + 3) / 4);
   }
   __syncthreads();
   Copy copier;
   if (threadIdx.x >= size(copier)) return;
-  auto whole = [&] {
-    if constexpr (Shared) return make_tensor(make_smem_ptr(const_cast<T*>(base)), layout);
-    else return make_tensor(make_gmem_ptr(base), layout);
-  }();
   auto thr = copier.get_slice(threadIdx.x);
-  auto part = thr.partition_S(whole);
+  auto whole = [&](unsigned r) {
+    auto at = reinterpret_cast<T const*>(base + r * job.step);
+    if constexpr (Shared) return make_tensor(make_smem_ptr(const_cast<T*>(at)), layout);
+    else return make_tensor(make_gmem_ptr(at), layout);
+  };
   auto frag = make_tensor<T>(Frag{});
+  unsigned sink = 0;
   long long const begin = clock64();
   for (unsigned r = 0; r < job.reps; ++r) {
-    copy(copier, part, frag);
-    keep(frag);
+    copy(copier, thr.partition_S(whole(r)), frag);
+    fold(frag, sink);
   }
   long long const end = clock64();
   if (job.cycles) job.cycles[threadIdx.x] = end - begin;
+  if (job.step == ~0u) static_cast<unsigned*>(job.out)[threadIdx.x] = sink;
   auto out = static_cast<Raw<T>*>(job.out);
   CUTE_UNROLL
   for (int i = 0; i < size(frag); ++i) out[i * int(size(copier)) + threadIdx.x] = raw<T>(frag(i));
-  if (job.flags & COUNT) count(job.src_counts, job.room.src, base, part);
+  if (job.flags & COUNT) {
+    count(job.src_counts, job.room.src, reinterpret_cast<T const*>(base), thr.partition_S(whole(0)));
+  }
 }
 
 // From registers into memory.

@@ -17,8 +17,11 @@ from cutecheck.model.access import (
     sectors,
     wavefronts,
 )
+from cutecheck.model.algebra import size
+from cutecheck.model.ints import known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.tiled.instructions import Instruction, automatic_bits, instruction
+from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import Bits, ByteAddress, Bytes
 
 Side = Literal["src", "dst"]
@@ -45,6 +48,16 @@ class Traffic:
     """Counts of one bare run, summed over warps. ``cg`` are segments of cp.async.cg, a model and no counter."""
 
     counts: Counter[str] = field(default_factory=Counter)
+
+    def copy(self, probe: CopyProbe, times: int = 1, merged: int = 1) -> None:
+        """Count one run of a copy, ``times`` over; ``merged`` as :func:`traffic` has it."""
+        found = probe.tiled.atom.tensor_map
+        if isinstance(found, TensorMap):  # the copy engine's accesses are none of the load-store unit
+            load = probe.dst is not None and probe.dst.memory == "smem"
+            self.counts["tma_load_bytes" if load else "tma_store_bytes"] += times * _tile_bytes(probe)
+            return
+        for memory, issue in issues(probe, merged):
+            self.add(issue, memory, times)
 
     def add(self, issue: Issue, memory: str, times: int = 1) -> None:
         """Count one warp instruction, ``times`` over."""
@@ -85,9 +98,14 @@ def traffic(probe: CopyProbe, times: int = 1, merged: int = 1) -> Traffic:
     ``merged``: how many consecutive plain accesses of a thread to shared memory the compiler made one.
     """
     out = Traffic()
-    for memory, issue in issues(probe, merged):
-        out.add(issue, memory, times)
+    out.copy(probe, times, merged)
     return out
+
+
+def _tile_bytes(probe: CopyProbe) -> int:
+    tile = probe.src or probe.dst
+    assert tile is not None
+    return (known_value(size(tile.layout)) or 0) * probe.element_bits // 8
 
 
 def issues(probe: CopyProbe, merged: int = 1) -> Iterator[tuple[str, Issue]]:
@@ -143,7 +161,7 @@ def _thread_layout(probe: CopyProbe, side: Side) -> Layout:
 def _side(
     probe: CopyProbe, used: Instruction, kind: str, table: Sequence[int], other: Sequence[int]
 ) -> Iterator[Issue]:
-    threads, size = probe.threads, probe.element_bits // 8
+    threads, width = probe.threads, probe.element_bits // 8
     bits = int(used.bits)
     count = bits // probe.element_bits
     if count < 1 or bits % probe.element_bits:
@@ -165,11 +183,11 @@ def _side(
                 got = [by_thread[t][v] for v in picked]
                 if got != list(range(got[0], got[0] + len(got))):
                     raise FaultError(f"thread {t}: the {count} elements of a vector are not consecutive: {got}")
-                if got[0] * size % (bits // 8):
-                    raise FaultError(f"thread {t}: byte {got[0] * size} is no multiple of {bits // 8}")
-                addresses[lane] = ByteAddress(got[0] * size)
+                if got[0] * width % (bits // 8):
+                    raise FaultError(f"thread {t}: byte {got[0] * width} is no multiple of {bits // 8}")
+                addresses[lane] = ByteAddress(got[0] * width)
                 if other:
-                    source[lane] = ByteAddress(other[picked[0] * threads + t] * size)
+                    source[lane] = ByteAddress(other[picked[0] * threads + t] * width)
             yield Issue(kind, Bytes(bits // 8), tuple(addresses), tuple(source), used.matrices)
 
 

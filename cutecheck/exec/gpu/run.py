@@ -8,9 +8,9 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, Union
 
 from cutecheck.exec import child
 
@@ -37,6 +37,24 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class EncodedMap:
+    """A pointer to a tensor map over the buffer that is argument ``of``; enumerators as the CUDA driver has them.
+
+    ``dims`` and ``box`` count elements, ``strides`` are bytes of the modes from the second on.
+    """
+
+    of: int
+    data_type: int
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+
+
+Argument: TypeAlias = Union[Number, Buffer, EncodedMap, None]
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """One kernel launch; an argument that is None is a null pointer."""
 
@@ -44,7 +62,7 @@ class Launch:
     cubin: Path
     block: int
     shared: int
-    arguments: tuple[Number | Buffer | None, ...]
+    arguments: tuple[Argument, ...]
     grid: int = 1
     times: int = 0
 
@@ -97,6 +115,8 @@ def write_jobs(launches: Sequence[Launch], folder: Path, device: int) -> Path:
                 arguments.append({"null": True})
             elif isinstance(argument, Number):
                 arguments.append({"u32": argument.value})
+            elif isinstance(argument, EncodedMap):
+                arguments.append({"map": asdict(argument)})
             else:
                 file = folder / f"{i}.{j}.in"
                 file.write_bytes(argument.data)

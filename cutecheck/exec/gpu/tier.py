@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cutecheck.exec.confirmation import Status
-from cutecheck.exec.gpu.from_facts import NoProbeError, probe_of
-from cutecheck.exec.gpu.measure import Bench, Measured, Probe, measure
+from cutecheck.exec.gpu import cycles
+from cutecheck.exec.gpu.from_facts import probe_of
+from cutecheck.exec.gpu.from_facts_copies import NoProbeError
+from cutecheck.exec.gpu.measure import measure
 from cutecheck.exec.gpu.probe import CopyProbe
+from cutecheck.exec.gpu.results import Bench, Measured, Probe
 from cutecheck.facts import Event, Facts
 from cutecheck.findings import Finding
 from cutecheck.model.algebra import cosize
@@ -49,13 +52,19 @@ class FindingResult:
 
 @dataclass(frozen=True)
 class GpuReport:
-    """Everything one run confirmed. ``evidence``: how the access model of ``arch`` is known."""
+    """Everything one run confirmed on ``devices`` GPUs; ``evidence``: how the access model of ``arch`` is known."""
 
     arch: str
     evidence: Evidence
     events: tuple[EventResult, ...] = ()
     findings: tuple[FindingResult, ...] = ()
     unavailable: str = ""  # why the whole tier is
+    devices: int = 0
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """What wavefronts were measured with: ncu, cupti, cycles."""
+        return tuple(dict.fromkeys(r.measured.tool for r in self.events if r.measured and r.measured.tool))
 
     @property
     def contradicted(self) -> bool:
@@ -94,7 +103,7 @@ def confirm(facts: Facts, findings: Sequence[Finding], bench: Bench) -> GpuRepor
         for e, p in planned
     )
     results = tuple(finding_result(f, events) for f in findings)
-    return GpuReport(bench.arch, evidence(bench.arch), events, results)
+    return GpuReport(bench.arch, evidence(bench.arch), events, results, devices=bench.devices)
 
 
 def plan(event: Event, events: Sequence[Event]) -> Probe | str:
@@ -164,6 +173,8 @@ def _shows(finding: Finding, result: EventResult) -> tuple[Status, str]:
 
 
 def _conflict(measured: Measured, classes: Sequence[str]) -> tuple[Status, str]:
+    if measured.tool == "cycles":
+        return _by_time(measured, classes)
     if measured.no_counters:
         return "unavailable", measured.no_counters
     found = {c.name: c for c in measured.counted}
@@ -176,6 +187,21 @@ def _conflict(measured: Measured, classes: Sequence[str]) -> tuple[Status, str]:
             return "confirmed", said
         return "contradicted", said
     return "unavailable", "the copy has no such access"
+
+
+def _by_time(measured: Measured, classes: Sequence[str]) -> tuple[Status, str]:
+    """Timing confirms a conflict where it agrees with the prediction and a copy without conflicts would be faster."""
+    ideal = sum(measured.predicted.get(f"ideal_{kind}", 0) for kind in cycles.CLASSES)
+    if not any(measured.predicted.get(f"ideal_{kind}", 0) for kind in classes):
+        return "unavailable", "the copy has no such access"
+    timed = cycles.Timed(measured.counted[0].measured, measured.counted[0].predicted, ideal)
+    said = (
+        f"about {timed.cycles:.0f} cycles for {timed.predicted} wavefronts predicted, {ideal} without conflicts "
+        "(by timing: lower confidence)"
+    )
+    if timed.refuted:
+        return "contradicted", said
+    return ("confirmed" if timed.tells else "unavailable"), said
 
 
 def _sectors(measured: Measured) -> tuple[Status, str]:

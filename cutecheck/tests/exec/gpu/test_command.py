@@ -11,7 +11,7 @@ import pytest
 from cutecheck.cli.app import run as cutecheck
 from cutecheck.cli.confirm_gpu import _RENDER, FORMATS
 from cutecheck.exec.gpu.from_facts import probe_of
-from cutecheck.exec.gpu.measure import Compared, Measured
+from cutecheck.exec.gpu.results import Compared, Measured
 from cutecheck.exec.gpu.tier import EventResult, GpuReport, finding_result, judged
 from cutecheck.facts import Facts
 from cutecheck.findings import Finding

@@ -8,7 +8,8 @@ import pytest
 
 from cutecheck.exec.gpu import codegen, counters, devices, gemms
 from cutecheck.exec.gpu.compile import Compiler, NoCompiler, compile_units, find_compiler
-from cutecheck.exec.gpu.from_facts import NoProbeError, probe_of
+from cutecheck.exec.gpu.from_facts import probe_of
+from cutecheck.exec.gpu.from_facts_copies import NoProbeError
 from cutecheck.exec.gpu.probe import CopyProbe
 from cutecheck.exec.gpu.tier import finding_result, unavailable
 from cutecheck.facts import Facts
