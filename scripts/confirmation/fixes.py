@@ -33,15 +33,31 @@ class Pair:
     after: Any
 
 
-def pairs(paths: Sequence[Path], arch: str) -> Iterator[Pair]:
+@dataclass(frozen=True)
+class Unpaired:
+    """A buffer with bank conflicts for which nothing is measured, and why."""
+
+    name: str
+    reason: str
+
+
+def pairs(paths: Sequence[Path], arch: str) -> Iterator[Pair | Unpaired]:
     """Every access of a buffer for which a layout is suggested, and a GEMM around it where it reads an operand."""
     for path in paths:
         facts = extract_facts([path], replace(Settings(), arch=(arch,)))
         for group in groups(facts):
             for found in suggestions(group, facts, Options(cache={})):
-                if isinstance(found, str) or not found.conflicts or not offered(found.synthesis):
+                if isinstance(found, str) or not found.conflicts:
                     continue
-                yield from _pairs(path, found, facts)
+                place = group.known[0].event.span.line if group.known else 0
+                name = f"{path.parent.name}/{path.name}:{place} {group.buffer}"
+                if not offered(found.synthesis):
+                    yield Unpaired(name, found.text)
+                    continue
+                made = list(_pairs(path, found, facts))
+                yield from made
+                if not made:
+                    yield Unpaired(name, f"{found.text}; no reference kernel stands for its accesses")
 
 
 def _pairs(path: Path, found: Suggestion, facts: Facts) -> Iterator[Pair]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ class Plan:
     pairs: tuple[fixes.Pair, ...] = ()
     pages: tuple[tuple[str, Any], ...] = ()
     patterns: tuple[Pattern, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    unpaired: tuple[fixes.Unpaired, ...] = ()
 
 
 def make(cases: Path, fixtures: Path, flash: Path | None, scratch: Path, scale: float = 1.0) -> Plan:
@@ -89,14 +89,16 @@ def make(cases: Path, fixtures: Path, flash: Path | None, scratch: Path, scale: 
     ]
     items = [Item(f"random {group}", name, probe) for group, rows in drawn for name, probe in rows]
     items += _flash(flash, scale) if flash is not None else []
+    compared = list(fixes.pairs(files, ARCH))
     sources = tuple(_source("cases" if f.is_relative_to(cases) else "fixtures", f) for f in files)
     return Plan(
         sources,
         tuple(items),
         tuple(_illegal(scratch, n(120))),
-        tuple(fixes.pairs([f for f in files if f.suffix == ".cu"], ARCH)),
+        tuple(p for p in compared if isinstance(p, fixes.Pair)),
         tuple(pages()),
         tuple(patterns(n(6000), 14)),
+        tuple(p for p in compared if isinstance(p, fixes.Unpaired)),
     )
 
 

@@ -167,6 +167,8 @@ def _fixes(results: Row) -> list[str]:
             )
         else:
             out.append(f"| {p['name']} | {p['suggestion'].partition(':')[0]} | | | | | {_short(b.get('reason', ''))} |")
+    for u in results.get("unpaired", ()):
+        out.append(f"| {u['name']} | {_short(u['reason'])} | | | | | no suggestion is measured |")
     return [*out, "", "PLOT(fixes)", ""]
 
 

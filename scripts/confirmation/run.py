@@ -61,6 +61,7 @@ def run(plan: Plan, bench: Bench, state: Path | None = None, seconds: float = 1e
         {"name": p.name, "suggestion": p.suggestion, "before": b, "after": a}
         for p, (b, a) in zip(plan.pairs, timed([(p.before, p.after) for p in plan.pairs], measured, bench), strict=True)
     ]
+    out["unpaired"] = [{"name": u.name, "reason": u.reason} for u in plan.unpaired]
     times = timed([tuple(p for _, p in plan.pages)], measured, bench)[0] if plan.pages else []
     out["pages"] = [{"name": n, **t} for (n, _), t in zip(plan.pages, times, strict=True)]
     said("times")
@@ -146,7 +147,8 @@ def _one(measured: Measured | str) -> dict[str, Any]:
     return {
         "outcome": measured.outcome, "reason": measured.reason, "kernel": measured.kernel,
         "predicted": dict(measured.predicted), "counted": [asdict(c) for c in measured.counted],
-        "merged": list(measured.merged), "no_counters": measured.no_counters, "tool": measured.tool, "checks": list(measured.checks),
+        "merged": list(measured.merged), "no_counters": measured.no_counters, "tool": measured.tool,
+        "checks": list(measured.checks),
     }  # fmt: skip
 
 
