@@ -47,6 +47,10 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         "--counters", choices=("auto", "ncu", "cupti", "cycles"), default="auto",
         help="gpu: what measures wavefronts (auto: Nsight Compute, else CUPTI, else timing)",
     )  # fmt: skip
+    tier.add_argument(
+        "--also", action="append", default=[], metavar="FORMAT=FILE",
+        help="gpu: write the same run in that format to a file, too (repeatable)",
+    )  # fmt: skip
     tier.add_argument("--cutlass", metavar="DIR", help="CUTLASS checkout or include folder (the nvidia-cutlass wheel)")
     tier.add_argument("--cxx", metavar="COMPILER", help="host compiler ($CXX, g++)")
     tier.add_argument(

@@ -32,6 +32,7 @@ def run(
     from cutecheck.exec.gpu import tier
     from cutecheck.exec.gpu.devices import find_bench
 
+    reports = _reports(arguments)
     given = inputs(arguments.paths)
     report = check(given, settings)
     facts, findings = _asked(report.facts, report.findings, places)
@@ -41,11 +42,12 @@ def run(
         made = tier.unavailable(facts, findings, arch, bench)
     else:
         made = tier.confirm(facts, findings, bench)
-    try:
-        with Out(arguments.output_file) as out:
-            out.write(_RENDER[arguments.output_format](made))
-    except OSError as error:
-        return fail(f"{arguments.output_file}: cannot be written: {error.strerror}", arguments.output_format == "json")
+    for kind, file in reports:
+        try:
+            with Out(file) as out:
+                out.write(_RENDER[kind](made))
+        except OSError as error:
+            return fail(f"{file}: cannot be written: {error.strerror}", arguments.output_format == "json")
     if blocking(report.errors, given):
         return Exit.ERROR
     if facts.files == 0 and not report.errors:
@@ -55,6 +57,17 @@ def run(
         return Exit.CONTRADICTED
     left = made.unavailable or any(r.status == "unavailable" for r in made.events)
     return Exit.FINDINGS if left and arguments.unavailable == "error" else Exit.CLEAN
+
+
+def _reports(arguments: argparse.Namespace) -> list[tuple[str, str | None]]:
+    """(format, file) of every report; ValueError for an unknown format or no file."""
+    out: list[tuple[str, str | None]] = [(arguments.output_format, arguments.output_file)]
+    for text in arguments.also:
+        kind, _, file = text.partition("=")
+        if kind not in FORMATS or not file:
+            raise ValueError(f"--also {text}: expected FORMAT=FILE with a format of {', '.join(FORMATS)}")
+        out.append((kind, file))
+    return out
 
 
 def _asked(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from confirmation.illegal import illegal
 from confirmation.segments import Pattern, patterns
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, extract_facts, inputs
+from cutecheck.exec.gpu.counting import predicted
 from cutecheck.exec.gpu.gemm import GemmProbe, Operand
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
 from cutecheck.exec.gpu.results import Probe
@@ -29,11 +30,15 @@ ARCH = "sm_90a"
 
 @dataclass(frozen=True)
 class Item:
-    """One configuration of the matrix; ``probe`` is a text where no reference kernel stands for it."""
+    """One configuration of the matrix; ``probe`` is a text where no reference kernel stands for it.
+
+    ``kept``: its result of an earlier run, which is not run again.
+    """
 
     group: str
     name: str
     probe: Probe | str
+    kept: Any = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ class IllegalSource:
     codes: tuple[str, ...]
     probe: CopyProbe | None
     coverage: str
+    kept: Any = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ class Plan:
     pages: tuple[tuple[str, Any], ...] = ()
     patterns: tuple[Pattern, ...] = ()
     unpaired: tuple[fixes.Unpaired, ...] = ()
+    earlier: Any = None  # the environment of the run whose results are kept
 
 
 def make(cases: Path, fixtures: Path, flash: Path | None, scratch: Path, scale: float = 1.0) -> Plan:
@@ -100,6 +107,33 @@ def make(cases: Path, fixtures: Path, flash: Path | None, scratch: Path, scale: 
         tuple(patterns(n(6000), 14)),
         tuple(p for p in compared if isinstance(p, fixes.Unpaired)),
     )
+
+
+def keeping(plan: Plan, raw: Any, again: int) -> Plan:
+    """The plan with the results of an earlier run where configuration and prediction are the same and were equal.
+
+    Every ``again``-th of them is run again all the same.
+    """
+    rows: dict[str, Iterator[Any]] = {}
+    for row in raw["items"]:
+        rows[row["group"]] = iter([*rows.get(row["group"], ()), row])
+    items, count = [], 0
+    for item in plan.items:
+        old = next(rows.get(item.group, iter(())), None)
+        same = (
+            old is not None
+            and not isinstance(item.probe, str)
+            and (old["name"], old["outcome"]) == (item.name, "equal")
+            and old["predicted"] == predicted(item.probe)[0]
+        )
+        count += same
+        items.append(replace(item, kept=old) if same and count % again else item)
+    sources = {row["text"]: row for row in raw["illegal"] if row["shown"] != "not shown"}
+    wrong = tuple(
+        replace(one, kept=old) if (old := sources.get(one.text)) and old["codes"] == list(one.codes) else one
+        for one in plan.illegal
+    )
+    return replace(plan, items=tuple(items), illegal=wrong, earlier=raw["environment"])
 
 
 def _source(group: str, path: Path) -> Source:

@@ -40,16 +40,33 @@ def _head(results: Row, name: str) -> list[str]:
         f"# Confirmation on a GPU: {e['device']}",
         "",
         f"{e['date']}: {e['device']}, driver {e['driver']}, CUDA {e['cuda']} ({e['compiler']}, `-arch={e['arch']}`), "
-        f"CUTLASS {e['cutlass']}, {e['ncu']} (Nsight Compute), {e['cupy']}, Python {e['python']}.",
+        f"CUTLASS {e['cutlass']}, Nsight Compute {e['ncu']}, {e['cupy']}, Python {e['python']}.",
         "",
         "Written by `python scripts/confirmation_matrix.py --flash .../csrc/flash_attn/src`; the raw results are in "
         f"[{name}.json.xz]({name}.json.xz). The access model of `sm_90` is *measured* by this run (and by the tables "
         "of patterns in the tests); for every other architecture it is *assumed*, and reports say so.",
         "",
+        *_earlier(results),
         "Each kernel runs in a child process. Copies move coordinate codes, compared bitwise, into poisoned memory, "
         "and count every element they touch; GEMMs are compared exactly on coordinate-coded integers and with float64 "
         "on random inputs. Counters are of a bare run of the same cubin, without filling or dumping, by class of SASS "
         "instruction: *equal* means that every counter equals the prediction to the unit.",
+        "",
+    ]
+
+
+def _earlier(results: Row) -> list[str]:
+    """What of the page was measured in an earlier run."""
+    e = results.get("earlier")
+    if not e:
+        return []
+    kept = [i for i in results["items"] if i.get("kept")]
+    others = [i for i in results["items"] if not i.get("kept")]
+    wrong = sum(bool(o.get("kept")) for o in results["illegal"])
+    return [
+        f"{len(kept)} of the {len(kept) + len(others)} kernels and {wrong} of the {len(results['illegal'])} illegal "
+        f"configurations are results of the run of {e['date']} ({e['device']}, driver {e['driver']}, {e['compiler']}) "
+        "whose configuration and prediction are unchanged; all others, and every time, are of this run.",
         "",
     ]
 

@@ -40,10 +40,10 @@ def run(plan: Plan, bench: Bench, state: Path | None = None, seconds: float = 1e
     def said(name: str) -> None:
         print(f"{time.monotonic() - begin:7.1f} s  {name}", flush=True)
 
-    probes = [item.probe for item in plan.items]
+    probes = [item.probe for item in plan.items if item.kept is None]
     probes += [p for s in plan.sources for _, p in s.events]
     probes += [p for pair in plan.pairs for p in (pair.before, pair.after)] + [p for _, p in plan.pages]
-    probes += [one.probe for one in plan.illegal if one.probe is not None]
+    probes += [one.probe for one in plan.illegal if one.probe is not None and one.kept is None]
     wanted = list(dict.fromkeys(p for p in probes if not isinstance(p, str)))
     said(f"{len(wanted)} different kernels")
     measured = _measured(wanted, bench, said, state, seconds)
@@ -51,11 +51,15 @@ def run(plan: Plan, bench: Bench, state: Path | None = None, seconds: float = 1e
         return None
     said("measured")
     out["items"] = [
-        {"group": i.group, "name": i.name, **_one(measured[i.probe] if not isinstance(i.probe, str) else i.probe)}
+        {**i.kept, "kept": True}
+        if i.kept is not None
+        else {"group": i.group, "name": i.name, **_one(measured[i.probe] if not isinstance(i.probe, str) else i.probe)}
         for i in plan.items
     ]
+    out["earlier"] = plan.earlier
     out["sources"] = [_source(s, measured) for s in plan.sources]
-    out["illegal"] = _illegal(plan.illegal, measured, bench)
+    fresh = iter(_illegal([one for one in plan.illegal if one.kept is None], measured, bench))
+    out["illegal"] = [{**one.kept, "kept": True} if one.kept is not None else next(fresh) for one in plan.illegal]
     said("illegal sources")
     out["pairs"] = [
         {"name": p.name, "suggestion": p.suggestion, "before": b, "after": a}

@@ -55,7 +55,10 @@ class Compiled:
 
 
 def find_compiler(environ: Mapping[str, str] = os.environ) -> Compiler | NoCompiler:
-    """NVRTC of ``CUTECHECK_NVRTC``, a CUDA wheel or toolkit; else nvcc; with CuTe's and CUDA's headers."""
+    """NVRTC of ``CUTECHECK_NVRTC``, a CUDA wheel or toolkit; else nvcc; with CuTe's and CUDA's headers.
+
+    ``CUTECHECK_NVCC`` asks for that nvcc instead.
+    """
     cutlass = next((d for d in cutlass_directories(environ) if (d / "cute/tensor.hpp").is_file()), None)
     if cutlass is None:
         return NoCompiler("no CuTe headers found (set CUTECHECK_CUTLASS or install nvidia-cutlass)")
@@ -67,7 +70,8 @@ def find_compiler(environ: Mapping[str, str] = os.environ) -> Compiler | NoCompi
     include = tuple(dict.fromkeys(map(str, (cutlass, library, runtime))))
     version = cutlass_version(cutlass)
     nvrtc = next((p for p in _nvrtc_libraries(environ) if p.is_file()), None)
-    if nvrtc is not None:
+    asked = environ.get("CUTECHECK_NVCC") and not environ.get("CUTECHECK_NVRTC")
+    if nvrtc is not None and not asked:
         return Compiler("nvrtc", str(nvrtc), include, version)
     for name in (environ.get("CUTECHECK_NVCC"), "nvcc", "/usr/local/cuda/bin/nvcc"):
         if name and (path := shutil.which(name)):
@@ -99,11 +103,16 @@ def compile_units(
         return list(pool.map(lambda u: _one(u, arch, compiler, folder), units))
 
 
+def cached_name(unit: Unit, arch: str, compiler: Compiler) -> str:
+    """The file that holds a unit's cubin in the cache: a digest of everything that it depends on."""
+    key = hashlib.sha256("\0".join((unit.text, arch, compiler.identity, *OPTIONS)).encode()).hexdigest()
+    return f"{key}.cubin"
+
+
 def _one(unit: Unit, arch: str, compiler: Compiler, cache: Path) -> Compiled:
     if not re.fullmatch(r"sm_\d+[af]?", arch):
         raise ValueError(f"no architecture: {arch!r}")
-    key = hashlib.sha256("\0".join((unit.text, arch, compiler.identity, *OPTIONS)).encode()).hexdigest()
-    kept = cache / f"{key}.cubin"
+    kept = cache / cached_name(unit, arch, compiler)
     if kept.is_file():
         return Compiled(kept, cached=True)
     with tempfile.TemporaryDirectory(prefix="cutecheck-") as name:
@@ -113,7 +122,7 @@ def _one(unit: Unit, arch: str, compiler: Compiler, cache: Path) -> Compiled:
         ended = child.run(_command(compiler, arch, source, made), folder, LIMITS)
         if not made.is_file():
             return Compiled(None, first_error(ended))
-        moving = cache / f"{key}.{os.getpid()}.{unit.kernel}.part"
+        moving = kept.with_suffix(f".{os.getpid()}.{unit.kernel}.part")
         shutil.copyfile(made, moving)
         moving.replace(kept)
     return Compiled(kept)

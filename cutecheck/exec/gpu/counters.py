@@ -103,6 +103,8 @@ def count(
     launches: Sequence[Launch], source: Source, metrics: Mapping[str, str], device: int = 0, seconds: float = 300.0
 ) -> list[dict[str, int]] | NoCounters:
     """Counters of each launch, in order, all in one profiled child process; a metric that is not there is left out."""
+    if source.tool == "cupti":  # what one pass counts: of several it gives no numbers
+        metrics = {ours: m for ours, m in metrics.items() if not ours.startswith("tma_")}
     with tempfile.TemporaryDirectory(prefix="cutecheck-") as name:
         folder = Path(name)
         jobs = write_jobs(launches, folder, device)

@@ -36,7 +36,7 @@ class Operand:
         """The whole operand in global memory as (rows, k of all tiles): what a tensor map is made for."""
         return whole_of(self.gmem)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Bytes of shared memory, with room for what a copy writes beyond the layout."""
         assert self.dtype.bits is not None
@@ -103,17 +103,17 @@ class GemmProbe:
         shape_b: Any = self.b.gmem.shape
         return shape_a[0], shape_b[0], shape_a[1] * shape_a[2]
 
-    @property
+    @cached_property
     def b_offset(self) -> int:
         """Byte at which B starts in shared memory."""
         return -(-self.a.bytes // 1024) * 1024
 
-    @property
+    @cached_property
     def d_offset(self) -> int:
         """Byte at which the epilogue's tile starts."""
         return self.b_offset + -(-self.b.bytes // 1024) * 1024
 
-    @property
+    @cached_property
     def bar_offset(self) -> int:
         """Byte at which the barrier of tensor-map loads lies: after everything else."""
         if self.smem_d is None:
@@ -123,7 +123,7 @@ class GemmProbe:
         size = room(self.smem_d, probe.table("dst", probe.dst)) * probe.element_bits // 8
         return self.d_offset + -(-size // 16) * 16
 
-    @property
+    @cached_property
     def shared_bytes(self) -> int:
         return self.bar_offset + 16
 

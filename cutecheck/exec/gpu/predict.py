@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Literal, cast
 
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
@@ -17,8 +18,7 @@ from cutecheck.model.access import (
     sectors,
     wavefronts,
 )
-from cutecheck.model.algebra import size
-from cutecheck.model.ints import known_value
+from cutecheck.model.algebra import offsets
 from cutecheck.model.layout import Layout
 from cutecheck.model.tiled.instructions import Instruction, automatic_bits, instruction
 from cutecheck.model.tiled.tensor_map import TensorMap
@@ -54,7 +54,7 @@ class Traffic:
         found = probe.tiled.atom.tensor_map
         if isinstance(found, TensorMap):  # the copy engine's accesses are none of the load-store unit
             load = probe.dst is not None and probe.dst.memory == "smem"
-            self.counts["tma_load_bytes" if load else "tma_store_bytes"] += times * _tile_bytes(probe)
+            self.counts["tma_load_bytes" if load else "tma_store_bytes"] += times * _box_bytes(probe, found)
             return
         for memory, issue in issues(probe, merged):
             self.add(issue, memory, times)
@@ -102,10 +102,19 @@ def traffic(probe: CopyProbe, times: int = 1, merged: int = 1) -> Traffic:
     return out
 
 
-def _tile_bytes(probe: CopyProbe) -> int:
-    tile = probe.src or probe.dst
+def _box_bytes(probe: CopyProbe, found: TensorMap) -> int:
+    """Bytes that a tensor map's copy moves over the crossbar: whole sectors of 32 for every row of a box."""
+    tile = probe.src if probe.src is not None and probe.src.memory == "gmem" else probe.dst
     assert tile is not None
-    return (known_value(size(tile.layout)) or 0) * probe.element_bits // 8
+    width, row = probe.element_bits // 8, int(found.box[0])
+    places = sorted(offsets(tile.layout))
+    cuts = [0, *(i for i in range(1, len(places)) if places[i] != places[i - 1] + 1), len(places)]
+    total = 0
+    for begin, end in pairwise(cuts):  # runs of neighbours, cut into rows of the box
+        for first in range(places[begin], places[begin] + end - begin, row):
+            last = min(first + row, places[begin] + end - begin)
+            total += 32 * (-(-last * width // 32) - first * width // 32)
+    return total
 
 
 def issues(probe: CopyProbe, merged: int = 1) -> Iterator[tuple[str, Issue]]:

@@ -69,3 +69,29 @@ def test_the_command_without_a_gpu(capsys: pytest.CaptureFixture[str], tmp_path:
     assert said["unavailable"] and said["access_model"] == "measured"
     assert said["summary"]["events"] == {"confirmed": 0, "contradicted": 0, "unavailable": 2}
     assert cutecheck([*arguments, "--unavailable", "error", str(FIXTURE)]) == 1
+
+
+def test_one_run_in_several_formats(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    files = {name: tmp_path / f"report.{name}" for name in ("junit", "sarif", "html")}
+    also = [f"--also={name}={file}" for name, file in files.items()]
+    arguments = ["confirm", "--tier", "gpu", "--isolated", "--arch", "sm_90a", "--cutlass", str(tmp_path)]
+    assert cutecheck([*arguments, *also, "--output-format", "json", str(FIXTURE)]) == 0
+    assert json.loads(capsys.readouterr().out)["tier"] == "gpu"
+    assert Xml.fromstring(files["junit"].read_text()).find("testsuite").get("skipped") == "3"  # type: ignore[union-attr]
+    assert json.loads(files["sarif"].read_text())["version"] == "2.1.0" and "GPU" in files["html"].read_text()
+    assert cutecheck([*arguments, "--also", "yaml=x", str(FIXTURE)]) == 2
+
+
+def test_timing_is_said_to_be_less_certain(facts: Facts) -> None:
+    event = facts.events[0]
+    counted = (Compared("cycles", 256, 258, 294),)
+    got = Measured("equal", "", "k", {"ideal_ldmatrix": 64, "wavefronts_ldmatrix": 256}, counted, tool="cycles")
+    finding = Finding(
+        "CUT101", "bank-conflict-read", "bank-conflict-read", "warning", "proved", event.span, "a conflict",
+        enclosing=event.enclosing, arch=event.arch,
+    )  # fmt: skip
+    result = judged(event, probe_of(event), got, [finding])
+    found = finding_result(finding, [result])
+    assert found.status == "confirmed" and "by timing: lower confidence" in found.reason
+    report = GpuReport("sm_90a", "measured", (result,), (found,), devices=2)
+    assert all("2" in _RENDER[n](report) and "timing" in _RENDER[n](report) for n in ("full", "junit", "html"))
