@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from cutecheck.cache import Store, digest
 from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import cute_version
+from cutecheck.source.bindings import unmatched
 from cutecheck.source.collect import Collected, absorb, collect, note_unit, uncovered
 from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
 from cutecheck.source.discover import discover, importing
@@ -92,6 +93,9 @@ def extract(request: ExtractRequest) -> Facts:
     scripts = {p: f for p, f in files.items() if p.endswith((".py", ".ipynb"))}
     if python:
         _python(scripts, python, request, out)
+    if request.changed is None and any(p.is_dir() for p in request.paths):  # of single files, bindings may mean others
+        for error in unmatched(request.instantiate, files):
+            out.errors[error.path, error.message] = error
     uncovered(out, archs[-1] if archs else "")
     return Facts(
         sites=tuple(sorted(out.sites.values(), key=lambda s: (s.span, s.symbol, s.arch))),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from cutecheck.model import inttuple as it
-from cutecheck.model.ints import CuteError
+from cutecheck.model.algebra import coalesce
+from cutecheck.model.ints import NotModelledError
 from cutecheck.model.layout import Layout
 from cutecheck.model.tiled.tmem import dp_stride
 from cutecheck.model.units import Bits
@@ -18,15 +19,21 @@ def tmem_layout_sf(smem: Layout, cta_m: int, operand: Literal["A", "B"]) -> Layo
 
     ``smem`` is ``((((32,4),R),(vector,factors)),MMA_M/N,MMA_K)`` with strides of bytes: R chunks of 128 rows. Each
     chunk fills four columns of 32 lanes, which all four warps repeat (two of them where a pair of CTAs has 64 rows
-    each); the chunks of K follow the chunks of rows. CuteError for any other shape.
+    each); the chunks of K follow the chunks of rows. The rows may be cut otherwise (``(8,4,4):(16,128,4)``).
+    NotModelledError for any other shape or order.
     """
     try:
-        (((lanes, four), rest), (vector, factors)), count, blocks = smem.shape  # type: ignore[misc]
-        (_, (_, factor_stride)), _, block_stride = smem.stride  # type: ignore[misc]
+        (given, (vector, factors)), count, blocks = smem.shape  # type: ignore[misc]
+        (given_stride, (_, factor_stride)), _, block_stride = smem.stride  # type: ignore[misc]
     except (TypeError, ValueError):
-        raise CuteError("make_tmem_layout_sf: expected ((((32,4),R),(V,SF)),MMA,MMA_K)", smem) from None
-    if (lanes, four) != (32, 4) or not isinstance(rest, int) or not isinstance(count, int):
-        raise CuteError("make_tmem_layout_sf: expected chunks of (32,4) rows", smem)
+        raise NotModelledError(f"make_tmem_layout_sf of a shape other than ((rows,(V,SF)),MMA,MMA_K): {smem}") from None
+    whole = coalesce(Layout(given, given_stride))
+    lengths, steps = it.wrap(whole.shape), it.wrap(whole.stride)
+    rest = lengths[2] if len(lengths) == 3 else 1
+    if lengths[:2] != (32, 4) or len(lengths) > 3 or not isinstance(rest, int) or not isinstance(count, int):
+        raise NotModelledError(f"make_tmem_layout_sf of rows that are not chunks of (32,4): {smem}")
+    if steps[:2] != (16, 4):
+        raise NotModelledError(f"make_tmem_layout_sf of rows in another order: {smem}")
     lane = dp_stride(Bits(8))
     half = operand == "B" and cta_m == 64
     step = (8 if half else 16) * rest
@@ -49,7 +56,7 @@ def tmem_layout_sf(smem: Layout, cta_m: int, operand: Literal["A", "B"]) -> Layo
 
 def _moved(stride: Any, step: int) -> int:
     if not isinstance(stride, int):
-        raise CuteError("make_tmem_layout_sf: a run-time stride", stride)
+        raise NotModelledError("make_tmem_layout_sf: a run-time stride")
     return stride // _CHUNK * step + stride % _CHUNK
 
 

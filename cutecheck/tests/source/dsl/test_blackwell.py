@@ -13,6 +13,7 @@ import pytest
 from cutecheck.model import tiled
 from cutecheck.model.basis import ScaledBasis, X, whole
 from cutecheck.model.dtype import DType, dtype
+from cutecheck.model.ints import NotModelledError
 from cutecheck.model.layout import Layout
 from cutecheck.model.notation_dsl import parse_dsl, show_dsl
 from cutecheck.model.tiled.scale_factors import tmem_layout_sf
@@ -56,6 +57,15 @@ def test_scale_factors_in_tensor_memory() -> None:
         layout = parse_dsl(smem)
         assert isinstance(layout, Layout)
         assert show_dsl(tmem_layout_sf(layout, cta_m, operand)) == tmem, (operand, cta_m, smem)
+
+
+def test_scale_factors_whose_rows_are_cut_otherwise() -> None:
+    cut = parse_dsl("(((8,4,4),(16,4)),1,3):(((16,128,4),(0,1)),0,512)")
+    assert show_dsl(tmem_layout_sf(cut, 128, "A")) == "((((32,4),4),(16,4)),1,3):((((262144,4),8388608),(0,1)),0,16)"  # type: ignore[arg-type]
+    two = parse_dsl("(((32,4,2),(16,4)),1,3):(((16,4,1536),(0,1)),0,512)")
+    assert show_dsl(tmem_layout_sf(two, 128, "B")) == "((((32,8),4),(16,4)),1,3):((((262144,4),8388608),(0,1)),0,32)"  # type: ignore[arg-type]
+    with pytest.raises(NotModelledError):  # bytes of one column: the DSL splits its 24 blocks, (4,6):(1,16)
+        tmem_layout_sf(parse_dsl("((((32,4),1),(16,1)),1,24):((((1,32),0),(128,0)),0,2048)"), 128, "A")  # type: ignore[arg-type]
 
 
 KERNEL = (

@@ -79,6 +79,31 @@ def test_a_binding_that_fails_says_so(tmp_path: Path, capsys: pytest.CaptureFixt
     assert any("absent" in e["message"] for e in errors)
 
 
+@pytest.mark.parametrize(
+    "text, advice",
+    [
+        ("gemm.Gemm_(tile=1)", "`Gemm_` is not defined"),  # the module is there, the name in it is not
+        ("gamm.Gemn(1)", "did you mean `Gemm`?"),
+        ("Kernal<128>", "did you mean `Kernel`?"),
+        ("ns::Kernel<128>", ""),
+        ("gemm.Gemm(tile=(128, 128, 64), dtype=Float16)", ""),
+        ("cutlass::gemm::device::Gemm<int>", ""),
+        ("12", "no scanned file defines it"),
+    ],
+)
+def test_a_binding_that_names_nothing_is_an_error(
+    text: str, advice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gemm.py").write_text(KERNEL)
+    (tmp_path / "k.cu").write_text("#include <cute/tensor.hpp>\ntemplate <int M> struct Kernel {};\n")
+    main(["facts", str(tmp_path), "--output-format", "json", "--instantiate", text])
+    messages = [e["message"] for e in json.loads(capsys.readouterr().out)["errors"] if "instantiate" in e["message"]]
+    assert len(messages) == bool(advice) and all(advice in m for m in messages)
+    main(["facts", str(tmp_path / "k.cu"), "--output-format", "json", "--instantiate", text])
+    single = [e["message"] for e in json.loads(capsys.readouterr().out)["errors"]]
+    assert not any("no scanned file" in m for m in single)  # the tree may have it
+
+
 def test_what_names_a_binding() -> None:
     files = {p: Path(p) for p in ("pkg/sub/mod.py", "pkg/__init__.py", "other.py")}
     found = asked("pkg.sub.mod.Class(tile=(1, 2)) @ sm_90a", files)
