@@ -5,6 +5,7 @@ A tensor map counts elements of the internal type; strides are in bytes.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,11 +27,13 @@ from cutecheck.model.algebra import (
     take,
 )
 from cutecheck.model.basis import ScaledBasis, whole
+from cutecheck.model.expr import Domain
 from cutecheck.model.ints import CuteError, Dyn, Int, NotModelledError, is_constant, known_value
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.units import Bits, ByteCount, Bytes, Elements
 
 _MAX_BOX = Elements(256)
+_COUNT = itertools.count()
 _MULTICAST = "assertion smem_box_shape[i] % multicast == 0 || multicast % smem_box_shape[i] == 0 fails on the host"
 
 
@@ -199,8 +202,8 @@ def tensor_stride(
         if len(_basis_leaves(modes[j])) == 1:
             return ScaledBasis(1, (j,))
         bytes_j, number = step_bytes[j], known_value(step)
-        if bytes_j is None or number is None:
-            raise UnsupportedTmaError("a TMA mode that combines run-time modes of the tensor")
+        if bytes_j is None or number is None:  # CuTe divides by the common stride when the program runs
+            return ScaledBasis(Dyn.named(f"tma_step{next(_COUNT)}", Domain(0)), (j,))
         units = number * int(internal_bits) // max(known_value(bytes_j) or 0, 16)
         return ScaledBasis(Dyn.of(-(-units // 8)), (j,))
 

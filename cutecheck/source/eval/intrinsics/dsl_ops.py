@@ -253,7 +253,20 @@ def _tensor_memory_mma(op: OpValue) -> MMAAtom:
             return replace(plain, op=name)
         return atoms.mma_op(name, (*shown, *k_majors))
     arguments = (*(t.dtype for t in types), m, n, *(f"UMMA::Major::{x}" for x in majors))
-    return atoms.mma_op(f"SM100_MMA_{kind}{pair}_{source}", arguments)
+    name = f"SM100_MMA_{kind}{pair}_{source}"
+    if m == 128 and n % 16 == 8 and not pair:
+        return _narrow(atoms.mma_op(name, (*arguments[:3], m, n + 8, *arguments[5:])), arguments)
+    return atoms.mma_op(name, arguments)
+
+
+def _narrow(wide: MMAAtom, arguments: tuple[Any, ...]) -> MMAAtom:
+    """128 rows by an odd multiple of 8, which the DSL has and CuTe's traits refuse: a wider MMA with fewer columns."""
+    m, n = arguments[3:5]
+    _, _, k = _numbers(wide.shape_mnk)
+    return replace(
+        wide, args=arguments, shape_mnk=(m, n, k),
+        b_tv=Layout((1, (n, k)), (0, (1, n))), c_tv=Layout((1, (m, n)), (0, (1, m))),
+    )  # fmt: skip
 
 
 def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:

@@ -173,6 +173,22 @@ def test_the_descriptor_of_scale_factors_counts_words(tmp_path: Path) -> None:
     assert show_dsl(global_) == "(((512,4),16),?):(((1/2@0,1@1),0),1@2)"
 
 
+def test_an_mma_of_eight_columns() -> None:
+    """The DSL has 128x8 (of tensor memory too), CuTe's traits ask for a multiple of 16."""
+    kinds = {"shape_mnk": "(128, 8, 16)", "cta_group": "CtaGroup.ONE", "a_src": "OperandSource.TMEM",
+             "a_major_mode": "OperandMajorMode.K", "b_major_mode": "OperandMajorMode.MN", "a_dtype": "BFloat16",
+             "b_dtype": "BFloat16", "acc_dtype": "Float32"}  # fmt: skip
+    fields = {k: _value(v) for k, v in kinds.items()}
+    given = {p: fields.get(p, fields.get(RENAMED.get(p, p))) for p, _ in dsl_ops.OPERATIONS["tcgen05", "MmaF16BF16Op"]}
+    atom = dsl_tiled._mma_atom(dsl_ops.make_op("tcgen05", "MmaF16BF16Op", [], given))
+    made = show(tiled.make_tiled_mma(atom, Layout((1, 1, 1), (0, 0, 0)), (X, X, X)))
+    assert [made[f"tv_layout_{x}"] for x in "ABC"] == [
+        "(1,(128,16)):(128,(1,128))", "(1,(8,16)):(8,(1,8))", "(1,(128,8)):(128,(1,128))",
+    ]  # fmt: skip
+    assert made["tv_layout_B_tiled"] == "(1,((8,16),(1,1))):(0,((1,8),(0,0)))"
+    assert made["tv_layout_C_tiled"] == "(1,((128,8),(1,1))):(0,((1,128),(0,0)))"
+
+
 LDSM = 'ldsm<val_type = i8, mode = <"({})">, sz_pattern = {}, num_matrices = {}>'
 MATRICES = [
     ("LdMatrix16x16x8bOp", 1, "((16,2),16):((16,0),1)", "((4,8),(1,4,2)):((64,1),(1,16,8))", ("16,16", "u8", "1, t")),
