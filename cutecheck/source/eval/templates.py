@@ -196,7 +196,7 @@ def _special(m: Machine, ref: TemplateRef, args: tuple[Value, ...]) -> tuple[Ent
         names = {p.name: p for p in decl.tparams or ()}
         matched = match_all(m, decl.spec_args, flat, names, env)
         if matched is None:
-            return Unknown(f"whether a specialisation of `{ref.name}` applies is not known", entry.decl.span)
+            return _undecided(m, ref, entry, env)
         if not matched:
             continue
         if any(n and n not in env.vars for n in names):
@@ -205,6 +205,13 @@ def _special(m: Machine, ref: TemplateRef, args: tuple[Value, ...]) -> tuple[Ent
         if best is None or score > best[0]:
             best = (score, entry, env)
     return None if best is None else (best[1], best[2])
+
+
+def _undecided(m: Machine, ref: TemplateRef, entry: Entry, env: Env) -> Unknown:
+    """Why it cannot be told whether a specialisation applies."""
+    values = [m.eval(p, env) for p in entry.decl.spec_args if _is_trait(p)]
+    why = next((v.reason for v in values if isinstance(v, Unknown)), "")
+    return Unknown(f"whether a specialisation of `{ref.name}` applies is not known: {why}", entry.decl.span)
 
 
 def bind_missing(m: Machine, tparams: Sequence[ir.TParam], env: Env) -> None:

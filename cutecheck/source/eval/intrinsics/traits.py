@@ -35,6 +35,16 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
+def _truth(m: Machine, v: Value, span: Span) -> bool | None:
+    """What a condition says; of a class of the tree (a trait as a type) its ``value``."""
+    if isinstance(v, ClassInst):
+        from cutecheck.source.eval.lookup import member, missing
+
+        found = member(m, v, "value", None, span)
+        return None if missing(found) else m.dialect.truth(found)
+    return m.dialect.truth(v)
+
+
 def truth_of(m: Machine, v: Value) -> bool:
     known = m.dialect.truth(v)
     if known is None:
@@ -107,13 +117,9 @@ def _is_pointer(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return _boolean(isinstance(targs[0], PtrType))
 
 
-def _truths(m: Machine, targs: tuple[Value, ...]) -> list[bool | None]:
-    return [m.dialect.truth(t) for t in targs]
-
-
 def _logical_trait(name: str, stop: bool) -> None:
     def run(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-        truths = _truths(m, targs)
+        truths = [_truth(m, t, span) for t in targs]
         if any(t is stop for t in truths):
             return _boolean(stop)
         if None in truths:
@@ -129,7 +135,10 @@ _logical_trait("disjunction", True)
 
 @type_maker("negation", "negation_v")
 def _negation(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return _boolean(not truth_of(m, targs[0]))
+    known = _truth(m, targs[0], span)
+    if known is None:
+        raise Unsupported("negation of a condition that is not known")
+    return _boolean(not known)
 
 
 def _kind_trait(name: str, test: Any) -> None:
