@@ -140,6 +140,10 @@ def run_function(
         env.frame = caller
         del m.recorder.hypotheses[known:]
     m.outs = {i: env.vars[p.name] for i, p in enumerate(fn.params) if _writable(p) and p.name in env.vars}
+    if len(frame.returns) > 1 and fn.ret is not None and any(isinstance(v, tuple) for v in frame.returns):
+        made = m.eval(fn.ret, env) if not is_auto(fn.ret) else None
+        if isinstance(made, ClassInst):  # `return {a, b};` beside `return made_elsewhere();`
+            frame.returns = [classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns]
     value = join_returns(m, frame.returns, span)
     if fn.ret is not None and not is_auto(fn.ret) and isinstance(value, (Scalar, int, Extern, tuple)):
         typed = m.eval(fn.ret, env)

@@ -146,7 +146,7 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
     if isinstance(decl, ir.Alias):
         value = m.eval(decl.target, env)
     else:
-        special = _special(m, ref, tuple(env.vars.values()))
+        special = _special(m, ref, tuple(env.vars.values()), decl.tparams or (), env)
         if isinstance(special, Unknown):
             return special
         if special is not None:
@@ -162,7 +162,7 @@ def _class(m: Machine, ref: TemplateRef, primary: Entry, given: tuple[Value, ...
     defaults = next((e for e in ref.entries if any(p.default for p in e.decl.tparams or ())), primary)
     env = Env(primary.env, "template")
     args = bind(m, defaults.decl.tparams or (), given, env)
-    special = _special(m, ref, args)
+    special = _special(m, ref, args, defaults.decl.tparams or (), env)
     if isinstance(special, Unknown):
         return special
     if special is not None:
@@ -180,8 +180,13 @@ def _class(m: Machine, ref: TemplateRef, primary: Entry, given: tuple[Value, ...
     return classes.instance(m, entry, entry.decl, args, given, entry.env.cls, env.vars)
 
 
-def _special(m: Machine, ref: TemplateRef, args: tuple[Value, ...]) -> tuple[Entry, Env] | Unknown | None:
-    """The most specialised specialisation that matches: the one with most structure in its pattern."""
+def _special(
+    m: Machine, ref: TemplateRef, args: tuple[Value, ...], tparams: Sequence[ir.TParam], given: Env
+) -> tuple[Entry, Env] | Unknown | None:
+    """The most specialised specialisation that matches: the one with most structure in its pattern.
+
+    ``tparams`` are the primary template's parameters, bound in ``given``: a pattern may leave out the last ones.
+    """
     flat: list[Value] = []
     for a in args:
         flat.extend(a.items if isinstance(a, Pack) else (a,))
@@ -194,7 +199,11 @@ def _special(m: Machine, ref: TemplateRef, args: tuple[Value, ...]) -> tuple[Ent
             continue  # `X<T const>`: types are kept without qualifiers and references
         env = Env(entry.env, "template")
         names = {p.name: p for p in decl.tparams or ()}
-        matched = match_all(m, decl.spec_args, flat, names, env)
+        written = len(decl.spec_args)
+        short = written < len(flat) == len(tparams) and not any(isinstance(p, ir.Expand) for p in decl.spec_args)
+        if short and not _are_defaults(m, tparams[written:], flat[written:], given):
+            continue
+        matched = match_all(m, decl.spec_args, flat[:written] if short else flat, names, env)
         if matched is None:
             return _undecided(m, ref, entry, env)
         if not matched:
@@ -205,6 +214,16 @@ def _special(m: Machine, ref: TemplateRef, args: tuple[Value, ...]) -> tuple[Ent
         if best is None or score > best[0]:
             best = (score, entry, env)
     return None if best is None else (best[1], best[2])
+
+
+def _are_defaults(m: Machine, tparams: Sequence[ir.TParam], values: Sequence[Value], env: Env) -> bool:
+    for p, value in zip(tparams, values, strict=True):
+        if p.default is None:
+            return False
+        wanted = m.eval(p.default, env)
+        if isinstance(wanted, Unknown) or not (same_type(wanted, value) or _related(m, wanted, value)):
+            return False
+    return True
 
 
 def _undecided(m: Machine, ref: TemplateRef, entry: Entry, env: Env) -> Unknown:

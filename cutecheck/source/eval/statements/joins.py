@@ -10,8 +10,10 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
+from cutecheck.source.eval import classes
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.values import Extern, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.types import type_key
+from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
 
 
 def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = None) -> Value:
@@ -42,6 +44,12 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
         pointer = join(m, a.pointer, b.pointer, what, span)
         if isinstance(pointer, Pointer):
             return replace(a, pointer=pointer)
+    if isinstance(a, Object) and isinstance(b, Object) and type_key(a.cls) == type_key(b.cls) and a.pointer == b.pointer:
+        joined = {}
+        for name in dict.fromkeys((*a.fields, *b.fields)):  # a field that neither has asked for is as the class says
+            one, other = (classes.get_field(m, o, name, span) for o in (a, b))
+            joined[name] = join(m, one, other, what, span, cond)
+        return replace(a, fields=joined)
     if isinstance(a, Extern) or isinstance(b, Extern):
         return Extern(what, span)
     return Unknown(f"{what} depends on a condition that is not known", span)
