@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.dtype import DType
@@ -23,6 +25,8 @@ from cutecheck.source.eval.values import (
     Value,
     ValueType,
 )
+
+_VECTOR = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]$")
 
 
 def instance(
@@ -251,6 +255,8 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
             value if not isinstance(type_, ScalarType) else symbolic(m, type_, f"value@{span.line}:{span.column}", span)
         )
     if isinstance(type_, ScalarType) and not is_type(value):
+        if isinstance(value, tuple) and _VECTOR.match(type_.dtype.name):
+            return value  # `uint2 v = {x, y};`
         if isinstance(value, (Extern, Object)):
             return symbolic(m, type_, f"value@{span.line}:{span.column}", span)
         return m.dialect.cast(type_, value, span)

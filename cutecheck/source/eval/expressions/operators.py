@@ -5,18 +5,21 @@ from __future__ import annotations
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import calls, intrinsics, ir, templates
 from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.intrinsics.tuples import COORDINATES
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import assign
 from cutecheck.source.eval.statements.joins import join
-from cutecheck.source.eval.values import Extern, FuncSet, Object, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Extern, ExternType, FuncSet, Object, Pointer, Scalar, TensorVal, Value
 
 
 @handles(ir.Unary)
 def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
     if node.op in ("++", "--", "p++", "p--"):
         old = m.eval(node.operand, env)
+        if isinstance(old, Extern) and isinstance(old.type, ExternType) and old.type.name == COORDINATES:
+            return old  # any coordinate before, any after
         step = (
             m.dialect.binary("+" if "+" in node.op else "-", old, Scalar(1, "int"), node.span)
             if not isinstance(old, (Unknown, Pointer))

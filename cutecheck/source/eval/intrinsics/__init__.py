@@ -11,6 +11,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     tiled,
     tma,
     traits,
+    tuples,
 )
 from cutecheck.source.eval.intrinsics.dispatch import (
     call,

@@ -59,7 +59,7 @@ def _gemm(c: Call) -> Value:
 
 
 @function(
-    "clear", "fill", "axpby", "transform", "print", "print_latex", "print_layout", "print_tensor", "cp_async_fence",
+    "clear", "fill", "axpby", "print", "print_latex", "print_layout", "print_tensor", "cp_async_fence",
     "cp_async_wait", "__syncthreads", "__syncwarp", "syncthreads", "printf", "warpgroup_arrive",
     "warpgroup_commit_batch", "warpgroup_wait", "warpgroup_fence_operand",
     "prefetch", "cluster_sync", "cluster_arrive_relaxed", "cluster_wait",

@@ -12,10 +12,12 @@ from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.dispatch import call_value
 from cutecheck.source.eval.intrinsics.refusals import describe, guarded
+from cutecheck.source.eval.intrinsics.tuples import COORDINATES, any_coordinate
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
     ArrayType,
     Extern,
+    ExternType,
     Object,
     Pointer,
     Scalar,
@@ -88,6 +90,8 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
         if isinstance(v.type, ScalarType):
             return symbolic(m, v.type, f"*{v.buffer}#{m.fresh('').expr}", span)
         return v
+    if isinstance(v, Extern) and isinstance(v.type, ExternType) and v.type.name == COORDINATES:
+        return any_coordinate(m, v.type.args[0])
     return v
 
 

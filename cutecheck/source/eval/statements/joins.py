@@ -44,9 +44,14 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
         pointer = join(m, a.pointer, b.pointer, what, span)
         if isinstance(pointer, Pointer):
             return replace(a, pointer=pointer)
-    if isinstance(a, Object) and isinstance(b, Object) and type_key(a.cls) == type_key(b.cls) and a.pointer == b.pointer:
+    if (
+        isinstance(a, Object)
+        and isinstance(b, Object)
+        and type_key(a.cls) == type_key(b.cls)
+        and a.pointer == b.pointer
+    ):
         joined = {}
-        for name in dict.fromkeys((*a.fields, *b.fields)):  # a field that neither has asked for is as the class says
+        for name in dict.fromkeys((*a.fields, *b.fields)):  # the others are as the class says
             one, other = (classes.get_field(m, o, name, span) for o in (a, b))
             joined[name] = join(m, one, other, what, span, cond)
         return replace(a, fields=joined)

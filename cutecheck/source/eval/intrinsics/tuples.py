@@ -1,0 +1,90 @@
+"""Functions of CuTe that apply another function to the elements of tuples (cute/algorithm/tuple_algorithms.hpp)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.expr import Domain
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
+from cutecheck.source.eval.values import (
+    Closure,
+    Extern,
+    ExternType,
+    FuncSet,
+    Object,
+    Scalar,
+    Value,
+    ValueType,
+    constant,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+COORDINATES = "ForwardCoordIterator"
+NOTHING = Scalar(None, "void")
+
+
+@type_maker("seq", "index_sequence", "int_sequence")
+def _sequence(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    numbers = [constant(t) for t in targs]
+    if None in numbers:
+        raise Unsupported("a sequence of numbers that are not known")
+    return ValueType(tuple(numbers))
+
+
+@type_maker("make_seq", "make_int_sequence", "make_index_sequence", "make_range")
+def _range(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    limits = [constant(t) for t in targs]
+    if None in limits or len(limits) not in (1, 2):
+        raise Unsupported("a sequence whose length is not known")
+    return ValueType(tuple(range(*(n for n in limits if n is not None))))
+
+
+@function("make_coord_iterator")
+def _coordinates(c: Call) -> Value:
+    """An iterator over the coordinates of a shape, the last argument (cute/int_tuple.hpp)."""
+    return Extern("coordinates", c.span, ExternType(COORDINATES, (ValueType(c.args[-1]),)))
+
+
+def any_coordinate(m: Machine, shape: Value) -> Value:
+    """A run-time coordinate of a shape: what an iterator over it points to somewhere in a loop."""
+    if isinstance(shape, ValueType):
+        shape = shape.value
+    if isinstance(shape, tuple):
+        return tuple(any_coordinate(m, s) for s in shape)
+    return m.fresh("coordinate", Domain(0, shape - 1 if isinstance(shape, int) and shape > 0 else None))
+
+
+@function("transform", tolerant=True)
+def _transform(c: Call) -> Value:
+    """``transform(t, f)`` and ``transform(t, u, f)`` of tuples; of tensors it writes elements: not followed."""
+    *operands, f = c.args
+    if not operands or not all(isinstance(t, tuple) and len(t) == len(operands[0]) for t in operands):
+        return next((t for t in operands if isinstance(t, Unknown)), NOTHING)
+    out = []
+    for items in zip(*operands, strict=True):
+        value = c.m.dialect.to_model(_applied(c, f, list(items)))
+        if isinstance(value, Unknown):
+            return value
+        out.append(value)
+    return tuple(out)
+
+
+@function("for_each", tolerant=True)
+def _for_each(c: Call) -> Value:
+    items, f = c.arg(0), c.arg(1)
+    if not isinstance(items, tuple):
+        return items if isinstance(items, Unknown) else Unknown("the elements to walk are not known", c.span)
+    for item in items:
+        _applied(c, f, [item])
+    return NOTHING
+
+
+def _applied(c: Call, f: Value, items: list[Value]) -> Value:
+    from cutecheck.source.eval import calls
+
+    if not isinstance(f, (Closure, FuncSet, Object)):
+        raise Unsupported(f"`{c.name}` of this function")
+    return calls.apply(c.m, f, [c.m.dialect.from_model(x) for x in items], {}, c.span)
