@@ -36,6 +36,15 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class Confirmed:
+    """What a tier of ``confirm`` says of a finding: its status there (confirmed, contradicted, unavailable) and why."""
+
+    tier: str
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One report: ``message`` says what is wrong with numbers, ``label`` goes under the caret, ``help`` what to do."""
 
@@ -53,6 +62,7 @@ class Finding:
     fixes: tuple[Fix, ...] = ()
     enclosing: str = ""
     arch: str = ""
+    confirmations: tuple[Confirmed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,8 @@ def run(argv: Sequence[str]) -> int:
     """Parse and run; every failure is one line on stderr and exit code 2."""
     gc.set_threshold(200_000, 20, 100)  # programs are large and live long: looking for garbage rarely saves a fifth
     try:
-        arguments = build().parse_args(argv)
+        # an optional value after a space would swallow a PATH: it is only taken after `=`
+        arguments = build().parse_args(["--confirm=host" if a == "--confirm" else a for a in argv])
     except SystemExit as stop:
         return int(stop.code or 0)
     timing.restart()

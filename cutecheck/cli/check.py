@@ -8,13 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cutecheck.cli.confirm import WARNING, add_tier_options, tiers
 from cutecheck.cli.fix import add_fix_options, fixed, wanted
 from cutecheck.cli.formats import FORMATS, TEXT, Style, rule_infos, write
 from cutecheck.cli.options import add_output_options, add_source_options, settings_of
 from cutecheck.cli.output import Out, fail
 
 if TYPE_CHECKING:
+    from cutecheck.cli.confirm_tiers import TierOutcome
     from cutecheck.config import Settings
+    from cutecheck.report.data import Report
 
 
 def register(commands: argparse._SubParsersAction[Any]) -> None:
@@ -52,6 +55,12 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
     known = parser.add_argument_group("known findings")
     known.add_argument("--baseline", metavar="FILE", help="findings of this file pass; stale entries fail")
     known.add_argument("--diff-base", metavar="REF", help="report what is new since the merge base with this commit")
+    confirmation = add_tier_options(parser)
+    confirmation.add_argument(
+        "--confirm", type=tiers, metavar="TIERS",
+        help="hold facts and findings against the real CuTe, too: some of host, isa, dsl, gpu (bare --confirm: host); "
+        f"never by default: it {WARNING}",
+    )  # fmt: skip
     parser.add_argument("--watch", action="store_true", help="check again whenever a file changes (extra `watch`)")
     parser.add_argument("--show-settings", action="store_true", help="show every setting and where it is from")
     parser.set_defaults(run=run)
@@ -125,6 +134,11 @@ def _run(arguments: argparse.Namespace) -> int:
         if arguments.show_settings:
             return _show_settings(settings)
         given = inputs(arguments.paths, arguments.tree)
+        environment: dict[str, str] = {}
+        if arguments.confirm:
+            from cutecheck.cli import confirm_tiers
+
+            settings, environment = confirm_tiers.prepared(arguments, given.named, settings)
         dump_smt = None if arguments.dump_smt is None else Path(arguments.dump_smt)
         if wanted(arguments):
             outcome = fixed(arguments, given, settings)
@@ -137,6 +151,7 @@ def _run(arguments: argparse.Namespace) -> int:
             from cutecheck.engine.gate import gate
 
             report = gate(report, given, settings, arguments.diff_base, lambda i, s: check(i, s, arguments.timeout))
+        report, outcomes = _confirmed(arguments, report, given.paths, settings, environment)
     except (ConfigError, UnknownRuleError, RefusedError) as error:
         return fail(str(error), as_json)
     except OSError as error:
@@ -156,6 +171,9 @@ def _run(arguments: argparse.Namespace) -> int:
                 write(name, work, style, out)
         except OSError as error:
             return fail(f"{file}: cannot be written: {error.strerror}", as_json)
+    said = [line for o in outcomes for line in (f"== confirmation: {o.tier}", *o.lines(False))]
+    stream = sys.stdout if arguments.output_format in TEXT and not arguments.output_file else sys.stderr
+    stream.writelines(line + "\n" for line in said)
     if arguments.statistics and arguments.output_format not in TEXT:
         from cutecheck.report.statistics import render
 
@@ -165,7 +183,33 @@ def _run(arguments: argparse.Namespace) -> int:
     if report.facts.files == 0 and not report.errors:
         print(f"cutecheck: no C++, CUDA or Python sources in {', '.join(arguments.paths)}", file=sys.stderr)
         return Exit.NO_INPUTS
-    return exit_code(report, settings.fail_on, settings.unknown, arguments.exit_zero)
+    code = exit_code(report, settings.fail_on, settings.unknown, arguments.exit_zero)
+    if code in (Exit.ERROR, Exit.DISAGREE):
+        return code
+    if any(o.contradicted for o in outcomes):
+        return Exit.CONTRADICTED
+    left = arguments.unavailable == "error" and any(o.left for o in outcomes)
+    return Exit.FINDINGS if left and not arguments.exit_zero else code
+
+
+def _confirmed(
+    arguments: argparse.Namespace,
+    report: Report,
+    paths: tuple[Path, ...],
+    settings: Settings,
+    environment: dict[str, str],
+) -> tuple[Report, list[TierOutcome]]:
+    """The report with what the tiers of ``--confirm`` say of it; nothing is compiled where it was not given."""
+    if not arguments.confirm:
+        return report, []
+    from cutecheck.cli import confirm_tiers
+    from cutecheck.model.version import using_cute
+
+    with using_cute(settings.cute):
+        request = confirm_tiers.Request(report.facts, report.findings, paths, settings, environment, arguments)
+        outcomes = confirm_tiers.confirmed(arguments.confirm, request)
+    findings = confirm_tiers.with_confirmations(request, outcomes)
+    return replace(report, findings=findings, confirmation=tuple(o.document for o in outcomes)), outcomes
 
 
 def settings_from(arguments: argparse.Namespace) -> Settings:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
+from cutecheck.cli.confirm_tiers import Judged, Request, TierOutcome
 from cutecheck.cli.output import Out, dump, fail
 
 if TYPE_CHECKING:
@@ -68,6 +69,24 @@ def _reports(arguments: argparse.Namespace) -> list[tuple[str, str | None]]:
             raise ValueError(f"--also {text}: expected FORMAT=FILE with a format of {', '.join(FORMATS)}")
         out.append((kind, file))
     return out
+
+
+def outcome(request: Request) -> TierOutcome:
+    """The tier among others, or after a check."""
+    from cutecheck.exec.gpu import tier
+    from cutecheck.exec.gpu.devices import find_bench
+
+    bench = find_bench(request.environment, request.arguments.counters)
+    if isinstance(bench, str):
+        arch = next(iter(request.settings.arch), "sm_90a")
+        made = tier.unavailable(request.facts, request.findings, arch, bench)
+    else:
+        made = tier.confirm(request.facts, request.findings, bench)
+    judged = tuple(Judged(e.event.span, e.event.arch, e.status, e.reason) for e in made.events)
+    left = bool(made.unavailable) or any(e.status == "unavailable" for e in made.events)
+    findings = {f.finding: (f.status, f.reason) for f in made.findings}
+    lines = _text(made, True), _text(made, False)
+    return TierOutcome("gpu", lambda full: iter(lines[not full].splitlines()), _document(made), judged, left, findings)
 
 
 def _asked(
@@ -130,7 +149,11 @@ def _text(report: GpuReport, full: bool) -> str:
 
 
 def _json(report: GpuReport) -> str:
-    return dump({
+    return dump(_document(report))
+
+
+def _document(report: GpuReport) -> dict[str, Any]:
+    return {
         "schema_version": 1,
         "tier": "gpu",
         "arch": report.arch,
@@ -145,7 +168,7 @@ def _json(report: GpuReport) -> str:
             for f in report.findings
         ],
         "summary": report.totals(),
-    })  # fmt: skip
+    }  # fmt: skip
 
 
 def _event(e: EventResult) -> dict[str, Any]:

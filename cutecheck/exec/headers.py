@@ -64,7 +64,7 @@ def cutlass_directories(environ: Mapping[str, str] = os.environ) -> Iterator[Pat
     if named:
         yield Path(named)
         yield Path(named) / "include"
-    for package in _package("cutlass_library"):
+    for package in packages("cutlass_library"):
         yield package / "source" / "include"
 
 
@@ -74,7 +74,7 @@ def cuda_directories(environ: Mapping[str, str] = os.environ) -> Iterator[Path]:
         if home:
             yield from _with_library(Path(home) / "include")
             yield from _with_library(Path(home) / "targets" / "x86_64-linux" / "include")
-    for package in _package("nvidia"):
+    for package in packages("nvidia"):
         for include in sorted(package.glob("*/include")):
             yield from _with_library(include)
 
@@ -101,7 +101,8 @@ def _compiler(environ: Mapping[str, str]) -> str | None:
     return None
 
 
-def _package(name: str) -> Iterator[Path]:
+def packages(name: str) -> Iterator[Path]:
+    """The folders of an installed package, without importing it."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):

@@ -12,7 +12,8 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 
 _INT32 = 1 << 31
 _INT64 = 1 << 63
-# what g++ cannot build: their values hold descriptors or tensor-memory addresses
+# what g++ cannot build: their values hold descriptors or tensor-memory addresses (a device compiler takes these)
+_ON_DEVICE = frozenset({"tmem_load", "tmem_store"})
 _DESCRIPTORS = {
     "tma": "a TMA copy carries a tensor map, which a host compiler neither builds nor checks",
     "bulk": "a bulk copy is asm that a host compiler does not check",
@@ -58,29 +59,34 @@ def expression(value: object) -> str:
     return f"{type_of(value)}{{}}"
 
 
-def type_of(value: object) -> str:
-    """The C++ type of an atom or tiled object, or of the expression of another value."""
+def type_of(value: object, device: bool = False) -> str:
+    """The C++ type of an atom or tiled object, or of the expression of another value; ``device``: for device code."""
     if isinstance(value, MMAAtom):
         return f"MMA_Atom<{op_type(value)}>"
     if isinstance(value, CopyAtom):
-        return f"Copy_Atom<{op_type(value)}, {element_type(value.value_type.name)}>"
+        return f"Copy_Atom<{op_type(value, device)}, {element_type(value.value_type.name)}>"
     if isinstance(value, TiledMMA):
         layout, permutation = expression(value.atom_layout_mnk), expression(value.permutation_mnk)
         return f"TiledMMA<{type_of(value.atom)}, decltype({layout}), decltype({permutation})>"
     if isinstance(value, TiledCopy):
         layout, tiler = expression(value.layout_tv), expression(value.tiler_mn)
-        return f"TiledCopy<{type_of(value.atom)}, decltype({layout}), decltype({tiler})>"
+        return f"TiledCopy<{type_of(value.atom, device)}, decltype({layout}), decltype({tiler})>"
     if isinstance(value, (Layout, ComposedLayout, tuple, int, Dyn)):
         return f"decltype({expression(value)})"
     raise UnspellableError(f"no C++ spelling for a {type(value).__name__}")
 
 
-def op_type(atom: MMAAtom | CopyAtom) -> str:
-    """The operation of an atom as a type, with its arguments; UnspellableError for what no host compiler can build."""
+def op_type(atom: MMAAtom | CopyAtom, device: bool = False) -> str:
+    """The operation of an atom as a type, with its arguments; UnspellableError for what no host compiler can build.
+
+    ``device``: for a device compiler, which takes tensor memory.
+    """
     known = is_mma_op(atom.op) if isinstance(atom, MMAAtom) else is_copy_op(atom.op)
     if not known:
         raise UnspellableError(f"{atom.op} is not one of CuTe's own operations")
-    if isinstance(atom, CopyAtom) and (atom.tensor_map is not None or atom.kind in _DESCRIPTORS):
+    if isinstance(atom, CopyAtom) and (
+        atom.tensor_map is not None or (atom.kind in _DESCRIPTORS and not (device and atom.kind in _ON_DEVICE))
+    ):
         raise UnspellableError(_DESCRIPTORS.get(atom.kind, _DESCRIPTORS["tma"]))
     named = _named(operation(atom))
     # floating warpgroup MMAs are templates even where every argument has a default

@@ -39,6 +39,10 @@ class Site:
     hypotheses: tuple[Hypothesis, ...] = ()
     call: str = ""
     result: object | None = None
+    # what a call of the DSL was given: model values and element types; an enumerator as text, an operation as its
+    # printed fields, Unknown for anything else
+    arguments: tuple[object, ...] = ()
+    keywords: tuple[tuple[str, object], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -41,6 +41,7 @@ class Report:
     fixed: tuple[Finding, ...] = ()  # of the base of a diff
     budget: str = ""  # of one obligation: seconds, solver units, seed
     lines: Callable[[str], list[str] | None] = field(default=lambda _path: None, compare=False)
+    confirmation: tuple[Mapping[str, object], ...] = ()  # a document a tier, where --confirm was given
 
 
 @dataclass(frozen=True, slots=True)

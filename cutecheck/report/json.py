@@ -52,7 +52,14 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "fixes": [_fix(f) for f in finding.fixes],
         "enclosing": finding.enclosing,
         "arch": finding.arch,
+        **_confirmations(finding),
     }
+
+
+def _confirmations(finding: Finding) -> dict[str, Any]:
+    """What ``--confirm`` found out, where it was asked."""
+    said = [{"tier": c.tier, "status": c.status, "reason": c.reason} for c in finding.confirmations]
+    return {"confirmations": said} if said else {}
 
 
 def _domain(domain: ParamDomain) -> dict[str, Any]:
@@ -162,4 +169,5 @@ def check_json(report: Report) -> dict[str, Any]:
         "obligations": [outcome_json(o) for o in report.outcomes],
         "errors": [error_json(e) for e in (*report.errors, *report.failures)],
         "summary": summary_json(report),
+        **({"confirmation": [dict(d) for d in report.confirmation]} if report.confirmation else {}),
     }

@@ -60,8 +60,10 @@ def confirm(
 
 def _closed(site: Site) -> tuple[Attempt, ...]:
     """The one attempt of a site that has nothing to confirm."""
-    if site.span.is_python:
-        return (Attempt("spelled", "unavailable", "a site of the Python DSL: the host tier compiles C++"),)
+    if site.span.is_python and site.value is None and site.status == "resolved":
+        return (
+            Attempt("spelled", "unavailable", "a result of the Python DSL that is no layout, atom or tiled object"),
+        )
     if site.status == "resolved" and site.value is not None:
         return ()
     return (Attempt("spelled", "unavailable", _OPEN.get(site.status, "it has no value")),)
@@ -87,6 +89,8 @@ class _Plans:
     def _plan(self, site: Site) -> Planned:
         out: Planned = []
         for route in self.routes:
+            if site.span.is_python and route != "spelled":
+                continue  # names and recorded calls of the DSL are Python
             try:
                 probe = self._probe(route, site)
             except UnspellableError as error:

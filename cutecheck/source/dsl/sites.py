@@ -6,9 +6,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Site, Span, Unknown
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.basis import ScaledBasis, Underscore
+from cutecheck.model.ints import Dyn
+from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.intrinsics.dsl_show import show, without_arguments, without_arithmetic, without_quotients
 from cutecheck.source.eval.record.kinds import has_open, site_kind
-from cutecheck.source.eval.values import Extern, FuncSet, Object, TensorVal, Value
+from cutecheck.source.eval.values import EnumVal, Extern, FuncSet, Object, ScalarType, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -93,8 +99,22 @@ def named(
     config = held if site_kind("", held) is not None else None
     recorder.sites[key] = Site(
         ident, kind, symbol, span, span, bindings, m.arch, status, config, reason,  # type: ignore[arg-type]
-        tuple(recorder.hypotheses), call, result,
+        tuple(recorder.hypotheses), call, result, tuple(map(_argument, args)),
+        tuple((k, _argument(a)) for k, a in kwargs.items()),
     )  # fmt: skip
+
+
+def _argument(v: Value) -> object:
+    """An argument as facts hold it: model values stay, the evaluator's own become what they print."""
+    if isinstance(v, ScalarType):
+        return v.dtype
+    if isinstance(v, (tuple, list)):
+        return tuple(map(_argument, v))
+    if isinstance(v, (EnumVal, OpValue)):
+        return show(v)
+    kept = (int, str, type(None), Dyn, Underscore, ScaledBasis, Swizzle, Layout, ComposedLayout, CopyAtom, MMAAtom,
+            TiledCopy, TiledMMA)  # fmt: skip
+    return v if isinstance(v, kept) else Unknown(f"a {type(v).__name__}")
 
 
 def kind_of(call: str) -> Any:

@@ -18,7 +18,7 @@ def touch(path: Path, text: str = "") -> None:
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A complete set in a temporary directory, and nothing else on the machine."""
-    monkeypatch.setattr(headers, "_package", lambda _name: iter(()))
+    monkeypatch.setattr(headers, "packages", lambda _name: iter(()))
     compiler = tmp_path / "bin" / "c++"
     touch(compiler)
     compiler.chmod(0o755)
@@ -66,7 +66,7 @@ def test_wheels_are_searched(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     site = tree / "site"
     touch(site / "cutlass_library/source/include/cute/tensor.hpp")
     touch(site / "nvidia/cu13/include/cuda_runtime_api.h")
-    monkeypatch.setattr(headers, "_package", lambda name: iter([site / name]))
+    monkeypatch.setattr(headers, "packages", lambda name: iter([site / name]))
     assert site / "cutlass_library/source/include" in list(headers.cutlass_directories({}))
     assert site / "nvidia/cu13/include" in list(headers.cuda_directories({}))
     assert site / "nvidia/cu13/include/cccl" in list(headers.cuda_directories({}))

@@ -130,7 +130,7 @@ def test_without_a_compiler_everything_is_unavailable(tmp_path: Path) -> None:
 
 def test_python_is_not_compiled_as_cpp() -> None:
     here = Span("kernel.py", 1, 1, 1, 2)
-    site = replace(layout_site(Layout(8, 1)), span=here, call_span=here)
+    site = replace(layout_site(None), span=here, call_span=here)
     (found,) = confirm(Facts(sites=(site,)), Headers("no-compiler-is-started", Path(), (), "4.7.0"), lambda path: None)
     assert found.status == "unavailable" and "Python DSL" in found.reason
 

@@ -1,0 +1,25 @@
+"""The DSL tier: what it says of every site of the Python DSL."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from cutecheck.cli.confirm_host import site_outcome
+from cutecheck.cli.confirm_tiers import Request, TierOutcome
+
+
+def outcome(request: Request) -> TierOutcome:
+    """Trace the sites' configurations with the installed DSL."""
+    from cutecheck.exec.dsl import DslOptions, confirm
+
+    given = request.arguments.dsl_python
+    python = shutil.which(given) if given else sys.executable
+    if python is None:
+        raise ValueError(f"--dsl-python: no program {given}")
+    made = confirm(request.facts, DslOptions(python))
+    tool = f"dsl tier unavailable: {made.unavailable}" if made.unavailable else f"dsl tier: {python}"
+    if made.version:
+        tool += f", nvidia-cutlass-dsl {made.version}"
+    head = {"python": python, "dsl_version": made.version or None}
+    return site_outcome("dsl", made.confirmations, tool, head)

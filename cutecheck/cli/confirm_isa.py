@@ -1,0 +1,111 @@
+"""The ISA tier: what it says of every copy, MMA and site, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.cli.confirm_tiers import Judged, Request, TierOutcome
+
+if TYPE_CHECKING:
+    from cutecheck.exec.confirmation import Status
+    from cutecheck.exec.isa.counts import Key
+    from cutecheck.exec.isa.tier import IsaResult
+
+_LAYOUTS = ("layout", "smem_layout")  # nothing is emitted for them
+
+
+def outcome(request: Request) -> TierOutcome:
+    """Compile one kernel a copy, MMA or site for every architecture and count its instructions."""
+    from cutecheck.exec.isa import IsaOptions, confirm
+    from cutecheck.exec.isa.compile import find_bench
+
+    bench = find_bench(request.environment)
+    options = IsaOptions(request.arguments.isa_arch) if request.arguments.isa_arch else IsaOptions()
+    made = confirm(request.facts, bench, options)
+    head: dict[str, str | None]
+    if isinstance(bench, str):
+        tool, head = f"isa tier unavailable: {bench}", {"compiler": None, "cutlass_version": None, "disassembler": None}
+    else:
+        sass = bench.disassembler or "none: PTX only (install nvidia-cuda-nvdisasm)"
+        tool = f"isa tier: {bench.compiler.path}, CUTLASS {bench.compiler.version}, disassembler {sass}"
+        head = {"compiler": bench.compiler.path, "cutlass_version": bench.compiler.version,
+                "disassembler": bench.disassembler}  # fmt: skip
+    judged = tuple(Judged(r.fact.span, r.fact.arch, r.status, r.reason) for r in made)
+    left = any(r.status == "unavailable" and _counts(r) for r in made)
+    document = {
+        "schema_version": 1, "tier": "isa", **head, "archs": list(options.archs), "results": [_one(r) for r in made],
+        "summary": _summary(made),
+    }  # fmt: skip
+    return TierOutcome("isa", lambda full: _text(made, full, tool), document, judged, left)
+
+
+def _is_event(r: IsaResult) -> bool:
+    from cutecheck.facts import Event
+
+    return isinstance(r.fact, Event)
+
+
+def _counts(r: IsaResult) -> bool:
+    """Whether it is something that emits instructions and was extracted."""
+    return r.fact.kind not in _LAYOUTS and (_is_event(r) or getattr(r.fact, "status", "") == "resolved")
+
+
+def _what(r: IsaResult) -> str:
+    name = getattr(r.fact, "callee", None) or getattr(r.fact, "symbol", "")
+    return f"{r.fact.kind} {name}"
+
+
+def _text(made: Sequence[IsaResult], full: bool, tool: str) -> Iterator[str]:
+    """A line a copy, MMA or site, equal ones of several instantiations once; in full, one more an architecture."""
+    from cutecheck.exec.isa.counts import shown
+    from cutecheck.report.text import safe
+
+    seen: set[tuple[str, ...]] = set()
+    for r in made:
+        if full and not _counts(r):
+            continue  # counted below
+        block = [safe(f"{r.fact.span}: {r.status} {_what(r)}: {r.reason}")]
+        for run in r.runs if full else ():
+            emitted = f"PTX {shown(run.ptx)}" + ("" if run.sass is None else f"; SASS {shown(run.sass)}")
+            block.append(safe(f"    {run.arch}: {run.status}: {run.reason or emitted}"))
+        if tuple(block) not in seen:
+            seen.add(tuple(block))
+            yield from block
+    for name, counts in _summary(made).items():
+        yield f"{name}: " + ", ".join(f"{n} {status}" for status, n in counts.items())
+    yield safe(tool)
+
+
+def _summary(made: Sequence[IsaResult]) -> dict[str, dict[str, int]]:
+    """Events, sites that emit instructions, and both by architecture: how many of each status."""
+    statuses: tuple[Status, ...] = ("confirmed", "contradicted", "unavailable")
+    kinds: dict[str, list[Status]] = {"events": [r.status for r in made if _is_event(r)],
+             "sites": [r.status for r in made if not _is_event(r) and r.fact.kind not in _LAYOUTS]}  # fmt: skip
+    for r in made:
+        for run in r.runs:
+            kinds.setdefault(run.arch, []).append(run.status)
+    return {name: {s: Counter(found)[s] for s in statuses} for name, found in kinds.items()}
+
+
+def _one(r: IsaResult) -> dict[str, Any]:
+    return {
+        "fact": "event" if _is_event(r) else "site",
+        "id": getattr(r.fact, "event_id", None) or getattr(r.fact, "site_id", ""),
+        "path": r.fact.span.path,
+        "line": r.fact.span.line,
+        "kind": r.fact.kind,
+        "status": r.status,
+        "reason": r.reason,
+        "predicted": _rows(r.predicted),
+        "archs": [
+            {"arch": run.arch, "status": run.status, "reason": run.reason, "ptx": _rows(run.ptx),
+             "sass": None if run.sass is None else _rows(run.sass)}
+            for run in r.runs
+        ],
+    }  # fmt: skip
+
+
+def _rows(counts: Mapping[Key, int]) -> list[dict[str, Any]]:
+    return [{"instruction": kind, "width": width, "count": n} for (kind, width), n in sorted(counts.items())]

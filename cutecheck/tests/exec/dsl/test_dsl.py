@@ -1,0 +1,164 @@
+"""The DSL tier: spelling, crashes and limits of the child, and the real DSL where it is installed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutecheck.exec import child
+from cutecheck.exec.dsl import DslOptions, confirm
+from cutecheck.exec.dsl.spell import UnspellableError, call, value
+from cutecheck.exec.dsl.tier import differences, trace
+from cutecheck.facts import Facts, Site, Unknown
+from cutecheck.model.basis import ScaledBasis, X
+from cutecheck.model.dtype import DType, dtype
+from cutecheck.model.expr import ANY, Domain, const
+from cutecheck.model.ints import Dyn
+from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.model.units import Bits
+from cutecheck.source.extract import ExtractRequest, extract
+
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "dsl"
+FAKE = """#!{python}
+import json, os, sys, time
+texts, start = json.load(open(sys.argv[-2])), int(sys.argv[-1])
+print("\\n\\x1eversion 9.9", flush=True)
+for i, text in list(enumerate(texts))[start:]:
+    print(f"\\n\\x1e{{i}}", flush=True)
+    if text == "crash":
+        os.kill(os.getpid(), 8)
+    if text == "loop":
+        time.sleep(600)
+    if text == "hog":
+        b"x" * (1 << 40)
+    print("\\n\\x1d" + json.dumps({{"value": text}}), flush=True)
+print("\\n\\x1ecompiled", flush=True)
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> str:
+    """An interpreter that answers every expression with itself, and does as three of them say."""
+    program = tmp_path / "python"
+    program.write_text(FAKE.format(python=sys.executable))
+    program.chmod(0o755)
+    return str(program)
+
+
+@pytest.mark.parametrize(
+    ("v", "text"),
+    [
+        (Layout((8, (4, 2)), (1, (8, 64))), "cute.make_layout((8, (4, 2, ), ), stride=(1, (8, 64, ), ))"),
+        (ComposedLayout(Swizzle(3, 4, 3), 0, Layout(8, 1)),
+         "cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 0, cute.make_layout(8, stride=1))"),
+        (X, "None"),
+        (ScaledBasis(2, (1, 0)), "cute.ScaledBasis(2, [1, 0])"),
+        (dtype("half_t"), "element('Float16')"),
+        (Dyn.named("m", Domain(step=8)), "cute.assume(i[0], divby=8)"),
+        (Dyn.named("m:i64", ANY), "w[0]"),
+        ("LayoutEnum.ROW_MAJOR", "enumerator('LayoutEnum.ROW_MAJOR')"),
+    ],
+)  # fmt: skip
+def test_spelling(v: object, text: str) -> None:
+    assert value(v) == text
+
+
+def test_one_run_time_name_is_one_parameter() -> None:
+    m, n = Dyn.named("m"), Dyn.named("n")
+    assert call("cute.make_layout", ((m, n, m),), ()) == "function('cute.make_layout')((i[0], i[1], i[0], ))"
+
+
+@pytest.mark.parametrize(
+    "v",
+    ["__import__('os').system('touch pwned')", "$(touch pwned)", "x", Unknown("a tensor"),
+     DType("$(touch pwned)", Bits(8)), {"kind": "a);b("}, Dyn(const(3))],
+)  # fmt: skip
+def test_nothing_else_has_a_spelling(v: object) -> None:
+    """Texts of the scanned source never become code."""
+    with pytest.raises(UnspellableError):
+        value(v)
+
+
+def test_a_name_is_checked() -> None:
+    with pytest.raises(UnspellableError):
+        call("cute.make_layout(1) or __import__", (1,), ())
+
+
+def test_a_crash_is_a_result_and_hides_nothing(fake: str) -> None:
+    told, version, _ = trace(["a", "crash", "b"], "sm_80", DslOptions(fake))
+    assert version == "9.9" and [t.value for t in told] == ["a", None, "b"]
+    assert "SIGFPE" in told[1].failure
+
+
+def test_time_and_memory_are_limited(fake: str) -> None:
+    told, _, _ = trace(["loop", "a"], "sm_80", DslOptions(fake, child.Limits(seconds=1.0)))
+    assert "stopped after" in told[0].failure and told[1].value == "a"
+    told, _, _ = trace(["hog", "a"], "sm_80", DslOptions(fake, child.Limits(memory=2 << 30)))
+    assert "exit code 1" in told[0].failure and told[1].value == "a"
+
+
+def facts_of(name: str) -> Facts:
+    return extract(ExtractRequest(paths=(FIXTURES / name,)))
+
+
+def test_without_the_dsl_every_site_is_unavailable_with_the_reason(tmp_path: Path) -> None:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'cutlass'\" >&2\nexit 1\n")
+    program.chmod(0o755)
+    made = confirm(facts_of("ldmatrix_rows.py"), DslOptions(str(program)))
+    assert "nvidia-cutlass-dsl is not installed" in made.unavailable
+    assert {c.status for c in made.confirmations} == {"unavailable"}
+
+
+def test_a_site_of_cpp_is_not_asked() -> None:
+    facts = extract(ExtractRequest(paths=(FIXTURES.parent / "cpp" / "ldmatrix_rows.cu",), archs=("sm_80",)))
+    made = confirm(facts, DslOptions("/no/such/python"))
+    assert all("a site of C++" in c.reason for c in made.confirmations) and made.unavailable == ""
+
+
+def test_every_stated_field_is_compared() -> None:
+    ours = {"kind": "TiledCopy", "op": {"kind": "CopyUniversalOp"}, "size": 128, "tiler_mn": ["16:1", "64:1"]}
+    assert differences(ours, {**ours, "op": None, "more": 1}) == ()
+    for name, other in (("size", 64), ("tiler_mn", ["16:1"]), ("kind", "CopyAtom")):
+        assert [d.field for d in differences(ours, {**ours, name: other})] == [name]
+    assert [d.field for d in differences("8:1", "8:2")] == ["value"]
+
+
+# ---------------------------------------------------------------- with the real DSL
+
+
+def _has_dsl() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("nvidia_cutlass_dsl") is not None
+
+
+DSL = os.environ.get("CUTECHECK_DSL_PYTHON", sys.executable if _has_dsl() else "")
+REAL = pytest.mark.skipif(not DSL, reason="nvidia-cutlass-dsl is not installed (set CUTECHECK_DSL_PYTHON)")
+
+
+@REAL
+def test_the_dsl_says_what_we_say_and_a_mutation_is_contradicted() -> None:
+    facts = facts_of("ldmatrix_rows.py")
+    wrong = [replace(s, result=_mutated(s), value=None) for s in facts.sites if s.result is not None]
+    made = confirm(replace(facts, sites=(*facts.sites, *wrong)), DslOptions(DSL))
+    count = len(facts.sites)
+    assert {c.status for c in made.confirmations[:count]} == {"confirmed"}
+    assert {c.status for c in made.confirmations[count:]} == {"contradicted"}
+
+
+def _mutated(site: Site) -> object:
+    if isinstance(site.result, dict):
+        name = "size" if "size" in site.result else "thr_id"
+        return {**site.result, name: 7}
+    return f"{site.result}9"
+
+
+@REAL
+def test_what_the_dsl_refuses_is_unavailable_with_its_words() -> None:
+    told, _, _ = trace(["cute.make_layout((8, 4), stride=(1,))", "cute.make_layout(8)"], "sm_80", DslOptions(DSL))
+    assert "the DSL refuses it" in told[0].failure and told[1].value == "8:1"
