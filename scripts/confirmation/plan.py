@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -114,26 +114,29 @@ def keeping(plan: Plan, raw: Any, again: int) -> Plan:
 
     Every ``again``-th of them is run again all the same.
     """
-    rows: dict[str, Iterator[Any]] = {}
+    rows: dict[Any, list[Any]] = {}
     for row in raw["items"]:
-        rows[row["group"]] = iter([*rows.get(row["group"], ()), row])
+        if row["outcome"] == "equal":
+            rows.setdefault((row["group"], row["name"], _counts(row["predicted"])), []).append(row)
     items, count = [], 0
     for item in plan.items:
-        old = next(rows.get(item.group, iter(())), None)
-        same = (
-            old is not None
-            and not isinstance(item.probe, str)
-            and (old["name"], old["outcome"]) == (item.name, "equal")
-            and old["predicted"] == predicted(item.probe)[0]
-        )
-        count += same
-        items.append(replace(item, kept=old) if same and count % again else item)
+        known = rows.get((item.group, item.name, _counts(_predicted(item.probe))))
+        count += bool(known)
+        items.append(replace(item, kept=known.pop(0)) if known and count % again else item)
     sources = {row["text"]: row for row in raw["illegal"] if row["shown"] != "not shown"}
     wrong = tuple(
         replace(one, kept=old) if (old := sources.get(one.text)) and old["codes"] == list(one.codes) else one
         for one in plan.illegal
     )
     return replace(plan, items=tuple(items), illegal=wrong, earlier=raw["environment"])
+
+
+def _predicted(probe: Probe | str) -> dict[str, int]:
+    return {} if isinstance(probe, str) else predicted(probe)[0]
+
+
+def _counts(given: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(given.items()))
 
 
 def _source(group: str, path: Path) -> Source:

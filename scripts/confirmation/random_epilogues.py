@@ -75,10 +75,11 @@ def mapped(operand: Operand) -> Operand:
 
 
 def _checked(copy: TiledCopy) -> TiledCopy:
-    broken = map_of(copy).violations()
-    inner = int(map_of(copy).box[0]) * int(map_of(copy).internal_bits)
-    if broken or inner % 128:
-        raise ValueError("; ".join(broken) or "the box's inner mode is no multiple of 16 bytes")
+    found = map_of(copy)
+    broken = found.violations()
+    inner, span = int(found.box[0]) * int(found.internal_bits) // 8, 16 << found.swizzle.bits
+    if broken or inner % 16 or (found.swizzle.bits and inner > span):
+        raise ValueError("; ".join(broken) or f"a box whose inner mode has {inner} bytes")
     return copy
 
 

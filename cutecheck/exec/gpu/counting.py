@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import TypeAlias, Union
 
@@ -18,6 +18,7 @@ from cutecheck.model.ints import CuteError
 
 COMPARED = tuple(counters.METRICS)
 _BATCH = 24  # kernels a profiled process
+_WIDTHS = (2, -2, 4, 8)  # accesses made one, or one made two
 # predicted only where a copy of the checked code makes them
 _OPTIONAL = ("sectors_st", "sectors_ld", "inst_wgmma")
 Item: TypeAlias = tuple[Probe, Path]
@@ -152,6 +153,12 @@ def _compared(expected: Mapping[str, int], got: Mapping[str, int]) -> tuple[Comp
 
 
 def _factors(probe: Probe) -> Iterator[tuple[int, ...]]:
-    """How the compiler may have merged accesses, the least first."""
+    """How the compiler may have merged or split plain accesses of one or two of the copies, the least first."""
     number = 1 if isinstance(probe, CopyProbe) else sum(1 for _ in probe.copies())
-    yield from sorted((f for f in product((1, 2, 4, 8), repeat=min(number, 4)) if set(f) != {1}), key=sum)
+    for changed in (1, 2):
+        for places in combinations(range(number), changed):
+            for chosen in product(_WIDTHS, repeat=changed):
+                factors = [1] * number
+                for place, factor in zip(places, chosen, strict=True):
+                    factors[place] = factor
+                yield tuple(factors)

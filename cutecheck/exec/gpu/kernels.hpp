@@ -163,24 +163,24 @@ CUTE_DEVICE void stage(Job const& job, Src const& from, Dst const& to) {
     if (SharedDst) words(reinterpret_cast<unsigned*>(second), static_cast<unsigned const*>(job.out), dst_words);
   }
   __syncthreads();
-  T* src = SharedSrc ? reinterpret_cast<T*>(smem) : const_cast<T*>(static_cast<T const*>(job.in));
+  auto first = SharedSrc ? smem : static_cast<unsigned char const*>(job.in);
   T* dst = SharedDst ? reinterpret_cast<T*>(second) : static_cast<T*>(job.out);
   Copy copier;
   if (threadIdx.x < size(copier)) {
-    auto a = [&] {
-      if constexpr (SharedSrc) return make_tensor(make_smem_ptr(src), from);
-      else return make_tensor(make_gmem_ptr(static_cast<T const*>(src)), from);
-    }();
+    auto a = [&](unsigned r) {
+      auto at = reinterpret_cast<T const*>(first + r * job.step);
+      if constexpr (SharedSrc) return make_tensor(make_smem_ptr(const_cast<T*>(at)), from);
+      else return make_tensor(make_gmem_ptr(at), from);
+    };
     auto b = [&] {
       if constexpr (SharedDst) return make_tensor(make_smem_ptr(dst), to);
       else return make_tensor(make_gmem_ptr(dst), to);
     }();
     auto thr = copier.get_slice(threadIdx.x);
-    auto pa = thr.partition_S(a);
     auto pb = thr.partition_D(b);
     long long const begin = clock64();
     for (unsigned r = 0; r < job.reps; ++r) {
-      copy(copier, pa, pb);
+      copy(copier, thr.partition_S(a(r)), pb);
       asm volatile("" ::: "memory");
     }
 #if __CUDA_ARCH__ >= 800
@@ -190,7 +190,7 @@ CUTE_DEVICE void stage(Job const& job, Src const& from, Dst const& to) {
     long long const end = clock64();
     if (job.cycles) job.cycles[threadIdx.x] = end - begin;
     if (job.flags & COUNT) {
-      count(job.src_counts, job.room.src, static_cast<T const*>(src), pa);
+      count(job.src_counts, job.room.src, reinterpret_cast<T const*>(first), thr.partition_S(a(0)));
       count(job.dst_counts, job.room.dst, static_cast<T const*>(dst), pb);
     }
   }

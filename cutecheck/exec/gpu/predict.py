@@ -95,7 +95,8 @@ class Traffic:
 def traffic(probe: CopyProbe, times: int = 1, merged: int = 1) -> Traffic:
     """Everything one run of the copy does, ``times`` over; FaultError for an access that the hardware refuses.
 
-    ``merged``: how many consecutive plain accesses of a thread to shared memory the compiler made one.
+    ``merged``: how many consecutive plain accesses of a thread to shared memory the compiler made one; -2 where it made
+    two of each.
     """
     out = Traffic()
     out.copy(probe, times, merged)
@@ -126,10 +127,11 @@ def issues(probe: CopyProbe, merged: int = 1) -> Iterator[tuple[str, Issue]]:
             continue
         kind: str = used.kind
         other: Sequence[int] = ()
-        if merged > 1 and kind in ("ld", "st") and tile.memory == "smem":
-            used = replace(used, bits=Bits(int(used.bits) * merged), automatic=True)
-            if int(used.bits) > 128:
-                raise FaultError(f"no access has {used.bits} bits")
+        if merged != 1 and kind in ("ld", "st") and tile.memory == "smem":
+            bits = int(used.bits) * merged if merged > 0 else int(used.bits) // -merged
+            if bits > 128 or bits < probe.element_bits:
+                raise FaultError(f"no access has {bits} bits")
+            used = replace(used, bits=Bits(bits), automatic=True)
         if kind in ("cp.async.cg", "cp.async.ca"):
             other = tables.get("src", ())
         elif used.name.startswith("SM80_CP_ASYNC"):

@@ -40,9 +40,9 @@ class Measured:
     ``tool``: what counted (``ncu``, ``cupti``), or ``cycles``, which is of lower confidence: ``counted`` then compares
     cycles with wavefronts, within bounds.
 
-    ``merged``: factors by which the compiler merged narrow accesses of the copies, where the emitted width does not
-    explain the instruction count (the addresses are then those of the merged accesses). ``counted`` is empty with
-    ``no_counters`` saying why.
+    ``merged``: factors by which the compiler merged narrow accesses of the copies (-2: split wide ones), where the
+    emitted width does not explain the instruction count; addresses are then those of the accesses it made.
+    ``counted`` is empty with ``no_counters`` saying why.
     """
 
     outcome: Outcome

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from cutecheck.exec.gpu import codegen, gemms
-from cutecheck.exec.gpu.counting import predicted
+from cutecheck.exec.gpu.counting import _held, predicted
 from cutecheck.exec.gpu.gemm import GemmProbe, Operand
 from cutecheck.exec.gpu.order import NoOrderError, operand_rows, result_places
+from cutecheck.exec.gpu.results import Measured
 from cutecheck.exec.gpu.run import EncodedMap
 from cutecheck.exec.gpu.tensor_maps import encoded
 from cutecheck.model.algebra import tile_to_shape
@@ -89,6 +90,19 @@ def test_an_epilogue_through_shared_memory_is_predicted() -> None:
     assert more["inst_st"] == 64 and more["inst_ld"] == 32 and more["sectors_st"] == 512
     assert more["wavefronts_st"] == 128 and more["wavefronts_ld"] == 128
     assert "StageD" in codegen.unit(probe).text and probe.shared_bytes > plain.shared_bytes + 64 * 72 * 4 - 1024
+
+
+def test_accesses_that_the_compiler_split_are_explained() -> None:
+    stage = make_tiled_copy_C(copy_op("UniversalCopy", (the("uint64_t"),), FLOAT), MMA)
+    write = make_tiled_copy(copy_op("UniversalCopy", (WIDE,), FLOAT), Layout((8, 16), (16, 1)), Layout((1, 4), (0, 1)))
+    probe = replace(gemm(), stage=stage, smem_d=Layout((64, 64), (72, 1)), write=write)
+    as_emitted, _ = predicted(probe)
+    got, _ = predicted(probe, (1, 1, 1, 1, -2, 1))
+    assert got["inst_st"] == as_emitted["inst_st"] + 64 and got["inst_ld"] == as_emitted["inst_ld"]
+    held = _held(probe, Measured("equal", "", "k", as_emitted), got)
+    assert (held.outcome, held.merged) == ("equal", (1, 1, 1, 1, -2, 1))
+    wrong = _held(probe, Measured("equal", "", "k", as_emitted), {**got, "wavefronts_st": got["wavefronts_st"] + 1})
+    assert wrong.outcome == "wrong" and "wavefronts_st" in wrong.reason
 
 
 def test_tensor_maps_are_what_the_driver_is_given() -> None:
