@@ -47,11 +47,16 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A run-time condition under which an event happens, as written."""
+    """A run-time condition under which an event happens, as written.
+
+    ``bounds`` are its comparisons of coordinates with limits, ``complete`` False where it has other parts.
+    """
 
     text: str
     span: Span
     negated: bool = False
+    bounds: tuple[Bound, ...] = ()
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +163,7 @@ class Predicate:
     """What is assigned to the elements of a register tensor of bools.
 
     ``buffer`` is that of the tensor; ``bounds`` must all hold; ``complete`` False where the value has other parts.
+    ``element`` is the offset of the element that is assigned, None where it is not known.
     """
 
     buffer: str
@@ -166,6 +172,7 @@ class Predicate:
     complete: bool
     enclosing: str
     arch: str
+    element: Int | None = None
 
 
 @dataclass(frozen=True, slots=True)

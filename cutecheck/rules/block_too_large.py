@@ -13,6 +13,7 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import THREAD, Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import atom_of
+from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.launches import launches_of, threads_of
 
 
@@ -35,7 +36,8 @@ class BlockTooLarge(Rule):
         if (threadIdx.x < size(copy_of_128_threads)) copy(copy_of_128_threads, ...);
 
     Assumptions
-        A copy under any run-time condition is not judged.
+        A copy under any run-time condition is not judged; one with predicates only where these compare with run-time
+        extents, which are taken to be large.
 
     Fix
         Guard the copy, or build it for the block.
@@ -81,7 +83,7 @@ class BlockTooLarge(Rule):
         needed = threads_of(event.tiled)
         if event.kind != "copy" or atom is None or needed is None or event.threads is None:
             return
-        if event.guards or event.predicated or "_TMA_" in atom.op or "BULK" in atom.op:
+        if event.guards or not open_limits(event, context) or "_TMA_" in atom.op or "BULK" in atom.op:
             return
         have, want = known_value(event.threads), known_value(needed)
         if have is None or want is None or have <= want:
@@ -119,7 +121,10 @@ def stray_thread(tensor: TensorFact, want: int, have: int) -> int | None:
     offset = as_expr(tensor.offset)
     if tensor.thread is None or str(as_expr(tensor.thread)) != THREAD:
         return None  # a lane of its warp, a thread of its group
+    names = sorted({v.name for v in offset.variables() if v.name != THREAD})
     rest = {v.name: max(0, v.domain.bounds()[0] or 0) for v in offset.variables() if v.name != THREAD}
+    open_ = {v.name for v in offset.variables() if v.domain.bounds()[1] is None}
+    rest |= {n: 1 << (20 + i) for i, n in enumerate(names) if n in open_}  # strides that no tile spans
     if not any(v.name == THREAD for v in offset.variables()):
         return None
     try:

@@ -12,7 +12,16 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import thread_count
-from cutecheck.rules.derive.coordinates import Guarded, block_modes, bounded_mode, guarded, stray
+from cutecheck.rules.derive.coordinates import (
+    Guarded,
+    block_modes,
+    bounded_mode,
+    foreign,
+    guarded,
+    predicates_of,
+    stray,
+    unvaried,
+)
 
 
 class PredicateCoordinates(Rule):
@@ -100,12 +109,9 @@ class PredicateCoordinates(Rule):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        if event.kind != "copy" or event.predicate is None or len(event.operands) < 2:
+        if event.kind != "copy" or len(event.operands) < 2:
             return
-        buffer, where = event.predicate.buffer, (event.enclosing, event.arch)
-        predicates = [
-            p for p in context.facts.predicates if p.buffer == buffer and (p.enclosing, p.arch) == where and p.bounds
-        ]
+        predicates = predicates_of(event, context)
         tensor = next((t for t in event.operands[:2] if guarded(t) is not None), None)
         part = None if tensor is None else guarded(tensor)
         if len(predicates) != 1 or tensor is None or part is None:
@@ -141,6 +147,14 @@ class PredicateCoordinates(Rule):
             )
         if len(predicate.bounds[0].coordinates) != len(part.extents):
             return None
+        stuck = unvaried(predicate, part)
+        if stuck is not None:
+            return (
+                f"the predicates of `{tensor.name}` are one element for every `{stuck}`: the last one written decides "
+                "for all",
+                f"the element does not depend on `{stuck}`",
+                "give the predicate tensor a stride along the mode whose coordinate is compared",
+            )
         limits = {m: b.limit for b in predicate.bounds if (m := bounded_mode(b.value, b.coordinates)) is not None}
         walked = block_modes(part)
         for mode, limit in sorted(limits.items()):
@@ -155,6 +169,15 @@ class PredicateCoordinates(Rule):
                     f"{other}, not `{part.extents[mode]}`",
                     f"`{limit}` is the extent of mode {other}",
                     "give the limits in the order of the matrix's modes",
+                )
+            own = part.extents[mode]
+            whose = foreign(limit, part, event, context) if other is None else None
+            if whose is not None and self._differ(event, limit, part, mode, context):
+                return (
+                    f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, an extent of `{whose}`; "
+                    f"its own is `{own}`",
+                    f"`{limit}` is no extent of this tensor",
+                    f"compare mode {mode} with `{own}`",
                 )
         for mode, index in sorted(walked.items()):
             extent = part.extents[mode]

@@ -20,6 +20,7 @@ from cutecheck.rules.coalescing import GlobalNotCoalesced
 from cutecheck.rules.comma_coordinate import CommaCoordinate
 from cutecheck.rules.copy_sizes import CopySizeMismatch
 from cutecheck.rules.cp_async_segments import CpAsyncSegments
+from cutecheck.rules.cp_async_wait import CpAsyncNotWaited
 from cutecheck.rules.divide_loses import DivideLosesElements
 from cutecheck.rules.dsl_algebra import AcceptedSilently
 from cutecheck.rules.dsl_operation import OperationNotLegal
@@ -75,6 +76,7 @@ RULES: tuple[type[Rule], ...] = (
     TilePastEnd,
     AcceptedSilently,
     SmemReuseWithoutBarrier,
+    CpAsyncNotWaited,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,

@@ -14,6 +14,7 @@ from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive import heat
 from cutecheck.rules.derive.accesses import Access, accesses, widened
 from cutecheck.rules.derive.alignment import alignment_outcome, swizzle_splits
+from cutecheck.rules.derive.bank import lone_thread
 from cutecheck.rules.derive.vectors import mode_sizes
 
 
@@ -80,7 +81,7 @@ class SlowPlainCopy(Rule):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        if event.kind != "copy" or event.predicated or len(event.operands) < 2:
+        if event.kind != "copy" or event.predicated or len(event.operands) < 2 or lone_thread(event):
             return
         found = accesses(event)
         in_memory = sum(t.space != "rmem" for t in event.operands[:2])

@@ -15,6 +15,7 @@ from cutecheck.model.prove.properties import THREAD, CosizeFits
 from cutecheck.model.units import Elements
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import static_layout, thread_count
+from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.guards import selects_threads
 from cutecheck.rules.derive.launches import dynamic_bytes
 from cutecheck.rules.partition_rounds_up import extents
@@ -87,7 +88,7 @@ class SmemOutOfBounds(Rule):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        if event.predicated or selects_threads(event.guards):
+        if selects_threads(event.guards) or not open_limits(event, context):
             return
         for tensor in event.operands:
             found = beyond(event, tensor, context)

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Iterable
 
-from cutecheck.facts import Event, TensorFact, Unknown
+from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
-from cutecheck.model.algebra import cosize
-from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.ints import CuteError, UndecidedError, as_expr, known_value
-from cutecheck.model.layout import AnyLayout, ComposedLayout
-from cutecheck.model.prove.properties import THREAD
+from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.accesses import thread_count
-from cutecheck.rules.derive.vectors import plain
-
-_MOST = 1 << 17  # elements of a copy that are listed
-
-# waits of one thread for its own copies, and what only tells threads apart, hold back no other thread
-_OWN = (
-    "cp_async", "elect", "canonical", "shfl", "ballot", "any_sync", "all_sync", "match", "initialize", "init",
-    "transaction_bytes", "expect", "griddep", "bulk", "tma_store",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """One access of a buffer: bytes from its start, through the whole tensor's layout."""
-
-    event: Event
-    tensor: TensorFact
-    written: bool
-    root: AnyLayout
-    first: int
-    last: int
+from cutecheck.rules.derive.coordinates import open_limits
+from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, order, uniform, uses_of
 
 
 class SmemReuseWithoutBarrier(Rule):
@@ -44,7 +18,7 @@ class SmemReuseWithoutBarrier(Rule):
     What it checks
         In the order a kernel reaches them: between a read of shared memory and a later write of the same bytes through
         another layout or element type, and between a write and the read of it by other threads, there is a barrier or
-        wait.
+        wait. Of a buffer with stages that run-time indices choose, only a read with no barrier since the first write.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
@@ -114,16 +88,21 @@ class SmemReuseWithoutBarrier(Rule):
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         if event.threads is not None and (known_value(event.threads) or 33) <= 32:
             return
-        for use in _uses(event):
+        for use in uses_of(event):
             earlier = _before(use, context)
             if earlier is None:
                 continue
             done = "written" if earlier.written else "read"
             now = "writes" if use.written else "reads"
+            lost = (
+                "what was written is lost"
+                if earlier.written and use.written
+                else "other threads may not be done with it"
+            )
             yield self.finding(
                 event.span,
                 f"`{use.tensor.name}` {now} shared memory that `{earlier.tensor.name}` has {done} before, and no "
-                "barrier comes between: other threads may not be done with it",
+                f"barrier comes between: {lost}",
                 label=f"{done} at line {earlier.event.span.line}, no barrier since",
                 help="put __syncthreads() between the two",
                 related=[Related(earlier.event.span, f"{done} here, through {earlier.root}")],
@@ -133,44 +112,43 @@ class SmemReuseWithoutBarrier(Rule):
             return
 
 
-def _uses(event: Event) -> Iterator[Use]:
-    for place, tensor in enumerate(event.operands):
-        root = tensor.root_layout or tensor.layout
-        if tensor.space != "smem" or tensor.buffer is None or isinstance(root, Unknown):
-            continue
-        if tensor.dtype is None or not tensor.dtype.bits or isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)):
-            continue
-        offset = as_expr(tensor.offset)
-        try:
-            first = offset.evaluate({v.name: 0 for v in offset.variables()})
-            extent = known_value(cosize(root.b if isinstance(root, ComposedLayout) else root))  # type: ignore[arg-type]
-        except (CuteError, UndecidedError, KeyError, ZeroDivisionError, ValueError, TypeError):
-            continue
-        if extent is None:
-            continue
-        bits = int(tensor.dtype.bits)
-        written = event.kind == "copy" and place == 1
-        yield Use(event, tensor, written, root, first * bits // 8, (first + extent) * bits // 8)
-
-
 def _before(use: Use, context: Context) -> Use | None:
     """The access that this one must not overtake, where nothing holds it back."""
-    key = (use.event.enclosing, use.event.arch)
-    uses, barriers = _ordered(context)
-    held = max((b for b in barriers.get(use.event.arch, ()) if b < use.event.order), default=-1)
-    for earlier in reversed(uses.get((*key, use.tensor.buffer or ""), [])):
-        if earlier.event.order >= use.event.order or earlier.event.order < held:
+    reached = order(context)
+    held, before = reached.held(use), reached.before(use)
+    first = next((u for u in before if u.written and u.first < use.last and use.first < u.last), None)
+    if first is not None and not use.written and first.event.order > held and by_others(first, use):
+        # whatever stage is read, nothing has been waited for since the first was written
+        return None if exclusive(first.event, use.event) else first
+    for earlier in reversed(before):
+        if earlier.event.order < held:
             continue
-        if not (earlier.written or use.written) or _exclusive(earlier.event, use.event):
+        if earlier.written and use.written and _overwritten(earlier, use, context):
+            return earlier
+        if not (earlier.written or use.written) or exclusive(earlier.event, use.event):
             continue
         if earlier.last <= use.first or use.last <= earlier.first or _apart(earlier, use):
             continue
         if use.written and not earlier.written:
             if earlier.root != use.root or earlier.tensor.dtype != use.tensor.dtype or _stores_results(use):
                 return earlier
-        elif earlier.written and not use.written and _others(earlier, use):
+        elif earlier.written and not use.written and by_others(earlier, use):
             return earlier
     return None
+
+
+def _overwritten(earlier: Use, use: Use, context: Context) -> bool:
+    """Two tiles of global memory are written to the same place, and nothing reads the first in between."""
+    sources = [u.event.operands[0] for u in (earlier, use)]
+    if any(t.space != "gmem" or t.buffer is None for t in sources) or sources[0].buffer == sources[1].buffer:
+        return False
+    if earlier.tensor.dtype != use.tensor.dtype or uniform(earlier) != uniform(use):
+        return False
+    if exclusive(earlier.event, use.event) or not all(open_limits(u.event, context) for u in (earlier, use)):
+        return False
+    between = [u for u in order(context).before(use) if u.event.order > earlier.event.order and not u.written]
+    mine, theirs = elements(use), elements(earlier)
+    return not between and mine is not None and theirs is not None and bool(mine & theirs)
 
 
 def _stores_results(use: Use) -> bool:
@@ -179,66 +157,13 @@ def _stores_results(use: Use) -> bool:
     return source.space == "rmem" and source.provenance == "retile" and use.event.loop_depth == 0
 
 
-def _others(earlier: Use, use: Use) -> bool:
-    """The threads that read are certainly others than those that wrote."""
-    source, now = earlier.tensor.source, use.tensor.source
-    if source is None or now is None or earlier.tensor.provenance != "partition":
-        return False
-    if use.tensor.provenance != "partition":
-        return False
-    return source != now or earlier.root != use.root
-
-
 def _apart(earlier: Use, use: Use) -> bool:
     """No element of one is one of the other: two slices of one view."""
     if use.event.loop_depth and "GMMA" in str(earlier.event.tiled):
         return True  # asynchronous, and its descriptors do not say which elements
     if earlier.root != use.root or earlier.tensor.dtype != use.tensor.dtype:
         return False
-    mine, theirs = _elements(use), _elements(earlier)
+    if uniform(use) != uniform(earlier):
+        return True  # another stage, as far as the source says
+    mine, theirs = elements(use), elements(earlier)
     return mine is not None and theirs is not None and not mine & theirs
-
-
-def _elements(use: Use) -> set[int] | None:
-    """Elements of all threads, before any swizzle, at the first iteration; None where they are not numbers."""
-    layout, offset = use.tensor.layout, use.tensor.offset
-    parts = None if isinstance(layout, Unknown) else plain(layout)
-    if parts is None or isinstance(offset, (Unknown, tuple, ScaledBasis)):
-        return None
-    start = as_expr(offset)
-    others = {v.name: 0 for v in (*start.variables(), *parts.offset.variables())}
-    threads = thread_count(use.event) or 1
-    found = {0}
-    for extent, stride in parts.modes:
-        if not isinstance(extent, int) or not isinstance(stride, int) or len(found) * extent > _MOST:
-            return None
-        found = {x + i * stride for x in found for i in range(extent)}
-    if len(found) * threads > _MOST:
-        return None
-    try:
-        places = [{**others, THREAD: t} for t in range(threads)]
-        starts = {start.evaluate(at) + parts.offset.evaluate(at) for at in places}
-    except (KeyError, ZeroDivisionError, ValueError):
-        return None
-    return {x + s for x in found for s in starts}
-
-
-def _exclusive(a: Event, b: Event) -> bool:
-    """Two branches of one condition."""
-    return any(x.span == y.span and x.negated != y.negated for x in a.guards for y in b.guards)
-
-
-def _ordered(context: Context) -> tuple[dict[tuple[str, str, str], list[Use]], dict[str, list[int]]]:
-    """Accesses by function, architecture and buffer as they are reached; when barriers are, by architecture."""
-    if "uses" not in context.memo:
-        uses: dict[tuple[str, str, str], list[Use]] = {}
-        for event in sorted(context.facts.events, key=lambda e: e.order):
-            for use in _uses(event):
-                uses.setdefault((event.enclosing, event.arch, use.tensor.buffer or ""), []).append(use)
-        barriers: dict[str, list[int]] = {}
-        for call in context.facts.calls:
-            barrier = isinstance(call.result, Unknown) and call.result.reason == "a barrier"
-            if barrier and not any(word in call.function for word in _OWN):
-                barriers.setdefault(call.arch, []).append(call.order)
-        context.memo["uses"] = (uses, barriers)
-    return cast("tuple[dict[tuple[str, str, str], list[Use]], dict[str, list[int]]]", context.memo["uses"])

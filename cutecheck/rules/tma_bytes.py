@@ -9,8 +9,9 @@ from typing import cast
 
 from cutecheck.facts import Call, Event, Unknown
 from cutecheck.findings import Finding, Related
-from cutecheck.model.algebra import size
+from cutecheck.model.algebra import filter_zeros, size
 from cutecheck.model.ints import Condition, CuteError, Dyn, Rel, Sym, UndecidedError, as_expr, known_value
+from cutecheck.model.layout import ComposedLayout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.model.tiled import TiledCopy
@@ -185,7 +186,8 @@ def _moved(event: Event) -> int | None:
     if isinstance(tensor.layout, Unknown) or tensor.dtype is None or not tensor.dtype.bits:
         return None
     try:
-        elements = known_value(size(tensor.layout))
+        whole = tensor.layout.b if isinstance(tensor.layout, ComposedLayout) else tensor.layout
+        elements = known_value(size(filter_zeros(whole)))  # a mode of stride 0 is brought once
     except (CuteError, UndecidedError):
         return None
     ctas = found.num_multicast if isinstance(tensor.source, TiledCopy) else 1  # tma_partition keeps the whole tile

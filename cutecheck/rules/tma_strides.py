@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from cutecheck.facts import Call, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
@@ -11,10 +12,12 @@ from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
+from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import bits_to_bytes
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
 from cutecheck.rules.derive.vectors import leaves
+from cutecheck.rules.tma_box import tensor_map_of
 
 _STRIDE_BYTES = 16
 
@@ -80,7 +83,7 @@ class TmaGlobalStride(Rule):
         if not call.function.startswith(("make_tma_copy", "make_tma_atom")):
             return
         tensor = next((a for a in call.arguments if isinstance(a, TensorFact)), None)
-        strides = _strides_bytes(tensor)
+        strides = _strides_bytes(tensor, tensor_map_of(call.result))
         if tensor is None or not strides:
             return
         limit = ex.const(1 << 40)
@@ -124,13 +127,22 @@ class TmaGlobalStride(Rule):
             )
 
 
-def _strides_bytes(tensor: TensorFact | None) -> list[Int]:
-    """Strides in bytes of all modes but the one of stride 1; empty when not known."""
+def _strides_bytes(tensor: TensorFact | None, made: TensorMap | None) -> list[Int]:
+    """Strides in bytes of all modes but the one of stride 1; empty when not known.
+
+    Those of the tensor map, where it is known: its modes may join several of the tensor's.
+    """
+    if made is not None and None not in (*made.gmem_shape, *made.gmem_stride_bytes):
+        mapped = list(zip(made.gmem_shape, made.gmem_stride_bytes, strict=True))[1:]
+        known = [(cast("Int", e), cast("Int", s)) for e, s in mapped]
+        return [s for e, s in known if known_value(e) != 1 and known_value(s) != 0]
     if tensor is None or isinstance(tensor.layout, Unknown) or not isinstance(tensor.layout, Layout):
         return []
     if tensor.dtype is None or not tensor.dtype.bits or int(tensor.dtype.bits) % 8:
         return []
     modes = leaves(tensor.layout.shape, tensor.layout.stride)
+    if modes is None or any(known_value(s) == known_value(e * d) is not None for e, d in modes for _, s in modes):
+        return []  # modes that the tensor map joins
     size = int(bits_to_bytes(tensor.dtype.bits))
     return [s * size for e, s in modes or () if known_value(s) not in (0, 1) and known_value(e) != 1]
 

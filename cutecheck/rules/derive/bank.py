@@ -19,6 +19,7 @@ from cutecheck.rules.derive.buffers import Suggestion, groups, offered, suggesti
 from cutecheck.rules.derive.lanes import undecided
 
 _LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)
+_SINGLE = ("==", "elect", "%", "thread0", "thread(")  # thread0() and thread(t, b) of cute/util/debug.hpp
 Cause = Literal["read", "write", "epilogue", "swizzle"]
 
 
@@ -65,7 +66,7 @@ def conflicts(event: Event, context: Context) -> Iterator[Conflict]:
 
 def lone_thread(event: Event) -> bool:
     """A guard on the thread that may leave single lanes: a refutation for full warps says nothing then."""
-    return any(_LANE.search(g.text) and ("==" in g.text or "elect" in g.text or "%" in g.text) for g in event.guards)
+    return any(_LANE.search(g.text) and any(sign in g.text for sign in _SINGLE) for g in event.guards)
 
 
 def cause(access: Access) -> Cause:

@@ -18,9 +18,15 @@ _INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[")
 
 
 def open_variables(*values: object) -> list[Var]:
-    """Variables of expressions, integers and tuples of them that are no thread or block index, by name."""
+    """Variables of expressions, integers and tuples of them that nobody bounds: no thread, block or loop index."""
     found = {v.name: v for value in values for e in _expressions(value) for v in e.variables()}
-    return [v for name, v in sorted(found.items()) if not name.startswith(_INDICES)]
+    return [v for name, v in sorted(found.items()) if not name.startswith(_INDICES) and not _bounded(v)]
+
+
+def _bounded(variable: Var) -> bool:
+    """Every value of the range is taken: a loop with static bounds."""
+    lo, hi = variable.domain.bounds()
+    return lo is not None and hi is not None and "#" in variable.name
 
 
 def opaque_terms(*values: object) -> list[str]:

@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
-from cutecheck.facts import Predicate, TensorFact, Unknown
+from cutecheck.facts import Event, Predicate, TensorFact, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Int, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.properties import THREAD
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.vectors import leaves, mode_sizes
 
 _BASE = 1 << 24
@@ -115,3 +116,60 @@ def bounded_mode(value: Int, coordinates: tuple[Int, ...]) -> int | None:
     """Which coordinate a comparison is about."""
     same = [i for i, c in enumerate(coordinates) if as_expr(c) == as_expr(value)]
     return same[0] if len(same) == 1 else None
+
+
+def predicates_of(event: Event, context: Context) -> list[Predicate]:
+    """What decides which elements a copy moves: its predicate tensor, or comparisons of coordinates around it."""
+    where = (event.enclosing, event.arch)
+    if event.predicate is not None:
+        buffer = event.predicate.buffer
+        return [
+            p for p in context.facts.predicates if p.buffer == buffer and (p.enclosing, p.arch) == where and p.bounds
+        ]
+    guards = [g for g in event.guards if g.bounds and not g.negated]
+    if not guards:
+        return []
+    complete = all(g.complete and not g.negated for g in event.guards)
+    bounds = tuple(b for g in guards for b in g.bounds)
+    return [Predicate("", guards[-1].span, bounds, complete, *where)]
+
+
+def unvaried(predicate: Predicate, part: Guarded) -> str | None:
+    """A loop variable of the coordinates that the element written does not depend on; its name in the source."""
+    if predicate.element is None:
+        return None
+    written = {v.name for v in as_expr(predicate.element).variables()}
+    moved = {v.name for v in part.offset.variables()}
+    for bound in predicate.bounds:
+        for v in as_expr(bound.value).variables():
+            lo, hi = v.domain.bounds()
+            looped = (
+                not v.name.startswith(_INDICES) and lo == 0 and hi is not None and hi > lo and v.domain.values is None
+            )
+            if looped and v.name not in written | moved:
+                return v.name.partition("#")[0]
+    return None
+
+
+def foreign(limit: Int, part: Guarded, event: Event, context: Context) -> str | None:
+    """The global tensor of the same kernel whose extent a limit is, where it is none of this tensor's."""
+    if known_value(limit) is not None or any(as_expr(e) == as_expr(limit) for e in part.extents):
+        return None
+    if any(known_value(e) is not None for e in part.extents):
+        return None
+    for other in context.facts.events:
+        if (other.enclosing, other.arch) != (event.enclosing, event.arch):
+            continue
+        for tensor in other.operands:
+            whole = guarded(tensor)
+            if whole is not None and any(as_expr(e) == as_expr(limit) for e in whole.extents):
+                return tensor.name
+    return None
+
+
+def open_limits(event: Event, context: Context) -> bool:
+    """No predicate, or one that compares with run-time extents only: every thread may then take part."""
+    if not event.predicated:
+        return True
+    bounds = [b for p in predicates_of(event, context) for b in p.bounds]
+    return event.predicate is not None and bool(bounds) and all(known_value(b.limit) is None for b in bounds)

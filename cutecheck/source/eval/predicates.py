@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutecheck.facts import Bound
+from cutecheck.facts import Bound, Unknown
 from cutecheck.model import inttuple as it
-from cutecheck.model.ints import Dyn, Int, Sym
+from cutecheck.model.ints import CuteError, Dyn, Int, Sym, UndecidedError
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
@@ -28,15 +28,34 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
         return
     if tensor.dtype is None or tensor.dtype.name not in _BOOL:
         return
-    bounds, complete = _conjunction(m, node.value, env)
-    m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete)
+    bounds, complete = conjunction(m, node.value, env)
+    element = _element(m, target, tensor, env)
+    m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element)
 
 
-def _conjunction(m: Machine, node: ir.Expr, env: Env) -> tuple[list[Bound], bool]:
+def _element(m: Machine, target: Any, tensor: TensorVal, env: Env) -> Int | None:
+    """Offset of the element that is assigned to."""
+    given = [a.value for a in target.args] if isinstance(target, ir.Call) else list(target.args)
+    leaves: list[Int] = []
+    for node in given:
+        found = _leaves(m, m.eval(node, env))
+        if found is None:
+            return None
+        leaves += found
+    if isinstance(tensor.layout, Unknown):
+        return None
+    try:
+        offset = tensor.layout(*leaves)
+    except (CuteError, UndecidedError, TypeError, ValueError, IndexError):
+        return None
+    return offset if isinstance(offset, (int, Dyn, Sym)) else None
+
+
+def conjunction(m: Machine, node: ir.Expr, env: Env) -> tuple[list[Bound], bool]:
     """The comparisons that all must hold; False where some part is none that is followed."""
     if isinstance(node, ir.Binary) and node.op in ("&&", "and", "&"):
-        left, all_left = _conjunction(m, node.left, env)
-        right, all_right = _conjunction(m, node.right, env)
+        left, all_left = conjunction(m, node.left, env)
+        right, all_right = conjunction(m, node.right, env)
         return left + right, all_left and all_right
     if isinstance(node, ir.Binary) and node.op in ("<", "<=", ">", ">="):
         low, high = (node.left, node.right) if node.op in ("<", "<=") else (node.right, node.left)
@@ -47,16 +66,18 @@ def _conjunction(m: Machine, node: ir.Expr, env: Env) -> tuple[list[Bound], bool
     if isinstance(node, (ir.Call, ir.Construct)) and len(node.args) == 1:
         callee = node.fn if isinstance(node, ir.Call) else node.type
         if _ident(callee) in _CASTS:
-            return _conjunction(m, node.args[0].value, env)
+            return conjunction(m, node.args[0].value, env)
     if isinstance(node, ir.Cast):
-        return _conjunction(m, node.operand, env)
+        return conjunction(m, node.operand, env)
     return [], False
 
 
 def _compared(m: Machine, low: ir.Expr, high: ir.Expr, closed: bool, env: Env) -> tuple[list[Bound], bool]:
     found = _coordinates(m, low, env)
+    if found is None:
+        return [], False
     values, limits = _leaves(m, m.eval(low, env)), _leaves(m, m.eval(high, env))
-    if values is None or limits is None or len(values) > len(limits) or found is None:
+    if values is None or limits is None or len(values) > len(limits):
         return [], False
     step = 1 if closed else 0
     return [Bound(v, x + step, found) for v, x in zip(values, limits, strict=False)], True

@@ -265,7 +265,7 @@ class ExpressionLowering(CallLowering):
         return self.opaque(f"{word} expression", node.start_byte, node.end_byte)
 
     def assembly(self, node: Node) -> ir.Expr:
-        return self.opaque("inline assembly", node.start_byte, node.end_byte)
+        return self.inline_assembly(node)
 
     def extension(self, node: Node) -> ir.Expr:
         return self.expression(node.children[-1])

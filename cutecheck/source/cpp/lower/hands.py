@@ -17,6 +17,7 @@ from cutecheck.source.eval import ir
 T = TypeVar("T")
 MAX_DEPTH = 110  # nested expressions, types and statements; CuTe's own sources stay below 40
 MAX_NESTING = 30  # classes in classes, each of them a piece of its own
+_BARRIER = re.compile(r"\bbar(?:rier)?\.|mbarrier\.|cp\.async\.(?:bulk\.)?wait")
 _WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|[^\W\d]\w*")
 
 
@@ -61,6 +62,11 @@ class Hands:
     def opaque(self, reason: str, begin: int, end: int) -> ir.Opaque:
         names = {word for word in _WORD.findall(self.text, begin, end) if word[0] != '"'}
         return ir.Opaque(reason, self.span(begin, end), tuple(sorted(names)))
+
+    def inline_assembly(self, node: Node) -> ir.Opaque:
+        """Opaque; the reason says whether it holds a barrier."""
+        holds = _BARRIER.search(self.text, node.start_byte, node.end_byte) is not None
+        return self.opaque("inline assembly" + " with a barrier" * holds, node.start_byte, node.end_byte)
 
     def note(self, kind: str, text: str, begin: int, end: int) -> None:
         self.notes.append(ir.Note(kind, text, self.span(begin, end)))

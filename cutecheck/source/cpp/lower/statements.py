@@ -66,7 +66,7 @@ class StatementLowering(BlockLowering):
                 return [self.assertion(kind, node, expr.children[-1].children[1:-1])]
         elif expr.type == "gnu_asm_expression":
             span = self.place(node)
-            return [ir.ExprStmt(self.opaque("inline assembly", node.start_byte, node.end_byte), span)]
+            return [ir.ExprStmt(self.inline_assembly(node), span)]
         return [self.as_statement(expr, node.end_byte)]
 
     def array_reference(self, node: Node, whole: Node) -> ir.Stmt | None:

@@ -34,6 +34,8 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
         at = env.find_var(name)
         if at is not None:
             m.recorder.escape(m, [at.vars[name]], node.span)
+    if node.reason.endswith("a barrier"):
+        m.recorder.synchronises(m, "asm.barrier", [], node.span)
     return Unknown(node.reason, node.span)
 
 

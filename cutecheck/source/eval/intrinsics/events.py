@@ -24,6 +24,7 @@ def _copy(c: Call) -> Value:
         tiled = args.pop(0)
     elif c.name == "cooperative_copy" and len(args) > 2:
         args.pop(0)
+        tiled = Unknown("cooperative_copy distributes the tensors over the threads by itself", c.span)
     elif len(args) > 2 and isinstance(args[0], CuteOp):
         tiled = _as_atom(c, args.pop(0), args[-2])
     predicate: Value = None

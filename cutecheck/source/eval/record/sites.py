@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Bindings, Bound, Lint, Predicate, Site, SiteKind, SiteStatus, Span, Unknown
+from cutecheck.model.ints import Int
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES, has_open, kind_by_name, site_kind
 from cutecheck.source.eval.record.state import RecorderState
@@ -112,9 +113,11 @@ class SiteRecorder(RecorderState):
         span = node.span
         self.lints.setdefault(span, Lint("comma-coordinate", span, f"({self.text(node)})"))
 
-    def predicate(self, m: Machine, buffer: str, span: Span, bounds: tuple[Bound, ...], complete: bool) -> None:
+    def predicate(
+        self, m: Machine, buffer: str, span: Span, bounds: tuple[Bound, ...], complete: bool, element: Int | None = None
+    ) -> None:
         """An element of a register tensor of bools was assigned."""
         if self._events_off or self.frame is None:
             return
         key = (buffer, span, self.frame.symbol, self.frame.bindings)
-        self.predicates[key] = Predicate(buffer, span, bounds, complete, self.frame.symbol, self.arch)
+        self.predicates[key] = Predicate(buffer, span, bounds, complete, self.frame.symbol, self.arch, element)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutecheck.facts import Guard
-from cutecheck.source.eval import ir
+from cutecheck.source.eval import ir, predicates
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.done import Done
@@ -25,7 +25,8 @@ def _if(m: Machine, node: ir.If, env: Env) -> Done:
         done = m.run(taken, inner) if taken is not None else Done.NORMAL
         return done if isinstance(done, Done) else Done.NORMAL
     text = m.recorder.text(node.cond)
-    guard = Guard(text, getattr(node.cond, "span", node.span))
+    bounds, complete = predicates.conjunction(m, node.cond, inner)
+    guard = Guard(text, getattr(node.cond, "span", node.span), False, tuple(bounds), complete)
     return _both(m, node.then, node.other, inner, guard, cond)
 
 

@@ -1,0 +1,155 @@
+"""Accesses of shared memory in the order a kernel reaches them, and the barriers and waits between them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from cutecheck.facts import Event, TensorFact, Unknown
+from cutecheck.model import expr as ex
+from cutecheck.model.algebra import cosize
+from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.expr import Expr
+from cutecheck.model.ints import CuteError, Int, UndecidedError, as_expr, known_value
+from cutecheck.model.layout import AnyLayout, ComposedLayout
+from cutecheck.model.prove.properties import THREAD
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.accesses import thread_count
+from cutecheck.rules.derive.vectors import plain
+
+_MOST = 1 << 17  # elements of a copy that are listed
+
+# waits of one thread for its own copies, and what only tells threads apart, hold back no other thread
+_OWN = (
+    "cp_async", "elect", "canonical", "shfl", "ballot", "any_sync", "all_sync", "match", "initialize", "init",
+    "transaction_bytes", "expect", "griddep", "bulk", "tma_store",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One access of a buffer: bytes from its start, through the whole tensor's layout."""
+
+    event: Event
+    tensor: TensorFact
+    written: bool
+    root: AnyLayout
+    first: int
+    last: int
+
+
+@dataclass(slots=True)
+class Order:
+    """Accesses by (function, architecture, buffer), and when barriers and waits are reached, by architecture."""
+
+    uses: dict[tuple[str, str, str], list[Use]] = field(default_factory=dict)
+    barriers: dict[str, list[int]] = field(default_factory=dict)
+    waits: dict[str, list[int]] = field(default_factory=dict)
+
+    def before(self, use: Use) -> list[Use]:
+        """Earlier accesses of the buffer, as they are reached."""
+        key = (use.event.enclosing, use.event.arch, use.tensor.buffer or "")
+        return [u for u in self.uses.get(key, []) if u.event.order < use.event.order]
+
+    def held(self, use: Use) -> int:
+        """When the last barrier before this access was reached; -1 for none."""
+        return _last_before(self.barriers.get(use.event.arch, []), use.event.order)
+
+    def waited(self, use: Use) -> int:
+        """When the last wait before this access was reached, for copies or for a barrier; -1 for none."""
+        return _last_before(self.waits.get(use.event.arch, []), use.event.order)
+
+
+def _last_before(times: list[int], when: int) -> int:
+    at = bisect_left(times, when)
+    return times[at - 1] if at else -1
+
+
+def order(context: Context) -> Order:
+    """The order of the run's accesses, made once."""
+    if "uses" not in context.memo:
+        found = Order()
+        for event in sorted(context.facts.events, key=lambda e: e.order):
+            for use in uses_of(event):
+                found.uses.setdefault((event.enclosing, event.arch, use.tensor.buffer or ""), []).append(use)
+        for call in context.facts.calls:
+            if not isinstance(call.result, Unknown) or call.result.reason != "a barrier":
+                continue
+            if not any(word in call.function for word in _OWN):
+                found.barriers.setdefault(call.arch, []).append(call.order)
+            if "wait" in call.function or call.function == "barrier":
+                found.waits.setdefault(call.arch, []).append(call.order)
+        for times in (*found.barriers.values(), *found.waits.values()):
+            times.sort()
+        context.memo["uses"] = found
+    return cast("Order", context.memo["uses"])
+
+
+def uses_of(event: Event) -> Iterator[Use]:
+    for place, tensor in enumerate(event.operands):
+        root = tensor.root_layout or tensor.layout
+        if tensor.space != "smem" or tensor.buffer is None or isinstance(root, Unknown):
+            continue
+        if tensor.dtype is None or not tensor.dtype.bits or isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)):
+            continue
+        offset = as_expr(tensor.offset)
+        try:
+            first = offset.evaluate({v.name: 0 for v in offset.variables()})
+            extent = known_value(cosize(root.b if isinstance(root, ComposedLayout) else root))  # type: ignore[arg-type]
+        except (CuteError, UndecidedError, KeyError, ZeroDivisionError, ValueError, TypeError):
+            continue
+        if extent is None:
+            continue
+        bits = int(tensor.dtype.bits)
+        written = event.kind == "copy" and place == 1
+        yield Use(event, tensor, written, root, first * bits // 8, (first + extent) * bits // 8)
+
+
+def by_others(earlier: Use, use: Use) -> bool:
+    """The threads that read are certainly others than those that wrote."""
+    source, now = earlier.tensor.source, use.tensor.source
+    if source is None or now is None or earlier.tensor.provenance != "partition":
+        return False
+    if use.tensor.provenance != "partition":
+        return False
+    return source != now or earlier.root != use.root
+
+
+def uniform(use: Use) -> Expr:
+    """What all threads add to their offsets: the stage or slice."""
+    offset = cast("Int", use.tensor.offset)
+    layout = use.tensor.layout
+    parts = None if isinstance(layout, Unknown) else plain(layout)
+    whole = as_expr(offset) if parts is None else ex.add(as_expr(offset), parts.offset)
+    return Expr(tuple(t for t in whole.terms if all(v.name != THREAD for v in Expr((t,)).variables())))
+
+
+def elements(use: Use) -> set[int] | None:
+    """Elements of all threads, before any swizzle, at the first iteration; None where they are not numbers."""
+    layout, offset = use.tensor.layout, use.tensor.offset
+    parts = None if isinstance(layout, Unknown) else plain(layout)
+    if parts is None or isinstance(offset, (Unknown, tuple, ScaledBasis)):
+        return None
+    start = as_expr(offset)
+    others = {v.name: 0 for v in (*start.variables(), *parts.offset.variables())}
+    threads = thread_count(use.event) or 1
+    found = {0}
+    for extent, stride in parts.modes:
+        if not isinstance(extent, int) or not isinstance(stride, int) or len(found) * extent > _MOST:
+            return None
+        found = {x + i * stride for x in found for i in range(extent)}
+    if len(found) * threads > _MOST:
+        return None
+    try:
+        places = [{**others, THREAD: t} for t in range(threads)]
+        starts = {start.evaluate(at) + parts.offset.evaluate(at) for at in places}
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+    return {x + s for x in found for s in starts}
+
+
+def exclusive(a: Event, b: Event) -> bool:
+    """Two branches of one condition."""
+    return any(x.span == y.span and x.negated != y.negated for x in a.guards for y in b.guards)

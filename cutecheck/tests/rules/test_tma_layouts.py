@@ -1,0 +1,50 @@
+"""TMA copies of tensors whose modes the tensor map joins or brings once."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.rules.examples import source
+
+LOAD = """
+using Smem = SMEM;
+template <class Tma>
+__global__ void __launch_bounds__(128) fill(CUTE_GRID_CONSTANT Tma const tma) {
+  __shared__ alignas(128) int8_t smem[cosize_v<Smem>];
+  __shared__ alignas(8) uint64_t bar;
+  Tensor mA = tma.get_tma_tensor(SHAPE{});
+  Tensor sA = make_tensor(make_smem_ptr(smem), Smem{});
+  auto cta = tma.get_slice(0);
+  if (threadIdx.x == 0) {
+    set_barrier_transaction_bytes(bar, BYTES);
+    copy(tma.with(bar), cta.partition_S(mA), cta.partition_D(sA));
+  }
+  wait_barrier(bar, 0);
+}
+void run(int8_t const* A) {
+  Tensor gA = make_tensor(make_gmem_ptr(A), Layout<SHAPE, STRIDE>{});
+  fill<<<1, 128>>>(make_tma_copy(SM90_TMA_LOAD{}, gA, Smem{}));
+}
+"""
+
+
+def codes(folder: Path, smem: str, shape: str, stride: str, bytes_: int) -> list[str]:
+    text = LOAD.replace("SMEM", smem).replace("SHAPE", shape).replace("STRIDE", stride).replace("BYTES", str(bytes_))
+    path = folder / "load.cu"
+    path.write_text(source(text))
+    report = check(inputs([str(path)]), Settings(arch=("sm_90a",)))
+    assert not report.failures and not report.errors
+    return sorted(f.code for f in report.findings)
+
+
+@pytest.mark.parametrize(("stride", "expected"), [("Stride<_1, _16>", []), ("Stride<_1, _24>", ["CUT802"])])
+def test_modes_that_are_contiguous_together_are_one_mode(stride: str, expected: list[str], tmp_path: Path) -> None:
+    assert codes(tmp_path, "Layout<Shape<_16, _8>>", "Shape<_16, _8>", stride, 128) == expected
+
+
+@pytest.mark.parametrize(("bytes_", "expected"), [(64, []), (64 * 8, ["CUT805"])])
+def test_a_mode_of_stride_0_is_brought_once(bytes_: int, expected: list[str], tmp_path: Path) -> None:
+    smem = "Layout<Shape<_64, _8>, Stride<_1, _0>>"
+    assert codes(tmp_path, smem, "Shape<_64, _8>", "Stride<_1, _0>", bytes_) == expected
