@@ -19,6 +19,7 @@ from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
 from cutecheck.rules.derive.vectors import leaves
 from cutecheck.rules.tma_box import tensor_map_of
 
+_MAX_BOX = 256
 _STRIDE_BYTES = 16
 
 
@@ -141,8 +142,8 @@ def _strides_bytes(tensor: TensorFact | None, made: TensorMap | None) -> list[In
     if tensor.dtype is None or not tensor.dtype.bits or int(tensor.dtype.bits) % 8:
         return []
     modes = leaves(tensor.layout.shape, tensor.layout.stride)
-    if modes is None or any(known_value(s) == known_value(e * d) is not None for e, d in modes for _, s in modes):
-        return []  # modes that the tensor map joins
+    if modes is None or any(_joined(e, d, s) for e, d in modes for _, s in modes):
+        return []
     size = int(bits_to_bytes(tensor.dtype.bits))
     return [s * size for e, s in modes or () if known_value(s) not in (0, 1) and known_value(e) != 1]
 
@@ -153,3 +154,9 @@ def _no_unit(tensor: TensorFact) -> bool:
         return False
     strides = [known_value(s) for _, s in leaves(tensor.layout.shape, tensor.layout.stride) or ()]
     return bool(strides) and None not in strides and 1 not in strides
+
+
+def _joined(extent: Int, stride: Int, next_stride: Int) -> bool:
+    """Two small modes that are contiguous together: a tile that spans the first makes them one mode of the map."""
+    known = [known_value(x) for x in (extent, stride, next_stride)]
+    return None not in known and known[0] <= _MAX_BOX and known[0] * known[1] == known[2]  # type: ignore[operator]
