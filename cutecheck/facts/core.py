@@ -214,4 +214,5 @@ class Facts:
     files_with_cute: int = 0
     cutlass_version: str = ""
     notes: tuple[str, ...] = field(default=())
+    archs: tuple[str, ...] = ()  # asked for by name; empty: guessed from the names in each file
     dropped: tuple[tuple[str, int], ...] = ()  # launched kernels, and their instantiations past the limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from cutecheck.facts import Call, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
@@ -107,7 +108,7 @@ class AccumulatorRegisters(Rule):
                 f"{taken} registers",
             )
             return
-        others = [c for c in context.facts.calls if _together(c, call)]
+        others = _together(call, context)
         if not others or others[-1] is not call or len(others) < 2:
             return
         live = [c for c in others if c.loop_depth == 0]
@@ -168,7 +169,13 @@ def _limit(call: Call, context: Context) -> tuple[int, str]:
     return (share, f" in a block of {block}") if share < REGISTERS else (REGISTERS, "")
 
 
-def _together(other: Call, call: Call) -> bool:
+def _together(call: Call, context: Context) -> list[Call]:
     """Accumulators of one instantiation of one function."""
-    same = (other.enclosing, other.arch, other.bindings) == (call.enclosing, call.arch, call.bindings)
-    return same and _registers(other) is not None
+    if "accumulators" not in context.memo:
+        found: dict[object, list[Call]] = {}
+        for c in context.facts.calls:
+            if _registers(c) is not None:
+                found.setdefault((c.enclosing, c.arch, c.bindings), []).append(c)
+        context.memo["accumulators"] = found
+    made = cast("dict[object, list[Call]]", context.memo["accumulators"])
+    return made.get((call.enclosing, call.arch, call.bindings), [])

@@ -41,7 +41,7 @@ class Context:
     # of a buffer, instantiation and architecture: the layout that frees it of bank conflicts
     remedies: dict[tuple[str, str, str], Suggestion | None] = field(default_factory=dict)
     memo: dict[str, object] = field(default_factory=dict)  # what rules derive once from all facts
-    _leaders: dict[object, Site] = field(default_factory=dict, repr=False)
+    _leaders: frozenset[int] | None = field(default=None, repr=False)  # identities of sites
     _index: FactIndex | None = field(default=None, repr=False)
 
     @property
@@ -71,14 +71,16 @@ class Context:
 
     def leads(self, site: Site) -> bool:
         """True for the site that speaks for all sites of this value: without bindings, the first in the sources."""
-        if not self._leaders:
+        if self._leaders is None:
+            leaders: dict[object, Site] = {}
             for other in self.facts.sites:
                 if other.value is not None:
                     key = (other.kind, other.arch, other.value)
-                    first = self._leaders.setdefault(key, other)
+                    first = leaders.setdefault(key, other)
                     if (bool(other.bindings), other.span) < (bool(first.bindings), first.span):
-                        self._leaders[key] = other
-        return self._leaders.get((site.kind, site.arch, site.value)) is site
+                        leaders[key] = other
+            self._leaders = frozenset(map(id, leaders.values()))
+        return id(site) in self._leaders
 
     def event(self, event_id: str) -> Event | None:
         return self.index.event_by_id.get(event_id)
@@ -88,7 +90,8 @@ class Rule:
     """One check. Subclasses set the class attributes, document themselves and override the hooks they need.
 
     ``valid`` and ``invalid`` are sources that are checked as tests: every invalid one has a finding of this rule, no
-    valid one has any finding. C++ examples leave out the includes (see ``rules/examples.py``).
+    valid one has any finding, for the architectures of ``arch`` where it names some. C++ examples leave out the
+    includes (see ``rules/examples.py``).
     """
 
     code: ClassVar[str]
@@ -96,6 +99,7 @@ class Rule:
     family: ClassVar[Family]
     severity: ClassVar[Severity]
     confidence: ClassVar[Confidence]
+    arch: ClassVar[tuple[str, ...]] = ()
     valid: ClassVar[tuple[str, ...]] = ()
     invalid: ClassVar[tuple[str, ...]] = ()
 

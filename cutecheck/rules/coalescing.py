@@ -10,9 +10,10 @@ from cutecheck.model.expr import Expr, Var, const, var
 from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import THREAD, GmemSectors
+from cutecheck.model.units import Bytes
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive import heat
-from cutecheck.rules.derive.accesses import Access, accesses
+from cutecheck.rules.derive.accesses import GMEM_BASE, Access, accesses, joined
 from cutecheck.rules.derive.alignment import vector_faults
 from cutecheck.rules.derive.bank import lone_thread
 from cutecheck.rules.derive.contracts import open_variables
@@ -42,7 +43,9 @@ class GlobalNotCoalesced(Rule):
 
     Assumptions
         A run-time distance of lanes is judged only where another mode is contiguous by a static stride of 1, and then
-        as whole lines of 128 bytes: rows that start in the middle of a sector are not reported.
+        as whole lines of 128 bytes: rows that start in the middle of a sector are not reported. Tensors start at
+        multiples of 256 bytes, as allocators give them. In the Python DSL adjacent elements of a thread are one access
+        where the compiler sees that they are aligned (``assumed_align``).
         Other instructions of the same thread may find the rest of a sector in the L1 cache.
 
     Fix
@@ -118,7 +121,7 @@ class GlobalNotCoalesced(Rule):
                 f"a {access.width_bytes}-byte {verb} `{access.tensor.name}` touches {touched} sectors a warp "
                 f"instruction where its bytes fill {least}",
                 label=f"{touched} sectors, {least} would do",
-                help=f"{_cost(access, touched - least)}; let consecutive threads walk the contiguous mode",
+                help=f"{_cost(access, touched - least)}; {_advice(access)}",
                 severity="note" if heat.cold(event, context) else None,
                 witness=outcome.witness,
                 related=[Related(access.tensor.span, f"part of {access.tensor.root_layout or access.tensor.layout}")],
@@ -131,8 +134,23 @@ def sectors(access: Access) -> GmemSectors:
     """The payload of one side of a copy in global memory."""
     return GmemSectors(
         access.element_bits, access.bits, access.offset, access.threads, as_layout(access.rest),
-        base_alignment=access.base, what=access.tensor.name,
+        base_alignment=max(access.base, GMEM_BASE), what=access.tensor.name,
     )  # fmt: skip
+
+
+def _advice(access: Access) -> str:
+    wide = joined(access, Bytes(16))
+    if not isinstance(wide, str) and wide.bits > access.bits:
+        return (
+            f"the compiler may take `{access.tensor.name}` as aligned to {access.base} bytes only and moves element by "
+            f"element: assumed_align={int(wide.width_bytes)} makes these accesses {wide.width_bytes} bytes wide"
+        )
+    walk = "let consecutive threads walk the contiguous mode"
+    if access.event.span.is_python and lane_strides(access):
+        return (
+            f"{walk}, or promise what divides the run-time strides (mark_compact_shape_dynamic): scalars become vectors"
+        )
+    return walk
 
 
 def lane_strides(access: Access) -> list[Var]:

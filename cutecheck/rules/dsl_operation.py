@@ -9,9 +9,10 @@ from cutecheck.facts import Site, Span
 from cutecheck.findings import Finding
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.targets import earliest, lacking
 from cutecheck.rules.rejected import Rejected
 
-_NUMBER = re.compile(r"\d+")
+_MAKERS = ("make_copy_atom", "make_mma_atom", "make_tiled_mma", "make_trivial_tiled_mma")
 
 
 class OperationNotLegal(Rejected):
@@ -32,7 +33,8 @@ class OperationNotLegal(Rejected):
         cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16)
 
     Assumptions
-        The architecture is the one that ``--arch`` names, or the only one that the file's own names allow.
+        Atoms are judged by the architectures that ``--arch`` or the configuration names: where there are several, one
+        that has the operation is enough. What the DSL itself refuses is judged for those of the file's own names, too.
 
     Fix
         Choose an operation of the architecture, or the architecture of the operation.
@@ -46,6 +48,7 @@ class OperationNotLegal(Rejected):
     family = "atom-count"
     pattern = re.compile(r"the DSL rejects |expects |cp\.async of \d+ bits")
     advice = "choose another shape, element type or operation"
+    arch = ("sm_80",)
     valid = (
         """
         import cutlass
@@ -94,11 +97,10 @@ class OperationNotLegal(Rejected):
         atom = getattr(site.value, "atom", site.value)
         if not isinstance(atom, (CopyAtom, MMAAtom)) or site.kind not in ("copy_atom", "mma_atom", "tiled_mma"):
             return
-        needs, has = _number(atom.arch), _number(site.arch)
-        if needs > has and site.call.rpartition(".")[2] in ("make_copy_atom", "make_mma_atom", "make_tiled_mma"):
+        if lacking(atom, site.arch, context) and site.call.rpartition(".")[2] in _MAKERS:
             yield self.finding(
                 site.span,
-                f"{atom.op} needs {atom.arch}, and this is {site.arch}: the DSL takes it silently",
+                f"{atom.op} needs {earliest(atom.targets)}, and this is {site.arch}: {_taken(atom)}",
                 label=f"an operation of {atom.arch}",
                 help="choose an operation of the architecture, or pass --arch",
                 arch=site.arch,
@@ -110,6 +112,6 @@ class OperationNotLegal(Rejected):
                             enclosing=enclosing, arch=arch)  # fmt: skip
 
 
-def _number(arch: str) -> int:
-    found = _NUMBER.search(arch)
-    return int(found.group()) if found else 0
+def _taken(atom: CopyAtom | MMAAtom) -> str:
+    """What the DSL makes of it: it looks at the architecture of wgmma and tcgen05 operations."""
+    return "the DSL refuses it" if "GMMA" in atom.op or "SM100" in atom.op else "the DSL takes it silently"

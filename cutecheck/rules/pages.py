@@ -67,7 +67,7 @@ def pages(rules: Iterable[type[Rule]]) -> dict[str, str]:
 def _examples(rule: type[Rule]) -> list[tuple[str, str]]:
     """The sources that are checked as tests, without the includes that every one begins with."""
     return [
-        (heading, inspect.cleandoc(example))
+        (f"{heading} for {', '.join(rule.arch)}" if rule.arch else heading, inspect.cleandoc(example))
         for heading, examples in (("Reported", rule.invalid), ("Not reported", rule.valid))
         for example in examples
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from cutecheck.rules.accumulator_registers import AccumulatorRegisters
+from cutecheck.rules.atom_architecture import AtomArchitecture
 from cutecheck.rules.atom_refuses import AtomOperation
 from cutecheck.rules.atom_threads import AtomThreadCount
 from cutecheck.rules.atom_value_type import AtomValueType
@@ -82,6 +83,7 @@ RULES: tuple[type[Rule], ...] = (
     OperationNotLegal,
     AtomValueType,
     AtomOperation,
+    AtomArchitecture,
     VectorNotContiguous,
     VectorMisaligned,
     SlowPlainCopy,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cutecheck.facts import Event, Unknown
 from cutecheck.findings import Finding, Related
@@ -113,13 +113,13 @@ def _holds(outcome: Outcome | None) -> bool:
     return outcome is not None and outcome.verdict in (Verdict.PROVED, Verdict.ASSUMED)
 
 
-def _aligned(found: list[Access], bits: Bits, context: Context) -> bool:
+def _aligned(found: Sequence[Access], bits: Bits, context: Context) -> bool:
     """Every address of every side is proved to be a multiple of ``bits``."""
     wide = [widened(a, bits) for a in found]
     return all(w is not None and not swizzle_splits(w) and _holds(alignment_outcome(w, context)) for w in wide)
 
 
-def _common(event: Event, found: list[Access], bits: Bits) -> bool:
+def _common(event: Event, found: Sequence[Access], bits: Bits) -> bool:
     """True where ``bits`` are adjacent in every tensor in memory, the same elements in both."""
     if any(widened(a, bits) is None for a in found):
         return False

@@ -109,6 +109,7 @@ def extract(request: ExtractRequest) -> Facts:
         files=len(found.files),
         files_with_cute=len(wanted_set if request.changed is None else wanted_set & reported) + len(python),
         cutlass_version=request.cutlass_version,
+        archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),
     )
 

@@ -18,6 +18,9 @@ def atom_divisor(atom: Atom) -> int:
         return atom.domain.divisor()
     if atom.kind in ("min", "max", "mod"):
         return math.gcd(*(divisor(a) for a in atom.args)) or 1
+    if atom.kind in ("and", "or", "xor"):  # low zero bits: of either side, or of both
+        low = [d & -d if (d := divisor(a)) else 1 << 62 for a in atom.args]
+        return max(low) if atom.kind == "and" else min(low)
     if atom.kind == "div" and (n := atom.args[1].constant):
         d = divisor(atom.args[0])
         return max(1, d // abs(n)) if d % n == 0 else 1

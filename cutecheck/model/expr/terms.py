@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -32,6 +32,10 @@ class Domain:
     def divisor(self) -> int:
         return math.gcd(*self.values) if self.values else self.step
 
+    # As a dataclass writes it, without the guard against cycles: obligations are hashed by this text.
+    def __repr__(self) -> str:
+        return f"Domain(lo={self.lo!r}, hi={self.hi!r}, step={self.step!r}, values={self.values!r})"
+
 
 ANY = Domain()
 NATURAL = Domain(lo=0)
@@ -46,6 +50,9 @@ class Var:
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"Var(name={self.name!r}, domain={self.domain!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,9 @@ class Op:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __repr__(self) -> str:
+        return f"Op(kind={self.kind!r}, args={self.args!r}, label={self.label!r})"
 
     def __str__(self) -> str:
         if not self._text:
@@ -91,6 +101,8 @@ class Expr:
     terms: tuple[tuple[Monomial, int], ...]
     _hash: int = field(init=False, repr=False, compare=False, default=0)
     _text: str = field(init=False, repr=False, compare=False, default="")
+    _whole: str = field(init=False, repr=False, compare=False, default="")  # the text of repr
+    _variables: tuple[Var, ...] | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash(self.terms))
@@ -110,14 +122,24 @@ class Expr:
             return self.terms[0][1]
         return None
 
-    def variables(self) -> Iterator[Var]:
-        for monomial, _ in self.terms:
-            for atom in monomial:
-                if isinstance(atom, Var):
-                    yield atom
-                else:
-                    for argument in atom.args:
-                        yield from argument.variables()
+    def variables(self) -> tuple[Var, ...]:
+        """The variables in their order, each as often as it occurs."""
+        if self._variables is None:
+            found: list[Var] = []
+            for monomial, _ in self.terms:
+                for atom in monomial:
+                    if isinstance(atom, Var):
+                        found.append(atom)
+                    else:
+                        for argument in atom.args:
+                            found += argument.variables()
+            object.__setattr__(self, "_variables", tuple(found))
+        return self._variables or ()
+
+    def __repr__(self) -> str:
+        if not self._whole:
+            object.__setattr__(self, "_whole", f"Expr(terms={self.terms!r})")
+        return self._whole
 
     def __str__(self) -> str:
         if not self._text:
@@ -143,7 +165,15 @@ class Expr:
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """The value under an assignment of every variable; KeyError when one is missing."""
-        return sum(factor * math.prod(_evaluate_atom(a, values) for a in monomial) for monomial, factor in self.terms)
+        total = 0
+        for monomial, factor in self.terms:
+            for atom in monomial:
+                if type(atom) is Var:
+                    factor *= values[atom.name]
+                else:
+                    factor *= _evaluate_op(atom, values)  # type: ignore[arg-type]
+            total += factor
+        return total
 
     def substitute(self, values: Mapping[str, Expr]) -> Expr:
         """Replace variables by expressions and re-canonicalise. Terms without a replaced variable stay as they are."""
@@ -201,9 +231,7 @@ CONCRETE: dict[str, Callable[..., int]] = {
 }
 
 
-def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> int:
-    if isinstance(atom, Var):
-        return values[atom.name]
-    if atom.kind == "opaque":
-        return values[str(atom)]
-    return CONCRETE[atom.kind](*(a.evaluate(values) for a in atom.args))
+def _evaluate_op(op: Op, values: Mapping[str, int]) -> int:
+    if op.kind == "opaque":
+        return values[str(op)]
+    return CONCRETE[op.kind](*[a.evaluate(values) for a in op.args])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cutecheck.model.access import LINE_BYTES, MEASURED_ARCH, cg_segments
 from cutecheck.model.expr import Domain, Expr
@@ -95,8 +96,19 @@ def _addresses(offset: Expr, access: BankAccess | GmemSectors, assumptions: list
         for v in e.variables():
             if v.name != access.thread:
                 values[v.name] = _fixed(offset, v.name, v.domain, access, assumptions)
-    threads = [offset.evaluate({**values, access.thread: t}) for t in range(access.threads)]
-    return threads, plain_offsets(access.rest.shape, access.rest.stride, values)
+    threads = _thread_offsets(offset, access.thread, access.threads, tuple(values.items()))
+    return list(threads), plain_offsets(access.rest.shape, access.rest.stride, values)
+
+
+@lru_cache(maxsize=1024)
+def _thread_offsets(offset: Expr, thread: str, threads: int, given: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
+    """Copies of a kernel's instantiations have the same offsets."""
+    values = dict(given)
+    found = []
+    for t in range(threads):
+        values[thread] = t
+        found.append(offset.evaluate(values))
+    return tuple(found)
 
 
 def _fixed(offset: Expr, name: str, domain: Domain, access: BankAccess | GmemSectors, assumptions: list[str]) -> int:

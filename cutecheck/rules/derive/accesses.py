@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -18,7 +19,9 @@ from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.instructions import Instruction, Side, automatic_bits, instruction
 from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_elements
+from cutecheck.rules.derive.identity import once
 from cutecheck.rules.derive.lanes import active
+from cutecheck.rules.derive.slices import counted, first_thread, parts_from, shifted
 from cutecheck.rules.derive.vectors import Mode, as_layout, contiguous_elements, peel, plain, split_run
 
 # What CuTe may assume of a pointer it knows nothing about: the allocators' own guarantee.
@@ -53,6 +56,7 @@ class Access:
     threads: int
     base: Bytes
     base_known: bool
+    first: int = 0  # the thread of slice 0; offset and strides count threads from it
 
     @property
     def element_bits(self) -> Bits:
@@ -86,7 +90,7 @@ class Access:
             base_alignment=max(self.base, SMEM_BASE),
             predicated=self.event.predicated,
             what=self.tensor.name,
-            active=active(self.event),
+            active=tuple(counted(c, self.first) for c in active(self.event)),
         )
 
     def alignment(self) -> Alignment:
@@ -153,20 +157,22 @@ class Opaque:
     reason: str
 
 
-def accesses(event: Event) -> list[Access]:
+@once
+def accesses(event: Event) -> Sequence[Access]:
     """The shared- and global-memory sides of a copy whose parts are all known."""
-    return [a for a in sides(event) if isinstance(a, Access)]
+    return tuple(a for a in sides(event) if isinstance(a, Access))
 
 
-def sides(event: Event) -> list[Access | Opaque]:
+@once
+def sides(event: Event) -> Sequence[Access | Opaque]:
     """The shared- and global-memory sides of a copy; bulk and tensor copies have no accesses of their own."""
     if event.kind != "copy" or len(event.operands) < 2:
-        return []
+        return ()
     found: list[Access | Opaque] = []
     for side, tensor in zip(("src", "dst"), event.operands, strict=False):
         if tensor.space in ("smem", "gmem") and (made := _side(event, cast(Side, side), tensor)) is not None:
             found.append(made)
-    return found
+    return tuple(found)
 
 
 def _side(event: Event, side: Side, tensor: TensorFact) -> Access | Opaque | None:
@@ -191,7 +197,46 @@ def _side(event: Event, side: Side, tensor: TensorFact) -> Access | Opaque | Non
     if isinstance(width, str):
         return opaque(width)
     made = _access(event, side, tensor, used, width, threads)
+    if not isinstance(made, str) and tensor.space == "smem":
+        made = joined(made, made.base)
     return opaque(made) if isinstance(made, str) else made
+
+
+def joined(access: Access, base: Bytes) -> Access | str:
+    """The access as the compiler of the Python DSL emits it for memory that starts at multiples of ``base`` bytes.
+
+    It joins adjacent elements of one thread to the widest vector that the alignment it sees allows: in shared memory
+    whatever width the copy names (seen in the PTX of DSL 4.8 for whole, padded and swizzled rows), in global memory
+    where it names none. A text where the elements are adjacent and the width cannot be told.
+    """
+    event, atom = access.event, atom_of(access.event.tiled)
+    if not event.span.is_python or event.predicated or access.instruction.name not in ("UniversalCopy", "copy"):
+        return access
+    named = atom is not None and any(k == "dsl type" and " b>" in text for k, text in atom.extra)
+    if access.tensor.space == "gmem" and named:
+        return access
+    used = replace(access.instruction, automatic=True)
+    for bits in map(Bits, (128, 64, 32, 16)):
+        if bits <= access.bits:
+            break
+        wide = _access(event, access.side, access.tensor, used, bits, access.threads)
+        if isinstance(wide, str):
+            if "period" in wide:
+                return wide
+        elif _seen_aligned(wide, base):
+            return wide
+    return access
+
+
+def _seen_aligned(access: Access, base: Bytes) -> bool:
+    """Every vector is aligned by the factors of offset and strides alone, which is what a compiler sees."""
+    width, unit = int(access.bits), int(access.element_bits)
+    swizzle = access.root_swizzle
+    piece = unit if swizzle is None or swizzle.unit is SwizzleUnit.ELEMENT else 8
+    if int(base) * 8 % width or (swizzle is not None and piece << swizzle.base < width):
+        return False
+    steps = (access.offset, *(as_expr(s) for _, s in access.rest))
+    return all(ex.divisor(step) * unit % width == 0 for step in steps)
 
 
 def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, width: Bits, threads: int) -> Access | str:
@@ -202,6 +247,11 @@ def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, wid
     if parts is None or isinstance(offset, (tuple, ScaledBasis, Unknown)):
         return "not a layout with one swizzle at most"
     outer = as_expr(offset)
+    first = first_thread(tensor)
+    if isinstance(first, str):
+        return first
+    if first:
+        outer, parts = shifted(outer, first), parts_from(parts, first)
     inside = parts.swizzle is not None and parts.swizzle.unit is SwizzleUnit.ELEMENT
     count = bits_to_elements(width, tensor.dtype.bits)
     split = split_run(parts.modes, count) if used.automatic else peel(parts.modes, count)
@@ -215,7 +265,7 @@ def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, wid
     return Access(
         event, side, tensor, tensor.dtype, used, width, count, start, rest,
         tuple(e for e, _ in split[1]), split[0],
-        parts.swizzle, parts.swizzle or _root_swizzle(tensor), threads, base, base_known,
+        parts.swizzle, parts.swizzle or _root_swizzle(tensor), threads, base, base_known, first,
     )  # fmt: skip
 
 

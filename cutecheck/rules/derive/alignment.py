@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from cutecheck.model.layout import SwizzleUnit
-from cutecheck.model.prove import Outcome, Verdict, make_obligation
+from cutecheck.model.prove import Obligation, Outcome, Verdict, make_obligation
+from cutecheck.model.prove.properties import Alignment
 from cutecheck.model.units import BYTE
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import Access
 from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
+from cutecheck.rules.derive.identity import once
 from cutecheck.rules.derive.vectors import contiguous_elements
 
 
@@ -39,9 +43,17 @@ def alignment_outcome(access: Access, context: Context) -> Outcome | None:
     """The outcome for ``every vector is aligned``; None where a vector is one byte or is split."""
     if access.bits <= BYTE or splits(access):
         return None
+    obligation = _obligation(access)
+    payload = cast(Alignment, obligation.objects)
+    variables = open_variables(payload.offset, payload.rest.stride)
+    return prove_or_contract(obligation, variables, access.count, context)
+
+
+@once
+def _obligation(access: Access) -> Obligation:
     event = access.event
     assumptions = () if access.base_known else (f"`{access.tensor.name}` starts at a multiple of {access.base} bytes",)
-    obligation = make_obligation(
+    return make_obligation(
         access.alignment(),
         (event.event_id,),
         hypotheses=[h.condition for h in event.hypotheses],
@@ -49,9 +61,6 @@ def alignment_outcome(access: Access, context: Context) -> Outcome | None:
         arch=event.arch,
         span=event.span,
     )
-    payload = access.alignment()
-    variables = open_variables(payload.offset, payload.rest.stride)
-    return prove_or_contract(obligation, variables, access.count, context)
 
 
 def vector_faults(access: Access, context: Context) -> bool:

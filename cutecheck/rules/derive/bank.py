@@ -10,12 +10,13 @@ from typing import Literal
 from cutecheck.facts import Event, TensorFact
 from cutecheck.findings import Related, Severity
 from cutecheck.model.layout import SwizzleUnit
-from cutecheck.model.prove import Options, Outcome, Verdict, make_obligation
+from cutecheck.model.prove import Obligation, Options, Outcome, Verdict, make_obligation
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import vector_faults
 from cutecheck.rules.derive.buffers import Suggestion, groups, offered, suggestions
+from cutecheck.rules.derive.identity import once
 from cutecheck.rules.derive.lanes import undecided
 
 _LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)
@@ -45,16 +46,9 @@ def conflicts(event: Event, context: Context) -> Iterator[Conflict]:
             if access.tensor.space == "smem":
                 context.unknown("bank-conflict-free", event, access.side, access.reason)
             continue
-        payload = access.bank()
-        if payload is None or vector_faults(access, context):
+        obligation = _obligation(access)
+        if obligation is None or vector_faults(access, context):
             continue
-        obligation = make_obligation(
-            payload,
-            (event.event_id,),
-            hypotheses=[h.condition for h in event.hypotheses],
-            arch=event.arch,
-            span=event.span,
-        )
         outcome = context.prove(obligation)
         waves, ideal = outcome.number("wavefronts"), outcome.number("ideal")
         if outcome.verdict is Verdict.REFUTED and waves and ideal:
@@ -62,6 +56,15 @@ def conflicts(event: Event, context: Context) -> Iterator[Conflict]:
                 context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason="a guard selects lanes"))
                 continue
             yield Conflict(access, outcome, waves, ideal, cause(access))
+
+
+@once
+def _obligation(access: Access) -> Obligation | None:
+    payload, event = access.bank(), access.event
+    if payload is None:
+        return None
+    hypotheses = [h.condition for h in event.hypotheses]
+    return make_obligation(payload, (event.event_id,), hypotheses=hypotheses, arch=event.arch, span=event.span)
 
 
 def lone_thread(event: Event) -> bool:

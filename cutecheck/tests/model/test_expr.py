@@ -8,11 +8,13 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Domain
+from cutecheck.model.expr import NATURAL, Domain
+from cutecheck.model.expr.terms import OpKind
 from cutecheck.model.expr_compile import compiled
 from cutecheck.model.units import Elements
 
@@ -125,3 +127,14 @@ def test_an_expression_means_the_same_in_another_process() -> None:
 def test_numbers_of_an_expression_have_no_unit() -> None:
     eight = ex.const(Elements(8))
     assert ex.mul(eight, eight).constant == 64 and type(eight.constant) is int
+
+
+@pytest.mark.parametrize("kind", ["and", "or", "xor"])
+@pytest.mark.parametrize(("a", "b"), [(8, 12), (6, 4), (16, 0), (3, 5), (40, 952)])
+def test_bit_operations_are_divisible_by_what_their_low_bits_say(kind: OpKind, a: int, b: int) -> None:
+    x, y = ex.var("x", NATURAL), ex.var("y", NATURAL)
+    operation = ex.op(kind, ex.mul(x, ex.const(a)), ex.add(ex.mul(y, ex.const(a)), ex.const(b)))
+    step = ex.divisor(operation)
+    values = [operation.evaluate({"x": i, "y": j}) for i in range(9) for j in range(9)]
+    assert all(v % step == 0 if step else v == 0 for v in values)
+    assert step % (a & -a if b % (a & -a) == 0 else 1) == 0

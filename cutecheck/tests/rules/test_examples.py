@@ -18,10 +18,10 @@ EXAMPLES = [
 ]
 
 
-def codes(example: str, folder: Path) -> list[str]:
+def codes(example: str, folder: Path, rule: type[Rule]) -> list[str]:
     path = folder / file_name(example)
     path.write_text(source(example))
-    report = check(inputs([str(path)]), Settings())
+    report = check(inputs([str(path)]), Settings(arch=rule.arch))
     assert not report.failures and not report.errors
     return [f.code for f in report.findings]
 
@@ -36,7 +36,7 @@ def test_every_rule_has_both(rule: type[Rule]) -> None:
 
 @pytest.mark.parametrize(("rule", "example", "wrong"), EXAMPLES)
 def test_example(rule: type[Rule], example: str, wrong: bool, tmp_path: Path) -> None:
-    found = codes(example, tmp_path)
+    found = codes(example, tmp_path, rule)
     if wrong:
         assert rule.code in found
     else:

@@ -1,0 +1,118 @@
+"""Copies of the Python DSL as its compiler emits them: joined elements, threads that start later, open widths."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.findings import Finding
+
+HEAD = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_compact_tensor
+"""
+
+FILL = (
+    HEAD
+    + """
+@cute.kernel
+def fill(mA: cute.Tensor, load: cute.TiledCopy):
+    tid, _, _ = cute.arch.thread_idx()
+    gA = cute.local_tile(mA, (32, 64), (0, 0))
+    layout = cute.make_layout((32, 64), stride=(ROW, 1))
+    sA = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Float16, layout, byte_alignment=16)
+    thr = load.get_slice(tid)
+    cute.copy(load, thr.partition_S(gA), thr.partition_D(sA))
+
+@cute.jit
+def host(mA: cute.Tensor):
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16BITS)
+    threads = cute.make_layout((32, 8), stride=(8, 1))
+    load = cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, 8), stride=(8, 1)))
+    fill(mA, load).launch(grid=(1, 1, 1), block=(256, 1, 1))
+
+cute.compile(host, make_fake_compact_tensor(cutlass.Float16, (64, 64), stride_order=(1, 0)ALIGN))
+"""
+)
+
+
+def found(source: str, folder: Path, *archs: str) -> list[Finding]:
+    path = folder / "kernel.py"
+    path.write_text(source)
+    report = check(inputs([str(path)]), Settings(arch=archs or ("sm_80",)))
+    assert not report.failures and not report.errors
+    return list(report.findings)
+
+
+def filled(folder: Path, row: int, bits: str, align: str) -> list[Finding]:
+    return found(FILL.replace("ROW", str(row)).replace("BITS", bits).replace("ALIGN", align), folder)
+
+
+def test_adjacent_elements_are_one_access_where_the_compiler_sees_them_aligned(tmp_path: Path) -> None:
+    assert filled(tmp_path, 64, "", ", assumed_align=16") == []  # st.shared.v4.b32: 8 lanes a phase, 128 bytes
+
+
+def test_rows_of_68_halves_are_stored_8_bytes_at_a_time(tmp_path: Path) -> None:
+    assert filled(tmp_path, 68, "", ", assumed_align=16") == []  # st.shared.v2.b32: two rows fill the banks in turn
+
+
+def test_rows_of_65_halves_are_stored_one_at_a_time(tmp_path: Path) -> None:
+    load, store = sorted(filled(tmp_path, 65, "", ", assumed_align=16"), key=lambda f: f.code, reverse=True)
+    assert load.code == "CUT104" and "a 2-byte load of" in load.message  # both sides move what both allow
+    assert "a 2-byte store to `thr.partition_D(sA)` takes 2 wavefronts" in store.message
+
+
+def test_a_pointer_of_unknown_alignment_is_read_element_by_element(tmp_path: Path) -> None:
+    [load] = filled(tmp_path, 64, "", "")
+    assert load.code == "CUT104" and "a 2-byte load of `thr.partition_S(gA)` touches 16 sectors" in load.message
+    assert "assumed_align=16 makes these accesses 16 bytes wide" in load.help
+
+
+def test_the_width_that_is_given_is_the_width_of_global_accesses(tmp_path: Path) -> None:
+    [load] = filled(tmp_path, 64, ", num_bits_per_copy=16", ", assumed_align=16")
+    assert load.code == "CUT104" and "a 2-byte load of" in load.message
+    assert "let consecutive threads walk the contiguous mode" in load.help
+
+
+STORE = (
+    HEAD
+    + """
+@cute.kernel
+def store(rows: cute.TiledCopy, layout: cute.ComposedLayout):
+    tid, _, _ = cute.arch.thread_idx()
+    plain, swizzle = layout.outer, layout.inner
+    alloc = cutlass.memory.SmemAllocator()
+    sC = alloc.allocate_tensor(cutlass.Float16, plain, byte_alignment=1024, swizzle=swizzle)
+    thr = rows.get_slice(tidFIRST)
+    to = thr.partition_D(sC)
+    regs = cute.make_fragment_like(to)
+    regs.fill(0.0)
+    cute.copy(rows, regs, to)
+
+@cute.jit
+def host():
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128)
+    threads = cute.make_layout((8, 16), stride=(1, 8))
+    rows = cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, 8), stride=(8, 1)))
+    layout = cute.make_composed_layout(
+        cute.make_swizzle(3, 4, 3), 0, cute.make_layout((8, 128), stride=(STRIDE, 1))
+    )
+    store(rows, layout).launch(grid=(1, 1, 1), block=(256, 1, 1))
+
+cute.compile(host)
+"""
+)
+
+
+@pytest.mark.parametrize("first", ["", " - 128", " - 32"])
+def test_a_copy_of_later_threads_counts_them_from_its_first(first: str, tmp_path: Path) -> None:
+    assert found(STORE.replace("FIRST", first).replace("STRIDE", "64"), tmp_path) == []
+    [conflict] = found(STORE.replace("FIRST", first).replace("STRIDE", "512"), tmp_path)
+    assert conflict.code == "CUT102" and conflict.witness is not None
+    assert "-" not in conflict.witness.summary  # no address below the tile
+
+
+def test_a_slice_from_inside_a_warp_is_not_judged(tmp_path: Path) -> None:
+    assert found(STORE.replace("FIRST", " - 8").replace("STRIDE", "512"), tmp_path) == []
