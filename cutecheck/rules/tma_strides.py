@@ -134,9 +134,17 @@ def _strides_bytes(tensor: TensorFact | None, made: TensorMap | None) -> list[In
     Those of the tensor map, where it is known: its modes may join several of the tensor's.
     """
     if made is not None and None not in (*made.gmem_shape, *made.gmem_stride_bytes):
+        first = known_value(cast("Int", made.gmem_stride_bytes[0]))
+        if first is None or int(first) * 8 != int(made.internal_bits):
+            return _own_strides(tensor)  # no mode of stride 1
         mapped = list(zip(made.gmem_shape, made.gmem_stride_bytes, strict=True))[1:]
         known = [(cast("Int", e), cast("Int", s)) for e, s in mapped]
         return [s for e, s in known if known_value(e) != 1 and known_value(s) != 0]
+    return _own_strides(tensor)
+
+
+def _own_strides(tensor: TensorFact | None) -> list[Int]:
+    """Those of the tensor's own modes; empty where a tensor map joins some of them."""
     if tensor is None or isinstance(tensor.layout, Unknown) or not isinstance(tensor.layout, Layout):
         return []
     if tensor.dtype is None or not tensor.dtype.bits or int(tensor.dtype.bits) % 8:
