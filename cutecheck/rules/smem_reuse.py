@@ -9,6 +9,7 @@ from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import open_limits
+from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, order, uniform, uses_of
 
 
@@ -159,7 +160,8 @@ def _stores_results(use: Use) -> bool:
 
 def _apart(earlier: Use, use: Use) -> bool:
     """No element of one is one of the other: two slices of one view."""
-    if use.event.loop_depth and "GMMA" in str(earlier.event.tiled):
+    atom = atom_of_event(earlier.event)
+    if use.event.loop_depth and atom is not None and "GMMA" in atom.op:
         return True  # asynchronous, and its descriptors do not say which elements
     if earlier.root != use.root or earlier.tensor.dtype != use.tensor.dtype:
         return False
