@@ -1,8 +1,7 @@
 """What each rule has to prove on each tree: ``python scripts/rule_coverage.py NAME=PATH... [--config NAME=FILE]``.
 
 Counted are the different obligations that a rule asks the prover for; nothing is proved, so that what a rule asks only
-after a first answer is left out. A rule that no tree gives an obligation says why in its documentation (``Assumptions``)
-or needs none (*direct*: it compares facts).
+after a first answer is left out. A rule marked *direct* asks for none: it compares facts.
 """
 
 from __future__ import annotations
