@@ -26,6 +26,7 @@ from cutecheck.source.eval.values import (
     ValueType,
 )
 
+ALIGNED = "aligned_struct"  # `struct S : cute::aligned_struct<128>`
 _VECTOR = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]$")
 
 
@@ -68,7 +69,9 @@ def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:
             base = m.eval(node.pattern if isinstance(node, ir.Expand) else node, inst.env.parent or inst.env)
             if isinstance(base, ClassInst):
                 found.append(base)
-            elif isinstance(base, (ValueType, TraitType, Scalar)):
+            elif isinstance(base, (ValueType, TraitType, Scalar)) or (
+                isinstance(base, ExternType) and base.name == ALIGNED
+            ):
                 known.append(base)  # `struct X : cute::false_type`
         inst.bases = found
         inst.known_bases = tuple(known)

@@ -304,6 +304,8 @@ def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: S
         return _own_member(m, inst, name, items, self_, span)
     hidden = [p for p in classes.parts(m, inst) if isinstance(p, ClassInst)] if "" in inst.index else []
     for base in (*hidden, *classes.bases(m, inst)):
+        if base.name == name:
+            return base  # the injected class name, never the constructors
         found = member(m, base, name, self_, span)
         if found is not _MISSING:
             return found

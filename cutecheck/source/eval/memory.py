@@ -5,10 +5,12 @@ from __future__ import annotations
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.algebra import cosize
 from cutecheck.model.ints import Dyn, Int
+from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.units import BYTE, ByteCount, Bytes, byte_count, bytes_to_hold
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
     ArrayType,
     ExternType,
@@ -49,9 +51,39 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
         return size if isinstance(size, Unknown) else _in_bytes(size)
     if isinstance(t, ExternType) and t.name in _KNOWN:
         return Bytes(_KNOWN[t.name])
-    if isinstance(t, ValueType):
+    if isinstance(t, ValueType) and _is_empty(m, t.value):
         return Bytes(1)
+    if isinstance(t, ValueType) and isinstance(t.value, tuple):
+        return _tuple_size(m, t.value, span)
     return Unknown("the size of this type is not known", span)
+
+
+def _is_empty(m: Machine, v: Value) -> bool:
+    """Whether a type stores nothing: static integers, layouts of them, tags, classes without data members."""
+    if isinstance(v, tuple):
+        return all(_is_empty(m, x) for x in v)
+    if isinstance(v, Layout):
+        return _is_empty(m, v.shape) and _is_empty(m, v.stride)
+    if isinstance(v, ComposedLayout):
+        return _is_empty(m, v.b) and not isinstance(v.offset, Dyn)
+    if isinstance(v, ClassInst):
+        return not classes.fields(m, v)
+    return not isinstance(v, (Dyn, ScalarType, PtrType, ArrayType, ExternType, TensorVal, Unknown))
+
+
+def _tuple_size(m: Machine, items: tuple[Value, ...], span: Span) -> ByteCount | Unknown:
+    """``sizeof(cute::tuple<...>)``: elements without data take no space (cute/container/tuple.hpp)."""
+    total, align = 0, 1
+    for item in items:
+        if _is_empty(m, item):
+            continue
+        t = type_of(item)
+        size, own = size_bytes(m, t, span), align_bytes(m, t, span)
+        if not isinstance(size, int) or not isinstance(own, int) or isinstance(t, ValueType):
+            return size if isinstance(size, Unknown) else Unknown("the size of a tuple's element is not known", span)
+        total = (total + own - 1) // own * own + int(size)
+        align = max(align, own)
+    return Bytes(max(1, (total + align - 1) // align * align))
 
 
 def tensor_bytes(tensor: TensorVal, span: Span) -> ByteCount | Unknown:
@@ -95,6 +127,9 @@ def _class_layout(m: Machine, cls: ClassInst, span: Span) -> tuple[dict[str, Int
     align = 1
     union = cls.decl.kind == "union"
     inherited = [f for base in classes.bases(m, cls) for f in classes.fields(m, base)]
+    for base in cls.known_bases:
+        if isinstance(base, ExternType) and base.name == classes.ALIGNED:
+            align = max(align, constant(base.args[0]) or 1)
     own_parts = [(cls, p) for p in classes.parts(m, cls)]
     for owner, decl in (*inherited, *own_parts):
         if isinstance(decl, ClassInst):

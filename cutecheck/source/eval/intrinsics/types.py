@@ -107,6 +107,11 @@ def _types(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ExternType("testing::Types", targs)
 
 
+@type_maker("aligned_struct")
+def _aligned(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ExternType("aligned_struct", targs)
+
+
 @type_maker("Swizzle")
 def _swizzle(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     numbers = [static_value(m, t) for t in targs]
