@@ -29,6 +29,8 @@ _KNOWN = {"ClusterTransactionBarrier": 8, "ClusterBarrier": 8, "barrier": 8, "di
 
 def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
     """``sizeof(T)`` in bytes."""
+    if isinstance(t, Unknown):
+        return t
     if isinstance(t, ScalarType):
         bits = t.dtype.bits
         return Unknown(f"the size of {t.dtype.name} is not known", span) if bits is None else bytes_to_hold(bits)

@@ -160,3 +160,33 @@ def test_cute_s_own_headers_are_not_interpreted_when_an_include_path_finds_them(
     source = '#include "cute/own.hpp"\nusing namespace cute;\nusing found = Layout<Shape<cute::_8, _4>>;'
     facts = included(tmp_path, "", source, ("a.cu",))
     assert printed(facts, "found") == "(_8,_4):(_1,_8)"
+
+
+STORAGE = """
+struct Empty {};
+struct Pair { alignas(16) float a[4]; char b; };
+template <class T> struct Storage {
+  struct Pipe : cute::aligned_struct<16, _1> { char c; } pipe;
+  struct Tensors : cute::aligned_struct<128, _1> { cute::array_aligned<T, 40> smem; Empty none; } tensors;
+};
+template <class... Ts> struct Tree { using SharedStorage = cute::tuple<Ts...>; };
+template <class... Ts> struct Visitor : Tree<Ts..., Empty> {
+  using Impl = Tree<Ts..., Empty>;  // the injected class name of the base, not its constructors
+  using Shared = typename Impl::SharedStorage;
+};
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "size"),
+    [
+        ("Storage<half_t>", 256), ("Storage<half_t>::Pipe", 16), ("cute::tuple<Empty, _4>", 1),
+        ("cute::tuple<Pair, Empty, char>", 48), ("Visitor<Pair>::Shared", 32), ("Visitor<>::Shared", 1),
+    ],
+)  # fmt: skip
+def test_sizes_of_shared_storage(tmp_path: Path, type_: str, size: int) -> None:
+    """g++ 12 says these with CuTe 4.7's own headers."""
+    assert (
+        printed(run(tmp_path, STORAGE + f"using found = Layout<Int<1 + sizeof({type_})>>;"), "found")
+        == f"_{1 + size}:_1"
+    )

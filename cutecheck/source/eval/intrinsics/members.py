@@ -21,6 +21,7 @@ from cutecheck.source.eval.values import (
     TraitType,
     Value,
     ValueType,
+    VoidType,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
     if isinstance(v, ExternType) and v.name == "Engine" and name in ("value_type", "element_type"):
         tensor = v.args[0]
         return ScalarType(tensor.dtype) if tensor.dtype is not None else None
-    if isinstance(v, (ScalarType, PtrType, ArrayType)) and name == "type":
+    if isinstance(v, (ScalarType, PtrType, ArrayType, VoidType)) and name == "type":
         return v
     if isinstance(v, ExternType):
         return ExternType(f"{v.name}::{name}")
