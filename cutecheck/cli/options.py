@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cutecheck.config import Settings
 
-_LIMITS = ("jobs", "file_timeout", "max_steps", "max_depth", "max_instantiations", "max_flag_combinations")
+_LIMITS = (
+    "jobs", "file_timeout", "max_memory", "max_steps", "max_idle_steps", "max_depth", "max_instantiations",
+    "max_flag_combinations",
+)  # fmt: skip
 
 
 def add_source_options(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +69,16 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     reading.add_argument(
         "--file-timeout", type=_count, metavar="SECONDS", help="limit the evaluation of one file (600); 0: no limit"
     )
+    reading.add_argument(
+        "--max-memory",
+        type=_count,
+        metavar="MIB",
+        help="limit the memory of a process that evaluates (4096); 0: no limit",
+    )
     reading.add_argument("--max-steps", type=_some, metavar="N", help="limit the steps of one evaluation (2000000)")
+    reading.add_argument(
+        "--max-idle-steps", type=_some, metavar="N", help="limit those without anything of CuTe at a stretch (60000)"
+    )
     reading.add_argument("--max-depth", type=_some, metavar="N", help="limit the nesting of evaluations (400)")
     reading.add_argument(
         "--max-instantiations", type=_some, metavar="N", help="limit the instantiations of a kernel (400)"

@@ -45,10 +45,12 @@ class Settings:
     require_suppression_reason: bool = False
     jobs: int = 0
     max_steps: int = 2_000_000
+    max_idle_steps: int = 60_000
     max_depth: int = 400
     max_instantiations: int = 400
     max_flag_combinations: int = 2
     file_timeout: int = 600
+    max_memory: int = 4096
     cache: bool = True
     cache_dir: str = ""
     severity: tuple[tuple[str, str], ...] = ()

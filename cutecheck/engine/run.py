@@ -117,10 +117,12 @@ def _request(
         store=store,
         limits=Limits(
             steps_per_root=settings.max_steps,
+            idle_steps=settings.max_idle_steps,
             depth=settings.max_depth,
             instantiations=settings.max_instantiations,
             flag_combinations=settings.max_flag_combinations,
             seconds_per_file=settings.file_timeout,
+            mebibytes=settings.max_memory,
         ),
     )
 

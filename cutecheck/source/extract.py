@@ -165,7 +165,7 @@ def _count_dropped(part: Part, out: Collected) -> None:
 
 def _about(request: ExtractRequest) -> str:
     """A digest of what the facts of a translation unit depend on besides the files."""
-    limits = replace(request.limits, seconds_per_file=0)
+    limits = replace(request.limits, seconds_per_file=0, mebibytes=0)
     return digest(repr((request.defines, request.instantiate, cute_version(), limits)))
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from cutecheck.cache import Store, digest
 from cutecheck.cache.codec import DecodeError, decode, encode
 from cutecheck.source.cpp.tree import Tree
-from cutecheck.source.eval.budget import TIME_IS_UP
+from cutecheck.source.eval.budget import MEMORY_IS_UP, TIME_IS_UP
 from cutecheck.source.translate import Job, Part
 
 
@@ -79,7 +79,9 @@ class Recall:
     def keep(self, job: Job, part: Part) -> None:
         """Keep the facts of a job, unless time ran out or some of them hold values that cannot be written."""
         key = self._key(job)
-        if key is not None and not any(TIME_IS_UP in e.message for e in part.facts.errors.values()):
+        if key is not None and not any(
+            TIME_IS_UP in e.message or MEMORY_IS_UP in e.message for e in part.facts.errors.values()
+        ):
             try:
                 text = encode(part)
             except TypeError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
@@ -44,13 +44,16 @@ class Roots:
     """Runs the roots of one program.
 
     ``reported`` are the files whose sites are wanted, ``owned`` those of them whose own declarations are roots here: a
-    header's are roots of one translation unit only.
+    header's are roots of one translation unit only. Those that do not matter (``matters``) are left out.
     """
 
-    def __init__(self, m: Machine, reported: frozenset[str], owned: frozenset[str]) -> None:
+    def __init__(
+        self, m: Machine, reported: frozenset[str], owned: frozenset[str], matters: Callable[[ir.Decl, str], bool]
+    ) -> None:
         self.m = m
         self.reported = reported
         self.owned = owned
+        self.matters = matters
         self.cut: list[Unknown] = []
         self._done = 0
 
@@ -64,7 +67,7 @@ class Roots:
                 for targs in (value.targs,) if each is None else self._each(each, env):
                     self._function(replace(value, targs=targs))
             self.fixpoint()
-        entries = [e for e in m.program.entries() if e.unit.path in self.owned]
+        entries = [e for e in m.program.entries() if e.unit.path in self.owned and self._matters(e)]
         for e in entries:
             self._declared(e)
         self.fixpoint()
@@ -75,7 +78,10 @@ class Roots:
 
     def run_open(self, decls: frozenset[int]) -> None:
         """Templates (by ``id``) that no translation unit instantiated, with open parameters."""
-        self._open([e for e in self.m.program.entries() if id(e.decl) in decls])
+        self._open([e for e in self.m.program.entries() if id(e.decl) in decls and self._matters(e)])
+
+    def _matters(self, e: Entry) -> bool:
+        return not isinstance(e.decl, tuple) and self.matters(e.decl, e.unit.path)
 
     def _callers_first(self, entries: list[Entry]) -> list[Entry]:
         """Functions that are no templates: what a caller passes is known before a callee is walked on its own.

@@ -10,12 +10,14 @@ from cutecheck.source.collect import Collected, collect, note_unit
 from cutecheck.source.cpp import lower_expression
 from cutecheck.source.cpp.semantics import CppDialect
 from cutecheck.source.cpp.tree import Tree
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.budget import Budget, Limits
 from cutecheck.source.eval.launches import Attempt, Launches
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
+from cutecheck.source.relevance import Relevance, Words
 from cutecheck.source.roots import Roots, left_open, templates_of
 
 Template = tuple[str, int]  # a file, and the position of a template in it
@@ -54,21 +56,26 @@ class Translator:
     limits: Limits
     instantiate: tuple[str, ...] = ()
     tracing: Tracing | None = None
-    _templates: dict[tuple[str, str], dict[int, int]] = field(default_factory=dict)
+    _templates: dict[tuple[str, str], list[ir.Decl]] = field(default_factory=dict)
+    _words: dict[str, Words] = field(default_factory=dict)
 
     def run(self, job: Job, launches: Launches) -> Part:
         """The facts of a job after ``launches``, which learn what was walked here."""
         launches.attempts = []
         closure = self.tree.closure(job.path, job.arch)
-        program = Program()
+        units = [u for p in closure if (u := self.tree.unit(p, job.arch)) is not None]
         part = Part()
-        for path in closure:
-            unit = self.tree.unit(path, job.arch)
-            if unit is not None:
-                program.add(unit)
-                if path in job.owned:
-                    note_unit(unit, part.facts)
-        roots = self._roots(job, program, closure, launches)
+        for unit in units:
+            if unit.path in job.owned:
+                note_unit(unit, part.facts)
+        part.templates = {p: len(self._templates_of(p, job.arch)) for p in closure if p in job.owned}
+        relevance = Relevance(self._words.setdefault(job.arch, Words(self.tree, job.arch)), units)
+        if not self._matters(job, units, relevance):
+            return part
+        program = Program()
+        for unit in units:
+            program.add(unit)
+        roots = self._roots(job, program, relevance, launches)
         if job.open is None:
             asked = [(wish.target, wish.each, scope.env) for wish, scope, _ in program.instantiate]
             asked += [
@@ -91,12 +98,29 @@ class Translator:
         part.attempts = tuple(launches.attempts)
         return part
 
-    def _roots(self, job: Job, program: Program, closure: list[str], launches: Launches) -> Roots:
+    def _roots(self, job: Job, program: Program, relevance: Relevance, launches: Launches) -> Roots:
         tracing = self.tracing
         recorder = (Recorder if tracing is None else TracingRecorder)(job.arch, self.tree.lines)
-        given = (program, CppDialect(), recorder, job.arch, Budget(self.limits), History(launches))
+        budget = Budget(self.limits, recorder.found)
+        given = (program, CppDialect(), recorder, job.arch, budget, History(launches))
         m = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
-        return Roots(m, self.reported & set(closure), job.owned)
+        return Roots(m, self.reported & program.units.keys(), job.owned, relevance.matters)
+
+    def _matters(self, job: Job, units: list[ir.Unit], relevance: Relevance) -> bool:
+        """Whether anything that the job evaluates can come to something of CuTe."""
+        if job.open is not None:
+            wanted = set(job.open)
+            return any(
+                relevance.matters(decl, path)
+                for path in {p for p, _ in wanted}
+                for position, decl in enumerate(self._open_in(path, job.arch))
+                if (path, position) in wanted
+            )
+        return (
+            bool(self.instantiate)
+            or any(relevance.asks(unit) for unit in units)
+            or any(relevance.any_root(unit) for unit in units if unit.path in job.owned)
+        )
 
     def _finish(self, job: Job, roots: Roots, closure: list[str], part: Part) -> None:
         recorder, history = roots.m.recorder, roots.m.history
@@ -105,7 +129,6 @@ class Translator:
             where = unknown.span.path if unknown.span is not None else job.path
             part.facts.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
         collect(recorder, self.reported, part.facts)
-        part.templates = {p: len(self._templates_of(p, job.arch)) for p in closure if p in job.owned}
         met = history.functions | history.classes
         part.instantiated = frozenset(
             (path, position)
@@ -117,12 +140,15 @@ class Translator:
 
     def _templates_of(self, path: str, arch: str) -> dict[int, int]:
         """Positions of the templates of a file that may be left open, by the ``id`` of their declaration."""
+        return {id(d): i for i, d in enumerate(self._open_in(path, arch))}
+
+    def _open_in(self, path: str, arch: str) -> list[ir.Decl]:
+        """The templates of a file that may be left open."""
         key = (path, arch)
         if key not in self._templates:
             unit = self.tree.unit(path, arch)
-            found = [] if unit is None else templates_of(unit)
             none_met = History(Launches(self.limits))
-            self._templates[key] = {id(d): i for i, d in enumerate(d for d in found if left_open(d, none_met))}
+            self._templates[key] = [] if unit is None else [d for d in templates_of(unit) if left_open(d, none_met)]
         return self._templates[key]
 
 

@@ -13,13 +13,13 @@ from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.identity import once
 from cutecheck.model.ints import Int, as_expr, is_static, known_value
 from cutecheck.model.layout import AnyLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.instructions import Instruction, Side, automatic_bits, instruction
 from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_elements
-from cutecheck.rules.derive.identity import once
 from cutecheck.rules.derive.lanes import active
 from cutecheck.rules.derive.slices import counted, first_thread, parts_from, shifted
 from cutecheck.rules.derive.vectors import Mode, as_layout, contiguous_elements, peel, plain, split_run

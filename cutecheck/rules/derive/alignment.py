@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from cutecheck.model.identity import once
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove import Obligation, Outcome, Verdict, make_obligation
 from cutecheck.model.prove.properties import Alignment
@@ -11,7 +12,6 @@ from cutecheck.model.units import BYTE
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import Access
 from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
-from cutecheck.rules.derive.identity import once
 from cutecheck.rules.derive.vectors import contiguous_elements
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from cutecheck.facts import Event, TensorFact
 from cutecheck.findings import Related, Severity
+from cutecheck.model.identity import once
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove import Obligation, Options, Outcome, Verdict, make_obligation
 from cutecheck.model.tiled import TiledMMA
@@ -16,7 +17,6 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import vector_faults
 from cutecheck.rules.derive.buffers import Suggestion, groups, offered, suggestions
-from cutecheck.rules.derive.identity import once
 from cutecheck.rules.derive.lanes import undecided
 
 _LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)

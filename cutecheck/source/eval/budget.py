@@ -3,43 +3,72 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from cutecheck.source.eval.values import BudgetExceeded
 
+try:
+    import resource
+except ImportError:  # not on every platform
+    resource = None  # type: ignore[assignment]
+
 TIME_IS_UP = "raise `file-timeout`"  # what only messages about time say
+MEMORY_IS_UP = "raise `max-memory`"
 FILES_SHARE = 3
-_CLOCK_STEPS = 20_000  # steps between two looks at the clock
+_PAGE_BYTES = resource.getpagesize() if resource is not None else 4096
+_CLOCK_STEPS = 5_000  # steps between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a user can raise. Steps are evaluated nodes; instantiations are walked kernels a declaration,
-    ``flag_combinations`` those that differ in boolean template arguments alone; ``seconds_per_file`` 0 is no limit.
+    ``flag_combinations`` those that differ in boolean template arguments alone; ``idle_steps`` those at a stretch that
+    find nothing of CuTe; ``seconds_per_file`` are of CPU time, ``mebibytes``
+    of memory of the process; 0 is no limit.
 
     A file may take ``FILES_SHARE`` times the steps of a root: many roots that each run out are soon left alone."""
 
     steps_per_root: int = 2_000_000
+    idle_steps: int = 60_000
     depth: int = 400
     call_depth: int = 60
     instantiations: int = 400
     flag_combinations: int = 2
     loop_iterations: int = 4096
     seconds_per_file: int = 600
+    mebibytes: int = 4096
+
+
+def memory_mib() -> int:
+    """What this process holds now, where the system says it; else 0."""
+    try:
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - asked often
+            return int(file.read().split()[1]) * _PAGE_BYTES >> 20
+    except OSError:
+        return 0
 
 
 class Budget:
-    """Steps used by the current root, and the time by which its file must be done.
+    """Steps used by the current root, and the time by which its file must be done. ``found`` counts what it came to.
 
     Whoever counts a step compares ``used`` with ``next_check`` and calls :meth:`check` past it.
     """
 
-    __slots__ = ("calls", "deadline", "depth", "limits", "max_depth", "next_check", "total", "used")
+    __slots__ = (
+        "_before", "_found", "_idle", "_since", "calls", "deadline", "depth", "limits", "max_depth", "next_check",
+        "total", "used",
+    )  # fmt: skip
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, found: Callable[[], int] | None = None) -> None:
         self.limits = limits
         self.max_depth = limits.depth
-        self.deadline = time.monotonic() + limits.seconds_per_file if limits.seconds_per_file else None
+        # of the processor: how busy the machine is must not decide what is found
+        self.deadline = time.thread_time() + limits.seconds_per_file if limits.seconds_per_file else None
+        self._found = found
+        self._before = 0  # found when last looked at
+        self._since = 0  # steps used then
+        self._idle = 0  # steps of roots that were cut because they found nothing
         self.total = 0
         self.used = 0
         self.restart()
@@ -51,6 +80,7 @@ class Budget:
         self.depth = 0
         self.calls = 0
         self.next_check = 0
+        self._since = 0
 
     def check(self) -> None:
         """Raises BudgetExceeded when steps or time are used up."""
@@ -59,6 +89,20 @@ class Budget:
             raise BudgetExceeded(f"more than {most} evaluation steps; raise `max-steps`")
         if self.total + self.used > FILES_SHARE * most:
             raise BudgetExceeded(f"more than {FILES_SHARE * most} evaluation steps for a file; raise `max-steps`")
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        if self._found is not None:
+            self._look(self._found())
+        if self.deadline is not None and time.thread_time() > self.deadline:
             raise BudgetExceeded(f"more than {self.limits.seconds_per_file} seconds for a file; {TIME_IS_UP}")
+        if self.limits.mebibytes and memory_mib() > self.limits.mebibytes:
+            raise BudgetExceeded(f"more than {self.limits.mebibytes} MiB of memory in use; {MEMORY_IS_UP}")
         self.next_check = min(most, self.used + _CLOCK_STEPS)
+
+    def _look(self, found: int) -> None:
+        most, used = self.limits.idle_steps, self.used - self._since
+        if found != self._before:
+            self._before, self._since = found, self.used
+        elif used > most or (self._idle > FILES_SHARE * most and not self._since and used > most // 10):
+            whose = "" if used > most else f" after {FILES_SHARE} roots of the file that came to nothing"
+            self._idle += 0 if self._since else used
+            steps = f"more than {most if not whose else most // 10} evaluation steps without anything of CuTe"
+            raise BudgetExceeded(f"{steps}{whose}; raise `max-idle-steps`")

@@ -65,14 +65,18 @@ def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:
         inst.bases = []
         found = []
         known: list[Value] = []
-        for node in inst.decl.bases:
-            base = m.eval(node.pattern if isinstance(node, ir.Expand) else node, inst.env.parent or inst.env)
-            if isinstance(base, ClassInst):
-                found.append(base)
-            elif isinstance(base, (ValueType, TraitType, Scalar)) or (
-                isinstance(base, ExternType) and base.name == ALIGNED
-            ):
-                known.append(base)  # `struct X : cute::false_type`
+        m.deriving += 1
+        try:
+            for node in inst.decl.bases:
+                base = m.eval(node.pattern if isinstance(node, ir.Expand) else node, inst.env.parent or inst.env)
+                if isinstance(base, ClassInst):
+                    found.append(base)
+                elif isinstance(base, (ValueType, TraitType, Scalar)) or (
+                    isinstance(base, ExternType) and base.name == ALIGNED
+                ):
+                    known.append(base)  # `struct X : cute::false_type`
+        finally:
+            m.deriving -= 1
         inst.bases = found
         inst.known_bases = tuple(known)
     return inst.bases

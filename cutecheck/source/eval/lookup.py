@@ -302,6 +302,8 @@ def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: S
     items = inst.index.get(name)
     if items:
         return _own_member(m, inst, name, items, self_, span)
+    if name in inst.absent:
+        return _MISSING
     hidden = [p for p in classes.parts(m, inst) if isinstance(p, ClassInst)] if "" in inst.index else []
     for base in (*hidden, *classes.bases(m, inst)):
         if base.name == name:
@@ -315,6 +317,8 @@ def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: S
         found = intrinsics.static_member(m, known, name, span)
         if found is not None:
             return found
+    if not m.deriving:
+        inst.absent.add(name)
     return _MISSING
 
 

@@ -58,7 +58,6 @@ class History:
         self.functions: set[int] = set()
         self.classes: set[int] = set()
         self.constrained: dict[int, bool] = {}  # functions whose return type may remove them, by declaration
-        self.assigned: dict[int, tuple[str, ...]] = {}  # names a statement assigns, by its node
         self.declared: set[int] = set()  # namespace-scope declarations evaluated
         self.members: set[tuple[int, str]] = set()  # class instances whose members were evaluated
 
@@ -85,6 +84,7 @@ class Machine:
         self.instances: dict[Any, Any] = {}  # class instances by (declaration, arguments)
         self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
         self.names: dict[tuple[str, str], Value] = {}  # library names looked up
+        self.deriving = 0  # classes whose bases are being evaluated
         self.outs: dict[int, Value] = {}  # final values of the reference parameters of the last call
         self._fresh = 0
 

@@ -60,6 +60,7 @@ class ClassInst:
     """
 
     __slots__ = (
+        "absent",
         "args",
         "bases",
         "context",
@@ -96,6 +97,7 @@ class ClassInst:
         self.memo: dict[Any, Value] = {}
         self.index: dict[str, list[Any]] = {}
         self.ident = 0
+        self.absent: set[str] = set()  # names that neither the class nor its bases have
         for member in decl.members:
             for name, item in declared_names(member):
                 self.index.setdefault(name, []).append(item)

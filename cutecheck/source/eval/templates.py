@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.identity import once
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.intrinsics import decompose_tiled
@@ -68,7 +69,8 @@ def _variable(env: Env, name: str) -> Value:
     return at.vars[name] if at is not None else None
 
 
-def names_in(node: Any) -> list[str]:
+@once
+def names_in(node: Any) -> tuple[str, ...]:
     """Identifiers used unqualified in an expression, in order."""
     out: list[str] = []
     stack = [node]
@@ -81,7 +83,7 @@ def names_in(node: Any) -> list[str]:
             stack.extend(at)
         elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
             stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f != "span")
-    return list(dict.fromkeys(out))
+    return tuple(dict.fromkeys(out))
 
 
 def mentions(node: Any, names: Sequence[str]) -> bool:

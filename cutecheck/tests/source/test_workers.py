@@ -79,7 +79,7 @@ def test_a_worker_that_dies_costs_one_file(tmp_path: Path, monkeypatch: pytest.M
 
 def test_time_for_a_file_runs_out_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 10**9, 400))
-    monkeypatch.setattr("cutecheck.source.eval.budget.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("cutecheck.source.eval.budget.time.thread_time", lambda: next(clock))
     found = facts(tree(tmp_path, 1), 1)
     assert any("600 seconds for a file; raise `file-timeout`" in e.message for e in found.errors)
     assert facts(tmp_path, 1, Limits(seconds_per_file=0)).errors == ()

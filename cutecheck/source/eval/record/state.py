@@ -94,6 +94,10 @@ class RecorderState:
         self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
         self._dims: dict[str, tuple[int, ...]] = {}  # of the blocks of kernels, x first
 
+    def found(self) -> int:
+        """How much of CuTe was come across so far."""
+        return len(self.sites) + len(self.loose) + len(self.events)
+
     def text(self, node: Any) -> str:
         """The source text of a node, one line, shortened."""
         span = getattr(node, "span", node)

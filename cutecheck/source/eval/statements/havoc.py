@@ -9,6 +9,7 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
+from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
@@ -19,7 +20,7 @@ from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, Tensor
 def havoc(m: Machine, node: ir.Loop, env: Env, induction: tuple[str, Domain] | None) -> None:
     """Before the body is walked (and after), every variable it assigns is unknown but for what its type says."""
     parts = [p for p in (node.body, node.step, node.cond) if p is not None]
-    for name in dict.fromkeys(n for p in parts for n in _assigned_in(m, p)):
+    for name in dict.fromkeys(n for p in parts for n in _assigned_in(p)):
         at = env.find_var(name)
         if at is None:
             continue
@@ -28,11 +29,9 @@ def havoc(m: Machine, node: ir.Loop, env: Env, induction: tuple[str, Domain] | N
         m.journal.set(at.vars, name, forget(m, old, name, domain, node.span))
 
 
-def _assigned_in(m: Machine, node: Any) -> tuple[str, ...]:
-    names = m.history.assigned.get(id(node))
-    if names is None:
-        names = m.history.assigned[id(node)] = tuple(assigned(node))
-    return names
+@once
+def _assigned_in(node: Any) -> tuple[str, ...]:
+    return tuple(assigned(node))
 
 
 def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Value:

@@ -122,7 +122,7 @@ def _induction(m: Machine, node: ir.Loop, env: Env) -> tuple[str, Domain] | None
         or not isinstance(node.step, (ir.ExprStmt, ir.Assign))
     ):
         return None
-    if name in _assigned_in(m, node.body):
+    if name in _assigned_in(node.body):
         return None
     start = env.vars.get(name)
     stop = m.eval(node.cond.right, env)

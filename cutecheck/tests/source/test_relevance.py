@@ -1,0 +1,73 @@
+"""What cannot come to anything of CuTe is left out; all that can is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.facts import Facts
+from cutecheck.source import relevance
+from cutecheck.source.eval.budget import Limits
+from cutecheck.source.extract import ExtractRequest, extract
+
+MAKER = "using L = cute::Layout<cute::Shape<cute::_8, cute::_8>>;\n"
+MAKES = "auto x = cute::make_layout(cute::_8{});"
+CHAINS = {
+    "a name": f"void f() {{ {MAKES} }}\nvoid g() {{ f(); }}\n",
+    "a member": f"struct S {{ void h() {{ {MAKES} }} }};\nint g() {{ S s; s.h(); return 0; }}\n",
+    "a base": f"struct B {{ void h() {{ {MAKES} }} }};\nstruct D : B {{}};\nvoid g(D d) {{ d.h(); }}\n",
+    "a macro": "#define MAKE(n) cute::make_layout(n)\nvoid g() { auto x = MAKE(cute::_8{}); }\n",
+    "macros": "#define M2(n) cute::make_layout(n)\n#define M1(n) M2(n)\nvoid g() { auto x = M1(cute::_8{}); }\n",
+    "pieces": "#define CAT(a, b) a##b\nvoid g() { auto x = cute::CAT(make_, layout)(cute::_8{}); }\n",
+    "an alias of the namespace": "namespace ct = cute;\nusing L = ct::Layout<ct::Shape<ct::_8, ct::_8>>;\n",
+    "the namespace opened": "using namespace cute;\nusing L = Layout<Shape<_8, _8>>;\n",
+    "a header that opens it": '#include "open.h"\nusing L = Layout<Shape<_8, _8>>;\n',
+    "an operator": f"struct N {{}};\nint operator+(N, N) {{ {MAKES} return 0; }}\nvoid g(N a) {{ int x = a + a; }}\n",
+    "a template argument": (
+        "struct P { using L = cute::Layout<cute::Shape<cute::_8>>; };\n"
+        "template <class T> struct Q { using M = typename T::L; };\nusing R = Q<P>::M;\n"
+    ),
+    "an atom": (
+        "template <class O> __global__ void k(float* p) {}\n"
+        "void g(float* p) { k<cute::SM80_16x8x8_F32F16F16F32_TN><<<1, 32>>>(p); }\n"
+    ),
+}  # fmt: skip
+
+
+def facts(folder: Path, text: str, limits: Limits = Limits()) -> Facts:  # noqa: B008 - frozen
+    folder.mkdir(exist_ok=True)
+    (folder / "open.h").write_text("#pragma once\n#include <cute/tensor.hpp>\nusing namespace cute;\n")
+    (folder / "a.cu").write_text("#include <cute/tensor.hpp>\n" + text)
+    return extract(ExtractRequest((folder,), limits=limits))
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_every_chain_of_names_counts(chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = facts(tmp_path, CHAINS[chain])
+    assert found.sites or found.launches
+    monkeypatch.setattr(relevance.Relevance, "matters", lambda *_: True)
+    assert facts(tmp_path, CHAINS[chain]) == found
+
+
+def test_what_names_nothing_of_cute_is_not_evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = MAKER + "int main() { int s = 0; " + "s = s * 3 + 1; " * 300 + "return s; }\n"
+    limits = Limits(steps_per_root=100)
+    assert facts(tmp_path, text, limits).errors == ()
+    monkeypatch.setattr(relevance.Relevance, "matters", lambda *_: True)
+    assert facts(tmp_path, text, limits).errors != ()
+
+
+def test_a_root_that_finds_nothing_for_long_is_cut_with_a_reason(tmp_path: Path) -> None:
+    calls = " ".join(f"s = s * 3 + {i};" for i in range(9000))
+    text = MAKER + f"void g(int s) {{ {calls} L x; }}\n"
+    found = facts(tmp_path, text, Limits(idle_steps=20_000))
+    assert any(
+        "20000 evaluation steps without anything of CuTe; raise `max-idle-steps`" in e.message for e in found.errors
+    )
+    assert facts(tmp_path, text).errors == ()
+
+
+def test_too_much_memory_cuts_with_a_reason(tmp_path: Path) -> None:
+    found = facts(tmp_path, MAKER + "void g() { L x; }\n", Limits(mebibytes=1))
+    assert any("1 MiB of memory in use; raise `max-memory`" in e.message for e in found.errors)
