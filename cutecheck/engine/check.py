@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from cutecheck import timing
+from cutecheck.engine import shares
 from cutecheck.engine.suppress import Suppressions
 from cutecheck.facts import Facts, SourceError, Span
 from cutecheck.findings import Finding
@@ -29,28 +30,32 @@ def check_facts(
     override: Callable[[Iterable[Finding]], list[Finding]] = list,
     pedantic: bool = False,
     reasons_required: bool = False,
+    processes: int = 1,
 ) -> Report:
     """Run the rules over the facts. A rule that crashes on a subject costs that subject one line, nothing else;
     so does a crash of ``finish`` on a finding, which stays.
 
     ``context`` is one that the caller keeps; ``finish`` adds to what is reported (fixes). ``override`` drops findings
     and changes their severities; ``pedantic`` turns notes into warnings; ``reasons_required`` asks every suppression
-    for its reason.
+    for its reason. ``processes`` share the rules; the result is that of one.
     """
     context = context or Context(facts, prover)
     failures = [e for e in facts.errors if e.internal]
     found: list[Finding] = []
+    for rule in rules:
+        timing.spent(f"{rule.code} {rule.name}", 0.0)
+    work = shares.blocks(rules, facts)
+    many = len(facts.events) + len(facts.calls) + len(facts.sites) >= shares.WORTH
+    results = shares.run(work, context, processes if many else 1, internal_error)
     try:
-        for rule in rules:
-            instance = rule()
-            with timing.rule(f"{rule.code} {rule.name}"):
-                for span, call in _hooks(instance, context):
-                    try:
-                        found += call()
-                    except Exception as error:
-                        failures.append(internal_error(f"{rule.code} {rule.name}", error, span))
+        for one in results:
+            found += one.findings
+            if one.failure is not None:
+                failures.append(one.failure)
     except KeyboardInterrupt:
         failures.append(SourceError("", "interrupted: not every rule has seen everything; this is what is known"))
+    finally:
+        results.close()
     found = override(found)
     if pedantic:
         found = [replace(f, severity="warning") if f.severity == "note" else f for f in found]
@@ -85,29 +90,6 @@ def _finished(
     except Exception as error:
         failures.append(internal_error(f"the fixes of {finding.code}", error, finding.span))
         return finding
-
-
-def _hooks(rule: Rule, context: Context) -> Iterator[tuple[Span, Callable[[], list[Finding]]]]:
-    facts = context.facts
-    kind = type(rule)
-    if kind.on_site is not Rule.on_site:
-        for site in facts.sites:
-            yield site.span, lambda s=site: list(rule.on_site(s, context))  # type: ignore[misc]
-    if kind.on_event is not Rule.on_event:
-        for event in facts.events:
-            yield event.span, lambda e=event: list(rule.on_event(e, context))  # type: ignore[misc]
-    if kind.on_buffer is not Rule.on_buffer:
-        for buffer in facts.buffers:
-            yield buffer.span, lambda b=buffer: list(rule.on_buffer(b, context))  # type: ignore[misc]
-    if kind.on_launch is not Rule.on_launch:
-        for launch in facts.launches:
-            yield launch.span, lambda x=launch: list(rule.on_launch(x, context))  # type: ignore[misc]
-    if kind.on_call is not Rule.on_call:
-        for call in facts.calls:
-            yield call.span, lambda x=call: list(rule.on_call(x, context))  # type: ignore[misc]
-    if kind.on_lint is not Rule.on_lint:
-        for lint in facts.lints:
-            yield lint.span, lambda x=lint: list(rule.on_lint(x, context))  # type: ignore[misc]
 
 
 def _places(facts: Facts) -> Iterator[Span]:

@@ -191,7 +191,7 @@ def _checked(
         options = Options(timeout_ms=timeout_ms, engine=engine, dump=dump, cache=verdicts)
         with phase("extract"):
             facts = extract_facts(given.paths, settings, given.changed, store)
-        context = Context(facts, partial(_timed, options))
+        context = Context(facts, partial(_timed, options), answers=verdicts)
         bench = Bench(context, Files(roots))
         with phase("check"):
             report = check_facts(
@@ -204,6 +204,7 @@ def _checked(
                 override=overrides,
                 pedantic=settings.pedantic,
                 reasons_required=settings.require_suppression_reason,
+                processes=1 if dump is not None else settings.jobs or _cores(),
             )
         verdicts.save()
         if store is not None:

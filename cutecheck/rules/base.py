@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -30,9 +30,16 @@ SECTIONS = ("What it checks", "Why", "Example", "Use instead", "Assumptions", "F
 Contract = tuple[tuple[Condition, ...], tuple[EngineRun, ...]]
 
 
+class LeftToParentError(Exception):
+    """What is asked depends on all that was found before, which this process does not see."""
+
+
 @dataclass(slots=True)
 class Context:
-    """What a rule may use: all facts of the run, and the prover. Every outcome is kept for the report."""
+    """What a rule may use: all facts of the run, and the prover. Every outcome is kept for the report.
+
+    ``journal`` not None: of a process that sees some of the facts' rules only; what is noted goes there as well.
+    """
 
     facts: Facts
     prover: Callable[[Obligation], Outcome]
@@ -41,6 +48,8 @@ class Context:
     # of a buffer, instantiation and architecture: the layout that frees it of bank conflicts
     remedies: dict[tuple[str, str, str], Suggestion | None] = field(default_factory=dict)
     memo: dict[str, object] = field(default_factory=dict)  # what rules derive once from all facts
+    journal: list[tuple[Obligation, Outcome]] | None = None
+    answers: MutableMapping[str, Outcome] = field(default_factory=dict)  # of the prover, by question
     _leaders: frozenset[int] | None = field(default=None, repr=False)  # identities of sites
     _index: FactIndex | None = field(default=None, repr=False)
 
@@ -55,19 +64,22 @@ class Context:
         """The outcome of an obligation; the same obligation is proved once."""
         known = self.outcomes.get(obligation)
         if known is None:
-            known = self.outcomes[obligation] = self.prover(obligation)
+            known = self.record(self.prover(obligation), obligation)
         return known
 
-    def record(self, outcome: Outcome) -> Outcome:
+    def record(self, outcome: Outcome, obligation: Obligation | None = None) -> Outcome:
         """Keep this outcome for its obligation, in place of what was proved."""
-        self.outcomes[outcome.obligation] = outcome
+        obligation = obligation or outcome.obligation
+        self.outcomes[obligation] = outcome
+        if self.journal is not None:
+            self.journal.append((obligation, outcome))
         return outcome
 
     def unknown(self, property: str, event: Event, part: str, reason: str) -> None:
         """Note an obligation that cannot even be stated, and why: it stays unknown."""
         obligation = Obligation(f"{property}-{event.event_id}-{part}", property, (event.event_id,), None,
                                 arch=event.arch, span=event.span)  # fmt: skip
-        self.outcomes[obligation] = Outcome(obligation, Verdict.UNKNOWN, reason=reason)
+        self.record(Outcome(obligation, Verdict.UNKNOWN, reason=reason))
 
     def leads(self, site: Site) -> bool:
         """True for the site that speaks for all sites of this value: without bindings, the first in the sources."""

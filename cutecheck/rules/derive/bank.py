@@ -13,7 +13,7 @@ from cutecheck.model.identity import once
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove import Obligation, Options, Outcome, Verdict, make_obligation
 from cutecheck.model.tiled import TiledMMA
-from cutecheck.rules.base import Context
+from cutecheck.rules.base import Context, LeftToParentError
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import vector_faults
 from cutecheck.rules.derive.buffers import Suggestion, groups, offered, suggestions
@@ -146,6 +146,8 @@ def remedy(conflict: Conflict, context: Context, generic: str) -> str:
 
 def suggestion(key: tuple[str, str, str], context: Context, unlimited: bool = False) -> Suggestion | None:
     """The one layout that frees a buffer (id, instantiation, architecture), sought for the first few of a run only."""
+    if key not in context.remedies and context.journal is not None:
+        raise LeftToParentError
     if key not in context.remedies and (unlimited or len(context.remedies) < MAX_REMEDIES):
         context.remedies[key] = _suggestion(key, context)
     return context.remedies.get(key)

@@ -104,7 +104,7 @@ def test_a_warm_check_says_what_a_cold_one_says(tmp_path: Path, capsys: pytest.C
     assert len(spent) == len(RULES) and spent == sorted(spent, reverse=True) and spent[0] > 0
 
 
-@pytest.mark.parametrize("where", ["cutecheck.source.translate.Translator.run", "cutecheck.engine.check._hooks"])
+@pytest.mark.parametrize("where", ["cutecheck.source.translate.Translator.run", "cutecheck.engine.shares._one"])
 def test_an_interrupt_shows_what_is_known(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:

@@ -1,0 +1,80 @@
+"""Rules in several processes say what they say in one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine import shares
+from cutecheck.engine.run import check, inputs
+from cutecheck.facts import Event
+from cutecheck.findings import Finding
+from cutecheck.report.json import check_json
+from cutecheck.rules import Context
+from cutecheck.rules.bank_conflict_read import BankConflictRead
+
+KERNEL = """
+#include <cute/tensor.hpp>
+using namespace cute;
+template <int N> __global__ void __launch_bounds__(128) k{i}(half_t const* in, float* out) {{
+  __shared__ half_t tile[128 * N];
+  Tensor s = make_tensor(make_smem_ptr(tile), Layout<Shape<_128, Int<N>>, Stride<Int<N>, _1>>{{}});
+  auto mma = make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{{}}, Layout<Shape<_2, _2, _1>>{{}}, Tile<_32, _32, _16>{{}});
+  auto copier = make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{{}}, mma);
+  auto thread = mma.get_slice(threadIdx.x);
+  Tensor r = thread.partition_fragment_A(s);
+  auto part = copier.get_slice(threadIdx.x);
+  copy(copier, part.partition_S(s), part.retile_D(r));
+}}
+void run{i}(half_t* a, float* b) {{ k{i}<64><<<1, 128>>>(a, b); k{i}<32><<<1, 128>>>(a, b); }}
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(shares, "WORTH", 1)
+    for i in range(6):
+        (tmp_path / f"k{i}.cu").write_text(KERNEL.format(i=i))
+    return tmp_path
+
+
+def said(tree: Path, jobs: int) -> object:
+    document = check_json(check(inputs([str(tree)]), Settings(jobs=jobs, cache=False)))
+    for outcome in document["obligations"]:
+        for run in outcome["engines"]:
+            run["milliseconds"] = 0
+    return document
+
+
+def test_two_and_three_processes_say_what_one_says(tree: Path) -> None:
+    alone = said(tree, 1)
+    assert alone["findings"]  # type: ignore[index]
+    assert said(tree, 2) == alone
+    assert said(tree, 3) == alone
+
+
+def test_facts_of_one_function_stay_together(tree: Path) -> None:
+    report = check(inputs([str(tree)]), Settings(jobs=1, cache=False))
+    work = shares.blocks([BankConflictRead], report.facts)
+    owners = shares._owners(work, 3)["event"]
+    by_function: dict[str, set[int]] = {}
+    for event, owner in zip(report.facts.events, owners, strict=True):
+        by_function.setdefault(event.enclosing, set()).add(owner)
+    assert all(len(o) == 1 for o in by_function.values())
+    assert set(owners) == {0, 1, 2}
+
+
+def test_a_process_that_dies_costs_nothing_but_time(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone, parent, rule = said(tree, 1), os.getpid(), BankConflictRead.on_event
+
+    def dying(self: BankConflictRead, event: Event, context: Context) -> Iterable[Finding]:
+        if os.getpid() != parent:
+            os._exit(3)
+        return rule(self, event, context)
+
+    monkeypatch.setattr(BankConflictRead, "on_event", dying)
+    assert said(tree, 3) == alone
