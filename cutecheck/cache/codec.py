@@ -20,6 +20,8 @@ from cutecheck.model.units import Quantity
 _MODULES = (
     "cutecheck.model.",
     "cutecheck.facts.",
+    "cutecheck.findings",
+    "cutecheck.report.data",
     "cutecheck.source.collect",
     "cutecheck.source.translate",
     "cutecheck.source.eval.launches",

@@ -19,6 +19,7 @@ from pathlib import Path
 
 MAX_BYTES = 256 << 20  # of an entry that is read
 MOST_ENTRIES = 20_000  # of a folder; the oldest go when a run ends with more
+MOST_RUNS = 50  # whole runs are kept, likewise
 _TAG = "CACHEDIR.TAG"
 _TAG_TEXT = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -198,7 +199,7 @@ class Store:
         """Let the oldest entries go where there are too many."""
         for kind in _KINDS:
             keys = self.keys(kind)
-            for key in keys[: max(0, len(keys) - MOST_ENTRIES)]:
+            for key in keys[: max(0, len(keys) - (MOST_RUNS if kind == "runs" else MOST_ENTRIES))]:
                 self.forget(kind, key)
 
     def clean(self) -> int:

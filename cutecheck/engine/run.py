@@ -20,12 +20,13 @@ from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import REFERENCE, using_cute
 from cutecheck.report.data import Report
 from cutecheck.rules import Context, selected
-from cutecheck.source.files import exists
+from cutecheck.source.files import exists, watched
 from cutecheck.timing import note, phase
 
 if TYPE_CHECKING:
     from cutecheck.engine.compile_commands import CompileFlags
     from cutecheck.engine.fixes import FixRun
+    from cutecheck.engine.runs import Runs
     from cutecheck.facts.explanation import Trace
     from cutecheck.model.prove import Options
     from cutecheck.model.prove.obligation import Obligation, Outcome
@@ -157,7 +158,33 @@ def check(
     ``engine`` asks that engine alone (nothing is then proved); ``dump_smt`` is a folder for the Z3 queries.
     OSError when that cannot be written.
     """
-    return _checked(given, settings, timeout_s, engine, dump_smt)[0]
+    runs = None if engine is not None or dump_smt is not None else _runs(given, settings, timeout_s)
+    if runs is None:
+        return _checked(given, settings, timeout_s, engine, dump_smt)[0]
+    with phase("recall"):
+        known = runs.recall()
+    if known is None:
+        with watched() as seen:
+            report = _checked(given, settings, timeout_s)[0]
+        runs.keep(replace(report, errors=report.errors[len(given.missing) :]), seen)
+        return report
+    lines = SourceLines((*given.paths, *(given.changed or ())))
+    return replace(known, lines=lines, errors=(*given.missing, *known.errors), budget=_budget(timeout_s))
+
+
+def _runs(given: Inputs, settings: Settings, timeout_s: float) -> Runs | None:
+    """The memory of this run; None where nothing is kept. Raises ConfigError."""
+    from cutecheck.engine.cute_version import with_version
+    from cutecheck.engine.runs import Runs
+
+    store = open_store(settings.cache_dir) if settings.cache else None
+    if store is None or not given.paths:
+        return None
+    followed, told = with_version(settings, (*given.paths, *(given.changed or ())))
+    about = repr((replace(followed, jobs=0, cache_dir="", baseline="", fail_on="warning", unknown="warn"), told))
+    with using_cute(followed.cute):
+        request = _request(given.paths, followed, given.changed, None)
+        return Runs(store, request, f"{about} {timeout_s} {Path.cwd()}")
 
 
 def check_and_fix(given: Inputs, settings: Settings, unsafe: bool, timeout_s: float = 5.0) -> FixRun:
@@ -210,8 +237,13 @@ def _checked(
         if store is not None:
             store.prune()
             note("extract", f"{store.hits} entries of the cache used, {store.misses} not found")
-    budget = f"{timeout_s:g} s and {options.rlimit:,} solver units an obligation and engine, seed 0"
-    return replace(report, errors=(*given.missing, *report.errors), budget=budget), context
+    return replace(report, errors=(*given.missing, *report.errors), budget=_budget(timeout_s)), context
+
+
+def _budget(timeout_s: float) -> str:
+    from cutecheck.model.prove import Options
+
+    return f"{timeout_s:g} s and {Options().rlimit:,} solver units an obligation and engine, seed 0"
 
 
 def _timed(options: Options, obligation: Obligation) -> Outcome:

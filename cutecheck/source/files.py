@@ -8,7 +8,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from cutecheck.cache import digest
+
 _HELD: ContextVar[Mapping[str, bytes] | None] = ContextVar("held", default=None)
+_WATCH: ContextVar[dict[str, str] | None] = ContextVar("watch", default=None)
+FILE, FOLDER, NEITHER = "file", "folder", ""
 
 
 @contextmanager
@@ -22,6 +26,42 @@ def held(contents: Mapping[Path, bytes]) -> Iterator[None]:
         _HELD.reset(token)
 
 
+def holds() -> bool:
+    """Whether some files are read from elsewhere than disk."""
+    return _HELD.get() is not None
+
+
+@contextmanager
+def watched() -> Iterator[dict[str, str]]:
+    """Within it, what is asked of the disk is noted: for each path the digest of what was read, or what stood there."""
+    seen: dict[str, str] = {}
+    token = _WATCH.set(seen)
+    try:
+        yield seen
+    finally:
+        _WATCH.reset(token)
+
+
+def same(seen: Mapping[str, str]) -> bool:
+    """Whether the disk would answer all that as it did."""
+    return all(_now(Path(path), answer) == answer for path, answer in seen.items())
+
+
+def _now(file: Path, answer: str) -> str:
+    if answer in (FILE, FOLDER, NEITHER):
+        return FILE if file.is_file() else FOLDER if file.is_dir() else NEITHER
+    try:
+        return digest(file.read_bytes())
+    except OSError:
+        return NEITHER
+
+
+def _note(file: Path, answer: str) -> None:
+    seen = _WATCH.get()
+    if seen is not None and (answer != FILE or os.path.abspath(file) not in seen):  # noqa: PTH100
+        seen[os.path.abspath(file)] = answer  # noqa: PTH100 - links stay links
+
+
 def read_bytes(file: Path) -> bytes:
     """The bytes of a file. Raises OSError as reading it does."""
     contents = _HELD.get()
@@ -29,7 +69,21 @@ def read_bytes(file: Path) -> bytes:
         data = contents.get(_key(file))
         if data is not None:
             return data
-    return file.read_bytes()
+    try:
+        data = file.read_bytes()
+    except OSError:
+        _note(file, NEITHER)
+        raise
+    if _WATCH.get() is not None:
+        _note(file, digest(data))
+    return data
+
+
+def is_file(file: Path) -> bool:
+    """Whether a file stands there on disk."""
+    found = file.is_file()
+    _note(file, FILE if found else FOLDER if file.is_dir() else NEITHER)
+    return found
 
 
 def exists(file: Path) -> bool:

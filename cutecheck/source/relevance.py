@@ -31,14 +31,16 @@ _PLAIN = re.compile(
 )
 _EVERYDAY = words(
     "abs addressof assert exit forward fprintf printf get max memset min move ref cref size sleep srand syncthreads "
-    "swap launder thread block print fill clear prefetch transform ispow2 gcd lcm tile_size tile_shape shape stride "
-    "layout tensor filter select group slice rank depth zip dice front back take append prepend reverse repeat product "
-    "flatten unwrap unflatten with_shape crd2idx idx2crd make_view cosize as_tensor shape_div"
+    "swap launder thread block print fill clear prefetch transform ispow2 gcd lcm shape stride layout tensor tile_size "
+    "tile_shape as_tensor make_view unwrap front back"
 )
-# CuTe's where its namespace is open
-_COMMON = frozenset(n for n in FUNCTIONS if n.isalpha() and n not in _EVERYDAY and not _PLAIN.fullmatch(n))
-_COMMON |= {"Layout", "copy_if"}
-_TYPES = frozenset({"ComposedLayout", "Swizzle", "MMA_Traits", "Copy_Traits", "TiledMma"})
+# CuTe's where its namespace is open: others have functions of these names
+_COMMON = words(
+    "Layout copy copy_if gemm axpby composition complement recast coalesce coprofile nullspace upcast downcast "
+    "congruent compatible coshape cosize shape_div crd2idx idx2crd with_shape flatten unflatten filter select group "
+    "slice dice zip rank depth take append prepend reverse repeat product"
+)
+_TYPES = frozenset({"ComposedLayout", "Swizzle", "MMA_Traits", "Copy_Traits"})
 OWN = (
     (CONFIG_NAMES | RECORDED | CONFIGURING | _TYPES | {n for n in FUNCTIONS if not _PLAIN.fullmatch(n)})
     - _EVERYDAY - _COMMON

@@ -14,7 +14,7 @@ from cutecheck.source.cpp.strip import Comment, strip_comments
 from cutecheck.source.cpp.text import Origin
 from cutecheck.source.cpp.unit import decode, finish
 from cutecheck.source.eval import ir
-from cutecheck.source.files import read_bytes
+from cutecheck.source.files import is_file, read_bytes
 
 TRANSLATION_UNITS = (".cu", ".cpp", ".cc", ".cxx")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
@@ -129,7 +129,7 @@ class Tree:
             if beside in self.files:
                 return beside
             disk = self.files[from_path].parent / include if from_path in self.files else None
-            if disk is not None and disk.is_file():
+            if disk is not None and is_file(disk):
                 return self._adopt(beside, disk)
         matches = [p for p in self._suffixes.get(target.name, ()) if p == include or p.endswith("/" + include)]
         if matches:
@@ -142,7 +142,7 @@ class Tree:
             return ranked[0]
         for folder in self.include_dirs:
             disk = folder / include
-            if disk.is_file():
+            if is_file(disk):
                 return self._adopt(include, disk)
         return None
 

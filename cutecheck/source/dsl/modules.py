@@ -18,7 +18,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.journal import Journal
 from cutecheck.source.eval.scope import Env, Scope
 from cutecheck.source.eval.values import BudgetExceeded, Extern, Value
-from cutecheck.source.files import read_bytes
+from cutecheck.source.files import is_file, read_bytes
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -70,7 +70,7 @@ class Library:
             folder = r if r.is_dir() else r.parent
             folders.append(folder)
             for _ in range(12):  # a folder inside a package is imported from outside the package
-                if not (folder / "__init__.py").is_file():
+                if not is_file(folder / "__init__.py"):
                     break
                 folder = folder.resolve().parent
                 folders.append(folder)
@@ -112,12 +112,13 @@ def _file(folder: Path | None, parts: list[str]) -> Path | None:
         return None
     base = folder.joinpath(*parts)
     for candidate in (base.with_suffix(".py") if base.name else base, base / "__init__.py"):
-        if candidate.is_file():
+        if is_file(candidate):
             return candidate
     return None
 
 
 def is_package(folder: Path, parts: list[str]) -> bool:
+    is_file(folder.joinpath(*parts))  # noted
     return folder.joinpath(*parts).is_dir()
 
 
