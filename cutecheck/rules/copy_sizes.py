@@ -114,6 +114,8 @@ def sizes(event: Event) -> list[tuple[str, Int, Int]] | str | None:
     source, destination = event.operands[:2]
     if isinstance(source.layout, Unknown) or isinstance(destination.layout, Unknown):
         return None
+    if "tmem" in (source.space, destination.space):
+        return None  # a warp's part of tensor memory against the registers of one thread
     src, dst = mode_sizes(source.layout), mode_sizes(destination.layout)
     atom = atom_of(event.tiled)
     if atom is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model.ints import Dyn
+from cutecheck.model.ints import CuteError, Dyn, NotModelledError, UndecidedError
 from cutecheck.source.dsl.values import (
     NONE,
     Builtin,
@@ -97,6 +97,12 @@ def known(m: Machine, args: list[Value], span: Span) -> Value | None:
     return next((a for a in args if isinstance(a, Unknown)), None)
 
 
+_FAILURES = (
+    TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError, OverflowError, CuteError,
+    NotModelledError, UndecidedError,
+)  # fmt: skip
+
+
 def call(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     if isinstance(fn, ScalarType):
         from cutecheck.source.dsl import cute_values
@@ -120,7 +126,7 @@ def call(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], spa
         given = args if fn.self_ is None else [fn.self_, *args]
         try:
             return run(m, given, kwargs, span)
-        except (TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError, OverflowError) as error:
+        except _FAILURES as error:
             bad = known(m, given, span)
             return bad if bad is not None else Unknown(f"`{fn.name}`: {error}", span)
     return Unknown(f"a call of {describe(fn)}", span)

@@ -25,6 +25,7 @@ from cutecheck.source.dsl.values import (
     Module,
     TmaInfo,
 )
+from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.intrinsics.dsl_show import alignment
 from cutecheck.source.eval.intrinsics.registry import METHODS, Call
 from cutecheck.source.eval.values import (
@@ -171,7 +172,7 @@ def tiled_method(m: Machine, owner: Value, name: str, args: list[Value], span: S
     obj = owner.tiled if isinstance(owner, Slice) else owner
     if name == "get_slice":
         index = args[0] if args else Unknown("no thread index", span)
-        return Slice(obj, _index_number(m, index))
+        return Slice(obj, _of_group(m, _index_number(m, index)))
     if name == "get_tile_size" and isinstance(obj, TiledMMA):
         return obj.tile_size(args[0])
     if name == "retile" and isinstance(obj, MMAAtom):
@@ -216,6 +217,32 @@ def _index_number(m: Machine, v: Value) -> Value:
     return v
 
 
+def _of_group(m: Machine, v: Value) -> Value:
+    """``threadIdx.x - 128``: the copy belongs to the threads from 128 on, which count from 0 in it."""
+    if isinstance(v, Dyn):
+        thread = cuda.thread_index(m, "threadIdx.x")
+        ahead = as_expr(v - thread).constant
+        if ahead is not None and ahead % 32 == 0:
+            return thread
+    return v
+
+
+def _inside(m: Machine, coord: Any, layout: Any) -> Any:
+    """Run-time coordinates that might be negative, as far as they index what the tensor has: 0 to the extent."""
+    shape = layout.shape if isinstance(layout, Layout) else getattr(getattr(layout, "b", None), "shape", None)
+    if not isinstance(coord, tuple) or not isinstance(shape, tuple) or len(coord) != len(shape):
+        return coord
+    out = []
+    for x, mode in zip(coord, shape, strict=True):
+        if isinstance(x, Dyn):
+            low, _ = ex.bounds(as_expr(x))
+            last = alg.size(mode)
+            if (low is None or low < 0) and isinstance(last, int):
+                x = m.fresh("index", Domain(0, last - 1, ex.divisor(as_expr(x)) or 1))
+        out.append(x)
+    return tuple(out)
+
+
 def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
     if isinstance(base, TensorVal):
         from cutecheck.source.eval.intrinsics import guarded
@@ -233,7 +260,7 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
             key = (*key[:at], *(m.fresh("coordinate") for _ in range(missing)), *key[at + 1 :])
 
         def run() -> Value:
-            coord = number(c, m.dialect.to_model(key))
+            coord = _inside(m, number(c, m.dialect.to_model(key)), base.layout)
             if isinstance(coord, TensorVal):
                 return Scalar(None, "vector")
             if isinstance(coord, tuple) and not alg.has_underscore(coord) and base.pointer is not None:

@@ -310,7 +310,7 @@ class DslDialect(Dialect):
 
     def settle(self, m: Machine, body: Callable[[], object], span: Span) -> None:
         """Fields that methods change (``state.advance()``) are found by walking the body once without leaving facts."""
-        if m.recorder.rehearsal:
+        if m.recorder.rehearsal or not functions.in_device_body(m):
             return
         mark = m.journal.mark()
         with m.recorder.rehearsing():

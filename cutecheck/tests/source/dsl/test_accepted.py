@@ -74,3 +74,30 @@ def _configures(site: dict[str, Any], line: str) -> bool:
     """The outermost call of the line, or the MMA that an operation is for."""
     outer = line.split("= ", 1)[1].split("(", 1)[0]
     return str(site["call"]).rpartition(".")[2] == outer.rpartition(".")[2]
+
+
+OPEN = """
+# hopper_helpers and warpgroup layouts are borrowed by sm_120 kernels
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.nvgpu import warp
+
+
+@cute.jit
+def host():
+    op = warp.MmaMXF4Op(cutlass.Float4E2M1FN, cutlass.Float32, cutlass.Float8E8M0FNU)
+    mma = cute.make_tiled_mma(op)
+
+
+host()
+"""
+
+
+def test_an_architecture_that_the_names_leave_open_refuses_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "k.py").write_text(OPEN)
+    main(["check", str(tmp_path), "--output-format", "json"])
+    assert not [f for f in json.loads(capsys.readouterr().out)["findings"] if f["code"] == "CUT303"]
+    main(["check", str(tmp_path), "--output-format", "json", "--arch", "sm_100a"])
+    assert [f["code"] for f in json.loads(capsys.readouterr().out)["findings"]].count("CUT303")

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.model.expr import bounds
+from cutecheck.model.ints import as_expr
+from cutecheck.model.layout import ComposedLayout
 from cutecheck.model.units import Bits
 from cutecheck.rules.derive.accesses import atom_of, side_instruction
 from cutecheck.tests.source.dsl.run import HEAD, driver, events
@@ -93,3 +96,36 @@ def test_an_address_that_is_not_known_leaves_the_width_open(tmp_path: Path) -> N
     text = KERNEL.format(**DEFAULTS | {"declared": "cutlass.Float16"}).replace("fake(), fake()", "fake(), unknown()")
     kinds = [e.reason.reason if e.reason is not None else "" for e in events(driver(tmp_path, text, arch="sm_90a"))]
     assert len(kinds) == 4 and all(not k for k in kinds[:3]) and kinds[3]
+
+
+GROUPS = (
+    HEAD
+    + """
+    @cute.kernel
+    def kernel(stages):
+        t, _, _ = cute.arch.thread_idx()
+        memory = cutlass.utils.SmemAllocator()
+        layout = cute.make_layout((64, 32, 4), stride=(32, 1, 2048))
+        s = memory.allocate_tensor(cutlass.Float16, layout, 1024, cute.make_swizzle(2, 4, 3))
+        atom = cute.make_copy_atom(cute.nvgpu.warp.StMatrix8x8x16bOp(False, 4), cutlass.Float16)
+        copy = cute.make_tiled_copy(atom, cute.make_layout((128, 16), stride=(16, 1)), (64, 32))
+        mine = copy.get_slice(t - 128).partition_D(s)
+        r = cute.make_rmem_tensor(mine.shape[0:3], cutlass.Float16)
+        cute.copy(copy, r, mine[(None, None, None, (stages - 1) % 4)])
+
+    @cute.jit
+    def host(stages):
+        kernel(stages).launch(grid=(1, 1, 1), block=(256, 1, 1))
+
+    cute.compile(host, cutlass.Int32(3))
+    """
+)
+
+
+def test_threads_of_a_later_group_count_from_zero(tmp_path: Path) -> None:
+    """No address is below its buffer: neither of the threads 128 to 255, nor of a stage that might be negative."""
+    (event,) = events(driver(tmp_path, GROUPS, arch="sm_90a"))
+    target = event.operands[1]
+    start = target.layout.offset if isinstance(target.layout, ComposedLayout) else target.offset  # type: ignore[union-attr]
+    low, high = bounds(as_expr(start))  # type: ignore[arg-type]
+    assert low == 0 and high is not None and high < 4 * 2048
