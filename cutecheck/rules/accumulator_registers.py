@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import cast
 
 from cutecheck.facts import Call, TensorFact, Unknown
-from cutecheck.findings import Finding, Related
+from cutecheck.findings import Finding, Related, Severity
 from cutecheck.model.algebra import size
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
+from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.model.tiled import TiledMMA
@@ -24,7 +25,8 @@ class AccumulatorRegisters(Rule):
 
     What it checks
         The accumulator fragments of a thread (``partition_fragment_C``, ``make_fragment_C``), each and all of one
-        function together, take no more 32-bit registers than a thread can have: 255, and its share of 65536.
+        function together, take no more 32-bit registers than a thread can have: 255, and its share of 65536. With the
+        operands' fragments of one step along K, which the MMA needs beside them, a note.
 
     Why
         ptxas spills, or serialises wgmma ("insufficient register resources"), and the kernel loses most of its speed
@@ -109,7 +111,7 @@ class AccumulatorRegisters(Rule):
             )
             return
         others = _together(call, context)
-        if not others or others[-1] is not call or len(others) < 2:
+        if not others or others[-1] is not call:
             return
         live = [c for c in others if c.loop_depth == 0]
         inside = [c for c in others if c.loop_depth > 0]
@@ -123,6 +125,18 @@ class AccumulatorRegisters(Rule):
                 f"{taken} of {sum(parts)} registers",
                 [Related(c.span, f"{_registers(c)} registers") for c in live if c is not call],
             )
+            return
+        operands = _operands(call, context)
+        total = sum(parts) + sum(n for n, _ in operands)
+        if operands and max(parts) <= limit and self._exceeds(call, total, limit, context):
+            yield self._finding(
+                call,
+                f"{sum(parts)} registers of accumulators and {total - sum(parts)} of operands for one step along K a "
+                f"thread, together {total}, a thread has {limit}{why}",
+                f"{taken} of {total} registers",
+                [Related(c.span, f"{n} registers a step") for n, c in operands],
+                severity="note",
+            )
 
     def _exceeds(self, call: Call, registers: int, limit: int, context: Context) -> bool:
         payload = Holds((Condition(Rel.LE, as_expr(registers), as_expr(limit)),), "accumulators fit the registers")
@@ -130,13 +144,16 @@ class AccumulatorRegisters(Rule):
         outcome = context.prove(make_obligation(payload, hypotheses=hypotheses, arch=call.arch, span=call.span))
         return outcome.verdict is Verdict.REFUTED
 
-    def _finding(self, call: Call, message: str, label: str, related: Iterable[Related] = ()) -> Finding:
+    def _finding(
+        self, call: Call, message: str, label: str, related: Iterable[Related] = (), severity: Severity | None = None
+    ) -> Finding:
         return self.finding(
             call.span,
             message,
             label=label,
             help="share the tile among more warpgroups, or make it smaller",
             related=related,
+            severity=severity,
             enclosing=call.enclosing,
             arch=call.arch,
         )
@@ -179,3 +196,29 @@ def _together(call: Call, context: Context) -> list[Call]:
         context.memo["accumulators"] = found
     made = cast("dict[object, list[Call]]", context.memo["accumulators"])
     return made.get((call.enclosing, call.arch, call.bindings), [])
+
+
+def _operands(call: Call, context: Context) -> list[tuple[int, Call]]:
+    """One step along K of the largest fragments of A and B of the same MMA; empty unless both are known."""
+    mma = call.arguments[0] if call.arguments else None
+    found: list[tuple[int, Call]] = []
+    for operand in "AB":
+        sizes = [
+            (n, c) for c in context.facts.calls
+            if c.function.endswith(f"_fragment_{operand}") and (c.enclosing, c.arch) == (call.enclosing, call.arch)
+            and c.bindings == call.bindings and c.arguments[:1] == (mma,) and (n := _step(c)) is not None
+        ]  # fmt: skip
+        found += [max(sizes, key=lambda pair: pair[0])] if sizes else []
+    return found if len(found) == 2 else []
+
+
+def _step(call: Call) -> int | None:
+    """Registers of one step along K, the third mode, of an operand's fragment."""
+    tensor = call.result
+    if not isinstance(tensor, TensorFact) or tensor.space != "rmem" or isinstance(tensor.layout, Unknown):
+        return None
+    shape = tensor.layout.shape
+    if not isinstance(shape, tuple) or len(shape) < 3 or tensor.dtype is None or tensor.dtype.bits is None:
+        return None
+    elements = known_value(size(Layout(shape[:2], 0)))
+    return None if elements is None else -(-int(elements) * int(tensor.dtype.bits) // 32)

@@ -44,6 +44,7 @@ from cutecheck.rules.smem_capacity import SmemCapacity
 from cutecheck.rules.smem_opt_in import DynamicSmemOptIn
 from cutecheck.rules.smem_reuse import SmemReuseWithoutBarrier
 from cutecheck.rules.swizzle_params import SwizzleParams
+from cutecheck.rules.tensor_memory import TensorMemoryColumns
 from cutecheck.rules.thread_layout import ThreadLayoutNotCompact
 from cutecheck.rules.tile_does_not_divide import TileDoesNotDivide
 from cutecheck.rules.tile_past_end import TilePastEnd
@@ -102,6 +103,7 @@ RULES: tuple[type[Rule], ...] = (
     LaunchLimits,
     DynamicSmemOptIn,
     BlockTooLarge,
+    TensorMemoryColumns,
     BulkCopySize,
     TmaGlobalStride,
     TmaBox,

@@ -35,11 +35,20 @@ _SYNCHRONISES = re.compile(r"sync|barrier|wait|expect_t|transaction_bytes", re.I
 LAUNCHERS = ("launch_kernel_on_cluster", "kernel_launch", "cudaLaunchKernelEx", "cudaLaunchKernelExC")
 
 
+def _allocates_tensor_memory(called: str, fn: Value) -> bool:
+    """``cute.arch.alloc_tmem``, or ``allocate`` of the DSL's ``TmemAllocator``."""
+    if called == "allocate" and isinstance(fn, FuncSet) and fn.cls is not None:
+        return getattr(fn.cls, "name", "") == "TmemAllocator"
+    return called.rpartition(".")[2] == "alloc_tmem"
+
+
 def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Call any callable value."""
     called = getattr(fn, "name", None) or getattr(fn, "what", None)
     if isinstance(called, str) and _SYNCHRONISES.search(called):
         m.recorder.synchronises(m, called, args, span)
+    elif isinstance(called, str) and _allocates_tensor_memory(called, fn):
+        m.recorder.synchronises(m, called, [*args, *kwargs.values()], span, "tensor memory")
     own = m.dialect.apply(m, fn, args, kwargs, span)
     if own is not DEFER:
         return own

@@ -116,3 +116,44 @@ def test_a_copy_of_later_threads_counts_them_from_its_first(first: str, tmp_path
 
 def test_a_slice_from_inside_a_warp_is_not_judged(tmp_path: Path) -> None:
     assert found(STORE.replace("FIRST", " - 8").replace("STRIDE", "512"), tmp_path) == []
+
+
+TENSOR_MEMORY = (
+    HEAD
+    + """
+from cutlass.cute.nvgpu import tcgen05
+
+@cute.kernel
+def kernel(mma: cute.TiledMma):
+    holder = cutlass.memory.SmemAllocator().allocate(4)
+    cute.arch.alloc_tmem(COLUMNS, holder)
+    acc = mma.make_fragment_C(cute.append(mma.partition_shape_C((128, 256)), STAGES))
+
+@cute.jit
+def host():
+    op = tcgen05.MmaF16BF16Op(
+        cutlass.Float16, cutlass.Float32, (128, 256, 16), tcgen05.CtaGroup.ONE, tcgen05.OperandSource.SMEM,
+        tcgen05.OperandMajorMode.K, tcgen05.OperandMajorMode.K,
+    )
+    kernel(cute.make_tiled_mma(op)).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+cute.compile(host)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("columns", "stages", "message"),
+    [
+        (512, 2, None),
+        (256, 1, None),
+        (256, 2, "the accumulator takes 512 columns of tensor memory, the kernel allocates 256"),
+        (512, 4, "the accumulator takes 1024 columns of tensor memory, a multiprocessor has 512; CuTe stops with"),
+        (500, 1, "500 columns of tensor memory are asked for: an allocation is a power of two from 32 to 512"),
+        (16, 1, "16 columns of tensor memory are asked for"),
+    ],
+)
+def test_tensor_memory(columns: int, stages: int, message: str | None, tmp_path: Path) -> None:
+    text = TENSOR_MEMORY.replace("COLUMNS", str(columns)).replace("STAGES", str(stages))
+    messages = [f.message for f in found(text, tmp_path, "sm_100a")]
+    assert messages == [] if message is None else messages[0].startswith(message)

@@ -46,8 +46,8 @@ class EventRecorder(LaunchRecorder):
         )  # fmt: skip
         self.calls[(c.span, where, bindings)] = fact
 
-    def synchronises(self, m: Machine, name: str, args: list[Value], span: Span) -> None:
-        """A barrier, wait or announcement of bytes is called, followed or not."""
+    def synchronises(self, m: Machine, name: str, args: list[Value], span: Span, what: str = "a barrier") -> None:
+        """A barrier, wait or announcement of bytes is called, or ``what``, followed or not."""
         if self._events_off or self.frame is None:
             return
         self._clock += 1
@@ -56,7 +56,7 @@ class EventRecorder(LaunchRecorder):
         if (span, name, where, bindings) in self.calls:
             return  # walked before: events keep their first order, too
         self.calls[(span, name, where, bindings)] = CallFact(
-            name.rsplit("::", 1)[-1].rsplit(".", 1)[-1], span, given, Unknown("a barrier", span), where, self.arch,
+            name.rsplit("::", 1)[-1].rsplit(".", 1)[-1], span, given, Unknown(what, span), where, self.arch,
             bindings, (), self._clock, tuple(self._guards), self._loops,
         )  # fmt: skip
 
