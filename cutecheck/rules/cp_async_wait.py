@@ -8,19 +8,20 @@ from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import side_instruction
+from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Use, exclusive, order, uses_of
 
 
 class CpAsyncNotWaited(Rule):
-    """Shared memory is read that cp.async fills, and nothing has waited for the copy.
+    """Shared memory is read that cp.async or TMA fills, and nothing has waited for the copy.
 
     What it checks
-        In the order a kernel reaches them: between the first ``cp.async`` into a buffer and a read of the buffer by a
-        copy or an MMA, something waits (``cp_async_wait``, a pipeline's or barrier's wait).
+        In the order a kernel reaches them: between the first ``cp.async`` or TMA load into a buffer and a read of the
+        buffer by a copy or an MMA, something waits (``cp_async_wait``, a pipeline's or barrier's wait).
 
     Why
-        ``cp.async`` returns before the data is there, and ``__syncthreads()`` does not wait for it. The kernel computes
-        with what was in the tile before; small problems often come out right by luck.
+        An asynchronous copy returns before the data is there, and ``__syncthreads()`` does not wait for it. The kernel
+        computes with what was in the tile before; small problems often come out right by luck.
 
     Example
         copy(g2s, tAgA, tAsA);
@@ -96,12 +97,16 @@ class CpAsyncNotWaited(Rule):
             filled = next((u for u in reached.before(use) if _fills(u) and _overlaps(u, use)), None)
             if filled is None or filled.event.order < reached.waited(use) or exclusive(filled.event, event):
                 continue
+            atom = atom_of_event(filled.event)
+            kind = "TMA" if atom is not None and "TMA_LOAD" in atom.op else "cp.async"
             yield self.finding(
                 event.span,
-                f"`{use.tensor.name}` reads shared memory that cp.async fills through `{filled.tensor.name}`, and "
+                f"`{use.tensor.name}` reads shared memory that {kind} fills through `{filled.tensor.name}`, and "
                 "nothing has waited for it: the data need not be there",
                 label=f"filled at line {filled.event.span.line}, no wait since",
-                help="put cp_async_wait<N>() before the barrier",
+                help="wait for the barrier of the load"
+                if kind == "TMA"
+                else "put cp_async_wait<N>() before the barrier",
                 related=[Related(filled.event.span, "filled asynchronously here")],
                 enclosing=event.enclosing,
                 arch=event.arch,
@@ -110,9 +115,11 @@ class CpAsyncNotWaited(Rule):
 
 
 def _fills(use: Use) -> bool:
-    """A cp.async writes the buffer."""
-    used = side_instruction(use.event, "dst") if use.written else None
-    return used is not None and used.kind.startswith("cp.async")
+    """A cp.async or TMA load writes the buffer."""
+    if not use.written:
+        return False
+    atom, used = atom_of_event(use.event), side_instruction(use.event, "dst")
+    return (atom is not None and "TMA_LOAD" in atom.op) or (used is not None and used.kind.startswith("cp.async"))
 
 
 def _overlaps(a: Use, b: Use) -> bool:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cutecheck.facts import Call, TensorFact
+from cutecheck.facts import Call, Event, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model.atoms import CopyAtom
+from cutecheck.model.layout import Swizzle, SwizzleUnit
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import TmaLimits
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import Bytes
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.vectors import plain
 from cutecheck.rules.rejected import Rejected
 
 _MOST = 256
@@ -27,6 +29,7 @@ class TmaBox(Rejected):
         For every TMA copy whose tensor map follows from the sources: at most 256 elements along each mode of the box;
         an innermost extent of a whole number of 16 bytes, and of no more bytes than the swizzle spans (128, 64, 32);
         the contiguous mode of shared memory is the contiguous one of global memory, with stride 1.
+        The shared tensor of the copy has the swizzle that the tensor map was made with.
 
     Why
         The box follows from the tile and the shared layout, and no assertion of the compiler looks at it:
@@ -75,6 +78,22 @@ class TmaBox(Rejected):
         """,
     )
 
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        found, smem = tensor_map_of(event.tiled), _smem_swizzle(event)
+        if found is None or smem is None or not found.swizzle.bits or found.swizzle.bits == smem[1].bits:
+            return
+        tensor, swizzle = smem
+        yield self.finding(
+            event.span,
+            f"the tensor map of this TMA copy has {found.swizzle}, its shared tensor `{tensor.name}` has {swizzle}: "
+            "its elements are taken from other places than the copy puts them",
+            label=f"{found.swizzle} against {swizzle}",
+            help="make the TMA copy with the layout of the shared tensor",
+            related=[Related(tensor.span, f"part of {tensor.root_layout or tensor.layout}")],
+            enclosing=event.enclosing,
+            arch=event.arch,
+        )
+
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)
         found = tensor_map_of(call.result)
@@ -109,6 +128,18 @@ class TmaBox(Rejected):
             enclosing=call.enclosing,
             arch=call.arch,
         )
+
+
+def _smem_swizzle(event: Event) -> tuple[TensorFact, Swizzle] | None:
+    """The shared operand and the swizzle of its pointer."""
+    tensor = next((t for t in event.operands[:2] if t.space == "smem"), None)
+    whole = None if tensor is None else tensor.root_layout or tensor.layout
+    if tensor is None or whole is None or isinstance(whole, Unknown):
+        return None
+    parts = plain(whole)
+    if parts is None or parts.swizzle is None or parts.swizzle.unit is not SwizzleUnit.BYTE:
+        return None
+    return tensor, parts.swizzle
 
 
 def tensor_map_of(value: object) -> TensorMap | None:

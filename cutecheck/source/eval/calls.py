@@ -42,12 +42,18 @@ def _allocates_tensor_memory(called: str, fn: Value) -> bool:
     return called.rpartition(".")[2] == "alloc_tmem"
 
 
+def synchronises(m: Machine, called: str, args: list[Value], span: Span) -> None:
+    """Note the call of a barrier or wait by its name: the method of an object that is not known, too."""
+    if _SYNCHRONISES.search(called):
+        m.recorder.synchronises(m, called, args, span)
+
+
 def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Call any callable value."""
     called = getattr(fn, "name", None) or getattr(fn, "what", None)
-    if isinstance(called, str) and _SYNCHRONISES.search(called):
-        m.recorder.synchronises(m, called, args, span)
-    elif isinstance(called, str) and _allocates_tensor_memory(called, fn):
+    if isinstance(called, str):
+        synchronises(m, called, args, span)
+    if isinstance(called, str) and _allocates_tensor_memory(called, fn):
         m.recorder.synchronises(m, called, [*args, *kwargs.values()], span, "tensor memory")
     own = m.dialect.apply(m, fn, args, kwargs, span)
     if own is not DEFER:

@@ -53,6 +53,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         for a in node.args:
             if isinstance(a.value, ir.Binary) and a.value.op == ",":
                 m.recorder.comma(a.value)
+    if isinstance(fn, Unknown):
+        calls.synchronises(m, getattr(node.fn, "ident", ""), args, node.span)
     outs = m.outs
     m.outs = {}
     try:
