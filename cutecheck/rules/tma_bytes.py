@@ -14,7 +14,6 @@ from cutecheck.model.ints import Condition, CuteError, Dyn, Rel, Sym, UndecidedE
 from cutecheck.model.layout import ComposedLayout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
-from cutecheck.model.tiled import TiledCopy
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.tma_box import tensor_map_of
@@ -86,6 +85,23 @@ class TmaTransactionBytes(Rule):
         void run(half_t const* A) {
           Tensor gA = make_tensor(make_gmem_ptr(A), Layout<Shape<_512, _64>, Stride<_64, _1>>{});
           fill<<<4, 128>>>(make_tma_copy(SM90_TMA_LOAD{}, gA, Smem{}));
+        }
+        """,
+        """
+        using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64>{}));
+        template <class Tma>
+        __global__ void __launch_bounds__(128) fill(CUTE_GRID_CONSTANT Tma const tma) {
+          __shared__ alignas(1024) half_t smem[cosize_v<Smem>];
+          __shared__ alignas(8) uint64_t bar;
+          Tensor gA = local_tile(tma.get_tma_tensor(Shape<_512, _64>{}), Shape<_128, _64>{}, make_coord(blockIdx.x, 0));
+          Tensor sA = make_tensor(make_smem_ptr(smem), Smem{});
+          auto cta = tma.get_slice(blockIdx.x % 2);
+          set_barrier_transaction_bytes(bar, size(Smem{}) * sizeof(half_t));  // each CTA fetches half, for both
+          copy(tma.with(bar, uint16_t(3)), cta.partition_S(gA), cta.partition_D(sA));
+        }
+        void run(half_t const* A) {
+          Tensor gA = make_tensor(make_gmem_ptr(A), Layout<Shape<_512, _64>, Stride<_64, _1>>{});
+          fill<<<4, 128>>>(make_tma_copy(SM90_TMA_LOAD_MULTICAST{}, gA, Smem{}, Shape<_128, _64>{}, _2{}));
         }
         """,
     )
@@ -190,5 +206,5 @@ def _moved(event: Event) -> int | None:
         elements = known_value(size(filter_zeros(whole)))  # a mode of stride 0 is brought once
     except (CuteError, UndecidedError):
         return None
-    ctas = found.num_multicast if isinstance(tensor.source, TiledCopy) else 1  # tma_partition keeps the whole tile
-    return None if elements is None else elements * int(tensor.dtype.bits) // 8 * ctas
+    # With a multicast too: partitions keep the whole tile, of which each CTA fetches a part for all of them.
+    return None if elements is None else elements * int(tensor.dtype.bits) // 8

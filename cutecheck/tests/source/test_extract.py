@@ -308,3 +308,30 @@ def test_a_position_independent_tensor_has_its_swizzle_in_the_layout(tmp_path: P
     """
     into = event(run(tmp_path, text, arch="sm_90a")).operands[1]
     assert show(into.layout) == "((_8,_1),_4,_1):((_1,_0),_1024,_0)"  # what g++ names for it with CuTe 4.7
+
+
+def test_a_trait_of_an_operation_that_does_not_exist_costs_one_value(tmp_path: Path) -> None:
+    text = """
+    template <class Op> void f() { using S = typename MMA_Traits<Op>::Shape_MNK; }
+    using E = float_e2m1_t;
+    int main() {
+      f<SM120::BLOCKSCALED::SPARSE::SM120_SPARSE_16x8x128_TN_VS<E, E, float, float_ue8m0_t, 64>>();
+      using After = Layout<Shape<_8>>;
+    }
+    """
+    facts = run(tmp_path, text, arch="sm_120a")
+    assert [e.message for e in facts.errors] == [] and printed(facts, "After") == "(_8):(_1)"
+
+
+def test_cooperative_copy_divides_its_tensors_itself(tmp_path: Path) -> None:
+    text = """
+    __global__ void k(half_t* g) {
+      __shared__ half_t s[64];
+      auto G = make_tensor(make_gmem_ptr(g), Layout<Shape<_64>>{});
+      auto S = make_tensor(make_smem_ptr(s + 1), Layout<Shape<_64>>{});
+      cooperative_copy<32, 16>(threadIdx.x, G, S, AutoCopyAsync{});
+    }
+    int main() { k<<<1, 32>>>(nullptr); }
+    """
+    reason = event(run(tmp_path, text)).reason
+    assert reason is not None and "cooperative_copy" in reason.reason

@@ -10,7 +10,7 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Sym
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.eval.intrinsics import tiled_members
+from cutecheck.source.eval.intrinsics import refusals, tiled_members
 from cutecheck.source.eval.values import (
     ArrayType,
     ExternType,
@@ -64,4 +64,4 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
         return ExternType(f"{v.name}::{name}")
     if isinstance(v, ArrayType) and name in ("value_type", "element_type", "Element"):
         return v.inner
-    return tiled_members.tiled_type_member(m, v, name, span)
+    return refusals.guarded(m, name, span, lambda: tiled_members.tiled_type_member(m, v, name, span))
