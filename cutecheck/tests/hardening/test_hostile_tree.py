@@ -119,6 +119,28 @@ def test_the_watcher_sees_what_it_should(tmp_path: Path) -> None:
     assert any(e.startswith("! os.mkdir") for e in events), events
 
 
+def test_modules_beside_the_sources_shadow_nothing(tmp_path: Path) -> None:
+    for name in (
+        "numbers",
+        "fractions",
+        "json",
+        "decimal",
+        "z3",
+        "tree_sitter",
+        "networkx",
+        "pathspec",
+        "rich",
+        "_lzma",
+    ):
+        (tmp_path / f"{name}.py").write_text(EVIL)
+    (tmp_path / "k.cu").write_text("using L = cute::Layout<cute::Shape<cute::_8>>;\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "cutecheck", "check", ".", "--isolated", "--output-format", "json"],
+        cwd=tmp_path, env=environment(tmp_path, tmp_path / "cache"), capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and not (tmp_path / "pwned").exists(), done.stderr
+
+
 def test_a_configuration_cannot_choose_where_to_write(tmp_path: Path) -> None:
     tree = hostile(tmp_path)
     for target in ("../elsewhere", "/tmp/cutecheck-elsewhere", "link"):
