@@ -20,7 +20,8 @@ from cutecheck.exec.gpu.run import Launch, environment, write_jobs
 from cutecheck.exec.headers import cuda_directories
 
 # our name: the metric. Wavefronts of shared memory by operation, instructions by class, sectors of global memory.
-# Metrics of SASS instructions count what those instructions did and nothing else.
+# Metrics of SASS instructions count what those instructions did and nothing else; those of l1tex count transfers of the
+# whole kernel: sectors that come from L2 for loads and cp.async, bytes of tensor maps.
 _WAVEFRONTS = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_"
 _SECTORS = "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_"
 _EXECUTED = "smsp__sass_inst_executed_op_"
@@ -39,6 +40,7 @@ METRICS = {
     "sectors_ld": _SECTORS + "ld.sum",
     "sectors_st": _SECTORS + "st.sum",
     "sectors_ldgsts": _SECTORS + "ldgsts.sum",
+    "sectors_read": "l1tex__m_xbar2l1tex_read_sectors_mem_lg_op_ld.sum",
     "tma_load_bytes": "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",
     "tma_store_bytes": "l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum",
 }
@@ -104,7 +106,7 @@ def count(
 ) -> list[dict[str, int]] | NoCounters:
     """Counters of each launch, in order, all in one profiled child process; a metric that is not there is left out."""
     if source.tool == "cupti":  # what one pass counts: of several it gives no numbers
-        metrics = {ours: m for ours, m in metrics.items() if not ours.startswith("tma_")}
+        metrics = {ours: m for ours, m in metrics.items() if m.startswith(("sm__sass", "smsp__sass"))}
     with tempfile.TemporaryDirectory(prefix="cutecheck-") as name:
         folder = Path(name)
         jobs = write_jobs(launches, folder, device)

@@ -167,8 +167,17 @@ class GemmProbe:
         """What one run of the kernel does; FaultError where a copy faults. ``merged``: a factor for each copy."""
         out = Traffic()
         for i, (probe, times) in enumerate(self.copies()):
-            out.copy(probe, times, merged[i] if i < len(merged) else 1)
+            factor = merged[i] if i < len(merged) else 1
+            operand = self.a if i == 0 else self.b
+            out.copy(probe, times, factor, int(i > 0), _starts(operand) if probe.tiled == operand.copy else (0,))
         return out
+
+
+def _starts(operand: Operand) -> tuple[int, ...]:
+    """Bytes at which the operand's tiles of k start in global memory."""
+    shape: Any = operand.gmem.shape
+    stride: Any = operand.gmem.stride
+    return tuple(k * stride[2] * int(operand.dtype.bits or 8) // 8 for k in range(shape[2]))
 
 
 def read_probe(operand: Operand) -> CopyProbe:

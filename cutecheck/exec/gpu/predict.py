@@ -10,6 +10,7 @@ from typing import Literal, cast
 
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
 from cutecheck.model.access import (
+    SECTOR_BYTES,
     AccessKind,
     bypass_sectors,
     ca_wavefronts,
@@ -45,12 +46,21 @@ class Issue:
 
 @dataclass(slots=True)
 class Traffic:
-    """Counts of one bare run, summed over warps. ``cg`` are segments of cp.async.cg, a model and no counter."""
+    """Counts of one bare run, summed over warps. ``cg`` are segments of cp.async.cg, a model and no counter.
+
+    ``read``: (buffer, sector) of plain loads from global memory, which L1 fetches once.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
+    read: set[tuple[int, int]] = field(default_factory=set)
 
-    def copy(self, probe: CopyProbe, times: int = 1, merged: int = 1) -> None:
-        """Count one run of a copy, ``times`` over; ``merged`` as :func:`traffic` has it."""
+    def copy(
+        self, probe: CopyProbe, times: int = 1, merged: int = 1, buffer: int = 0, steps: Sequence[int] = (0,)
+    ) -> None:
+        """Count one run of a copy, ``times`` over; ``merged`` as :func:`traffic` has it.
+
+        ``buffer`` tells global sources apart; ``steps`` are the bytes at which the source starts each time.
+        """
         found = probe.tiled.atom.tensor_map
         if isinstance(found, TensorMap):  # the copy engine's accesses are none of the load-store unit
             load = probe.dst is not None and probe.dst.memory == "smem"
@@ -58,6 +68,15 @@ class Traffic:
             return
         for memory, issue in issues(probe, merged):
             self.add(issue, memory, times)
+            if memory == "gmem" and issue.kind == "ld":
+                self.read |= {(buffer, s) for step in steps for s in touched(issue.addresses, issue.lane_bytes, step)}
+
+    def done(self) -> dict[str, int]:
+        """The counts, and the sectors that come from L2 where no cp.async.ca takes part: its hits are not modelled."""
+        out = dict(self.counts)
+        if "wavefronts_ca" not in out and (self.read or "sectors_ldgsts" in out):
+            out["sectors_read"] = out.get("sectors_ldgsts", 0) + len(self.read)
+        return out
 
     def add(self, issue: Issue, memory: str, times: int = 1) -> None:
         """Count one warp instruction, ``times`` over."""
@@ -101,6 +120,14 @@ def traffic(probe: CopyProbe, times: int = 1, merged: int = 1) -> Traffic:
     out = Traffic()
     out.copy(probe, times, merged)
     return out
+
+
+def touched(lanes: Sequence[ByteAddress | None], width: Bytes, step: int = 0) -> set[int]:
+    """The sectors of 32 bytes that lanes touch, their addresses moved on by ``step``."""
+    size = int(SECTOR_BYTES)
+    return {
+        s for a in lanes if a is not None for s in range((a + step) // size, (a + step + int(width) - 1) // size + 1)
+    }
 
 
 def _box_bytes(probe: CopyProbe, found: TensorMap) -> int:
