@@ -66,7 +66,7 @@ def _earlier(results: Row) -> list[str]:
     return [
         f"{len(kept)} of the {len(kept) + len(others)} kernels and {wrong} of the {len(results['illegal'])} illegal "
         f"configurations are results of the run of {e['date']} ({e['device']}, driver {e['driver']}, {e['compiler']}) "
-        "whose configuration and prediction are unchanged; all others, and every time, are of this run.",
+        "whose configuration and prediction are unchanged (`--known`); all others, and every time, are of this date.",
         "",
     ]
 
@@ -79,17 +79,17 @@ def _summary(results: Row) -> list[str]:
             groups[group]["merged"] += 1
         if m["outcome"] == "equal" and m.get("no_counters"):
             groups[group]["no counters"] += 1
-    out = ["## Kernels", "", "| group | kernels | equal | of these merged | without counters | refused by CuTe | "
-           "faulted | wrong | not run |", "|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    out = ["## Kernels", "", "| group | kernels | equal | of these merged or split | without counters | "
+           "refused by CuTe | faulted | wrong | not run |", "|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
     for group, c in groups.items():
         total = sum(c[k] for k in ("equal", "refused", "faulted", "wrong", "unavailable"))
         out.append(
             f"| {group} | {total} | {c['equal']} | {c['merged']} | {c['no counters']} | {c['refused']} | "
             f"{c['faulted']} | {c['wrong']} | {c['unavailable']} |"
         )
-    return [*out, "", "*Merged*: the compiler made one access of several narrow neighbouring ones (see below). Refused "
-            "and faulted kernels of cases and fixtures are those that cutecheck reports; the section on sources has "
-            "each.", ""]  # fmt: skip
+    return [*out, "", "*Merged or split*: the compiler made one access of several narrow neighbouring ones, or two "
+            "of one (see below). Refused and faulted kernels of cases and fixtures are those that cutecheck reports; "
+            "the section on sources has each.", ""]  # fmt: skip
 
 
 def _counters(results: Row) -> list[str]:
@@ -166,8 +166,8 @@ def _illegal(results: Row) -> list[str]:
 
 def _fixes(results: Row) -> list[str]:
     out = ["## Suggested layouts, before and after", "", "Cycles of one run of the reference kernel (256 runs in one "
-           "launch, the least of three launches, alternating). *Not timed*: the compiler moved the loads out of the "
-           "repetition (fewer cycles than wavefronts); for reads the GEMM around the access is the measurement.", "",
+           "launch, the least of three launches, alternating): of the copy alone, and of the GEMM around it where it "
+           "reads an operand.", "",
            "| access | suggestion | wavefronts before | after | cycles before | after | faster |",
            "|---|---|---|---|---|---|---|"]  # fmt: skip
     for p in results["pairs"]:
@@ -241,16 +241,31 @@ def _order(classes: dict[int, list[int]]) -> str:
 
 def _differences(results: Row) -> list[str]:
     merged = [(g, n, m) for g, n, m in kernels(results) if m.get("merged")]
+    again = [
+        (g, n, found["sectors_ldgsts"], found["sectors_read"])
+        for g, n, m in kernels(results)
+        if (found := {c["name"]: c for c in m.get("counted", ())})
+        and "sectors_read" in found
+        and found.get("sectors_ldgsts", {}).get("most") is not None
+    ]
     wrong = [(g, n, m) for g, n, m in kernels(results) if m["outcome"] == "wrong"]
     reasons = Counter(_short(m["reason"]) for _, _, m in kernels(results) if m["outcome"] in ("unavailable", "refused"))
     out = [
         "## Differences", "",
-        f"**Merged accesses** ({len(merged)} kernels). Where a copy moves narrow elements that are neighbours in "
-        "shared memory and whose alignment the compiler can prove, it makes one access of 2, 4 or 8 of them. The "
-        "prediction counts accesses as CuTe emits them; it is refined by the factor that explains the number of "
-        "instructions, and the wavefronts of the merged ones are then predicted by the same model. *Equal* includes "
-        "these kernels: all counters agree under one factor for each copy. Verdicts on such copies carry the "
-        "assumption that the width is as CuTe emits it.", "",
+        f"**Merged or split accesses** ({len(merged)} kernels). Where a copy moves narrow elements that are neighbours "
+        "in shared memory and whose alignment the compiler can prove, it may make one access of 2, 4 or 8 of them; it "
+        "may also make two of a wide one. The prediction counts accesses as CuTe emits them; it is refined by the "
+        "factor that explains the number of instructions (-2: split), and the wavefronts of what the compiler made are "
+        "then predicted by the same model. *Equal* includes these kernels: all counters agree under one factor for "
+        "each copy. Verdicts on such copies carry the assumption that the width is as CuTe emits it.", "",
+        *(f"- {g}: {n}: {m['merged']}" for g, n, m in merged), "",
+        f"**Sectors counted again** ({len(again)} kernels). The tag stage of L1 counts more sectors of cp.async.cg "
+        "than are predicted; those that come from L2 are equal to the prediction (`sectors_read`).", "",
+        *(
+            f"- {g}: {n}: {c['measured']} counted, {c['predicted']} predicted, {r['measured']} read from L2, "
+            f"{r['predicted']} predicted"
+            for g, n, c, r in again
+        ), "",
         f"**Wrong** ({len(wrong)} kernels).", "",
     ]  # fmt: skip
     out += [f"- {g}: {n}: {m['reason']}" for g, n, m in wrong]

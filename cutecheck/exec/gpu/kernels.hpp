@@ -168,7 +168,7 @@ CUTE_DEVICE void stage(Job const& job, Src const& from, Dst const& to) {
   Copy copier;
   if (threadIdx.x < size(copier)) {
     auto a = [&](unsigned r) {
-      auto at = reinterpret_cast<T const*>(first + r * job.step);
+      auto at = reinterpret_cast<T const*>(first + (SharedSrc ? r * job.step : 0));  // global loads may be made once
       if constexpr (SharedSrc) return make_tensor(make_smem_ptr(const_cast<T*>(at)), from);
       else return make_tensor(make_gmem_ptr(at), from);
     };

@@ -105,6 +105,23 @@ def test_accesses_that_the_compiler_split_are_explained() -> None:
     assert wrong.outcome == "wrong" and "wavefronts_st" in wrong.reason
 
 
+def test_sectors_that_come_from_l2_decide_where_the_tag_stage_counts_again() -> None:
+    bypass = copy_op("SM80_CP_ASYNC_CACHEGLOBAL", (WIDE,), HALF)
+    fill = make_tiled_copy(bypass, Layout((16, 8), (8, 1)), Layout((1, 8), (0, 1)))
+    plain = gemm()
+    probe = replace(plain, a=replace(plain.a, copy=fill))
+    expected, _ = predicted(probe)
+    # A: 2 tiles of 64 x 64 halves by cp.async.cg; B: as many by plain loads
+    assert expected["sectors_ldgsts"] == 512 and expected["sectors_read"] == 1024
+    measured = Measured("equal", "", "k", expected)
+    assert _held(probe, measured, {**expected, "sectors_ldgsts": 900}).outcome == "equal"
+    assert _held(probe, measured, {**expected, "sectors_ldgsts": 900, "sectors_read": 1412}).outcome == "wrong"
+    assert _held(probe, measured, {**expected, "sectors_ldgsts": 400}).outcome == "wrong"
+    always = copy_op("SM80_CP_ASYNC_CACHEALWAYS", (WIDE,), HALF)
+    ca = make_tiled_copy(always, Layout((16, 8), (8, 1)), Layout((1, 8), (0, 1)))
+    assert "sectors_read" not in predicted(replace(plain, a=replace(plain.a, copy=ca)))[0]
+
+
 def test_tensor_maps_are_what_the_driver_is_given() -> None:
     smem = tile_to_shape(smem_layout_atom("K", "SW128", HALF), (64, 64))
     copy = make_tma_copy("SM90_TMA_LOAD", Layout((64, 128), (128, 1)), HALF, smem)
