@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import TypeAlias, Union, cast
 
 from cutecheck.model import expr as ex
@@ -114,7 +115,11 @@ def is_static(a: Int) -> bool:
 
 
 def as_expr(a: Int) -> Expr:
-    return ex.const(int(a)) if isinstance(a, int) else a.expr
+    if isinstance(a, int):
+        return ex.const(int(a))
+    if isinstance(a, Fraction):  # the stride of a TMA tensor whose elements are wider than the descriptor's
+        raise NotModelledError(f"integer arithmetic on the fraction {a}")
+    return a.expr
 
 
 def known_value(a: Int) -> int | None:
