@@ -26,6 +26,7 @@ from cutecheck.source.eval.values import (
     ValueType,
 )
 
+NO_MEMBER = "has all its bases known, and no member"
 ALIGNED = "aligned_struct"  # `struct S : cute::aligned_struct<128>`
 _VECTOR = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]$")
 
@@ -80,6 +81,12 @@ def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:
         inst.bases = found
         inst.known_bases = tuple(known)
     return inst.bases
+
+
+def complete(m: Machine, inst: ClassInst) -> bool:
+    """Whether all bases of a class are known, all the way up: then it has no members besides those it shows."""
+    above = bases(m, inst)
+    return len(above) + len(inst.known_bases) == len(inst.decl.bases) and all(complete(m, b) for b in above)
 
 
 def fields(m: Machine, inst: ClassInst) -> list[tuple[ClassInst, ir.Variable]]:

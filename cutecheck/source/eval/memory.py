@@ -56,7 +56,8 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
     if isinstance(t, ValueType) and _is_empty(m, t.value):
         return Bytes(1)
     if isinstance(t, ValueType) and isinstance(t.value, tuple):
-        return _tuple_size(m, t.value, span)
+        found = _tuple_layout(m, t.value, span)
+        return found if isinstance(found, Unknown) else Bytes(found[0])
     return Unknown("the size of this type is not known", span)
 
 
@@ -73,19 +74,27 @@ def _is_empty(m: Machine, v: Value) -> bool:
     return not isinstance(v, (Dyn, ScalarType, PtrType, ArrayType, ExternType, TensorVal, Unknown))
 
 
-def _tuple_size(m: Machine, items: tuple[Value, ...], span: Span) -> ByteCount | Unknown:
-    """``sizeof(cute::tuple<...>)``: elements without data take no space (cute/container/tuple.hpp)."""
+def _tuple_layout(m: Machine, items: tuple[Value, ...], span: Span) -> tuple[int, int] | Unknown:
+    """Size and alignment of ``cute::tuple<...>``: what stores nothing takes no space (cute/container/tuple.hpp)."""
     total, align = 0, 1
     for item in items:
         if _is_empty(m, item):
             continue
-        t = type_of(item)
-        size, own = size_bytes(m, t, span), align_bytes(m, t, span)
-        if not isinstance(size, int) or not isinstance(own, int) or isinstance(t, ValueType):
-            return size if isinstance(size, Unknown) else Unknown("the size of a tuple's element is not known", span)
-        total = (total + own - 1) // own * own + int(size)
+        if isinstance(item, tuple):
+            inner = _tuple_layout(m, item, span)
+            if isinstance(inner, Unknown):
+                return inner
+            size, own = inner
+        else:
+            t = type_of(item)
+            of_type, its_align = size_bytes(m, t, span), align_bytes(m, t, span)
+            if not isinstance(of_type, int) or not isinstance(its_align, int) or isinstance(t, ValueType):
+                why = Unknown("the size of a tuple's element is not known", span)
+                return of_type if isinstance(of_type, Unknown) else why
+            size, own = int(of_type), its_align
+        total = (total + own - 1) // own * own + size
         align = max(align, own)
-    return Bytes(max(1, (total + align - 1) // align * align))
+    return max(1, (total + align - 1) // align * align), align
 
 
 def tensor_bytes(tensor: TensorVal, span: Span) -> ByteCount | Unknown:

@@ -302,7 +302,7 @@ def _matches_trait(m: Machine, pattern: ir.Expr, value: Value, env: Env) -> bool
     except SubstitutionFailure:
         return False
     if isinstance(wanted, Unknown):
-        return None
+        return False if classes.NO_MEMBER in wanted.reason else None  # substitution fails where a member is missing
     return isinstance(value, Unknown) or same_type(wanted, value) or _related(m, wanted, value)
 
 

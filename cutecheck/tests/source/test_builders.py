@@ -181,7 +181,8 @@ template <class... Ts> struct Visitor : Tree<Ts..., Empty> {
     ("type_", "size"),
     [
         ("Storage<half_t>", 256), ("Storage<half_t>::Pipe", 16), ("cute::tuple<Empty, _4>", 1),
-        ("cute::tuple<Pair, Empty, char>", 48), ("Visitor<Pair>::Shared", 32), ("Visitor<>::Shared", 1),
+        ("cute::tuple<Pair, Empty, char>", 48),
+        ("cute::tuple<cute::tuple<char, Pair>, char>", 64), ("Visitor<Pair>::Shared", 32), ("Visitor<>::Shared", 1),
     ],
 )  # fmt: skip
 def test_sizes_of_shared_storage(tmp_path: Path, type_: str, size: int) -> None:
@@ -190,3 +191,16 @@ def test_sizes_of_shared_storage(tmp_path: Path, type_: str, size: int) -> None:
         printed(run(tmp_path, STORAGE + f"using found = Layout<Int<1 + sizeof({type_})>>;"), "found")
         == f"_{1 + size}:_1"
     )
+
+
+def test_a_missing_member_removes_a_specialisation_only_where_all_bases_are_known(tmp_path: Path) -> None:
+    text = """
+    template <class S, class Enable = void> struct Builder { using L = Layout<_4>; };
+    template <class S> struct Builder<S, cute::enable_if_t<S::wide>> { using L = Layout<_8>; };
+    struct Plain {}; struct Derived : not_in_the_tree {};
+    using found = typename Builder<Plain>::L;
+    using open = typename Builder<Derived>::L;
+    """
+    facts = run(tmp_path, text)
+    assert printed(facts, "found") == "_4:_1"
+    assert not [s for s in facts.sites if s.symbol == "open" and s.status == "resolved"]

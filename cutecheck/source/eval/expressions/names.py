@@ -89,6 +89,8 @@ def _member_of(m: Machine, base: Value, node: ir.Scoped, env: Env) -> Value:
             m, base, node.ident, this if this is not None and _inherits(m, this.cls, base) else None, node.span
         )
         if missing(found):
+            if classes.complete(m, base):
+                return Unknown(f"`{base.name}` {classes.NO_MEMBER} `{node.ident}`", node.span)
             return Unknown(f"`{base.name}` has no member `{node.ident}` in the scanned files", node.span)
         return found
     return type_member(m, base, node.ident, node.span)

@@ -88,7 +88,7 @@ def _is_any_of(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 @type_maker("is_base_of", "is_base_of_v")
 def _is_base_of(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    from cutecheck.source.eval.classes import bases
+    from cutecheck.source.eval.classes import bases, complete
 
     wanted, derived = targs
     if not isinstance(derived, ClassInst):
@@ -100,10 +100,9 @@ def _is_base_of(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
             return _boolean(True)
         if at not in seen:
             seen.add(at)
-            above = bases(m, at)
-            if len(above) + len(at.known_bases) < len(at.decl.bases):
+            if not complete(m, at):
                 raise Unsupported(f"a base class of `{at.name}` is not known")
-            todo += above
+            todo += bases(m, at)
     return _boolean(False)
 
 
