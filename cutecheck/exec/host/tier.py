@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,10 +30,12 @@ _OPEN = {
 
 @dataclass(frozen=True, slots=True)
 class HostOptions:
-    """``options``: the user's ``-I`` and ``-D`` arguments; ``chunk``: probes a translation unit."""
+    """``options``: the user's ``-I`` and ``-D`` arguments; ``chunk``: probes a translation unit, at most; ``jobs``: how
+    many compile at a time (cores)."""
 
     options: tuple[str, ...] = ()
     chunk: int = 200
+    jobs: int | None = None
     limits: child.Limits = field(default_factory=child.Limits)
     routes: tuple[Route, ...] = ("named", "rebuilt", "spelled")
 
@@ -121,19 +125,33 @@ class _Plans:
 
 
 def _answers(plans: _Plans, headers: Headers, options: HostOptions) -> dict[Probe, Answer]:
+    """Every probe's answer: one precompiled prelude, then units side by side, each in a folder of its own."""
     answers: dict[Probe, Answer] = {}
+    jobs = options.jobs or os.cpu_count() or 1
+    batches: list[tuple[list[Probe], Included | None]] = []
+    for source, group in plans.groups.items():
+        asked = list(group)
+        included = None
+        if source is not None:
+            file = plans.file_of(source.path)
+            if file is None:
+                answers.update(dict.fromkeys(asked, Answer(failure="its file is not there any more")))
+                continue
+            included = Included(file.resolve(), source.arch)
+        # an author's file is compiled with each unit that includes it: those are not split
+        size = options.chunk if included is not None else max(1, min(options.chunk, -(-len(asked) // jobs)))
+        batches += [(asked[i : i + size], included) for i in range(0, len(asked), size)]
     with tempfile.TemporaryDirectory(prefix="cutecheck-") as folder:
         toolchain = Toolchain(headers, Path(folder), options.options, options.limits, options.chunk)
-        for source, group in plans.groups.items():
-            asked = list(group)
-            included = None
-            if source is not None:
-                file = plans.file_of(source.path)
-                if file is None:
-                    answers.update(dict.fromkeys(asked, Answer(failure="its file is not there any more")))
-                    continue
-                included = Included(file.resolve(), source.arch)
-            answers.update(zip(asked, toolchain.ask(asked, included), strict=True))
+
+        def ask(number: int) -> list[Answer]:
+            return toolchain.beside(f"unit{number}").ask(*batches[number])
+
+        if batches:
+            toolchain.precompile()
+        with ThreadPoolExecutor(jobs) as pool:
+            for (asked, _), found in zip(batches, pool.map(ask, range(len(batches))), strict=True):
+                answers.update(zip(asked, found, strict=True))
     return answers
 
 

@@ -49,7 +49,16 @@ class Toolchain:
         self.limits = limits
         self.chunk = chunk
         self.compilations = 0
+        self.prelude = folder
         self._precompiled: str | None = None
+
+    def beside(self, name: str) -> Toolchain:
+        """The same toolchain with a folder of its own inside this one, and this one's precompiled prelude."""
+        folder = self.folder / name
+        folder.mkdir(mode=0o700)
+        made = Toolchain(self.headers, folder, self.options, self.limits, self.chunk)
+        made.prelude, made._precompiled = self.prelude, self._precompiled
+        return made
 
     def precompile(self) -> str:
         """Compile the prelude once; why it does not compile, empty when it does."""
@@ -138,7 +147,7 @@ class Toolchain:
     def _compile(self, arguments: Sequence[str], near: Sequence[str]) -> child.Ended:
         self.compilations += 1
         command = [self.headers.compiler, "-std=c++17", "-O0", "-w", "-fno-diagnostics-show-caret"]
-        includes = [f"-I{self.folder}", *near, *self.options, *self.headers.arguments()]
+        includes = [f"-I{self.prelude}", *near, *self.options, *self.headers.arguments()]
         return child.run([*command, *includes, *arguments], self.folder, self.limits)
 
     def _run(self, binary: Path, wanted: Sequence[int], answers: dict[int, Answer]) -> None:
