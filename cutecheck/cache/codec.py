@@ -26,6 +26,8 @@ _MODULES = (
     "cutecheck.source.translate",
     "cutecheck.source.eval.launches",
     "cutecheck.source.eval.values",
+    "cutecheck.source.dsl.values",
+    "cutecheck.source.eval.intrinsics.dsl_ops",
 )
 _TUPLE, _LIST, _DICT, _SET, _FROZEN, _UNDERSCORE = "t", "l", "d", "s", "f", "_"
 

@@ -19,7 +19,7 @@ from cutecheck.source.eval import expressions, statements  # noqa: F401  (regist
 from cutecheck.source.eval.budget import Limits
 from cutecheck.source.eval.launches import Launches
 from cutecheck.source.eval.trace import Tracing
-from cutecheck.source.recall import Recall
+from cutecheck.source.recall import Recall, ScriptRecall
 from cutecheck.source.schedule import parts
 from cutecheck.source.translate import Job, Part, Template, Translator
 from cutecheck.timing import phase
@@ -176,10 +176,26 @@ def _errors_of(errors: Iterable[SourceError], changed: tuple[Path, ...] | None) 
 
 
 def _python(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest, out: Collected) -> None:
-    """Every Python file that names CuTe, run as a script."""
-    from cutecheck.source.dsl import extract as dsl
+    """Every Python file that names CuTe, run as a script; or what that came to before."""
+    from cutecheck.source.dsl.modules import find_cutlass
 
     reported = frozenset(scripts if request.changed is None else wanted)
+    with phase("  of this: scripts"):
+        if request.store is None or request.tracing is not None:
+            absorb(_run_scripts(scripts, wanted, reported, request), out)
+            return
+        places = [os.path.abspath(p) for p in request.paths]  # noqa: PTH100
+        about = digest(_about(request), repr((request.archs, request.include_dirs, places, sorted(reported))))
+        known = ScriptRecall(request.store, about, str(find_cutlass((*request.include_dirs, *request.paths))))
+        absorb(known.recall(scripts, wanted, lambda: _run_scripts(scripts, wanted, reported, request)), out)
+
+
+def _run_scripts(
+    scripts: dict[str, Path], wanted: list[str], reported: frozenset[str], request: ExtractRequest
+) -> Collected:
+    from cutecheck.source.dsl import extract as dsl
+
+    out = Collected()
     for path, driver in dsl.runs(
         scripts, wanted, request.paths, request.archs, request.limits,
         request.instantiate, request.include_dirs, request.tracing,
@@ -193,6 +209,7 @@ def _python(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest
             out.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
         driver.recorder.flush_loose()
         collect(driver.recorder, reported | driver.library.cells_of(reported), out)
+    return out
 
 
 def _archs_of(path: str, tree: Tree, reported: frozenset[str]) -> tuple[str, ...]:

@@ -33,13 +33,23 @@ def holds() -> bool:
 
 @contextmanager
 def watched() -> Iterator[dict[str, str]]:
-    """Within it, what is asked of the disk is noted: for each path the digest of what was read, or what stood there."""
+    """Within it, what is asked of the disk is noted: for each path the digest of what was read, or what stood there.
+
+    They nest; the outer one learns what the inner one noted.
+    """
     seen: dict[str, str] = {}
     token = _WATCH.set(seen)
     try:
         yield seen
     finally:
         _WATCH.reset(token)
+        noted(seen)
+
+
+def noted(seen: Mapping[str, str]) -> None:
+    """Note what was asked in a part of the run that is remembered."""
+    for path, answer in seen.items():
+        _note(Path(path), answer)
 
 
 def same(seen: Mapping[str, str]) -> bool:

@@ -10,12 +10,17 @@ walk is for the schedule to see.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from cutecheck.cache import Store, digest
 from cutecheck.cache.codec import DecodeError, decode, encode
+from cutecheck.source.collect import Collected
 from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.eval.budget import MEMORY_IS_UP, TIME_IS_UP
+from cutecheck.source.files import holds, noted, read_bytes, same, watched
 from cutecheck.source.translate import Job, Part
 
 
@@ -105,3 +110,50 @@ class Recall:
             data = self.tree.data(path)
             self._digests[path] = "" if data is None else digest(data)
         return self._digests[path]
+
+
+@dataclass(slots=True)
+class ScriptRecall:
+    """The facts of all Python files of a run, kept together: any of them may import any other.
+
+    ``about``: a digest of what they depend on besides the files, ``package`` the folder of the DSL's own sources. What
+    is read or looked for outside the scanned files is part of the entry.
+    """
+
+    store: Store
+    about: str
+    package: str
+
+    def recall(self, scripts: Mapping[str, Path], wanted: Sequence[str], work: Callable[[], Collected]) -> Collected:
+        """The facts as they were when all was as it is, else those of ``work``, which are kept."""
+        if holds():
+            return work()
+        with watched() as own:
+            digests = [[path, str(file), _digest_of(file)] for path, file in sorted(scripts.items())]
+        key = digest("scripts", self.about, self.package, json.dumps([digests, list(wanted)]))
+        text = self.store.get("units", key)
+        try:
+            other, found = ({}, None) if text is None else decode(text)
+            if isinstance(found, Collected) and same(other):
+                noted(other)
+                return found
+        except (DecodeError, TypeError, ValueError):
+            pass
+        with watched() as seen:
+            made = work()
+        if not _ran_out(made):
+            with suppress(TypeError):
+                self.store.put("units", key, encode(({p: a for p, a in seen.items() if p not in own}, made)))
+        return made
+
+
+def _digest_of(file: Path) -> str:
+    try:
+        return digest(read_bytes(file))
+    except OSError:
+        return ""
+
+
+def _ran_out(facts: Collected) -> bool:
+    """Whether time or memory had a part in the facts."""
+    return any(TIME_IS_UP in e.message or MEMORY_IS_UP in e.message for e in facts.errors.values())

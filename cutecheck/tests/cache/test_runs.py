@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cutecheck.cli import main
+from cutecheck.source import extract
 
 KERNEL = """#include "parts/tile.h"
 #include <elsewhere/pad.h>
@@ -112,3 +113,20 @@ def test_other_settings_are_another_run(tree: Path, tmp_path: Path) -> None:
     assert said(tree, tmp_path / "1.json", "--ignore", "CUT1") != every
     assert said(tree, tmp_path / "1.json", "-D", "X=1", "--arch", "sm_90a") != every
     assert said(tree, tmp_path / "1.json") == every
+
+
+def test_facts_of_python_files_are_kept_while_a_kernel_is_edited(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = []
+    scripts = extract._run_scripts
+    monkeypatch.setattr(extract, "_run_scripts", lambda *given: ran.append(1) or scripts(*given))
+    warm(tree, tmp_path / "w.json")
+    (tree / "a.cu").write_text("\n" + KERNEL)
+    after = warm(tree, tmp_path / "w.json")
+    assert len(ran) == 1
+    assert after == cold(tree, tmp_path / "c.json")
+    (tree / "sizes.py").write_text("N = 32\n")
+    ran.clear()
+    assert warm(tree, tmp_path / "w.json") == cold(tree, tmp_path / "c.json")
+    assert len(ran) == 2  # both
