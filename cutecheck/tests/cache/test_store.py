@@ -31,7 +31,7 @@ def test_an_entry_is_there_for_the_next_run(tmp_path: Path) -> None:
     assert (tmp_path / "c" / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_damage_makes_it_absent(tmp_path: Path, data: st.DataObject) -> None:
     store = opened(tmp_path / "c")
