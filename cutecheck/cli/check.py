@@ -146,7 +146,9 @@ def _run(arguments: argparse.Namespace) -> int:
                 return outcome
             report = outcome
         else:
-            report = check(given, settings, arguments.timeout, arguments.engine, dump_smt)
+            report = check(
+                given, settings, arguments.timeout, arguments.engine, dump_smt, counts_alone=not arguments.confirm
+            )
         if settings.baseline or arguments.diff_base is not None:
             from cutecheck.engine.gate import gate
 

@@ -152,13 +152,17 @@ def check(
     timeout_s: float = 5.0,
     engine: str | None = None,
     dump_smt: Path | None = None,
+    counts_alone: bool = False,
 ) -> Report:
     """Extract and check; ``timeout_s`` is the wall-clock limit of one obligation and engine.
+
+    ``counts_alone``: of the facts the report needs no more than counts, so that a remembered run may do.
 
     ``engine`` asks that engine alone (nothing is then proved); ``dump_smt`` is a folder for the Z3 queries.
     OSError when that cannot be written.
     """
-    runs = None if engine is not None or dump_smt is not None else _runs(given, settings, timeout_s)
+    asked = counts_alone and engine is None and dump_smt is None
+    runs = _runs(given, settings, timeout_s) if asked else None
     if runs is None:
         return _checked(given, settings, timeout_s, engine, dump_smt)[0]
     with phase("recall"):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from cutecheck.cli import main
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
 from cutecheck.source import extract
 
 KERNEL = """#include "parts/tile.h"
@@ -130,3 +132,10 @@ def test_facts_of_python_files_are_kept_while_a_kernel_is_edited(
     ran.clear()
     assert warm(tree, tmp_path / "w.json") == cold(tree, tmp_path / "c.json")
     assert len(ran) == 2  # both
+
+
+def test_who_needs_the_facts_gets_them_all(tree: Path, tmp_path: Path) -> None:
+    said(tree, tmp_path / "1.json")
+    report = check(inputs([str(tree)]), Settings())
+    assert any(site.value is not None for site in report.facts.sites)
+    assert report.facts.calls
