@@ -18,6 +18,7 @@ from cutecheck.model.layout import AnyLayout, IntTuple, Layout, MixedBits, SmemP
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import variable_domains
+from cutecheck.model.prove.engines import rows
 from cutecheck.model.prove.engines.bounds import grain, lowered, short
 from cutecheck.model.prove.obligation import Obligation
 
@@ -283,7 +284,9 @@ def _gmem_sectors(g: p.GmemSectors, context: _Context) -> bool:
     lane_bytes = int(g.vector_bytes)
     if lane_bytes * g.factor >= 32 and lane_bytes <= 32 and 32 % lane_bytes == 0:
         return True
-    raise NoFormError("vectors are narrower than a sector over the allowed factor")
+    if rows.coalesced(g, context.expression(g.offset), [d for _, d in context.modes(g.rest.shape, g.rest.stride)]):
+        return True
+    raise NoFormError("vectors are narrower than a sector over the allowed factor, and lanes make no whole rows")
 
 
 def _tma_limits(m: p.TmaLimits, context: _Context) -> bool:

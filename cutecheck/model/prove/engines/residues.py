@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from cutecheck.model.prove.answer import Answer, Options, unknown
-from cutecheck.model.prove.engines import banks, divisibility, sectors
+from cutecheck.model.prove.domains import variable_domains
+from cutecheck.model.prove.engines import banks, divisibility, rows, sectors
 from cutecheck.model.prove.engines.periods import TooManyError
 from cutecheck.model.prove.obligation import Obligation
 from cutecheck.model.prove.properties import BankAccess, GmemSectors
@@ -15,7 +16,12 @@ def run(obligation: Obligation, options: Options) -> Answer:
         return banks.bank_access(obligation)
     if isinstance(obligation.objects, GmemSectors):
         try:
-            return sectors.gmem_sectors(obligation, obligation.objects)
+            found = sectors.gmem_sectors(obligation, obligation.objects)
         except (TooManyError, TypeError) as error:
-            return unknown(str(error))
+            found = unknown(str(error))
+        if found.answer == "unknown" and rows.enumerated(obligation.objects, variable_domains(obligation)):
+            return Answer(
+                "holds", reductions=("R3: rows of lanes that lie whole lines apart coincide or are disjoint",)
+            )
+        return found
     return divisibility.decide(obligation)

@@ -1,0 +1,83 @@
+"""Rows of lanes: the closed form and the enumeration against a count of sectors at many values of what is open."""
+
+import itertools
+import random
+
+import pytest
+
+from cutecheck.model import expr as ex
+from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.prove import Verdict, make_obligation, prove
+from cutecheck.model.prove.engines import rows
+from cutecheck.model.prove.properties import GmemSectors
+from cutecheck.model.units import Bits
+
+THREADS = 128
+T = ex.var("threadIdx.x", Domain(0, THREADS - 1))
+
+
+def offset(lanes: int, elements: int, step: int, divided: bool = True) -> Expr:
+    """``(t % lanes) * elements + ((t / lanes + 8 b) / h) * s * step + b * n``, h and s open."""
+    n = ex.const
+    row = ex.add(ex.op("div", T, n(lanes)), ex.mul(n(8), ex.var("b", Domain(0))))
+    line = ex.op("div", row, ex.var("h", Domain(1))) if divided else row
+    inside = ex.mul(ex.op("mod", T, n(lanes)), n(elements))
+    return ex.add(
+        inside, ex.add(ex.mul(line, ex.mul(ex.var("s", Domain(0)), n(step))), ex.mul(ex.var("b"), n(elements)))
+    )
+
+
+def payload(lanes: int, bits: int, element: int, step: int) -> GmemSectors:
+    return GmemSectors(Bits(element), Bits(bits), offset(lanes, bits // element, step), THREADS, thread="threadIdx.x")
+
+
+def worst(g: GmemSectors) -> bool:
+    """Some warp touches more than twice its least sectors, at values drawn at random."""
+    draw = random.Random(5)
+    width = int(g.vector_bits) // 8
+    for _ in range(60):
+        values = {"b": draw.randrange(64), "h": draw.randrange(1, 9), "s": draw.randrange(4), "value": 0}
+        for first in range(0, THREADS, 32):
+            places = {
+                g.offset.evaluate({**values, "threadIdx.x": t}) * int(g.element_bits) // 8
+                for t in range(first, first + 32)
+            }
+            sectors = {x for p in places for x in range(p // 32, (p + width + 31) // 32)}
+            if len(sectors) > 2 * -(-len({b for p in places for b in range(p, p + width)}) // 32):
+                return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("lanes", "bits", "element"),
+    list(itertools.product((4, 8, 16, 32), (16, 32, 64), (16, 32))),
+)
+def test_what_is_claimed_holds_at_all_values_tried(lanes: int, bits: int, element: int) -> None:
+    if bits < element:
+        return
+    line = 128 * 8 // element
+    g = payload(lanes, bits, element, line)
+    strides: list[Expr] = []
+    closed = rows.coalesced(g, g.offset, strides)
+    counted = rows.enumerated(g, {})
+    assert closed == (lanes * bits // 8 >= 32 and (lanes == 32 or lanes * bits // 8 <= 128))
+    assert counted or not closed
+    if closed or counted:
+        assert not worst(g)
+
+
+@pytest.mark.parametrize("step", [1, 4, 24])
+def test_rows_that_are_no_whole_lines_apart_are_not_claimed(step: int) -> None:
+    g = payload(4, 64, 16, step)
+    assert not rows.coalesced(g, g.offset, []) and not rows.enumerated(g, {})
+
+
+def test_lanes_that_are_apart_are_not_claimed() -> None:
+    g = GmemSectors(Bits(32), Bits(32), ex.mul(T, ex.const(8)), THREADS, thread="threadIdx.x")
+    assert not rows.coalesced(g, g.offset, []) and not rows.enumerated(g, {})
+
+
+def test_the_engines_prove_it_together() -> None:
+    outcome = prove(make_obligation(payload(8, 64, 16, 64)))
+    assert outcome.verdict is Verdict.PROVED
+    assert {r.engine for r in outcome.runs if r.answer == "holds"} >= {"normal-form", "residues"}
