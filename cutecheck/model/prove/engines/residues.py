@@ -21,7 +21,7 @@ def run(obligation: Obligation, options: Options) -> Answer:
             found = unknown(str(error))
         if found.answer == "unknown" and rows.enumerated(obligation.objects, variable_domains(obligation)):
             return Answer(
-                "holds", reductions=("R3: rows of lanes that lie whole lines apart coincide or are disjoint",)
+                "holds", reductions=("R6: rows of lanes that lie whole lines apart coincide or are disjoint",)
             )
         return found
     return divisibility.decide(obligation)
