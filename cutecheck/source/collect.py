@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from cutecheck.facts import Call, Event, Launch, Lint, Predicate, Site, SmemBuffer, SourceError, Span, Unknown
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.record.kinds import kind_by_name
 
@@ -37,7 +38,8 @@ class Collected:
 def note_unit(unit: ir.Unit, out: Collected) -> None:
     """What a file says before anything is evaluated: its configuration calls, inactive ones, syntax errors."""
     for path in dict.fromkeys((unit.path, *(span.path for span, _ in unit.calls))):  # a notebook's cells
-        out.calls[path] = tuple(c for c in unit.calls if c[0].path == path)
+        # CuTe's own headers define what is configured, they configure nothing
+        out.calls[path] = () if is_cute_header(path) else tuple(c for c in unit.calls if c[0].path == path)
     inactive = {n.span for n in unit.notes if n.kind == "inactive"}
     out.active.update(span for span, _ in unit.calls if span not in inactive)
     out.inactive.update(inactive)

@@ -24,7 +24,7 @@ from cutecheck.source.schedule import parts
 from cutecheck.source.translate import Job, Part, Template, Translator
 from cutecheck.timing import phase
 
-_LIBRARY = re.compile(r"(^|(^|/)include/)(cute|cutlass)/")  # from the root, or as `-I` names it
+_LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/|^cutlass/")  # from the root, or as `-I` names it
 DEFAULT_ARCH = "sm_80"
 INTERRUPTED = "interrupted: not everything was read; this is what is known"
 # an architecture of each generation, and the numbers (SM70 to SM120) that ask for it

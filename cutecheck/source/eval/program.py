@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from cutecheck.model.dtype import dtype
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import Entry, Env, Scope, declared_names
+
+# as an include path names them; a project may have a folder `cute` of its own
+_FOUND = re.compile(
+    r"cute/((algorithm|arch|atom|container|numeric|util)/.*|"
+    r"(config|int_tuple|layout|layout_composed|pointer\w*|stride|swizzle\w*|tensor\w*|underscore))\.hpp$"
+)
 
 
 class Program:
@@ -63,7 +70,7 @@ def is_element(name: str) -> bool:
 
 def is_cute_header(path: str) -> bool:
     """Whether a file is one of CuTe's own: below an ``include`` folder, or found through one (``cute/layout.hpp``)."""
-    return "include/cute/" in path or path.startswith("cute/")
+    return "include/cute/" in path or _FOUND.match(path) is not None
 
 
 __all__ = ["Env", "Program"]

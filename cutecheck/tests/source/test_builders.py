@@ -156,8 +156,8 @@ def test_a_scanned_header_that_is_found_through_an_include_path_is_one_file(tmp_
 
 def test_cute_s_own_headers_are_not_interpreted_when_an_include_path_finds_them(tmp_path: Path) -> None:
     (tmp_path / "include" / "cute").mkdir(parents=True)
-    (tmp_path / "include" / "cute" / "own.hpp").write_text("namespace cute { struct _8 {}; }")
-    source = '#include "cute/own.hpp"\nusing namespace cute;\nusing found = Layout<Shape<cute::_8, _4>>;'
+    (tmp_path / "include" / "cute" / "layout.hpp").write_text("namespace cute { struct _8 {}; }")
+    source = '#include "cute/layout.hpp"\nusing namespace cute;\nusing found = Layout<Shape<cute::_8, _4>>;'
     facts = included(tmp_path, "", source, ("a.cu",))
     assert printed(facts, "found") == "(_8,_4):(_1,_8)"
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from cutecheck.facts import Site, Unknown
 from cutecheck.model.notation import show
+from cutecheck.source.extract import ExtractRequest, extract
 from cutecheck.tests.source.test_extract import run
 
 
@@ -63,3 +64,12 @@ def test_what_only_open_templates_reach_is_unbound(tmp_path: Path) -> None:
     )
     found = at(tmp_path, text, "Layout_K_SW128_Atom", arch="sm_90a")
     assert {s.status for s in found} == {"unbound"}
+
+
+def test_cute_s_own_headers_hold_no_sites_and_a_folder_of_that_name_does(tmp_path: Path) -> None:
+    call = "template <class... A> auto f(Copy_Atom<A...> const& a) { return make_tiled_copy(a, 1, 2); }\n"
+    for folder in ("include/cute", "cute/tutorial"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "tensor.hpp").write_text(f"namespace cute {{ {call} }}")
+    facts = extract(ExtractRequest((tmp_path,), ("sm_80",)))
+    assert {s.span.path for s in facts.sites} == {"cute/tutorial/tensor.hpp"}
