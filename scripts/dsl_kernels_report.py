@@ -1,9 +1,10 @@
 """Recorded sites of DSL kernels against what cutecheck extracts: ``python scripts/dsl_kernels_report.py TABLE TREE``.
 
 TABLE is a JSON file of recorded sites (``path``, ``line``, ``call``, ``arch``, ``variants`` with ``args``, ``kwargs``,
-``result``); TREE the checkout they were recorded in. The Python files of TREE under ``--drivers`` are run as scripts,
-then the bindings of ``--bindings``. Printed: sites resolved with a recorded value, resolved with other values only,
-unknown, missing; and *wrong*: sites where a call with exactly the recorded arguments gave another result.
+``result``), as ``scripts/dsl_recorder/record.py`` prints it; TREE the checkout they were recorded in. The Python files
+of TREE under ``--drivers`` are run as scripts, then the bindings of ``--bindings``. Printed: sites resolved with a
+recorded value, resolved with other values only, unknown (with the most frequent reasons), missing; and *wrong*: sites
+where a call with exactly the recorded arguments gave another result.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from cutecheck.source.eval.budget import Limits
 from cutecheck.source.eval.intrinsics.dsl_show import show
 from cutecheck.source.eval.values import Object
 
+_SPAN = re.compile(r" \([^()]*:\d+:\d+\)$")
 Key = tuple[str, int, str, str]  # path, line, call, architecture
 
 
@@ -71,6 +74,7 @@ def main() -> int:
         start = time.process_time()
         collect(runs(files, [], (arguments.tree,), (), limits, [text]))
         print(f"{time.process_time() - start:.1f} s {text[:150]}", file=sys.stderr)
+    reasons: Counter[str] = Counter()
     counts = {"sites": 0, "resolved": 0, "other values": 0, "unknown": 0, "missing": 0}
     wrong = 0
     for s in wanted:
@@ -79,6 +83,8 @@ def main() -> int:
         expected = {_text(v["result"]) for v in s["variants"]}
         status = _status(expected, found.get(key, set()), key in unknown)
         counts[status] += 1
+        if status in ("unknown", "missing"):
+            reasons[_SPAN.sub("", unknown.get(key, "no value: nothing calls it, or its file was cut"))] += 1
         if arguments.verbose and status != "resolved":
             print(f"{key[0]}:{key[1]}: {key[2]} {key[3]}: {status} {unknown.get(key, '')}")
             if status == "other values":
@@ -90,6 +96,8 @@ def main() -> int:
         wrong += bool(differ)
         for a, r in differ:
             print(f"wrong: {key}: {a[:200]}: {r[:400]} instead of {by_args[a][:400]}")
+    for reason, n in reasons.most_common(15):
+        print(f"{n:5} {reason[:140]}")
     print(", ".join(f"{name} {n}" for name, n in counts.items()) + f", wrong {wrong}")
     return 0 if counts["resolved"] >= 0.9 * counts["sites"] and wrong == 0 else 1
 
