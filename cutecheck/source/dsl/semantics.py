@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import ints
+from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis, Underscore, X
 from cutecheck.model.expr import ANY, Domain
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym, Undecided
+from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.dsl import (  # noqa: F401  (some register their functions only)
     builtins,
     classes,
@@ -303,6 +305,8 @@ class DslDialect(Dialect):
             return tuple(None if v is None else forget(m, v, name, ANY, span) for v in old)
         if isinstance(old, TensorVal):
             return cute_values.moved_in_loop(m, old, name)
+        if isinstance(old, (TiledMMA, TiledCopy, MMAAtom, CopyAtom)) and functions.in_device_body(m):
+            return old  # the DSL refuses a loop that changes the type of a value, and theirs says all
         if isinstance(old, Object):
             fields = {k: forget(m, v, f"{name}.{k}", ANY, span) for k, v in old.fields.items()}
             return Object(old.cls, fields, old.pointer, old.name)

@@ -77,6 +77,30 @@ def test_a_tensor_that_a_loop_moves_keeps_its_layout_and_alignment(tmp_path: Pat
     assert event.reason is None
 
 
+def test_a_tiled_mma_that_a_loop_assigns_stays_what_it_is(tmp_path: Path) -> None:
+    made = driver(tmp_path, HEAD + """
+    from cutlass.cute.nvgpu import warp
+
+    def prepared(mma):
+        return mma
+
+    @cute.kernel
+    def kernel(mma: cute.TiledMma, n):
+        for i in cutlass.range(n):
+            atom = cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), cutlass.Float16)
+            copy = cute.make_tiled_copy_A(atom, mma)
+            mma = prepared(mma)
+
+    @cute.jit
+    def host(n):
+        op = warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16))
+        kernel(cute.make_tiled_mma(op), n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+    cute.compile(host, cutlass.Int32(5))
+    """)  # fmt: skip
+    assert any(call == "make_tiled_copy_A" for _, call in results(made))
+
+
 def test_an_import_inside_a_branch_stays(tmp_path: Path) -> None:
     found = variables(
         tmp_path,
