@@ -36,7 +36,7 @@ class HostOptions:
     options: tuple[str, ...] = ()
     chunk: int = 200
     jobs: int | None = None
-    limits: child.Limits = field(default_factory=child.Limits)
+    limits: child.Limits = field(default_factory=lambda: child.Limits(seconds=300.0))
     routes: tuple[Route, ...] = ("named", "rebuilt", "spelled")
 
 
