@@ -1,6 +1,6 @@
 """Figures of cutecheck on source trees: sites by status, events, obligations by property and verdict.
 
-    python scripts/figures.py [--markdown FILE] NAME=PATH...
+    python scripts/figures.py [--markdown FILE] [-I DIR]... NAME=PATH[,PATH...]...
 
 Each tree is checked by ``cutecheck check --output-format json`` in a process of its own; CPU seconds are of that one.
 """
@@ -16,18 +16,20 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from cutecheck.model.prove.properties import PROPERTY_NAMES
+
 STATUSES = ("resolved", "symbolic", "unknown", "unbound", "dead")
 VERDICTS = ("proved", "refuted", "unknown", "assumed", "vacuous", "disagree")
 
 
-def check(path: str, extra: list[str]) -> tuple[dict[str, Any], float]:
+def check(paths: list[str], extra: list[str]) -> tuple[dict[str, Any], float]:
     """The JSON report of one tree and the CPU seconds it took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "cutecheck", "check", path, "--output-format", "json", "--exit-zero", *extra]
+    command = [sys.executable, "-m", "cutecheck", "check", *paths, "--output-format", "json", "--exit-zero", *extra]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if not done.stdout:
-        raise SystemExit(f"{path}: {done.stderr.strip()}")
+        raise SystemExit(f"{paths}: {done.stderr.strip()}")
     return json.loads(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
@@ -36,17 +38,32 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
+def by_property(counted: dict[str, Counter[tuple[str, str]]]) -> list[list[str]]:
+    """Obligations by verdict for every tree and property; what a tree has none of is said in one row."""
+    kinds = sorted(set(PROPERTY_NAMES.values()) | {kind for counts in counted.values() for kind, _ in counts})
+    rows = []
+    for name, counts in counted.items():
+        found = {kind for kind, _ in counts}
+        rows += [[name, kind, *(str(counts[kind, v]) for v in VERDICTS)] for kind in kinds if kind in found]
+        none = ", ".join(kind for kind in kinds if kind not in found)
+        rows.append([name, f"none generated: {none}", *[""] * len(VERDICTS)])
+    return rows
+
+
 def main() -> None:
     """Check the named trees and print (or write) the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("trees", nargs="+", metavar="NAME=PATH")
     parser.add_argument("--markdown", type=Path)
+    parser.add_argument("-I", dest="include", action="append", default=[])
     parser.add_argument("--instantiate", action="append", default=[])
     arguments = parser.parse_args()
-    sites, properties, reasons = [], [], []
+    sites, reasons = [], []
+    counted: dict[str, Counter[tuple[str, str]]] = {}
     for item in arguments.trees:
         name, _, path = item.partition("=")
-        report, seconds = check(path, [f"--instantiate={t}" for t in arguments.instantiate])
+        extra = [f"--instantiate={t}" for t in arguments.instantiate] + [f"-I{d}" for d in arguments.include]
+        report, seconds = check(path.split(","), extra)
         summary = report["summary"]
         found = summary["sites"]
         events = summary["events"]
@@ -60,8 +77,7 @@ def main() -> None:
             + [str(sum(summary["findings"].values())), f"{seconds:.0f}"]
         )
         counts = Counter((o["property"], o["verdict"]) for o in report["obligations"])
-        for kind in sorted({k for k, _ in counts}):
-            properties.append([name, kind, *(str(counts[kind, v]) for v in VERDICTS)])
+        counted[name] = counts
         unknown = Counter(
             (o.get("reason") or "").split(";")[0][:110] for o in report["obligations"] if o["verdict"] == "unknown"
         )
@@ -70,7 +86,7 @@ def main() -> None:
     text = "\n\n".join(
         [
             table([*header, "findings", "CPU s"], sites),
-            table(["tree", "property", *VERDICTS], properties),
+            table(["tree", "property", *VERDICTS], by_property(counted)),
             table(["tree", "unknown", "most frequent reasons"], reasons),
         ]
     )
