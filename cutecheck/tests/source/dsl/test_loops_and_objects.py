@@ -122,3 +122,32 @@ def test_an_import_inside_a_branch_stays(tmp_path: Path) -> None:
         other="VALUE = 3\n",
     )
     assert found["value"] == 3
+
+
+def test_partitions_of_four_stages(tmp_path: Path) -> None:
+    """PIPE = 4, as the DSL partitions it."""
+    made = driver(tmp_path, HEAD + """
+    from cutlass.cute.nvgpu import warp
+
+    @cute.kernel
+    def kernel(mma: cute.TiledMma):
+        memory = cutlass.utils.SmemAllocator()
+        atom = cute.make_composed_layout(cute.make_swizzle(2, 4, 3), 0, cute.make_layout((8, 32), stride=(32, 1)))
+        staged = cute.tile_to_shape(atom, (128, 32, 4), (0, 1, 2))
+        s = memory.allocate_tensor(cutlass.Float16, staged.outer, 1024, staged.inner)
+        t, _, _ = cute.arch.thread_idx()
+        a, b = mma.get_slice(t).partition_A(s), mma.get_slice(t).partition_B(s)
+        cute.make_layout(a.shape, stride=a.stride)
+        cute.make_layout(b.shape, stride=b.stride)
+
+    @cute.jit
+    def host():
+        op = warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16))
+        mma = cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)), (32, 32, 16))
+        kernel(mma).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+    cute.compile(host)
+    """)  # fmt: skip
+    found = [v for (_, call), values in results(made).items() if call == "make_layout" for v in values]
+    assert "((2,2,2),4,2,(1,4)):((1,256,8),1024,16,(0,4096))" in found
+    assert "((2,2),8,2,(1,4)):((1,8),512,16,(0,4096))" in found
