@@ -88,9 +88,15 @@ def _accident(message: str) -> bool:
     return any(word in message for word in (MEMORY_IS_UP, TIME_IS_UP, "interrupted", "not evaluated: the process"))
 
 
+_SHORTEST_MS = 1000.0  # below the least time limit of a query: what ends sooner ended by the reproducible budget
+
+
 def _gave_up(outcome: Outcome) -> bool:
-    """Whether Z3 ran out of time: asked again, it may know."""
-    return any(r.answer == "unknown" and ("timeout" in r.detail or "cancel" in r.detail) for r in outcome.runs)
+    """Whether Z3 may have run out of time: asked again, it may know."""
+    return any(
+        r.answer == "unknown" and ("timeout" in r.detail or "cancel" in r.detail) and r.milliseconds > _SHORTEST_MS
+        for r in outcome.runs
+    )
 
 
 def _counted(facts: Facts) -> Facts:
