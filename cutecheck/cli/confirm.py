@@ -44,8 +44,8 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         "and SASS of a device compiler; dsl: the Python DSL in a child process; gpu: reference kernels on a GPU",
     )  # fmt: skip
     tier.add_argument(
-        "--also", action="append", default=[], metavar="FORMAT=FILE",
-        help="gpu: write the same run in that format to a file, too (repeatable)",
+        "--output", action="append", default=[], metavar="FORMAT=FILE",
+        help="gpu: write this format to a file besides; repeatable",
     )  # fmt: skip
     parser.set_defaults(run=run)
 
@@ -102,8 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if arguments.tier != ("gpu",) and arguments.output_format in _GPU_FORMATS:
             raise ValueError(f"--output-format {arguments.output_format} is for --tier gpu")
-        if arguments.tier != ("gpu",) and arguments.also:
-            raise ValueError("--also is for --tier gpu")
+        if arguments.tier != ("gpu",) and arguments.output:
+            raise ValueError("--output is for --tier gpu")
         given = inputs(arguments.paths)
         settings, environment = confirm_tiers.prepared(arguments, given.paths, settings_of(arguments))
         if arguments.tier == ("gpu",):

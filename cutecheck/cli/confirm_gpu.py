@@ -63,10 +63,10 @@ def run(
 def _reports(arguments: argparse.Namespace) -> list[tuple[str, str | None]]:
     """(format, file) of every report; ValueError for an unknown format or no file."""
     out: list[tuple[str, str | None]] = [(arguments.output_format, arguments.output_file)]
-    for text in arguments.also:
+    for text in arguments.output:
         kind, _, file = text.partition("=")
         if kind not in FORMATS or not file:
-            raise ValueError(f"--also {text}: expected FORMAT=FILE with a format of {', '.join(FORMATS)}")
+            raise ValueError(f"--output {text}: expected FORMAT=FILE with a format of {', '.join(FORMATS)}")
         out.append((kind, file))
     return out
 

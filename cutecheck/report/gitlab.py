@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from cutecheck.facts import SourceError
-from cutecheck.report.job import Alert, Job, message
+from cutecheck.report.job import Alert, Job, evidence, message
 from cutecheck.report.text import safe
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "info"}
@@ -23,7 +23,7 @@ def render(job: Job) -> str:
 def _entry(alert: Alert) -> dict[str, Any]:
     span = alert.finding.span
     return {
-        "description": safe(f"{alert.finding.code} {alert.finding.name}: {message(alert)}"),
+        "description": safe(f"{alert.finding.code} {alert.finding.name}: {message(alert)}{evidence(alert)}"),
         "check_name": alert.finding.code,
         "fingerprint": alert.fingerprint,
         "severity": _SEVERITIES[alert.finding.severity],

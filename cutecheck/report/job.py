@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cutecheck.findings import Confidence, Finding, Severity
+from cutecheck.model.arch import architecture
 from cutecheck.report.data import Report
 from cutecheck.report.full import fold
 
@@ -86,6 +87,19 @@ def fingerprints(findings: Sequence[Finding], report: Report, place: Place) -> l
 def _text(finding: Finding, report: Report) -> str:
     lines = report.lines(finding.span.path) or []
     return " ".join(" ".join(lines[finding.span.line - 1 : max(finding.span.line, finding.span.end_line)]).split())
+
+
+_BY_ACCESS_MODEL = ("bank-conflict-read", "bank-conflict-write", "epilogue", "cp-async-segments")
+
+
+def evidence(alert: Alert) -> str:
+    """What to add to a cost of shared memory where the access model of its architecture is only assumed."""
+    finding = alert.finding
+    if finding.family not in _BY_ACCESS_MODEL or not finding.arch:
+        return ""
+    found = architecture(finding.arch)
+    measured = found is not None and found.access_model == "measured"
+    return "" if measured else f" (access model of {finding.arch}: assumed)"
 
 
 def message(alert: Alert) -> str:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from cutecheck.facts import SourceError, Span
-from cutecheck.report.job import Alert, Job, message
+from cutecheck.report.job import Alert, Job, evidence, message
 from cutecheck.report.text import safe
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
@@ -25,7 +25,7 @@ def render(job: Job) -> str:
 def _diagnostic(alert: Alert, job: Job) -> dict[str, Any]:
     finding = alert.finding
     result: dict[str, Any] = {
-        "message": safe(message(alert) + (f"; help: {finding.help}" if finding.help else "")),
+        "message": safe(message(alert) + evidence(alert) + (f"; help: {finding.help}" if finding.help else "")),
         "location": _location(finding.span, alert.path, job),
         "severity": _SEVERITIES[finding.severity],
         "code": {"value": finding.code},

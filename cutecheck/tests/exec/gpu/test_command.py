@@ -73,13 +73,13 @@ def test_the_command_without_a_gpu(capsys: pytest.CaptureFixture[str], tmp_path:
 
 def test_one_run_in_several_formats(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     files = {name: tmp_path / f"report.{name}" for name in ("junit", "sarif", "html")}
-    also = [f"--also={name}={file}" for name, file in files.items()]
+    also = [f"--output={name}={file}" for name, file in files.items()]
     arguments = ["confirm", "--tier", "gpu", "--isolated", "--arch", "sm_90a", "--cutlass", str(tmp_path)]
     assert cutecheck([*arguments, *also, "--output-format", "json", str(FIXTURE)]) == 0
     assert json.loads(capsys.readouterr().out)["tier"] == "gpu"
     assert Xml.fromstring(files["junit"].read_text()).find("testsuite").get("skipped") == "3"  # type: ignore[union-attr]
     assert json.loads(files["sarif"].read_text())["version"] == "2.1.0" and "GPU" in files["html"].read_text()
-    assert cutecheck([*arguments, "--also", "yaml=x", str(FIXTURE)]) == 2
+    assert cutecheck([*arguments, "--output", "yaml=x", str(FIXTURE)]) == 2
 
 
 def test_timing_is_said_to_be_less_certain(facts: Facts) -> None:
