@@ -95,9 +95,12 @@ _BY_ACCESS_MODEL = ("bank-conflict-read", "bank-conflict-write", "epilogue", "cp
 def evidence(alert: Alert) -> str:
     """What to add to a cost of shared memory where the access model of its architecture is only assumed."""
     finding = alert.finding
-    if finding.family not in _BY_ACCESS_MODEL or not finding.arch:
+    if finding.family not in _BY_ACCESS_MODEL:
         return ""
-    found = architecture(finding.arch)
+    try:
+        found = architecture(finding.arch)
+    except ValueError:  # no architecture was named
+        return ""
     measured = found is not None and found.access_model == "measured"
     return "" if measured else f" (access model of {finding.arch}: assumed)"
 
