@@ -188,7 +188,7 @@ def _runs(given: Inputs, settings: Settings, timeout_s: float) -> Runs | None:
     about = repr((replace(followed, jobs=0, cache_dir="", baseline="", fail_on="warning", unknown="warn"), told))
     with using_cute(followed.cute):
         request = _request(given.paths, followed, given.changed, None)
-        return Runs(store, request, f"{about} {timeout_s} {Path.cwd()}")
+        return Runs(store, request, f"{about} {timeout_s} {Path.cwd()}", timeout_s)
 
 
 def check_and_fix(given: Inputs, settings: Settings, unsafe: bool, timeout_s: float = 5.0) -> FixRun:

@@ -29,8 +29,10 @@ class Runs:
     and what stood there. ``about``: whatever decides the report besides.
     """
 
-    def __init__(self, store: Store, request: ExtractRequest, about: str) -> None:
+    def __init__(self, store: Store, request: ExtractRequest, about: str, timeout_s: float) -> None:
         self._store = store
+        # below the least time limit of a query: what ends sooner ended by the reproducible budget
+        self._short_ms = min(1000.0, timeout_s * 900)
         self._request = request
         places = [os.path.abspath(p) for p in (*request.paths, *(request.changed or ()))]  # noqa: PTH100
         asked = replace(request, store=None, jobs=1)
@@ -54,7 +56,7 @@ class Runs:
         """Keep a report that was made while ``seen`` was noted; nothing that time or a crash had a part in."""
         if holds() or report.failures or any(_accident(e.message) for e in report.errors):
             return
-        if any(_gave_up(outcome) for outcome in report.outcomes):
+        if any(self._gave_up(outcome) for outcome in report.outcomes):
             return
         listed, found = self._found()
         if any(seen.get(path, known) != known for path, known in found.items()):
@@ -67,6 +69,15 @@ class Runs:
             self._store.put(_KIND, self._name, encode((listed, found, other, parts)))
         except TypeError:
             return
+
+    def _gave_up(self, outcome: Outcome) -> bool:
+        """Whether Z3 may have run out of time: asked again, it may know."""
+        return any(
+            r.answer == "unknown"
+            and ("timeout" in r.detail or "cancel" in r.detail)
+            and r.milliseconds > self._short_ms
+            for r in outcome.runs
+        )
 
     def _found(self) -> tuple[tuple[Any, ...], dict[str, str]]:
         """What discovery finds, and the digest of each file that it reads."""
@@ -86,17 +97,6 @@ def _accident(message: str) -> bool:
     from cutecheck.source.eval.budget import MEMORY_IS_UP, TIME_IS_UP
 
     return any(word in message for word in (MEMORY_IS_UP, TIME_IS_UP, "interrupted", "not evaluated: the process"))
-
-
-_SHORTEST_MS = 1000.0  # below the least time limit of a query: what ends sooner ended by the reproducible budget
-
-
-def _gave_up(outcome: Outcome) -> bool:
-    """Whether Z3 may have run out of time: asked again, it may know."""
-    return any(
-        r.answer == "unknown" and ("timeout" in r.detail or "cancel" in r.detail) and r.milliseconds > _SHORTEST_MS
-        for r in outcome.runs
-    )
 
 
 def _counted(facts: Facts) -> Facts:
