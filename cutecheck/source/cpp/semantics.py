@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
@@ -15,7 +16,21 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Undecided
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
-from cutecheck.source.eval.values import EnumVal, Scalar, ScalarType, Str, TraitType, Value, ValueType
+from cutecheck.source.eval.statements.havoc import forget, settle
+from cutecheck.source.eval.values import (
+    EnumVal,
+    Object,
+    Scalar,
+    ScalarType,
+    Str,
+    TensorVal,
+    TraitType,
+    Value,
+    ValueType,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
 
 # (bits, signed), by the spelling used in values
 INTEGERS: dict[str, tuple[int, bool]] = {
@@ -68,6 +83,9 @@ class CppDialect(Dialect):
 
     def __init__(self) -> None:
         self._fresh = 0
+
+    def settle(self, m: Machine, body: Callable[[], object], span: Span) -> None:
+        settle(m, body, span, lambda old, new, name: _moved(m, old, new, name, span))
 
     def literal(self, node: ir.Lit) -> Value:
         if node.value is None:
@@ -277,3 +295,27 @@ def _condition_value(rel: Rel, a: Int, b: Int) -> Int:
 def scalar_type(name: str) -> ScalarType | None:
     found = dtype(name)
     return None if found is None else ScalarType(found)
+
+
+def _moved(m: Machine, old: Value, new: Value, name: str, span: Span) -> Value | None:
+    """What remains of a cell that a loop's body changes; None where it stays."""
+    if old is new:
+        return None
+    if old is None:
+        changed = Unknown(f"`{name}` changes in a loop", span)
+        return forget(m, new, name, ex.ANY, span) if isinstance(new, Scalar) else changed
+    if isinstance(old, Object):
+        if not isinstance(new, Object) or old.cls is not new.cls:
+            return Unknown(f"`{name}` is another object in each iteration", span)
+        found = {k: _moved(m, v, new.fields.get(k), f"{name}.{k}", span) for k, v in old.fields.items()}
+        if all(v is None for v in found.values()):
+            return None
+        fields = {k: v if found[k] is None else found[k] for k, v in old.fields.items()}
+        return Object(old.cls, fields, old.pointer, old.name)
+    if old == new:
+        return None
+    if isinstance(old, TensorVal):
+        if not isinstance(new, TensorVal) or old.layout != new.layout or isinstance(old.offset, tuple):
+            return Unknown(f"`{name}` is another tensor in each iteration", span)
+        return replace(old, offset=m.fresh(f"{name}.offset"))
+    return forget(m, old, name, ex.ANY, span)

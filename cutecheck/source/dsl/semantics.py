@@ -29,7 +29,7 @@ from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, 
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.statements.havoc import forget
+from cutecheck.source.eval.statements.havoc import forget, settle
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.values import (
     EnumVal,
@@ -314,16 +314,10 @@ class DslDialect(Dialect):
 
     def settle(self, m: Machine, body: Callable[[], object], span: Span) -> None:
         """Fields that methods change (``state.advance()``) are found by walking the body once without leaving facts."""
-        if m.recorder.rehearsal or not functions.in_device_body(m):
-            return
-        mark = m.journal.mark()
-        with m.recorder.rehearsing():
-            body()
-        changed = m.journal.written_since(mark)
-        m.journal.undo(mark)
-        for where, name, new in changed.values():
-            if name in where and where[name] is not new and equal(where[name], new) is not True:
-                m.journal.set(where, name, forget(m, where[name], name, ANY, span))
+        if functions.in_device_body(m):
+            settle(
+                m, body, span, lambda a, b, n: None if a is None or equal(a, b) is True else forget(m, a, n, ANY, span)
+            )
 
     def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span) -> Value | None:
         number = (int, float, Dyn, Scalar)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,8 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
 
+_REHEARSALS = 5  # more than the chains of conditions on changed fields that code has
+
 
 def havoc(m: Machine, node: ir.Loop, env: Env, induction: tuple[str, Domain] | None) -> None:
     """Before the body is walked (and after), every variable it assigns is unknown but for what its type says."""
@@ -27,6 +29,36 @@ def havoc(m: Machine, node: ir.Loop, env: Env, induction: tuple[str, Domain] | N
         old = at.vars[name]
         domain = induction[1] if induction is not None and induction[0] == name else ex.ANY
         m.journal.set(at.vars, name, forget(m, old, name, domain, node.span))
+
+
+def settle(
+    m: Machine, body: Callable[[], object], span: Span, moved: Callable[[Value, Value, str], Value | None]
+) -> None:
+    """What calls in a loop's body change (``state.advance()``, captured variables) is found by walking it once without
+    leaving facts, and again as long as what is then forgotten lets it change more.
+
+    ``moved``: what remains of a cell that had the first value (None: a field that had its initial value, or a variable
+    of the body) and has the second; None where they are equal.
+    """
+    if m.recorder.rehearsal:
+        return
+    known: set[tuple[int, str]] = set()
+    for _ in range(_REHEARSALS):
+        mark = m.journal.mark()
+        with m.recorder.rehearsing():
+            body()
+        changed = m.journal.written_since(mark)
+        m.journal.undo(mark)
+        more = False
+        for key, (where, name, new) in changed.items():
+            if key not in known and where.get(name) is not new:
+                left = moved(where.get(name), new, name)
+                if left is not None:
+                    m.journal.set(where, name, left)
+                    known.add(key)
+                    more = True
+        if not more:
+            return
 
 
 @once
