@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from cutecheck.facts import Facts, TensorFact
 from cutecheck.model.algebra import size
-from cutecheck.model.ints import known_value
+from cutecheck.model.ints import as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.source.extract import ExtractRequest, extract
 from cutecheck.tests.source.test_extract import run
@@ -71,3 +73,41 @@ def test_an_assertion_holds_in_its_own_function_and_class_only(tmp_path: Path) -
     template <int M> void calls() {{ asserts<M>(); using after = {made("M")}; }}
     """
     assert held(run(tmp_path, text)) == {"inside": True, "beside": False, "within": True, "after": False}
+
+
+STATES = """
+struct State { int index = 0; CUTE_HOST_DEVICE void advance() { ++index; } };
+struct Pipe {
+  int at = 0;
+  CUTE_HOST_DEVICE void operator++() { ++at; if (at == 4) at = 0; }
+  CUTE_HOST_DEVICE int index() const { return at; }
+};
+__global__ void k(half_t const* g, int n) {
+  __shared__ alignas(16) half_t s[4 * 257];
+  auto S = make_tensor(make_smem_ptr(s), Layout<Shape<_256, _4>, Stride<_1, Int<257>>>{});
+  auto G = make_tensor(make_gmem_ptr(g), Layout<Shape<_256>>{});
+  auto M = make_tensor(make_smem_ptr(s), Layout<Shape<_256>>{});
+  using Copy = decltype(make_tiled_copy(
+      Copy_Atom<UniversalCopy<uint128_t>, half_t>{}, Layout<Shape<_32>>{}, Layout<Shape<_8>>{}));
+  auto t = Copy{}.get_slice(threadIdx.x);
+  State state;
+  Pipe pipe;
+  int seen = 0;
+  auto count = [&] { seen += 1; };
+  for (int i = 0; i < n; ++i) {
+    copy(Copy{}, t.partition_S(G), t.partition_D(S(_, %s)));
+    state.advance(); ++pipe; count(); M.data() = M.data() + 1;
+  }
+}
+int main() { k<<<1, 32>>>(nullptr, 4); }
+"""
+
+
+@pytest.mark.parametrize("stage", ["state.index", "pipe.index()", "seen", "= pointer"])
+def test_a_loop_forgets_what_calls_change_in_it(tmp_path: Path, stage: str) -> None:
+    text = STATES % stage if "=" not in stage else (STATES % "0").replace("partition_D(S(_, 0))", "partition_D(M)")
+    (tmp_path / "k.cu").write_text("#include <cute/tensor.hpp>\nusing namespace cute;\n" + text)
+    found = extract(ExtractRequest((tmp_path,), ("sm_80",)))
+    (event,) = found.events
+    variables = {v.name.split("#")[0] for v in as_expr(event.operands[1].offset).variables()}
+    assert variables - {"threadIdx.x"}, event.operands[1].offset

@@ -20,6 +20,11 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         old = m.eval(node.operand, env)
         if isinstance(old, Extern) and isinstance(old.type, ExternType) and old.type.name == COORDINATES:
             return old  # any coordinate before, any after
+        if isinstance(old, Object):
+            method = member(m, old.cls, f"operator{node.op[-2:]}", old, node.span)
+            if isinstance(method, FuncSet):
+                given: list[Value] = [Scalar(0, "int")] if node.op.startswith("p") else []
+                return calls.apply(m, method, given, {}, node.span)
         step = (
             m.dialect.binary("+" if "+" in node.op else "-", old, Scalar(1, "int"), node.span)
             if not isinstance(old, (Unknown, Pointer))
