@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -299,11 +298,8 @@ def scalar_type(name: str) -> ScalarType | None:
 
 def _moved(m: Machine, old: Value, new: Value, name: str, span: Span) -> Value | None:
     """What remains of a cell that a loop's body changes; None where it stays."""
-    if old is new:
+    if old is new or old is None:
         return None
-    if old is None:
-        changed = Unknown(f"`{name}` changes in a loop", span)
-        return forget(m, new, name, ex.ANY, span) if isinstance(new, Scalar) else changed
     if isinstance(old, Object):
         if not isinstance(new, Object) or old.cls is not new.cls:
             return Unknown(f"`{name}` is another object in each iteration", span)
@@ -312,10 +308,6 @@ def _moved(m: Machine, old: Value, new: Value, name: str, span: Span) -> Value |
             return None
         fields = {k: v if found[k] is None else found[k] for k, v in old.fields.items()}
         return Object(old.cls, fields, old.pointer, old.name)
-    if old == new:
+    if isinstance(old, TensorVal) or old == new:
         return None
-    if isinstance(old, TensorVal):
-        if not isinstance(new, TensorVal) or old.layout != new.layout or isinstance(old.offset, tuple):
-            return Unknown(f"`{name}` is another tensor in each iteration", span)
-        return replace(old, offset=m.fresh(f"{name}.offset"))
     return forget(m, old, name, ex.ANY, span)

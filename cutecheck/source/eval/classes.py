@@ -130,7 +130,7 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
             else:
                 typed = m.eval(decl.type, owner.env) if decl.type is not None else None
                 value = symbolic(m, typed, f"{obj.name or obj.cls.name}.{name}", span)
-            m.journal.set(obj.fields, name, value)
+            obj.fields[name] = value  # what it held from the start: no write that an undo takes back
             return value
     return Unknown(f"`{obj.cls.name}` has no data member `{name}` in the tree", span)
 

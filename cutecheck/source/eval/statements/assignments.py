@@ -12,7 +12,7 @@ from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import Object, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Object, Scalar, TensorVal, Value
 
 
 @runs(ir.Bind)
@@ -68,8 +68,6 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
         base = m.eval(target.base, env)
         if isinstance(base, Object):
             m.journal.set(base.fields, target.ident, value)
-    elif isinstance(target, ir.Call):
-        _point(m, target.fn, value, env)
     elif isinstance(target, ir.Sequence_):
         bind_target(m, target, value, env, span)
     elif isinstance(target, ir.Index):
@@ -78,18 +76,6 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
             keys = [m.eval(a, env) for a in target.args]
             if len(keys) == 1 and isinstance(base, dict):
                 base[keys[0]] = value
-
-
-def _point(m: Machine, target: ir.Expr, value: Value, env: Env) -> None:
-    """``tensor.data() = pointer``: the tensor looks elsewhere in its memory from now on."""
-    if not isinstance(target, ir.Attr) or target.ident != "data" or not isinstance(target.base, ir.Name):
-        return
-    at = env.find_var(target.base.ident)
-    old = at.vars.get(target.base.ident) if at is not None else None
-    if at is not None and isinstance(old, TensorVal) and old.pointer is not None:
-        known = isinstance(value, Pointer) and value.buffer == old.pointer.buffer
-        offset = value.offset if known else m.fresh(f"{target.base.ident}.offset")
-        m.journal.set(at.vars, target.base.ident, replace(old, offset=offset))
 
 
 def bind_target(m: Machine, target: Any, value: Value, env: Env, span: Span) -> None:

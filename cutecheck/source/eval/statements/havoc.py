@@ -37,8 +37,8 @@ def settle(
     """What calls in a loop's body change (``state.advance()``, captured variables) is found by walking it once without
     leaving facts, and again as long as what is then forgotten lets it change more.
 
-    ``moved``: what remains of a cell that had the first value (None: a field that had its initial value, or a variable
-    of the body) and has the second; None where they are equal.
+    ``moved``: what remains of a cell that had the first value (None: a variable of the body) and has the second; None
+    where they are equal.
     """
     if m.recorder.rehearsal:
         return
