@@ -23,6 +23,7 @@ from cutecheck.model.prove.domains import first_values, meets, opaque_names, var
 from cutecheck.model.prove.engines.compiled import table
 from cutecheck.model.prove.engines.periods import (
     LIMIT,
+    MOST_THREADS,
     Assignment,
     TooManyError,
     redomain,
@@ -98,9 +99,6 @@ def bank_access(obligation: Obligation) -> Answer:
         return unknown(str(error))
     except TypeError as error:
         return unknown(str(error))
-
-
-MOST_THREADS = 1 << 16  # a block has 1024, a cluster's copies a few times that
 
 
 class Search:

@@ -19,6 +19,7 @@ from cutecheck.model.prove.domains import first_values, meets, size_of
 from cutecheck.model.prove.engines.compiled import function_of
 
 LIMIT = 1 << 16
+MOST_THREADS = 1 << 16  # a block has 1024, a cluster's copies a few times that
 
 Assignment = dict[str, int]
 

@@ -15,6 +15,7 @@ from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import as_expr
 from cutecheck.model.prove.engines.bounds import grain
+from cutecheck.model.prove.engines.periods import MOST_THREADS
 from cutecheck.model.prove.properties import GmemSectors
 
 _SECTOR, _LINE, _WARP = 32, 128, 32  # bytes, bytes, lanes
@@ -81,7 +82,7 @@ def enumerated(g: GmemSectors, domains: Mapping[str, Domain]) -> bool:
     """
     width, unit = int(g.vector_bits) // 8, int(g.element_bits)
     offset = g.offset.substitute({n: ex.var(n, d) for n, d in domains.items()})
-    if width * 8 != int(g.vector_bits) or g.threads < _WARP or any(
+    if width * 8 != int(g.vector_bits) or not _WARP <= g.threads <= MOST_THREADS or any(
         _of_thread(s, g.thread) for s in _strides(g)
     ):  # fmt: skip
         return False
