@@ -50,7 +50,8 @@ def _head(results: Row, name: str) -> list[str]:
         "Each kernel runs in a child process. Copies move coordinate codes, compared bitwise, into poisoned memory, "
         "and count every element they touch; GEMMs are compared exactly on coordinate-coded integers and with float64 "
         "on random inputs. Counters are of a bare run of the same cubin, without filling or dumping, by class of SASS "
-        "instruction: *equal* means that every counter equals the prediction to the unit.",
+        "instruction: *equal* means that every counter equals the prediction to the unit, or lies within bounds where "
+        "the model gives only those (the table of counters says for how many kernels).",
         "",
     ]
 
