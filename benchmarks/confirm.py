@@ -1,8 +1,8 @@
 """Time of the host tier for 100 different configurations on two cores: ``python benchmarks/confirm.py``.
 
 A header with 100 members (swizzled layouts, TiledCopies, TiledMMAs) is extracted and confirmed by every route: included
-by its own name, rebuilt and spelled. Prints wall-clock seconds and CPU seconds (of all children too), and fails above
-60 seconds or where a configuration is not confirmed. Skipped without a host compiler and headers.
+by its own name, rebuilt and spelled. Prints wall-clock seconds, CPU seconds (of all children too) and the load; fails
+above 60 seconds of wall clock or where a configuration is not confirmed. Skipped without a host compiler and headers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "many.hpp"
         file.write_text(source(), encoding="utf-8")
-        begin, before = time.monotonic(), os.times()
+        begin, before, load = time.monotonic(), os.times(), os.getloadavg()[0]
         facts = extract(ExtractRequest(paths=(file,), archs=("sm_80",)))
         made = confirm(facts, headers, lambda _: file, HostOptions(jobs=JOBS))
         wall, after = time.monotonic() - begin, os.times()
@@ -63,6 +63,7 @@ def main() -> int:
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
     print(f"{len(made)} configurations, {sum(len(c.attempts) for c in made)} answers, {JOBS} at a time")
     print(f"{wall:.1f} s of wall clock, {cpu:.1f} s of CPU, largest child {used} MiB (budget {BUDGET_SECONDS:.0f} s)")
+    print(f"{os.cpu_count()} cores, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
     for c in wrong:
         print(f"not confirmed: {c.site.symbol}: {c.reason}")
     return int(bool(wrong) or len(made) != 100 or wall > BUDGET_SECONDS)

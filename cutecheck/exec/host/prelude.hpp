@@ -42,6 +42,16 @@ void put(char const* part, char const* field, T const& value) {
   cute::print(value);
 }
 
+// A value that its type says all of is named by it, and what would compute it is never emitted.
+#define CUTECHECK_VALUE(...) \
+  (cutecheck_host::made<std::remove_cv_t<std::remove_reference_t<decltype(__VA_ARGS__)>>>([&] { return __VA_ARGS__; }))
+
+template <class T, class F>
+T made(F const& compute) {
+  if constexpr (std::is_empty_v<T> && std::is_default_constructible_v<T>) return T{};
+  else return compute();
+}
+
 inline void put_text(char const* part, char const* field, std::string_view text) {
   name(part, field);
   std::printf("%.*s", static_cast<int>(text.size()), text.data());
@@ -93,9 +103,9 @@ std::uint64_t offsets_hash(L const& layout) {
 template <unsigned Has, class L>
 void layout(L const& value) {
   put("", "text", value);
-  if constexpr (Has & SIZE) put("", "size", cute::size(value));
-  if constexpr (Has & COSIZE) put("", "cosize", cute::cosize(value));
-  put("", "rank", cute::rank(value));
+  if constexpr (Has & SIZE) put("", "size", CUTECHECK_VALUE(cute::size(value)));
+  if constexpr (Has & COSIZE) put("", "cosize", CUTECHECK_VALUE(cute::cosize(value)));
+  put("", "rank", CUTECHECK_VALUE(cute::rank(value)));
   if constexpr (Has & PARTS) {
     put("", "swizzle", value.layout_a());
     put("", "base", value.layout_b());
@@ -167,18 +177,18 @@ template <unsigned Has, class M>
 void tiled_mma() {
   using Parts = mma_parts<M>;
   M mma;
-  put("", "ThrLayoutVMNK", mma.get_thr_layout_vmnk());
+  put("", "ThrLayoutVMNK", CUTECHECK_VALUE(mma.get_thr_layout_vmnk()));
   put("", "PermutationMNK", typename Parts::permutation{});
   put("", "AtomLayoutMNK", typename Parts::layout{});
-  put("", "size", cute::size(mma));
+  put("", "size", CUTECHECK_VALUE(cute::size(mma)));
   if constexpr (Has & TILE) {
-    put("", "tile_MNK.0", cute::tile_size<0>(mma));
-    put("", "tile_MNK.1", cute::tile_size<1>(mma));
-    put("", "tile_MNK.2", cute::tile_size<2>(mma));
+    put("", "tile_MNK.0", CUTECHECK_VALUE(cute::tile_size<0>(mma)));
+    put("", "tile_MNK.1", CUTECHECK_VALUE(cute::tile_size<1>(mma)));
+    put("", "tile_MNK.2", CUTECHECK_VALUE(cute::tile_size<2>(mma)));
   }
-  if constexpr (Has & TV_A) put("", "LayoutA_TV", mma.get_layoutA_TV());
-  if constexpr (Has & TV_B) put("", "LayoutB_TV", mma.get_layoutB_TV());
-  if constexpr (Has & TV_C) put("", "LayoutC_TV", mma.get_layoutC_TV());
+  if constexpr (Has & TV_A) put("", "LayoutA_TV", CUTECHECK_VALUE(mma.get_layoutA_TV()));
+  if constexpr (Has & TV_B) put("", "LayoutB_TV", CUTECHECK_VALUE(mma.get_layoutB_TV()));
+  if constexpr (Has & TV_C) put("", "LayoutC_TV", CUTECHECK_VALUE(mma.get_layoutC_TV()));
 }
 
 template <class C>
@@ -186,8 +196,8 @@ void tiled_copy() {
   using Parts = copy_parts<C>;
   put("", "Tiler_MN", typename Parts::tiler{});
   put("", "TiledLayout_TV", typename Parts::layout{});
-  put("", "size", cute::size(typename Parts::layout{}));
-  put("", "NumThr", cute::size(C{}));
+  put("", "size", CUTECHECK_VALUE(cute::size(typename Parts::layout{})));
+  put("", "NumThr", CUTECHECK_VALUE(cute::size(C{})));
 }
 
 }  // namespace cutecheck_host

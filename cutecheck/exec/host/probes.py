@@ -174,7 +174,7 @@ def _flat(fields: Printed, prefix: str) -> Iterable[tuple[str, str]]:
 def body(value: object, made: str) -> str:
     """Statements that print the fields of ``made``, an expression whose value cutecheck takes to be ``value``."""
     names = {name for name, _ in expected(value)}
-    head = f"auto const value = {made};\n  using T = std::remove_const_t<decltype(value)>;"
+    head = f"auto const value = CUTECHECK_VALUE({made});\n  using T = std::remove_const_t<decltype(value)>;"
     if isinstance(value, (Layout, ComposedLayout)):
         flags = {"size": "SIZE", "cosize": "COSIZE", "swizzle": "PARTS", "offset": "OFFSET", "offsets_fnv1a64": "HASH"}
         return f"{head}\n  cutecheck_host::layout<{_flags(flags, names)}>(value);"

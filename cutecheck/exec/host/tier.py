@@ -27,6 +27,8 @@ _OPEN = {
     "dead": "it is never compiled",
 }
 
+_WORTH_A_UNIT = 64  # probes that take as long as an author's file
+
 
 @dataclass(frozen=True, slots=True)
 class HostOptions:
@@ -77,12 +79,16 @@ Planned = list[tuple[Route, "Probe | str"]]  # a probe, or why there is none
 
 
 class _Plans:
-    """The probes of every site, each different one once, by what they include."""
+    """The probes of every site, each different one once.
+
+    What a site asks without its file goes with what it asks by name: CuTe's templates are then instantiated once.
+    """
 
     def __init__(self, facts: Facts, file_of: Callable[[str], Path | None], routes: tuple[Route, ...]) -> None:
         self.file_of = file_of
         self.routes = routes
-        self.groups: dict[Source | None, dict[Probe, None]] = {}
+        self.groups: dict[Source | None, list[list[Probe]]] = {}
+        self._asked: set[Probe] = set()
         self._lines: dict[str, list[str]] = {}
         self._calls: dict[str, list[Call]] = {}
         for call in facts.calls:
@@ -102,11 +108,17 @@ class _Plans:
                 continue
             if probe is not None:
                 out.append((route, probe))
-                self.groups.setdefault(probe.source, {})[probe] = None
+        probes = [p for _, p in out if isinstance(p, Probe)]
+        if new := [p for p in dict.fromkeys(probes) if p not in self._asked]:
+            self._asked.update(new)
+            source = next((p.source for p in probes if p.source is not None), None)
+            self.groups.setdefault(source, []).append(new)
         return out
 
     def _probe(self, route: Route, site: Site) -> Probe | None:
         if route == "named":
+            if self.file_of(site.span.path) is None:
+                raise UnspellableError("its file is not there any more")
             return probes.named(site, self.lines(site.span.path))
         if route == "rebuilt":
             return probes.rebuilt(site, self._calls.get(site.span.path, ()))
@@ -126,21 +138,17 @@ class _Plans:
 
 def _answers(plans: _Plans, headers: Headers, options: HostOptions) -> dict[Probe, Answer]:
     """Every probe's answer: one precompiled prelude, then units side by side, each in a folder of its own."""
-    answers: dict[Probe, Answer] = {}
     jobs = options.jobs or os.cpu_count() or 1
     batches: list[tuple[list[Probe], Included | None]] = []
-    for source, group in plans.groups.items():
-        asked = list(group)
-        included = None
-        if source is not None:
-            file = plans.file_of(source.path)
-            if file is None:
-                answers.update(dict.fromkeys(asked, Answer(failure="its file is not there any more")))
-                continue
-            included = Included(file.resolve(), source.arch)
-        # an author's file is compiled with each unit that includes it: those are not split
-        size = options.chunk if included is not None else max(1, min(options.chunk, -(-len(asked) // jobs)))
-        batches += [(asked[i : i + size], included) for i in range(0, len(asked), size)]
+    for source, sites in plans.groups.items():
+        file = plans.file_of(source.path) if source is not None else None
+        included = Included(file.resolve(), source.arch) if file is not None and source is not None else None
+        count = sum(map(len, sites))
+        # an author's file is compiled with each unit that includes it: few of them
+        parts = max(1, min(jobs, count // _WORTH_A_UNIT if included is not None else count), -(-count // options.chunk))
+        batches += [([p for site in sites[i::parts] for p in site], included) for i in range(parts)]
+    batches.sort(key=lambda batch: -len(batch[0]))
+    answers: dict[Probe, Answer] = {}
     with tempfile.TemporaryDirectory(prefix="cutecheck-") as folder:
         toolchain = Toolchain(headers, Path(folder), options.options, options.limits, options.chunk)
 

@@ -77,6 +77,10 @@ class Toolchain:
         answers: dict[int, Answer] = {}
         for start in range(0, len(probes), self.chunk):
             self._some(probes, list(range(start, min(start + self.chunk, len(probes)))), included, answers)
+        # what does not need the author's file is not lost with it
+        again = [i for i, p in enumerate(probes) if included and p.source is None and answers[i].failure]
+        if again:
+            self._some(probes, again, None, answers)
         return [answers[i] for i in range(len(probes))]
 
     def _some(

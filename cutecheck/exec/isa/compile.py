@@ -69,7 +69,6 @@ class Bench:
     def identity(self) -> str:
         """What a cached result depends on besides the kernel."""
         reader = hashlib.sha256(Path(counts.__file__).read_bytes()).hexdigest()
-        reader = hashlib.sha256(Path(counts.__file__).read_bytes()).hexdigest()
         return f"{self.compiler.identity} {codegen.header_digest()} {self.disassembler} {reader}"
 
 

@@ -16,6 +16,7 @@ from cutecheck.exec.confirmation import Confirmation
 from cutecheck.exec.headers import Headers, NoHeaders, find_headers
 from cutecheck.exec.host import confirm
 from cutecheck.exec.host.probes import expected, named, spelled
+from cutecheck.exec.host.tier import _Plans
 from cutecheck.exec.host.toolchain import blamed, parsed
 from cutecheck.exec.spell import UnspellableError
 from cutecheck.facts import Facts, Site, Span
@@ -128,6 +129,18 @@ def test_without_a_compiler_everything_is_unavailable(tmp_path: Path) -> None:
     assert {(c.status, c.reason) for c in found} == {("unavailable", "no compiler here")}
 
 
+def test_a_site_is_asked_in_one_unit(tmp_path: Path) -> None:
+    """What is spelled goes with the author's file, where the same templates are instantiated for its name."""
+    facts = facts_of(tmp_path)
+    plans = _Plans(facts, lambda path: tmp_path / path, ("named", "rebuilt", "spelled"))
+    ((source, sites), (without, rest)) = plans.groups.items()
+    assert source is not None and source.path.endswith("config.hpp") and without is None
+    assert [p.route for p in sites[0]] == ["named", "spelled"]
+    assert all("named" not in {p.route for p in probes} for probes in rest)
+    asked = [p for probes in (*sites, *rest) for p in probes]
+    assert len(asked) == len(set(asked))
+
+
 def test_python_is_not_compiled_as_cpp() -> None:
     here = Span("kernel.py", 1, 1, 1, 2)
     site = replace(layout_site(None), span=here, call_span=here)
@@ -219,8 +232,10 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     }
     mutated = [replace(s, value=wrong[_last(s)]) for s in facts.sites if _last(s) in wrong]
     mutated.append(replace(facts.sites[0], symbol="cfg::Traits<128,64,cutlass::half_t>::NoSuchMember"))
-    (folder / "bad.hpp").write_text(SOURCE + "namespace cfg { inline auto bad() { return 1 } }\n")
-    bad = [replace(s, span=replace(s.span, path="bad.hpp")) for s in facts.sites]
+    other = SOURCE.replace("Shape<_2, _2, _1>", "Shape<_4, _1, _1>").replace("<3, 3, 3>", "<1, 3, 3>")
+    bad = [replace(s, span=replace(s.span, path="bad.hpp")) for s in facts_of(folder, other).sites]
+    facts_of(folder)
+    (folder / "bad.hpp").write_text(other + "namespace cfg { inline auto bad() { return 1 } }\n")
     made = [layout_site(v) for v in random_layouts()]
     groups = (list(facts.sites), mutated, bad, made)
     everything = replace(facts, sites=tuple(s for group in groups for s in group))
@@ -253,8 +268,9 @@ def test_a_wrong_extraction_is_contradicted_and_hides_nothing(real: Answers) -> 
 
 @REAL
 def test_a_file_that_does_not_compile_leaves_the_other_routes(real: Answers) -> None:
+    assert {c.status for c in real.bad_file.values()} == {"confirmed"}
     mma = real.bad_file["Mma"]
-    assert mma.status == "confirmed" and "named" not in mma.routes
+    assert mma.routes == ("spelled",)
     assert "bad.hpp does not compile on the host" in next(a.reason for a in mma.attempts if a.route == "named")
 
 
