@@ -60,6 +60,14 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop that was walked once; ``trips`` is how often its body runs at most, None where that is not known."""
+
+    span: Span
+    trips: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """A ``copy``/``copy_if``/``gemm`` call in a function body, under one instantiation and architecture.
 
@@ -85,6 +93,7 @@ class Event:
     reason: Unknown | None = None
     hypotheses: tuple[Hypothesis, ...] = ()
     order: int = 0  # when it was reached, among events and calls
+    loops: tuple[Loop, ...] = ()  # around it, the outermost first
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +116,7 @@ class Call:
     order: int = 0
     guards: tuple[Guard, ...] = ()
     loop_depth: int = 0
+    loops: tuple[Loop, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from cutecheck.facts.span import Span, Unknown
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Int
 from cutecheck.model.layout import AnyLayout, IntTuple
-from cutecheck.model.units import ByteCount
+from cutecheck.model.units import Bits, ByteCount
 
 Space = Literal["gmem", "smem", "rmem", "tmem", "coord", "unknown"]
 Provenance = Literal["partition", "fragment", "retile", "slice", "tile", "view", "unknown"]
@@ -37,3 +37,5 @@ class TensorFact:
     root_layout: AnyLayout | None = None  # layout of the whole tensor before partitioning
     tile_layout: AnyLayout | None = None  # layout of what the tiled object partitioned: a tile of the whole tensor
     thread: Int | None = None  # the index of the thread slice that partitioned it
+    root_start_bits: Int | None = None  # from the start of ``buffer`` to the first element of ``root_layout``
+    root_bits: Bits | None = None  # an element of ``root_layout``: of another width than ``dtype`` after a recast

@@ -161,9 +161,11 @@ def _start(tensor: TensorFact) -> int | None:
     """Offset in elements where thread 0 and every index is 0; None where that is not a number."""
     if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)):
         return None
-    offset = as_expr(tensor.offset)
+    whole = tensor.root_start_bits is not None and tensor.root_bits is not None
+    offset = as_expr(tensor.root_start_bits if whole else tensor.offset)  # type: ignore[arg-type]
     try:
-        return offset.evaluate({v.name: 0 for v in offset.variables()} | {THREAD: 0})
+        start = offset.evaluate({v.name: 0 for v in offset.variables()} | {THREAD: 0})
+        return start // int(tensor.root_bits) if whole else start  # type: ignore[arg-type]
     except (KeyError, TypeError, ZeroDivisionError):
         return None
 

@@ -8,8 +8,9 @@ from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import side_instruction
+from cutecheck.rules.derive.groups import Pending, pending, unknown_fill
 from cutecheck.rules.derive.targets import atom_of_event
-from cutecheck.rules.derive.uses import Use, exclusive, order, uses_of
+from cutecheck.rules.derive.uses import Order, Use, exclusive, order, uses_of
 
 
 class CpAsyncNotWaited(Rule):
@@ -17,7 +18,9 @@ class CpAsyncNotWaited(Rule):
 
     What it checks
         In the order a kernel reaches them: between the first ``cp.async`` or TMA load into a buffer and a read of the
-        buffer by a copy or an MMA, something waits (``cp_async_wait``, a pipeline's or barrier's wait).
+        buffer by a copy or an MMA, something waits (``cp_async_wait``, a pipeline's or barrier's wait). Where all waits
+        are ``cp_async_wait<N>``: more than N groups can have been committed since that ``cp.async`` when the read is
+        first reached, so that the wait waits for something.
 
     Why
         An asynchronous copy returns before the data is there, and ``__syncthreads()`` does not wait for it. The kernel
@@ -37,10 +40,13 @@ class CpAsyncNotWaited(Rule):
         copy(s2r, tXsA, tXrA);
 
     Assumptions
-        Any call with wait in its name waits for the copy. How many groups a wait leaves open is not judged.
+        Any other call with wait in its name waits for the copy. Groups are counted up to the first pass of the loop
+        that reads; loops before it must have known lengths, and what later passes wait for is not judged. A commit
+        under a condition counts as made.
 
     Fix
-        Wait for the group of the copy before the barrier.
+        Wait for the group of the copy before the barrier: a main loop that has N groups under way when it waits, and
+        reads the oldest, needs ``cp_async_wait<N - 1>``.
 
     References
         PTX ISA, cp.async.wait_group; cute/arch/copy_sm80.hpp (cp_async_wait)
@@ -95,7 +101,13 @@ class CpAsyncNotWaited(Rule):
                 continue
             reached = order(context)
             filled = next((u for u in reached.before(use) if _fills(u) and _overlaps(u, use)), None)
-            if filled is None or filled.event.order < reached.waited(use) or exclusive(filled.event, event):
+            if filled is None or exclusive(filled.event, event) or _written_since(filled, use, reached):
+                continue
+            if filled.event.order < reached.waited(use):
+                short = None if unknown_fill(use, context) else _short(filled, use, context)
+                if short is not None:
+                    yield self._left_open(filled, use, short)
+                    return
                 continue
             atom = atom_of_event(filled.event)
             kind = "TMA" if atom is not None and "TMA_LOAD" in atom.op else "cp.async"
@@ -112,6 +124,49 @@ class CpAsyncNotWaited(Rule):
                 arch=event.arch,
             )
             return
+
+    def _left_open(self, filled: Use, use: Use, left: Pending) -> Finding:
+        """A wait that lets every group pass that can have been committed."""
+        why = (
+            f"at most {left.committed} can have been committed since: the wait waits for none of them"
+            if left.committed
+            else "no group has been committed since: a wait for groups does not see the copy"
+        )
+        fewer = left.committed - 1
+        return self.finding(
+            use.event.span,
+            f"`{use.tensor.name}` reads shared memory that cp.async fills through `{filled.tensor.name}`, and the wait "
+            f"before it leaves {_groups(left.allowed)} open, but {why}",
+            label=f"filled at line {filled.event.span.line}, the wait at line {left.wait.span.line} returns at once",
+            help=f"wait until at most {_groups(fewer)} {'is' if fewer == 1 else 'are'} open"
+            if left.committed
+            else "commit the copies before the wait (cp_async_fence, cp_async_commit_group)",
+            related=[
+                Related(filled.event.span, "filled asynchronously here"),
+                Related(left.wait.span, f"leaves {_groups(left.allowed)} open"),
+            ],
+            enclosing=use.event.enclosing,
+            arch=use.event.arch,
+        )
+
+
+def _groups(count: int) -> str:
+    return f"{count} group" + "s" * (count != 1)
+
+
+def _written_since(filled: Use, use: Use, reached: Order) -> bool:
+    """Something else is stored there after the asynchronous copy: the read may be of that."""
+    later = (u for u in reached.before(use) if u.written and u.event.order > filled.event.order)
+    return any(_overlaps(u, use) and not _fills(u) for u in later)
+
+
+def _short(filled: Use, use: Use, context: Context) -> Pending | None:
+    """The wait between them that waits for nothing, where all accesses of the buffer are known."""
+    used = side_instruction(filled.event, "dst")
+    if used is None or not used.kind.startswith("cp.async"):
+        return None
+    buffers = context.index.buffers.get((use.tensor.buffer or "", use.event.arch), [])
+    return pending(filled, use, context) if all(b.accesses_complete for b in buffers) else None
 
 
 def _fills(use: Use) -> bool:

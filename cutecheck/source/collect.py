@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cutecheck.facts import Call, Event, Launch, Lint, Predicate, Site, SmemBuffer, SourceError, Span, Unknown
 from cutecheck.source.eval import ir
@@ -33,6 +33,7 @@ class Collected:
     walked: set[Span] = field(default_factory=set)
     dropped: dict[str, int] = field(default_factory=dict)
     internals: list[tuple[str, Span | None, str]] = field(default_factory=list)
+    clock: int = 0  # the last order given away: what one evaluation reached comes after all of the one before
 
 
 def note_unit(unit: ir.Unit, out: Collected) -> None:
@@ -62,9 +63,7 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
             out.sites[full] = site
     for event in recorder.events.values():
         if event.span.path in reported:
-            old_event = out.events.get(event.event_id)
-            if old_event is None or (old_event.reason is not None and event.reason is None):
-                out.events[event.event_id] = event
+            _add_event(event, out)
     for b in recorder.buffer_facts():
         out.buffers.setdefault((b.buffer_id, b.arch), b)
     for s in recorder.launches.values():
@@ -76,7 +75,8 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
             out.predicates.setdefault((*key, predicate.arch), predicate)
     for key, fact in recorder.calls.items():
         if fact.span.path in reported:
-            out.facts.setdefault((*key, fact.arch), fact)
+            _add_call((*key, fact.arch), fact, out)
+    out.clock += recorder.clock
     for place, values in recorder.reached.items():
         known = {at: v if isinstance(v, Unknown) else None for at, v in values.items()}
         out.reached.setdefault(place, {}).update(known)
@@ -91,11 +91,12 @@ def absorb(part: Collected, out: Collected) -> None:
         old = out.sites.get(key)
         if old is None or _better(site, old):
             out.sites[key] = site
-    for ident, event in part.events.items():
-        old_event = out.events.get(ident)
-        if old_event is None or (old_event.reason is not None and event.reason is None):
-            out.events[ident] = event
-    for name in ("buffers", "launches", "predicates", "facts", "errors"):
+    for event in part.events.values():
+        _add_event(event, out)
+    for key, call in part.facts.items():
+        _add_call(key, call, out)
+    out.clock += part.clock
+    for name in ("buffers", "launches", "predicates", "errors"):
         into = getattr(out, name)
         for key, value in getattr(part, name).items():
             into.setdefault(key, value)
@@ -108,6 +109,19 @@ def absorb(part: Collected, out: Collected) -> None:
     out.reached_open |= part.reached_open
     out.walked |= part.walked
     out.internals.extend(part.internals)
+
+
+def _add_event(event: Event, out: Collected) -> None:
+    old = out.events.get(event.event_id)
+    if old is None:
+        out.events[event.event_id] = replace(event, order=event.order + out.clock)
+    elif old.reason is not None and event.reason is None:
+        out.events[event.event_id] = replace(event, order=old.order)
+
+
+def _add_call(key: tuple[object, ...], call: Call, out: Collected) -> None:
+    if key not in out.facts:
+        out.facts[key] = replace(call, order=call.order + out.clock)
 
 
 _RANK = {"resolved": 0, "symbolic": 1, "unknown": 2, "unbound": 3, "dead": 4}

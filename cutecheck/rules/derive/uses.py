@@ -24,7 +24,7 @@ _MOST = 1 << 17  # elements of a copy that are listed
 # waits of one thread for its own copies, and what only tells threads apart, hold back no other thread
 _OWN = (
     "cp_async", "elect", "canonical", "shfl", "ballot", "any_sync", "all_sync", "match", "initialize", "init",
-    "transaction_bytes", "expect", "griddep", "bulk", "tma_store",
+    "transaction_bytes", "expect", "griddep", "bulk", "tma_store", "commit",
 )  # fmt: skip
 
 
@@ -94,17 +94,18 @@ def uses_of(event: Event) -> Iterator[Use]:
             continue
         if tensor.dtype is None or not tensor.dtype.bits or isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)):
             continue
-        offset = as_expr(tensor.offset)
+        whole = tensor.root_start_bits is not None and tensor.root_bits is not None
+        bits = int(tensor.root_bits if whole else tensor.dtype.bits)  # type: ignore[arg-type]
+        start = as_expr(tensor.root_start_bits if whole else tensor.offset)  # type: ignore[arg-type]
         try:
-            first = offset.evaluate({v.name: 0 for v in offset.variables()})
+            first = start.evaluate({v.name: 0 for v in start.variables()}) * (1 if whole else bits)
             extent = known_value(cosize(root.b if isinstance(root, ComposedLayout) else root))  # type: ignore[arg-type]
         except (CuteError, UndecidedError, KeyError, ZeroDivisionError, ValueError, TypeError):
             continue
         if extent is None:
             continue
-        bits = int(tensor.dtype.bits)
         written = event.kind == "copy" and place == 1
-        yield Use(event, tensor, written, root, first * bits // 8, (first + extent) * bits // 8)
+        yield Use(event, tensor, written, root, first // 8, (first + extent * bits) // 8)
 
 
 def by_others(earlier: Use, use: Use) -> bool:

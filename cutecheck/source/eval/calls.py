@@ -52,7 +52,8 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     """Call any callable value."""
     called = getattr(fn, "name", None) or getattr(fn, "what", None)
     if isinstance(called, str):
-        synchronises(m, called, args, span)
+        groups = getattr(fn, "targs", None) if called.endswith("cp_async_wait") else None
+        synchronises(m, called, [*(groups or ()), *args], span)
     if isinstance(called, str) and _allocates_tensor_memory(called, fn):
         m.recorder.synchronises(m, called, [*args, *kwargs.values()], span, "tensor memory")
     own = m.dialect.apply(m, fn, args, kwargs, span)

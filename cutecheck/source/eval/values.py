@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cutecheck.facts import Provenance, Space, Span, Unknown
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import Dyn, Int
+from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.model.layout import AnyLayout
 
 if TYPE_CHECKING:
@@ -161,6 +161,15 @@ class TensorVal:
     name: str = ""
     tile: AnyLayout | None = None  # the layout that a tiled object partitioned
     thread: Int | None = None  # the index of its thread slice
+    start: tuple[Any, int] | None = None  # of ``root``: bits from the pointer to its first element, bits of an element
+
+    def begins(self) -> tuple[Any, int] | None:
+        """Of the whole tensor: bits from the pointer to its first element, bits of an element; None where not known."""
+        if self.root is not None:
+            return self.start
+        if not isinstance(self.offset, (int, Dyn, Sym)) or self.dtype is None or not self.dtype.bits:
+            return None
+        return self.offset * int(self.dtype.bits), int(self.dtype.bits)
 
     def derive(
         self, layout: AnyLayout | Unknown, offset: Any, provenance: Provenance, source: Value = None
@@ -172,6 +181,7 @@ class TensorVal:
             provenance=provenance,
             source=source if source is not None else self.source,
             root=self.root if self.root is not None else (None if isinstance(self.layout, Unknown) else self.layout),
+            start=self.begins(),
         )
 
 

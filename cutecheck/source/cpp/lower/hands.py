@@ -18,6 +18,7 @@ T = TypeVar("T")
 MAX_DEPTH = 110  # nested expressions, types and statements; CuTe's own sources stay below 40
 MAX_NESTING = 30  # classes in classes, each of them a piece of its own
 _BARRIER = re.compile(r"\bbar(?:rier)?\.|mbarrier\.|cp\.async\.(?:bulk\.)?wait")
+_COMMIT = re.compile(r"cp\.async\.commit_group")
 _WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|[^\W\d]\w*")
 
 
@@ -64,9 +65,12 @@ class Hands:
         return ir.Opaque(reason, self.span(begin, end), tuple(sorted(names)))
 
     def inline_assembly(self, node: Node) -> ir.Opaque:
-        """Opaque; the reason says whether it holds a barrier."""
-        holds = _BARRIER.search(self.text, node.start_byte, node.end_byte) is not None
-        return self.opaque("inline assembly" + " with a barrier" * holds, node.start_byte, node.end_byte)
+        """Opaque; the reason says whether it holds a barrier or commits a group of copies."""
+        begin, end = node.start_byte, node.end_byte
+        waits = _BARRIER.search(self.text, begin, end) is not None
+        commits = not waits and _COMMIT.search(self.text, begin, end) is not None
+        held = " with a barrier" if waits else " with a commit" if commits else ""
+        return self.opaque(f"inline assembly{held}", begin, end)
 
     def note(self, kind: str, text: str, begin: int, end: int) -> None:
         self.notes.append(ir.Note(kind, text, self.span(begin, end)))

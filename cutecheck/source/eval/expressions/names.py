@@ -36,6 +36,8 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
             m.recorder.escape(m, [at.vars[name]], node.span)
     if node.reason.endswith("a barrier"):
         m.recorder.synchronises(m, "asm.barrier", [], node.span)
+    elif node.reason.endswith("a commit"):
+        m.recorder.synchronises(m, "asm.commit", [], node.span)
     return Unknown(node.reason, node.span)
 
 

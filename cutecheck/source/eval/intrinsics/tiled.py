@@ -183,7 +183,8 @@ def _descriptors(part: TensorVal, layout: Any, mma: Any, bits: Bits | None) -> T
         )
     pointer = cast_pointer_to(part.pointer, ScalarType(wide)) if part.pointer is not None else None
     view = part.derive(layout, offset, "fragment", mma)
-    return replace(view, root=None if isinstance(part.layout, Unknown) else part.layout, pointer=pointer, dtype=wide)
+    whole = None if isinstance(part.layout, Unknown) else part.layout
+    return replace(view, root=whole, start=replace(part, root=None).begins(), pointer=pointer, dtype=wide)
 
 
 def _owned(c: Call, layout: Any, atom: Any, position: int, mma: Any) -> TensorVal:

@@ -39,25 +39,32 @@ class EventRecorder(LaunchRecorder):
             return
         arguments = tuple(self._fact(a, c.span) for a in c.args)
         where, bindings = (self.frame.symbol, self.frame.bindings) if self.frame is not None else ("", ())
-        self._clock += 1
+        self.clock += 1
         fact = CallFact(
             name, c.span, arguments, self._fact(value, c.span), where, self.arch, bindings, tuple(self.hypotheses),
-            self._clock, tuple(self._guards), self._loops,
+            self.clock, tuple(self._guards), len(self._loops), self._loops,
         )  # fmt: skip
         self.calls[(c.span, where, bindings)] = fact
 
     def synchronises(self, m: Machine, name: str, args: list[Value], span: Span, what: str = "a barrier") -> None:
-        """A barrier, wait or announcement of bytes is called, or ``what``, followed or not."""
+        """A barrier, wait or announcement of bytes is called, or ``what``, followed or not.
+
+        A barrier or wait leaves a fact each time it is reached.
+        """
         if self._events_off or self.frame is None:
             return
-        self._clock += 1
+        self.clock += 1
         where, bindings = self.frame.symbol, self.frame.bindings
         given = tuple(self._fact(a, span) for a in args)
-        if (span, name, where, bindings) in self.calls:
-            return  # walked before: events keep their first order, too
-        self.calls[(span, name, where, bindings)] = CallFact(
+        key: tuple[Any, ...] = (span, name, where, bindings)
+        if what != "a barrier" or "expect" in name or "transaction_bytes" in name:
+            if key in self.calls:
+                return  # walked before: events keep their first order, too
+        else:
+            key = (*key, self.clock)
+        self.calls[key] = CallFact(
             name.rsplit("::", 1)[-1].rsplit(".", 1)[-1], span, given, Unknown(what, span), where, self.arch,
-            bindings, (), self._clock, tuple(self._guards), self._loops,
+            bindings, (), self.clock, tuple(self._guards), len(self._loops), self._loops,
         )  # fmt: skip
 
     def event(self, m: Machine, kind: Any, c: Call, tiled: Value, operands: list[Value], predicate: Value) -> None:
@@ -85,14 +92,14 @@ class EventRecorder(LaunchRecorder):
         if self.open and reason is not None:
             return
         threads = self.block_threads()
-        self._clock += 1
+        self.clock += 1
         ident = f"{kind}:{c.span}:{self.frame.symbol}:{self.arch}"
         event = Event(
             ident, kind, c.name, c.span, tiled if isinstance(tiled, CONFIG_TYPES) else None,
             spans[0] if tiled is not None and spans else None, tuple(facts),
             self._tensor(predicate, c.span) if isinstance(predicate, TensorVal) else None, predicate is not None,
-            self.frame.symbol, self.arch, self._loops, tuple(self._guards), threads, reason, tuple(self.hypotheses),
-            self._clock,
+            self.frame.symbol, self.arch, len(self._loops), tuple(self._guards), threads, reason,
+            tuple(self.hypotheses), self.clock, self._loops,
         )  # fmt: skip
         place = (c.span, self.frame.symbol, self.frame.bindings)
         old = self.events.get(place)

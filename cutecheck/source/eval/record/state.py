@@ -14,6 +14,7 @@ from cutecheck.facts import (
     Hypothesis,
     Launch,
     Lint,
+    Loop,
     Predicate,
     Site,
     SmemBuffer,
@@ -23,8 +24,8 @@ from cutecheck.facts import (
     Unknown,
 )
 from cutecheck.facts.core import Call as CallFact
-from cutecheck.model.ints import Sym
-from cutecheck.model.units import Bytes
+from cutecheck.model.ints import Int, Sym
+from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.conditions import conditions
@@ -85,10 +86,10 @@ class RecorderState:
         self.predicates: dict[tuple[Any, ...], Predicate] = {}
         self.pending: list[Any] = []
         self.open = False  # evaluating a template whose parameters nothing binds
-        self._clock = 0
+        self.clock = 0
         self._events_off = False
         self.rehearsal = False
-        self._loops = 0
+        self._loops: tuple[Loop, ...] = ()  # around what is walked, the outermost first
         self._guards: list[Guard] = []
         self._threads: dict[str, int] = {}
         self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
@@ -161,9 +162,10 @@ class RecorderState:
                 offset = v.pointer.offset if isinstance(v.pointer.offset, Unknown) else offset
             elif v.pointer.offset != 0:
                 offset = offset + v.pointer.offset
+        start, bits = _whole(v)
         return TensorFact(
             self.text(span) or v.name, span, space, v.layout, v.dtype, buffer, offset, align, v.provenance,
-            v.source.tiled if isinstance(v.source, Slice) else v.source, v.root, v.tile, v.thread,
+            v.source.tiled if isinstance(v.source, Slice) else v.source, v.root, v.tile, v.thread, start, bits,
         )  # fmt: skip
 
     def open_parameter(self, m: Machine, p: ir.TParam) -> Value:
@@ -211,12 +213,13 @@ class RecorderState:
             self._guards.pop()
 
     @contextmanager
-    def looping(self) -> Iterator[None]:
-        self._loops += 1
+    def looping(self, span: Span, trips: int | None = None) -> Iterator[None]:
+        """Inside a loop that is walked once; ``trips``: how often its body runs at most."""
+        saved, self._loops = self._loops, (*self._loops, Loop(span, trips))
         try:
             yield
         finally:
-            self._loops -= 1
+            self._loops = saved
 
     def loop_item(self, m: Machine, node: ir.Loop, env: Env) -> Value:
         return Unknown("the items of this loop are not known", node.span)
@@ -227,3 +230,16 @@ class RecorderState:
             return
         for condition in conditions(m, node.cond, env):
             self.hypotheses.append(Hypothesis(condition, node.span, node.kind, self.frame.symbol if self.frame else ""))
+
+
+def _whole(v: TensorVal) -> tuple[Int | None, Bits | None]:
+    """Bits from the start of the buffer to the first element of the whole tensor, and bits of an element of it."""
+    begins, pointer = v.begins(), v.pointer
+    if begins is None or pointer is None or isinstance(pointer.offset, Unknown):
+        return None, None
+    start = begins[0]
+    if pointer.offset != 0:
+        if v.dtype is None or not v.dtype.bits:
+            return None, None
+        start = start + pointer.offset * int(v.dtype.bits)
+    return start, Bits(begins[1])

@@ -47,9 +47,10 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
         if done is not None:
             return done
     domain = _induction(m, node, inner)
+    trips = _trips(m, node, inner, domain)
     havoc(m, node, inner, domain)
     m.dialect.settle(m, lambda: m.run(node.body, inner), node.span)
-    with m.recorder.looping():
+    with m.recorder.looping(node.span, trips):
         done = m.run(node.body, inner)
         if node.step is not None and done is not Done.RETURN:
             m.run(node.step, inner)
@@ -93,7 +94,7 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
             item = m.recorder.loop_item(m, node, env) if item is None else item
             bind_target(m, node.target, item, env, node.span)
         m.dialect.settle(m, lambda: m.run(node.body, env), node.span)
-        with m.recorder.looping():
+        with m.recorder.looping(node.span):
             m.run(node.body, env)
         havoc(m, node, env, None)
         return Done.NORMAL
@@ -143,6 +144,19 @@ def _induction(m: Machine, node: ir.Loop, env: Env) -> tuple[str, Domain] | None
         step if lo is not None and lo % step == 0 and isinstance(start, Scalar) and isinstance(start.value, int) else 1
     )
     return name, Domain(lo, top, max(1, abs(aligned)))
+
+
+def _trips(m: Machine, node: ir.Loop, env: Env, domain: tuple[str, Domain] | None) -> int | None:
+    """How often the body of a loop that counts up between known numbers runs, if nothing leaves it."""
+    if domain is None or not isinstance(node.cond, ir.Binary) or node.cond.op not in ("<", "<="):
+        return None
+    lo, hi = domain[1].bounds()
+    if lo is None or hi is None or constant(m.eval(node.cond.right, env)) is None:
+        return None
+    step: int | None = 1
+    if isinstance(node.step, ir.Assign):
+        step = constant(m.eval(node.step.value, env)) if node.step.op == "+=" else None
+    return None if step is None or step < 1 else max(0, (hi - lo) // step + 1)
 
 
 def _low(v: Value) -> int | None:

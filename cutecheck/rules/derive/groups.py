@@ -1,0 +1,118 @@
+"""Groups of cp.async: how many are committed between a copy and a wait, and what the wait leaves open."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+from cutecheck.facts import Call, Event, Loop, TensorFact, Unknown
+from cutecheck.model.ints import Dyn, Sym, known_value
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.uses import Use, uniform
+
+_WAITS = ("cp_async_wait", "cp_async_wait_group")
+_COMMITS = ("cp_async_fence", "cp_async_commit_group", "commit")  # the last is inline assembly
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A wait that leaves ``allowed`` groups open when ``committed`` are, at most, since the copy began."""
+
+    wait: Call
+    allowed: int
+    committed: int
+
+
+def pending(filled: Use, read: Use, context: Context) -> Pending | None:
+    """The last wait before ``read`` is first reached, where no wait since ``filled`` can have waited for it.
+
+    ``filled`` is the first cp.async into what is read. None where anything is not known: a wait of another kind, a wait
+    or commit that a loop of unknown length repeats, a read under a condition that the copy is not under (its first time
+    may come later), or a copy of the same loop into another stage.
+    """
+    if not _judged(filled, read):
+        return None
+    first, last = filled.event.order, read.event.order
+    between = [c for c in _steps(context).get(read.event.arch, ()) if first < c.order < last]
+    found = None
+    for wait in between:
+        if wait.function in _COMMITS:
+            continue
+        allowed = _allowed(wait)
+        if allowed is None:
+            return None
+        committed = 0
+        for call in between:
+            if call.function in _COMMITS and call.order < wait.order:
+                times = _times(call.loops, read.event.loops)
+                if times is None:
+                    return None
+                committed += times
+        if committed > allowed or (allowed == 0 and wait.function == "cp_async_wait"):  # wait<0> waits for all copies
+            return None
+        found = Pending(wait, allowed, committed)
+    return found
+
+
+def unknown_fill(read: Use, context: Context) -> bool:
+    """Before the read something is copied to where cutecheck cannot say."""
+    key = (read.event.enclosing, read.event.arch)
+    return any(e.order < read.event.order for e in _blind(context).get(key, ()))
+
+
+def _judged(filled: Use, read: Use) -> bool:
+    guards = {(g.span, g.negated) for g in filled.event.guards}
+    if not {(g.span, g.negated) for g in read.event.guards} <= guards:
+        return False
+    common = {loop.span for loop in filled.event.loops} & {loop.span for loop in read.event.loops}
+    return not common or uniform(filled) == uniform(read)
+
+
+def _times(loops: tuple[Loop, ...], around: tuple[Loop, ...]) -> int | None:
+    """How often a call is reached before the first pass through ``around`` gets past it, at most."""
+    shared = {loop.span for loop in around}
+    trips = [loop.trips for loop in loops if loop.span not in shared]
+    return None if None in trips else math.prod(cast("list[int]", trips))
+
+
+def _allowed(wait: Call) -> int | None:
+    """Groups that a wait leaves open; None for another kind of wait."""
+    if wait.function not in _WAITS:
+        return None
+    numbers = [a for a in wait.arguments if isinstance(a, (int, Dyn, Sym)) and not isinstance(a, bool)]
+    return known_value(numbers[0]) if len(numbers) == 1 else None
+
+
+def _steps(context: Context) -> dict[str, list[Call]]:
+    """Waits and commits by architecture, as they are reached."""
+    if "groups" not in context.memo:
+        found: dict[str, list[Call]] = {}
+        for call in context.facts.calls:
+            if not isinstance(call.result, Unknown) or call.result.reason != "a barrier":
+                continue
+            inner = call.enclosing.rpartition("::")[2].partition("<")[0]
+            if call.function in ("barrier", "commit") and inner in (*_WAITS, *_COMMITS):
+                continue  # the assembly of a function that was counted where it is called
+            if "wait" in call.function or call.function in ("barrier", *_COMMITS):
+                found.setdefault(call.arch, []).append(call)
+        for calls in found.values():
+            calls.sort(key=lambda c: c.order)
+        context.memo["groups"] = found
+    return cast("dict[str, list[Call]]", context.memo["groups"])
+
+
+def _blind(context: Context) -> dict[tuple[str, str], list[Event]]:
+    if "blind" not in context.memo:
+        found: dict[tuple[str, str], list[Event]] = {}
+        for event in context.facts.events:
+            if event.kind == "copy" and len(event.operands) > 1 and _nowhere(event.operands[1]):
+                found.setdefault((event.enclosing, event.arch), []).append(event)
+        context.memo["blind"] = found
+    return cast("dict[tuple[str, str], list[Event]]", context.memo["blind"])
+
+
+def _nowhere(tensor: TensorFact) -> bool:
+    if tensor.space == "unknown":
+        return True
+    return tensor.space == "smem" and (tensor.buffer is None or isinstance(tensor.offset, Unknown))

@@ -1,0 +1,164 @@
+"""Groups of cp.async: what a wait leaves open, against a queue run by hand; barriers in helpers and other files."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.rules.examples import PREAMBLE
+
+KERNEL = """
+using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, float>{},
+    Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
+using Store = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
+using Tiles = Layout<Shape<_8, _64, Int<%(stages)s>>, Stride<_64, _1, _512>>;
+__global__ void __launch_bounds__(128) %(name)s(float const* in, float* out, int n) {
+  __shared__ alignas(16) float smem[cosize_v<Tiles>];
+  Tensor g = make_tensor(make_gmem_ptr(in), make_layout(Shape<_8, _64, _32>{}, Stride<_64, _1, _512>{}));
+  Tensor o = make_tensor(make_gmem_ptr(out), make_layout(Shape<_8, _64, _32>{}, Stride<_64, _1, _512>{}));
+  Tensor s = make_tensor(make_smem_ptr(smem), Tiles{});
+  auto t = Load{}.get_slice(threadIdx.x);
+  auto r = Store{}.get_slice(threadIdx.x);
+  Tensor tg = t.partition_S(g);
+  Tensor ts = t.partition_D(s);
+  Tensor rs = r.partition_S(s);
+  Tensor ro = r.partition_D(o);
+  %(helpers)s
+  for (int i = 0; i < %(prologue)s; ++i) {
+    copy(Load{}, tg(_, _, _, i), ts(_, _, _, i));
+    %(commit)s
+  }
+  int read = 0, write = %(prologue)s;
+  for (int i = 0; i < n; ++i) {
+    %(before)s
+    cp_async_wait<%(wait)s>();
+    __syncthreads();
+    copy(Store{}, rs(_, _, _, read), ro(_, _, _, i));
+    read = read + 1 == %(stages)s ? 0 : read + 1;
+    __syncthreads();
+  }
+}
+"""
+FILL = "copy(Load{}, tg(_, _, _, write), ts(_, _, _, write)); cp_async_fence();"
+
+
+def found(tmp_path: Path, **given: object) -> list[str]:
+    base = {"name": "pipe", "stages": 3, "prologue": 2, "commit": "cp_async_fence();", "before": "", "helpers": ""}
+    path = tmp_path / "pipe.cu"
+    path.write_text(PREAMBLE + KERNEL % (base | given))
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+    assert not report.failures and not report.errors
+    return sorted({f.code for f in report.findings})
+
+
+def arrives(prologue: int, inside: int, wait: int) -> bool:
+    """Whether the first tile is there when the loop first reads: groups are waited for oldest first."""
+    groups = [{i} for i in range(prologue)] + [{prologue + i} for i in range(inside)]
+    here: set[int] = set()
+    while len(groups) > wait:
+        here |= groups.pop(0)
+    return 0 in here
+
+
+@pytest.mark.parametrize("inside", [0, 1])
+@pytest.mark.parametrize("wait", range(5))
+@pytest.mark.parametrize("prologue", [1, 2, 3])
+def test_the_first_tile_has_arrived(prologue: int, wait: int, inside: int, tmp_path: Path) -> None:
+    codes = found(tmp_path, stages=prologue + 1, prologue=prologue, wait=wait, before=FILL * inside)
+    assert codes == ([] if arrives(prologue, inside, wait) else ["CUT213"])
+
+
+def test_without_a_commit_only_a_wait_for_everything_waits(tmp_path: Path) -> None:
+    assert found(tmp_path, commit="", wait=0) == []  # cp.async.wait_all
+    assert found(tmp_path, commit="", wait=1) == ["CUT213"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"prologue": "n"},  # a loop of unknown length commits
+        {
+            "helpers": "tma_store_wait<0>(); wait_barrier(*(uint64_t*)out, 0);",
+            "before": "wait_barrier(*(uint64_t*)out, 0);",
+        },
+        {"before": "if (i == 0) { cp_async_wait<0>(); }"},
+        {"before": "if (i < 1) continue;"},  # the first read is later
+        {"commit": 'asm volatile("cp.async.commit_group;"); asm volatile("cp.async.commit_group;");'},
+        {"helpers": "auto commit2 = [&] { cp_async_fence(); };", "commit": "commit2(); commit2();"},
+    ],
+)
+def test_what_is_not_certain_is_silent(changed: dict[str, str], tmp_path: Path) -> None:
+    assert found(tmp_path, wait=2) == ["CUT213"]
+    assert found(tmp_path, **({"wait": 2} | changed)) == []
+
+
+def test_a_barrier_in_a_helper_counts_each_time(tmp_path: Path) -> None:
+    """The second call of a helper is a barrier, too."""
+    text = """
+    using Tile = Layout<Shape<_32, _32>, Stride<_32, _1>>;
+    using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+        Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _1>>{}));
+    __global__ void __launch_bounds__(128) turn(float const* in, float* out) {
+      __shared__ float smem[32 * 33];
+      Tensor g = make_tensor(make_gmem_ptr(in), Tile{});
+      Tensor w = make_tensor(make_smem_ptr(smem), Layout<Shape<_32, _32>, Stride<Int<33>, _1>>{});
+      Tensor r = make_tensor(make_smem_ptr(smem), Layout<Shape<_32, _32>, Stride<_1, Int<33>>>{});
+      auto t = Rows{}.get_slice(threadIdx.x);
+      auto publish = [&] { __syncthreads(); };
+      publish();
+      copy(Rows{}, t.partition_S(g), t.partition_D(w));
+      publish();
+      copy(Rows{}, t.partition_S(r), t.partition_D(make_tensor(make_gmem_ptr(out), Tile{})));
+    }
+    """
+    path = tmp_path / "turn.cu"
+    for kept, codes in (
+        (text, []),
+        (text.replace("t.partition_D(w));\n      publish();", "t.partition_D(w));"), ["CUT212"]),
+    ):
+        path.write_text(PREAMBLE + kept)
+        report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+        assert [f.code for f in report.findings] == codes
+
+
+def test_barriers_of_another_file_hold_nothing_back(tmp_path: Path) -> None:
+    values = {"stages": 3, "prologue": 2, "commit": "cp_async_fence();", "before": "", "helpers": "", "wait": 0}
+    right = PREAMBLE + KERNEL % (values | {"name": "right"})
+    wrong = PREAMBLE + (KERNEL % (values | {"name": "wrong"})).replace("    __syncthreads();\n", "")
+    assert wrong.count("__syncthreads") == 0
+    for names in (("a", "b"), ("b", "a")):
+        for name, text in zip(names, (wrong, right), strict=True):
+            (tmp_path / f"{name}.cu").write_text(text)
+        report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+        assert {(f.code, f.span.path) for f in report.findings} == {("CUT212", f"{names[0]}.cu")}
+
+
+def test_slices_of_one_tile_do_not_reach_the_next(tmp_path: Path) -> None:
+    """A slice at a constant index starts inside its tile; the tile ends where it did."""
+    text = """
+    using Tile = Layout<Shape<_8, Shape<_64, _2>>, Stride<_64, Stride<_1, _512>>>;
+    using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+        Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _1>>{}));
+    using Columns = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+        Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _1>>{}));
+    __global__ void __launch_bounds__(128) two(float const* in, float* out) {
+      __shared__ float smem[2 * cosize_v<Tile>];
+      Tensor g = make_tensor(make_gmem_ptr(in), Tile{});
+      Tensor o = make_tensor(make_gmem_ptr(out), Tile{});
+      Tensor a = make_tensor(make_smem_ptr(smem), Tile{});
+      Tensor b = make_tensor(make_smem_ptr(smem + cosize_v<Tile>), Layout<Shape<_8, _128>, Stride<_128, _1>>{});
+      auto w = Rows{}.get_slice(threadIdx.x);
+      auto r = Columns{}.get_slice(threadIdx.x);
+      copy(Rows{}, w.partition_S(g), w.partition_D(a));
+      __syncthreads();
+      copy(Columns{}, r.partition_S(a)(_, _, _3{}), r.partition_D(o)(_, _, _3{}));
+      copy(Rows{}, w.partition_S(g), w.partition_D(b));
+    }
+    """
+    path = tmp_path / "two.cu"
+    for start, codes in (("cosize_v<Tile>", []), ("512", ["CUT212"])):
+        path.write_text(PREAMBLE + text.replace("smem + cosize_v<Tile>", f"smem + {start}"))
+        report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+        assert [f.code for f in report.findings if f.code == "CUT212"] == codes
