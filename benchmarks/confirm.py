@@ -16,7 +16,8 @@ from pathlib import Path
 
 from cutecheck.exec.headers import NoHeaders, find_headers
 from cutecheck.exec.host import HostOptions, confirm
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 BUDGET_SECONDS = 60.0
 JOBS = 2

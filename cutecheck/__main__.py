@@ -7,7 +7,7 @@ import sys
 if sys.path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109 (pathlib is not imported yet)
     del sys.path[0]
 
-from cutecheck.cli import main
+from cutecheck.cli import entry
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

@@ -8,6 +8,11 @@ from typing import Literal
 from cutecheck.facts import Span
 from cutecheck.model.prove.obligation import Outcome, Witness
 
+
+class UnknownRuleError(Exception):
+    """A selector that matches no rule; the message is one line with a suggestion."""
+
+
 Severity = Literal["note", "warning", "error"]
 Confidence = Literal["proved", "model-based", "heuristic"]
 

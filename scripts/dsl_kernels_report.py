@@ -24,8 +24,8 @@ import tomllib
 from cutecheck.facts import Unknown
 from cutecheck.source.dsl import sites
 from cutecheck.source.dsl.extract import runs
-from cutecheck.source.eval.budget import Limits
 from cutecheck.source.eval.intrinsics.dsl_show import show
+from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.values import Object
 
 _SPAN = re.compile(r" \([^()]*:\d+:\d+\)$")

@@ -18,7 +18,8 @@ from cutecheck.facts import Facts
 from cutecheck.model.prove.obligation import Obligation, Outcome, Verdict
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.registry import RULES
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 
 def main() -> int:

@@ -11,8 +11,7 @@ import contextlib
 import hashlib
 import hmac
 import os
-import secrets
-import tempfile
+import sys
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -71,6 +70,9 @@ def _secret(folder: Path) -> bytes:
         data = file.read_bytes()
         if len(data) == 32:
             return data
+    import secrets
+    import tempfile
+
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     _mark(folder)
     handle, name = tempfile.mkstemp(dir=folder, prefix="secret-")  # readable by the user alone
@@ -101,6 +103,8 @@ def _mark(folder: Path) -> None:
 
 def _write(file: Path, data: bytes) -> None:
     """A file as a whole or not at all."""
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=".tmp-")
     try:
         with os.fdopen(handle, "wb") as out:
@@ -115,15 +119,8 @@ def _write(file: Path, data: bytes) -> None:
 @lru_cache(maxsize=1)
 def stamp() -> str:
     """What else a result depends on: the program's own files, Python, and the solver."""
-    import sys
-    from importlib.metadata import PackageNotFoundError, version
-
     from cutecheck import __version__
 
-    try:
-        solver = version("z3-solver")
-    except PackageNotFoundError:
-        solver = "none"
     root = Path(__file__).resolve().parent.parent
     own = []
     for folder, folders, files in os.walk(root):
@@ -132,7 +129,16 @@ def stamp() -> str:
             if name.endswith((".py", ".json", ".txt")):
                 found = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 - hundreds of files at every start
                 own.append(f"{folder[len(str(root)) :]}/{name}:{found.st_size}:{found.st_mtime_ns}")
-    return digest(__version__, sys.version, solver, "\n".join(own))
+    return digest(__version__, sys.version, _solver(), "\n".join(own))
+
+
+def _solver() -> str:
+    """The installed versions of Z3, by the names of their metadata folders: the library that reads these is slow."""
+    found = []
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            found += [n for n in os.listdir(folder or ".") if n.startswith("z3_solver") and "-info" in n]  # noqa: PTH208
+    return " ".join(found)
 
 
 @dataclass(slots=True)
@@ -198,8 +204,12 @@ class Store:
     def prune(self) -> None:
         """Let the oldest entries go where there are too many."""
         for kind in _KINDS:
+            most = MOST_RUNS if kind == "runs" else MOST_ENTRIES
+            with contextlib.suppress(OSError):
+                if len(os.listdir(self.folder / kind)) <= most:  # noqa: PTH208
+                    continue
             keys = self.keys(kind)
-            for key in keys[: max(0, len(keys) - (MOST_RUNS if kind == "runs" else MOST_ENTRIES))]:
+            for key in keys[: max(0, len(keys) - most)]:
                 self.forget(kind, key)
 
     def clean(self) -> int:

@@ -33,11 +33,13 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from cutecheck.config import ConfigError
-    from cutecheck.engine import Exit, baseline
+    from cutecheck.engine import baseline
     from cutecheck.engine.run import blocking, check, inputs
     from cutecheck.engine.sources import Project, SourceLines
+    from cutecheck.engine.status import Exit
+    from cutecheck.findings import UnknownRuleError
     from cutecheck.report.concise import error_line
-    from cutecheck.rules import UnknownRuleError, selected
+    from cutecheck.rules import selected
 
     try:
         settings = settings_from(arguments)

@@ -114,10 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from cutecheck.config import ConfigError
-    from cutecheck.engine import Exit, exit_code
-    from cutecheck.engine.fixes import RefusedError
     from cutecheck.engine.run import blocking, check, inputs
-    from cutecheck.rules import UnknownRuleError
+    from cutecheck.engine.status import Exit, exit_code
+    from cutecheck.findings import UnknownRuleError
 
     as_json = arguments.output_format == "json"
     if wanted(arguments) and (arguments.engine is not None or arguments.dump_smt is not None):
@@ -154,7 +153,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
             report = gate(report, given, settings, arguments.diff_base, lambda i, s: check(i, s, arguments.timeout))
         report, outcomes = _confirmed(arguments, report, given.paths, settings, environment)
-    except (ConfigError, UnknownRuleError, RefusedError) as error:
+    except (ConfigError, UnknownRuleError) as error:
         return fail(str(error), as_json)
     except OSError as error:
         return fail(f"{error.filename}: cannot be written: {error.strerror}", as_json)
@@ -162,9 +161,9 @@ def _run(arguments: argparse.Namespace) -> int:
     from cutecheck.report.job import job
 
     project = Project(SourceLines((*given.paths, *(given.changed or ()))))
-    work = job(report, rule_infos(), project.place)
     style = Style(settings.unknown, arguments.show_proofs, arguments.statistics, project.near)
     outputs = [(arguments.output_format, arguments.output_file), *arguments.output]
+    work = job(report, rule_infos() if any(name == "sarif" for name, _ in outputs) else (), project.place)
     if len({Path(file).absolute() for _, file in outputs if file}) < sum(file is not None for _, file in outputs):
         return fail("two outputs go to the same file", as_json)
     for name, file in outputs:

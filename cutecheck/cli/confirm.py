@@ -93,8 +93,8 @@ def _archs(text: str) -> tuple[str, ...]:
 def run(arguments: argparse.Namespace) -> int:
     from cutecheck.cli import confirm_tiers
     from cutecheck.config import ConfigError
-    from cutecheck.engine import Exit
     from cutecheck.engine.run import blocking, extract_facts, inputs
+    from cutecheck.engine.status import Exit
     from cutecheck.model.version import using_cute
 
     as_json = arguments.output_format == "json"

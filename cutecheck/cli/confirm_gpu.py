@@ -28,8 +28,8 @@ def run(
     arguments: argparse.Namespace, environment: dict[str, str], places: dict[str, set[int]], settings: Settings
 ) -> int:
     """The exit code: 5 where a measurement contradicts what was found."""
-    from cutecheck.engine import Exit
     from cutecheck.engine.run import blocking, check, inputs
+    from cutecheck.engine.status import Exit
     from cutecheck.exec.gpu import tier
     from cutecheck.exec.gpu.devices import find_bench
 

@@ -31,8 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from cutecheck.config import ConfigError
-    from cutecheck.engine import Exit
     from cutecheck.engine.run import blocking, extract_facts, inputs
+    from cutecheck.engine.status import Exit
     from cutecheck.facts.json import facts_json
     from cutecheck.facts.printed import printed
     from cutecheck.model.version import using_cute

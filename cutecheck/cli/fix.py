@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from cutecheck.cli.output import fail
+
 if TYPE_CHECKING:
     from cutecheck.config import Settings
     from cutecheck.engine.fixes import Applied, FixRun
@@ -30,8 +32,8 @@ def wanted(arguments: argparse.Namespace) -> bool:
 
 
 def fixed(arguments: argparse.Namespace, given: Inputs, settings: Settings) -> Report | int:
-    """Fix; the report of what is left, or the exit code of ``--diff``. OSError, RefusedError: nothing is written."""
-    from cutecheck.engine.fixes import difference, write_all
+    """Fix; the report of what is left, or the exit code of ``--diff`` or of a failure. OSError: nothing is written."""
+    from cutecheck.engine.fixes import RefusedError, difference, write_all
     from cutecheck.engine.run import check_and_fix
 
     run = check_and_fix(given, settings, arguments.unsafe_fixes, arguments.timeout)
@@ -43,7 +45,10 @@ def fixed(arguments: argparse.Namespace, given: Inputs, settings: Settings) -> R
             out.write(text)
         _say(run, "would fix")
         return 1 if text else 0
-    write_all(run)
+    try:
+        write_all(run)
+    except RefusedError as error:
+        return fail(str(error), arguments.output_format == "json")
     _say(run, "fixed")
     return run.report
 

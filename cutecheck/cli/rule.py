@@ -21,7 +21,8 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from cutecheck.rules import RULES, UnknownRuleError, find
+    from cutecheck.findings import UnknownRuleError
+    from cutecheck.rules import RULES, find
 
     as_json = arguments.output_format == "json"
     if arguments.all == (arguments.code is not None):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,26 +11,25 @@ from typing import TYPE_CHECKING
 
 from cutecheck.cache import Store, open_store
 from cutecheck.config import Settings
-from cutecheck.engine.assume import with_contracts
-from cutecheck.engine.check import check_facts
-from cutecheck.engine.smt import SmtDump
 from cutecheck.engine.sources import SourceLines
-from cutecheck.engine.verdicts import Verdicts
 from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import REFERENCE, using_cute
 from cutecheck.report.data import Report
-from cutecheck.rules import Context, selected
+from cutecheck.source.eval.limits import Limits
 from cutecheck.source.files import exists, watched
+from cutecheck.source.request import ExtractRequest
 from cutecheck.timing import note, phase
 
 if TYPE_CHECKING:
     from cutecheck.engine.compile_commands import CompileFlags
     from cutecheck.engine.fixes import FixRun
+    from cutecheck.engine.fixes.bench import Bench
     from cutecheck.engine.runs import Runs
     from cutecheck.facts.explanation import Trace
+    from cutecheck.findings import Finding
     from cutecheck.model.prove import Options
     from cutecheck.model.prove.obligation import Obligation, Outcome
-    from cutecheck.source.extract import ExtractRequest
+    from cutecheck.rules import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,7 @@ def extract_facts(
     ``cutlass_version`` of the facts is the version of CuTe that was followed: the one named in the settings, that of
     the headers of the tree, or the reference.
     """
+    from cutecheck.engine.assume import with_contracts
     from cutecheck.engine.cute_version import with_version
     from cutecheck.model.atoms import cutlass_version
     from cutecheck.source.extract import extract
@@ -102,9 +102,6 @@ def explain(paths: Sequence[Path], settings: Settings) -> Trace:
 def _request(
     paths: Sequence[Path], settings: Settings, changed: tuple[Path, ...] | None, store: Store | None
 ) -> ExtractRequest:
-    from cutecheck.source.eval.budget import Limits
-    from cutecheck.source.extract import ExtractRequest
-
     flags = _compile_flags((*paths, *(changed or ())), settings)
     return ExtractRequest(
         paths=tuple(paths),
@@ -169,7 +166,7 @@ def check(
         known = runs.recall()
     if known is None:
         with watched() as seen:
-            report = _checked(given, settings, timeout_s)[0]
+            report = _report(given, settings, timeout_s)
         runs.keep(replace(report, errors=report.errors[len(given.missing) :]), seen)
         return report
     lines = SourceLines((*given.paths, *(given.changed or ())))
@@ -198,16 +195,50 @@ def check_and_fix(given: Inputs, settings: Settings, unsafe: bool, timeout_s: fl
     return fix_all((*given.paths, *(given.changed or ())), lambda: _checked(given, settings, timeout_s), unsafe)
 
 
+def _report(given: Inputs, settings: Settings, timeout_s: float) -> Report:
+    """The report; where there is nothing for rules to look at, without reading them."""
+    if settings.select or settings.ignore or settings.extend_select or settings.severity or settings.per_path:
+        return _checked(given, settings, timeout_s)[0]
+    facts = _extracted(given, settings, open_store(settings.cache_dir) if settings.cache else None)
+    if any((facts.sites, facts.events, facts.buffers, facts.launches, facts.calls, facts.lints, facts.predicates)):
+        return _checked(given, settings, timeout_s, facts=facts)[0]
+    return Report(
+        facts=facts,
+        errors=(*given.missing, *(e for e in facts.errors if not e.internal)),
+        failures=tuple(dict.fromkeys(e for e in facts.errors if e.internal)),
+        budget=_budget(timeout_s),
+        lines=SourceLines((*given.paths, *(given.changed or ()))),
+    )
+
+
+def _extracted(given: Inputs, settings: Settings, store: Store | None) -> Facts:
+    from cutecheck.engine.cute_version import with_version
+
+    settings, _ = with_version(settings, (*given.paths, *(given.changed or ())))
+    with phase("extract"):
+        facts = extract_facts(given.paths, settings, given.changed, store)
+    if store is not None:
+        store.prune()
+        note("extract", f"{store.hits} entries of the cache used, {store.misses} not found")
+    return facts
+
+
 def _checked(
-    given: Inputs, settings: Settings, timeout_s: float, engine: str | None = None, dump_smt: Path | None = None
+    given: Inputs,
+    settings: Settings,
+    timeout_s: float,
+    engine: str | None = None,
+    dump_smt: Path | None = None,
+    facts: Facts | None = None,
 ) -> tuple[Report, Context]:
     """The report, and the facts and proofs behind it."""
+    from cutecheck.engine.check import check_facts
     from cutecheck.engine.cute_version import with_version
-    from cutecheck.engine.fixes.attach import with_fixes
-    from cutecheck.engine.fixes.bench import Bench
-    from cutecheck.engine.fixes.files import Files
     from cutecheck.engine.overrides import Overrides
+    from cutecheck.engine.smt import SmtDump
+    from cutecheck.engine.verdicts import Verdicts
     from cutecheck.model.prove import Options
+    from cutecheck.rules import Context, selected
 
     rules = selected(settings.select, settings.ignore, settings.extend_select)
     lines = SourceLines((*given.paths, *(given.changed or ())))
@@ -220,10 +251,9 @@ def _checked(
         timeout_ms = int(timeout_s * 1000)
         verdicts = Verdicts(store if engine is None and dump is None else None, timeout_ms)
         options = Options(timeout_ms=timeout_ms, engine=engine, dump=dump, cache=verdicts)
-        with phase("extract"):
-            facts = extract_facts(given.paths, settings, given.changed, store)
+        if facts is None:
+            facts = _extracted(given, settings, store)
         context = Context(facts, partial(_timed, options), answers=verdicts)
-        bench = Bench(context, Files(roots))
         with phase("check"):
             report = check_facts(
                 facts,
@@ -231,17 +261,30 @@ def _checked(
                 context.prover,
                 lines,
                 context,
-                lambda f, _: with_fixes(f, bench),
+                _fixing(context, roots),
                 override=overrides,
                 pedantic=settings.pedantic,
                 reasons_required=settings.require_suppression_reason,
                 processes=1 if dump is not None else settings.jobs or _cores(),
             )
         verdicts.save()
-        if store is not None:
-            store.prune()
-            note("extract", f"{store.hits} entries of the cache used, {store.misses} not found")
     return replace(report, errors=(*given.missing, *report.errors), budget=_budget(timeout_s)), context
+
+
+def _fixing(context: Context, roots: Sequence[Path]) -> Callable[[Finding, Context], Finding]:
+    """What adds to a finding its fixes; a run without findings does not read what is needed for them."""
+    made: list[Bench] = []
+
+    def finish(finding: Finding, _: Context) -> Finding:
+        from cutecheck.engine.fixes.attach import with_fixes
+        from cutecheck.engine.fixes.bench import Bench
+        from cutecheck.engine.fixes.files import Files
+
+        if not made:
+            made.append(Bench(context, Files(roots)))
+        return with_fixes(finding, made[0])
+
+    return finish
 
 
 def _budget(timeout_s: float) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 from cutecheck.cache import Store, digest
 from cutecheck.cache.codec import DecodeError, decode, encode
@@ -14,10 +15,10 @@ from cutecheck.model.prove.obligation import Outcome
 from cutecheck.model.version import cute_version
 from cutecheck.report.data import Report
 from cutecheck.source.discover import discover
+from cutecheck.source.eval.limits import MEMORY_IS_UP, TIME_IS_UP
 from cutecheck.source.files import holds, same, watched
-
-if TYPE_CHECKING:
-    from cutecheck.source.extract import ExtractRequest
+from cutecheck.source.installed import find_cutlass
+from cutecheck.source.request import ExtractRequest
 
 _KIND = "runs"
 
@@ -45,7 +46,7 @@ class Runs:
             return None
         try:
             listed, found, other, parts = decode(text)
-            if not isinstance(other, dict) or (listed, found) != self._found() or not same(other):
+            if not isinstance(other, dict) or (listed, found) != self._found or not same(other):
                 return None
             facts, findings, suppressed, outcomes, errors, failures = parts
             return Report(facts, findings, suppressed, outcomes, errors, failures)
@@ -58,9 +59,9 @@ class Runs:
             return
         if any(self._gave_up(outcome) for outcome in report.outcomes):
             return
-        listed, found = self._found()
-        if any(seen.get(path, known) != known for path, known in found.items()):
-            return  # changed while it was read
+        listed, found = self._found
+        if any(seen.get(path) != known for path, known in found.items()):
+            return  # changed since it was looked for
         other = {path: answer for path, answer in seen.items() if path not in found}
         parts = (
             _counted(report.facts), report.findings, report.suppressed, report.outcomes, report.errors, report.failures
@@ -79,23 +80,23 @@ class Runs:
             for r in outcome.runs
         )
 
+    @cached_property
     def _found(self) -> tuple[tuple[Any, ...], dict[str, str]]:
-        """What discovery finds, and the digest of each file that it reads."""
+        """What discovery finds before the run, and the digest of each file that it reads.
+
+        What the run finds besides is among what it saw: it has to be there, as it was, next time.
+        """
         with watched() as seen:
             found = discover((*self._request.paths, *(self._request.changed or ())), exclude=self._request.exclude)
         return (tuple((f.path, str(f.file), f.cute) for f in found.files), found.errors), dict(seen)
 
 
 def _dsl(request: ExtractRequest) -> str:
-    from cutecheck.source.dsl.modules import find_cutlass
-
     return str(find_cutlass((*request.include_dirs, *request.paths)))
 
 
 def _accident(message: str) -> bool:
     """Whether a line of the report is about time, memory, or a process that died."""
-    from cutecheck.source.eval.budget import MEMORY_IS_UP, TIME_IS_UP
-
     return any(word in message for word in (MEMORY_IS_UP, TIME_IS_UP, "interrupted", "not evaluated: the process"))
 
 

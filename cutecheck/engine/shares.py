@@ -83,7 +83,7 @@ def run(work: Sequence[Block], context: Context, processes: int, crash: Crash) -
     children: list[tuple[Connection, int]] = []
     try:
         if count > 1:
-            _ = context.index  # made once, for all
+            _ = context.index, len(context.answers)  # made once, for all
             children = [_start(work, owners, share, context, crash) for share in range(1, count)]
             results.update(_share(work, owners, 0, context, crash))
             for share, (pipe, _) in enumerate(children, 1):

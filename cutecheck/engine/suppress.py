@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cutecheck.facts import Span
-from cutecheck.findings import Finding
-from cutecheck.rules import Rule, UnknownRuleError, find
+from cutecheck.findings import Finding, UnknownRuleError
+from cutecheck.rules import Rule, find
 from cutecheck.rules.own import UnexplainedSuppression, UnknownSuppression, UnusedSuppression
 
 _COMMENT = re.compile(

@@ -24,11 +24,18 @@ class Verdicts(MutableMapping[str, Outcome]):
     def __init__(self, store: Store | None, timeout_ms: int) -> None:
         self._store = store
         self._about = digest(repr((timeout_ms, cute_version())))
-        self._known: dict[str, Outcome] = {}
+        self._read_known: dict[str, Outcome] | None = None
         self._own: dict[str, Outcome] = {}  # answered in this run
         self._entries = [] if store is None else store.keys(_KIND)
-        for key in self._entries:
-            self._known.update(self._read(key))
+
+    @property
+    def _known(self) -> dict[str, Outcome]:
+        """What was kept, read when it is first asked for."""
+        if self._read_known is None:
+            self._read_known = {}
+            for key in self._entries:
+                self._read_known.update(self._read(key))
+        return self._read_known
 
     def _read(self, key: str) -> dict[str, Outcome]:
         text = None if self._store is None else self._store.get(_KIND, key)

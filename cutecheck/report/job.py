@@ -45,7 +45,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run, ready to be written in any format."""
+    """One run, ready to be written in any format. ``rules`` are of SARIF alone, which lists them."""
 
     report: Report
     rules: tuple[RuleInfo, ...]

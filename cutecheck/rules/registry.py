@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from cutecheck.findings import UnknownRuleError
 from cutecheck.rules.accumulator_registers import AccumulatorRegisters
 from cutecheck.rules.atom_architecture import AtomArchitecture
 from cutecheck.rules.atom_refuses import AtomOperation
@@ -111,10 +112,6 @@ RULES: tuple[type[Rule], ...] = (
     TmaTransactionBytes,
     CommaCoordinate,
 )
-
-
-class UnknownRuleError(Exception):
-    """A selector that matches no rule; the message is one line with a suggestion."""
 
 
 def matches(selector: str, rule: type[Rule]) -> bool:

@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-
-import pathspec
+from typing import TYPE_CHECKING
 
 from cutecheck.facts import SourceError
 from cutecheck.source.files import exists, read_bytes, size_bytes
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 CPP_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".cxx", ".inl")
 DSL_SUFFIXES = (".py", ".ipynb")
@@ -59,27 +61,26 @@ def discover(paths: Sequence[Path], exclude: Sequence[str] = ()) -> Discovery:
 
     What cannot be read, is binary or too large becomes one :class:`SourceError`, and the rest goes on.
     """
-    unwanted = pathspec.GitIgnoreSpec.from_lines(exclude)
+    unwanted = _patterns(exclude) if exclude else None
     found: dict[str, SourceFile] = {}
     errors: list[SourceError] = []
     seen: set[str] = set()
     for root in paths:
         if root.is_dir():
-            for file in _walk(root, errors):
+            for file, real in _walk(root, errors):
                 shown = file.relative_to(root).as_posix()
-                if not unwanted.match_file(shown) and file.suffix in SUFFIXES and _first(file, seen):
-                    _take(_unused(shown, file, found), file, found, errors)
+                if not (unwanted and unwanted.match_file(shown)) and _first(real, seen):
+                    _take(shown if shown not in found else _unused(shown, file, found), file, found, errors)
         elif exists(root):
-            if _first(root, seen):
+            if _first(os.path.realpath(root), seen):
                 _take(_unused(root.name, root, found), root, found, errors, explicit=True)
         else:
             errors.append(SourceError(root.as_posix(), "no such file or folder"))
     return Discovery(tuple(found[p] for p in sorted(found)), tuple(errors))
 
 
-def _first(file: Path, seen: set[str]) -> bool:
+def _first(real: str, seen: set[str]) -> bool:
     """Whether the file is met for the first time: roots may overlap and links may lead to the same file."""
-    real = os.path.realpath(file)
     if real in seen:
         return False
     seen.add(real)
@@ -143,10 +144,10 @@ def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[st
     return [p for p in scripts if p in hit]
 
 
-def _walk(root: Path, errors: list[SourceError]) -> Iterator[Path]:
-    """Files below a folder, each real folder once (symlink loops end), ignored ones left out."""
+def _walk(root: Path, errors: list[SourceError]) -> Iterator[tuple[Path, str]]:
+    """Files below a folder and their real paths, each real folder once (symlink loops end), ignored ones left out."""
     seen: set[tuple[int, int]] = set()
-    stack: list[tuple[Path, tuple[tuple[str, pathspec.GitIgnoreSpec], ...]]] = [(root, _outer_ignores(root))]
+    stack: list[tuple[Path, tuple[tuple[str, GitIgnoreSpec], ...]]] = [(root, _outer_ignores(root))]
     while stack:
         folder, ignores = stack.pop()
         try:
@@ -164,7 +165,10 @@ def _walk(root: Path, errors: list[SourceError]) -> Iterator[Path]:
         if own.is_file():
             ignores = (*ignores, (folder.as_posix(), _spec(own)))
         folders = []
+        real = os.path.realpath(folder)
         for entry in entries:
+            if not entry.name.endswith(SUFFIXES) and not _may_lead_on(entry):
+                continue
             path = folder / entry.name
             try:
                 is_folder = entry.is_dir()
@@ -175,7 +179,7 @@ def _walk(root: Path, errors: list[SourceError]) -> Iterator[Path]:
                 if entry.name not in _SKIPPED_FOLDERS and not _ignored(path, True, ignores):
                     folders.append((path, ignores))
             elif is_file and path.suffix in SUFFIXES and not _ignored(path, False, ignores):
-                yield path
+                yield path, os.path.realpath(path) if entry.is_symlink() else os.path.join(real, entry.name)  # noqa: PTH118
             elif not is_file and path.suffix in SUFFIXES:
                 errors.append(
                     SourceError(path.relative_to(root).as_posix(), "not a regular file (broken link or device)")
@@ -183,16 +187,29 @@ def _walk(root: Path, errors: list[SourceError]) -> Iterator[Path]:
         stack.extend(reversed(folders))
 
 
-def _spec(file: Path) -> pathspec.GitIgnoreSpec:
+def _may_lead_on(entry: os.DirEntry[str]) -> bool:
     try:
-        return pathspec.GitIgnoreSpec.from_lines(file.read_text(encoding="utf-8", errors="replace").splitlines())
+        return entry.is_dir()
     except OSError:
-        return pathspec.GitIgnoreSpec.from_lines(())
+        return False
 
 
-def _outer_ignores(root: Path) -> tuple[tuple[str, pathspec.GitIgnoreSpec], ...]:
+def _spec(file: Path) -> GitIgnoreSpec:
+    try:
+        return _patterns(file.read_text(encoding="utf-8", errors="replace").splitlines())
+    except OSError:
+        return _patterns(())
+
+
+def _patterns(lines: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec  # most trees have none, and it takes time to read
+
+    return GitIgnoreSpec.from_lines(lines)
+
+
+def _outer_ignores(root: Path) -> tuple[tuple[str, GitIgnoreSpec], ...]:
     """``.gitignore`` files between the repository's top and the scanned folder."""
-    out: list[tuple[str, pathspec.GitIgnoreSpec]] = []
+    out: list[tuple[str, GitIgnoreSpec]] = []
     at = root.resolve()
     if (at / ".git").exists():
         return ()
@@ -204,7 +221,7 @@ def _outer_ignores(root: Path) -> tuple[tuple[str, pathspec.GitIgnoreSpec], ...]
     return ()
 
 
-def _ignored(path: Path, folder: bool, ignores: tuple[tuple[str, pathspec.GitIgnoreSpec], ...]) -> bool:
+def _ignored(path: Path, folder: bool, ignores: tuple[tuple[str, GitIgnoreSpec], ...]) -> bool:
     for base, spec in reversed(ignores):
         absolute = path if PurePosixPath(base) in (*PurePosixPath(path.as_posix()).parents,) else path.resolve()
         try:

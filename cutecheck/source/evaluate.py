@@ -5,7 +5,8 @@ from __future__ import annotations
 from cutecheck.facts import Unknown
 from cutecheck.model import notation
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.budget import Budget, Limits
+from cutecheck.source.eval.budget import Budget
+from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from cutecheck.cache import Store, digest
+from cutecheck.cache import digest
 from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import cute_version
 from cutecheck.source.bindings import unmatched
@@ -16,10 +16,10 @@ from cutecheck.source.collect import Collected, absorb, collect, note_unit, unco
 from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
 from cutecheck.source.discover import discover, importing
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
-from cutecheck.source.eval.budget import Limits
 from cutecheck.source.eval.launches import Launches
-from cutecheck.source.eval.trace import Tracing
+from cutecheck.source.installed import find_cutlass
 from cutecheck.source.recall import Recall, ScriptRecall
+from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
 from cutecheck.source.translate import Job, Part, Template, Translator
 from cutecheck.timing import phase
@@ -30,27 +30,6 @@ INTERRUPTED = "interrupted: not everything was read; this is what is known"
 # an architecture of each generation, and the numbers (SM70 to SM120) that ask for it
 ARCHITECTURES = {"sm_80": (70, 90), "sm_90a": (90, 100), "sm_100a": (100, 120), "sm_120a": (120, 130)}
 _SM = re.compile(r"\bSM(\d\d\d?)_|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractRequest:
-    """What to read and under which bindings. ``archs`` empty: what the sources' own names ask for.
-
-    ``changed`` not None: of all that is read, these files and what includes or imports them is evaluated and reported.
-    """
-
-    paths: tuple[Path, ...]
-    archs: tuple[str, ...] = ()
-    include_dirs: tuple[Path, ...] = ()
-    defines: tuple[str, ...] = ()
-    instantiate: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    changed: tuple[Path, ...] | None = None
-    cutlass_version: str = ""
-    jobs: int = 1
-    store: Store | None = None
-    limits: Limits = field(default_factory=Limits)
-    tracing: Tracing | None = field(default=None, compare=False)  # filled when given
 
 
 def extract(request: ExtractRequest) -> Facts:
@@ -82,7 +61,8 @@ def extract(request: ExtractRequest) -> Facts:
         if not request.archs
         else request.archs
     )
-    translator = Translator(tree, reported, request.limits, request.instantiate, request.tracing)
+    others = frozenset() if request.changed is None else frozenset(files) - reported
+    translator = Translator(tree, reported, request.limits, request.instantiate, request.tracing, others)
     if recall is not None:
         recall.reported = reported
     try:
@@ -177,8 +157,6 @@ def _errors_of(errors: Iterable[SourceError], changed: tuple[Path, ...] | None) 
 
 def _python(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest, out: Collected) -> None:
     """Every Python file that names CuTe, run as a script; or what that came to before."""
-    from cutecheck.source.dsl.modules import find_cutlass
-
     reported = frozenset(scripts if request.changed is None else wanted)
     with phase("  of this: scripts"):
         if request.store is None or request.tracing is not None:

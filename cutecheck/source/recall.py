@@ -19,7 +19,7 @@ from cutecheck.cache import Store, digest
 from cutecheck.cache.codec import DecodeError, decode, encode
 from cutecheck.source.collect import Collected
 from cutecheck.source.cpp.tree import Tree
-from cutecheck.source.eval.budget import MEMORY_IS_UP, TIME_IS_UP
+from cutecheck.source.eval.limits import MEMORY_IS_UP, TIME_IS_UP
 from cutecheck.source.files import holds, noted, read_bytes, same, watched
 from cutecheck.source.translate import Job, Part
 

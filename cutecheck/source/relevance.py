@@ -8,7 +8,7 @@ well (``Layout``, ``copy``) count where CuTe's namespace is open, or in front of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from cutecheck.facts import Span
@@ -130,9 +130,11 @@ class Relevance:
         self._no: set[int] = set()
         self._all = False
         operators = []
+        self._nameless: set[str] = set()  # files whose declarations are used without a name of theirs
         for unit in units:
             self._macros.update(spelled.macros(unit.path))
             if is_cute_header(unit.path):
+                self._nameless.add(unit.path)
                 continue
             self._everywhere = self._everywhere or any(
                 isinstance(d, ir.Using) and _is_cute(d.target) for d in unit.decls
@@ -141,6 +143,7 @@ class Relevance:
                 self._named.setdefault(named[0], []).append(named)
                 if named[0].startswith("operator"):
                     operators.append(named)
+                    self._nameless.add(unit.path)
         self._all = any(self.matters(decl, path) for _, decl, path in operators)  # their use has no name
 
     def any_root(self, unit: ir.Unit) -> bool:
@@ -188,6 +191,26 @@ class Relevance:
                         parent[inner] = key
                         todo.append((other, there))
         self._no.update(parent)
+        return False
+
+    def comes_to(self, starts: Iterable[tuple[ir.Decl, str]], files: Set[str]) -> bool:
+        """False only where no declaration of these files is reached by the evaluation of ``starts``."""
+        if any(path in files for path in self._nameless):
+            return True
+        seen: set[int] = set()
+        todo = list(starts)
+        macros: set[str] = set()
+        while todo:
+            at, where = todo.pop()
+            if where in files:
+                return True
+            if id(at) in seen:
+                continue
+            seen.add(id(at))
+            used, pasted = self._expanded(self._words.spelled(at, where)[0], macros)
+            if pasted:
+                return True
+            todo += [(other, there) for word in used & self._named.keys() for _, other, there in self._named[word]]
         return False
 
     def _expanded(self, plain: frozenset[str], seen: set[str]) -> tuple[Set[str], bool]:

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from cutecheck.facts import SourceError
+from cutecheck.source.bystanders import Bystanders
 from cutecheck.source.collect import Collected, collect, note_unit
 from cutecheck.source.cpp import lower_expression
 from cutecheck.source.cpp.semantics import CppDialect
 from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.budget import Budget, Limits
+from cutecheck.source.eval.budget import Budget
 from cutecheck.source.eval.launches import Attempt, Launches
+from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
@@ -49,13 +51,18 @@ class Part:
 
 @dataclass(slots=True)
 class Translator:
-    """Evaluates jobs over one tree. ``reported`` are the files whose sites are wanted."""
+    """Evaluates jobs over one tree.
+
+    ``reported`` are the files whose sites are wanted, ``others`` those of the tree whose kernels are left to a run that
+    reports them.
+    """
 
     tree: Tree
     reported: frozenset[str]
     limits: Limits
     instantiate: tuple[str, ...] = ()
     tracing: Tracing | None = None
+    others: frozenset[str] = frozenset()
     _templates: dict[tuple[str, str], list[ir.Decl]] = field(default_factory=dict)
     _words: dict[str, Words] = field(default_factory=dict)
 
@@ -102,7 +109,10 @@ class Translator:
         tracing = self.tracing
         recorder = (Recorder if tracing is None else TracingRecorder)(job.arch, self.tree.lines)
         budget = Budget(self.limits, recorder.found)
-        given = (program, CppDialect(), recorder, job.arch, budget, History(launches))
+        history = History(launches)
+        if self.others:
+            history.wanted = Bystanders(relevance, self.others, self.reported).wanted
+        given = (program, CppDialect(), recorder, job.arch, budget, history)
         m = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
         return Roots(m, self.reported & program.units.keys(), job.owned, relevance.matters)
 
@@ -128,6 +138,8 @@ class Translator:
         for unknown in roots.cut:
             where = unknown.span.path if unknown.span is not None else job.path
             part.facts.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
+        if not any(launch.origin != "attribute" for launch in recorder.launches.values()):  # none was walked
+            recorder.launches = {k: a for k, a in recorder.launches.items() if a.span.path not in self.others}
         collect(recorder, self.reported, part.facts)
         met = history.functions | history.classes
         part.instantiated = frozenset(

@@ -6,20 +6,25 @@ answers combine), ``engines/`` (one file each), ``replay`` (plain-integer confir
 ``suggest`` (swizzles, paddings and XOR layouts for a whole buffer).
 """
 
-from cutecheck.model.prove.answer import Options
-from cutecheck.model.prove.make import make_obligation, question
-from cutecheck.model.prove.obligation import (
-    EngineRun,
-    FiniteSet,
-    Multiple,
-    Obligation,
-    Outcome,
-    ParamDomain,
-    Range,
-    Verdict,
-    Witness,
-)
-from cutecheck.model.prove.scheduler import prove
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cutecheck.model.prove.answer import Options
+    from cutecheck.model.prove.make import make_obligation, question
+    from cutecheck.model.prove.obligation import (
+        EngineRun,
+        FiniteSet,
+        Multiple,
+        Obligation,
+        Outcome,
+        ParamDomain,
+        Range,
+        Verdict,
+        Witness,
+    )
+    from cutecheck.model.prove.scheduler import prove
 
 __all__ = [
     "EngineRun",
@@ -36,3 +41,14 @@ __all__ = [
     "prove",
     "question",
 ]
+
+_WHERE = {"Options": "answer", "make_obligation": "make", "question": "make", "prove": "scheduler"}
+
+
+def __getattr__(name: str) -> object:
+    """Read when asked for: whoever only reads verdicts needs no engines."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_WHERE.get(name, 'obligation')}"), name)

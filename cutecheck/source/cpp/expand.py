@@ -7,7 +7,7 @@ Arguments keep their own places; a macro's body stands at the place of its use. 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from cutecheck.source.cpp.defines import Macro
@@ -183,6 +183,14 @@ class _Use:
     scope: MacroScope
     place: tuple[int, int]
     budget: list[int]
+    known: dict[str, Macro | None] = field(default_factory=dict)  # what a word is at the place of this use
+
+    def macro(self, text: str) -> Macro | None:
+        """The macro that a token names and that is to be expanded."""
+        if text not in self.known:
+            word = text[:1].isalpha() or text[:1] == "_"
+            self.known[text] = self.scope.at(text, self.place[0]) if word and text not in _KEPT else None
+        return self.known[text]
 
     def spend(self, count: int) -> None:
         self.budget[0] -= count
@@ -193,20 +201,21 @@ class _Use:
         """Full expansion of a token list (Prosser's algorithm with hide sets)."""
         work = tokens[::-1]
         out: list[Token] = []
+        known, budget = self.known, self.budget
         while work:
             token = work.pop()
             text = token.text
-            self.spend(1)
-            if not (text[0].isalpha() or text[0] == "_") or text in token.hidden or text in _KEPT:
-                out.append(token)
-                continue
-            macro = self.scope.at(text, self.place[0])
-            if macro is None:
+            budget[0] -= 1
+            if budget[0] < 0:
+                raise TooLarge
+            macro = known[text] if text in known else self.macro(text)
+            if macro is None or text in token.hidden:
                 out.append(token)
                 continue
             hidden = token.hidden | {text}
             if macro.params is None:
-                body = _paste(_body_tokens(macro.body, self.place, token.space))
+                body = _body_tokens(macro.body, self.place, token.space)
+                body = _paste(body) if "##" in macro.body else body
             else:
                 args = _arguments(work) if work and work[-1].text == "(" else None
                 if args is None:
@@ -216,7 +225,9 @@ class _Use:
                 if body:
                     body[0] = _spaced(body[0], token.space)
             for part in reversed(body):
-                work.append(Token(part.text, part.begin, part.end, part.copied, part.space, part.hidden | hidden))
+                if (known[part.text] if part.text in known else self.macro(part.text)) is not None:
+                    part = Token(part.text, part.begin, part.end, part.copied, part.space, part.hidden | hidden)
+                work.append(part)
         return out
 
     def substitute(self, macro: Macro, args: list[list[Token]]) -> list[Token]:
@@ -252,7 +263,7 @@ class _Use:
                 self.spend(len(value))
                 out.extend(_spaced(part, token.space) if not index else part for index, part in enumerate(value))
             at += 1
-        return [token for token in _paste(out) if token.text]
+        return [token for token in (_paste(out) if "##" in macro.body else out) if token.text]
 
     def bind(self, macro: Macro, args: list[list[Token]]) -> dict[str, list[Token]]:
         params = macro.params or ()
@@ -305,8 +316,6 @@ def _close(body: list[Token], open_at: int) -> int:
 
 def _paste(tokens: list[Token]) -> list[Token]:
     """``a ## b`` joined; GNU's ``, ## __VA_ARGS__`` drops the comma before an empty pack."""
-    if not any(token.text == "##" for token in tokens):
-        return tokens
     out: list[Token] = []
     at = 0
     while at < len(tokens):
@@ -341,24 +350,30 @@ class _Writer:
 
     def tokens(self, tokens: list[Token]) -> None:
         before = self.parts[-1][-1:] if self.parts else ""
+        parts, pieces, length = self.parts, self.pieces, self.length
+        place: tuple[int, int] | None = None  # of the last piece, if it is a use
+        if pieces and not pieces[-1].copied:
+            place = pieces[-1].origin, pieces[-1].origin_end
         for token in tokens:
             word = token.text
             glue = token.space or (before and _joins(before, word[0]))
-            part = " " + word if glue else word
-            last = self.pieces[-1] if self.pieces else None
             if token.copied:
-                start = self.length + (1 if glue else 0)
                 if glue:
-                    self._use(token.begin, token.begin)
-                self.pieces.append(Piece(start, token.begin, token.end, True))
-            elif last is None or last.copied or (last.origin, last.origin_end) != (token.begin, token.end):
-                self._use(token.begin, token.end)
-            self.parts.append(part)
-            self.length += len(part)
+                    pieces.append(Piece(length, token.begin, token.begin, False))
+                    length += 1
+                pieces.append(Piece(length, token.begin, token.end, True))
+                place = None
+            else:
+                if place != (token.begin, token.end):
+                    place = token.begin, token.end
+                    pieces.append(Piece(length, token.begin, token.end, False))
+                length += 1 if glue else 0
+            if glue:
+                parts.append(" ")
+            parts.append(word)
+            length += len(word)
             before = word[-1]
-
-    def _use(self, begin: int, end: int) -> None:
-        self.pieces.append(Piece(self.length, begin, end, False))
+        self.length = length
 
     def source(self, origin: Origin) -> Source:
         return Source(origin, "".join(self.parts), tuple(self.pieces))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cutecheck.facts.span import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A stretch of parsed text: ``start`` in the parsed text, ``origin`` in the file.
 
     ``copied`` pieces map character by character; the others (macro bodies) stand for the use at

@@ -60,6 +60,8 @@ class Tree:
     _done: dict[tuple[str, str], Preprocessed] = field(default_factory=dict)
     _reach: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _resolved: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    _includers: dict[str, list[str]] = field(default_factory=dict)  # by what any of their include lines names
+    _scanned: set[str] = field(default_factory=set)  # files whose include lines are among these
     _suffixes: dict[str, list[str]] = field(default_factory=dict)
     _real: dict[str, str] = field(default_factory=dict)  # files of the tree by where they are on disk
 
@@ -187,20 +189,20 @@ class Tree:
 
     def reaching(self, targets: frozenset[str]) -> frozenset[str]:
         """Files from which a chain of ``#include`` lines leads to one of the targets, conditions ignored."""
-        edges = [
-            (path, target)
-            for path in list(self.files)
-            for quote, text in self._include_lines(path)
-            if (target := self.resolve(text, path, quote == "<")) is not None
-        ]
-        if not edges:
-            return targets  # the common case of one file alone does without the graph library
-        import networkx as nx
-
-        wanted = object()
-        graph = nx.DiGraph(edges)
-        graph.add_edges_from((t, wanted) for t in targets)
-        return frozenset(nx.ancestors(graph, wanted))
+        fresh = [p for p in self.files if p not in self._scanned]
+        self._scanned.update(fresh)
+        for path in fresh:
+            for quote, text in self._include_lines(path):
+                target = self.resolve(text, path, quote == "<")
+                if target is not None:
+                    self._includers.setdefault(target, []).append(path)
+        found = set(targets)
+        todo = list(targets)
+        while todo:
+            more = [p for p in self._includers.get(todo.pop(), ()) if p not in found]
+            found.update(more)
+            todo += more
+        return frozenset(found)
 
     def _include_lines(self, path: str) -> list[tuple[str, str]]:
         """The include lines of a file that need not be read as a whole for this."""

@@ -9,8 +9,9 @@ from cutecheck.source.dsl import classes, functions, modules
 from cutecheck.source.dsl.semantics import DslDialect
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
-from cutecheck.source.eval.budget import Budget, Limits
+from cutecheck.source.eval.budget import Budget
 from cutecheck.source.eval.calls import apply
+from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder

@@ -13,11 +13,12 @@ from cutecheck.facts import SourceError
 from cutecheck.source.dsl.drivers import Driver
 from cutecheck.source.dsl.instantiate import Binding, asked, in_comments
 from cutecheck.source.dsl.instantiate import run as run_binding
-from cutecheck.source.dsl.modules import Library, find_cutlass
+from cutecheck.source.dsl.modules import Library
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.budget import Limits
+from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.trace import Tracing
 from cutecheck.source.files import read_bytes
+from cutecheck.source.installed import find_cutlass
 
 STEPS_A_FILE = 250_000  # of a file with all its tests, unless the user asks for more; the largest of CUTLASS needs half
 ARCH_IS_CERTAIN = "dsl architecture is certain"  # of a machine: not one of several that a file's names allow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -120,26 +119,6 @@ def _file(folder: Path | None, parts: list[str]) -> Path | None:
 def is_package(folder: Path, parts: list[str]) -> bool:
     is_file(folder.joinpath(*parts))  # noted
     return folder.joinpath(*parts).is_dir()
-
-
-def find_cutlass(roots: tuple[Path, ...]) -> Path | None:
-    """The folder with the package ``cutlass`` of the DSL: installed, or in the checkout of the scanned sources."""
-    import importlib.util
-
-    given = os.environ.get("CUTECHECK_CUTLASS_DSL")
-    if given:
-        return Path(given)
-    try:
-        spec = importlib.util.find_spec("cutlass")
-    except (ImportError, ValueError):
-        spec = None
-    if spec is not None and spec.origin and (Path(spec.origin).parent / "cute").is_dir():
-        return Path(spec.origin).parent.parent
-    for root in roots:
-        for at in (root.resolve(), *root.resolve().parents):
-            if (at / "python" / "CuTeDSL" / "cutlass" / "cute").is_dir():
-                return at / "python" / "CuTeDSL"
-    return None
 
 
 # -------------------------------------------------------------------- module objects

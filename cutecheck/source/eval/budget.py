@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from cutecheck.source.eval.limits import FILES_SHARE, MEMORY_IS_UP, TIME_IS_UP, Limits
 from cutecheck.source.eval.values import BudgetExceeded
 
 try:
@@ -13,31 +13,8 @@ try:
 except ImportError:  # not on every platform
     resource = None  # type: ignore[assignment]
 
-TIME_IS_UP = "raise `file-timeout`"  # what only messages about time say
-MEMORY_IS_UP = "raise `max-memory`"
-FILES_SHARE = 3
 _PAGE_BYTES = resource.getpagesize() if resource is not None else 4096
 _CLOCK_STEPS = 5_000  # steps between two looks at the clock
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a user can raise. Steps are evaluated nodes; instantiations are walked kernels a declaration,
-    ``flag_combinations`` those that differ in boolean template arguments alone; ``idle_steps`` those at a stretch that
-    find nothing of CuTe; ``seconds_per_file`` are of CPU time, ``mebibytes``
-    of memory of the process; 0 is no limit.
-
-    A file may take ``FILES_SHARE`` times the steps of a root: many roots that each run out are soon left alone."""
-
-    steps_per_root: int = 2_000_000
-    idle_steps: int = 60_000
-    depth: int = 400
-    call_depth: int = 60
-    instantiations: int = 400
-    flag_combinations: int = 2
-    loop_iterations: int = 4096
-    seconds_per_file: int = 600
-    mebibytes: int = 4096
 
 
 def memory_mib() -> int:

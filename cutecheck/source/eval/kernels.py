@@ -13,6 +13,8 @@ from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.types import class_name, is_type, spell, type_of
 from cutecheck.source.eval.values import FuncSet, Intrinsic, Object, Scalar, Value
 
+_ELSEWHERE = "the kernel is of files that this run does not report"
+
 
 def launch(
     m: Machine, fn: Value, args: list[Value] | None, block: Any, smem: Any, span: Span, cluster: Any = None
@@ -37,6 +39,8 @@ def launch(
     if best is None or best.fn.body is None:
         return Unknown(f"no overload of kernel `{fn.name}` takes these arguments", span)
     values = [best.env.vars[p.name] for p in best.fn.tparams or () if p.name in best.env.vars]
+    if not m.history.wanted((best.entry,), (*values, *args, fn), span):
+        return Unknown(_ELSEWHERE, span)
     shown = tuple(spell(v) for v in values)
     symbol = instance_symbol(best.entry, best.fn, shown)
     types = "|".join(spell(v) for v in values if not (isinstance(v, Scalar) and v.ctype == "bool"))
@@ -78,6 +82,8 @@ def _launch_operator(
     method = method_of_object(m, obj, "operator()", span)
     if not isinstance(method, FuncSet):
         return method if isinstance(method, Unknown) else Unknown(f"`{cls.name}` has no operator()", span)
+    if not m.history.wanted((), (cls, *(args or ())), span):
+        return Unknown(_ELSEWHERE, span)
     symbol = f"cutlass::device_kernel<{class_name(cls)}>"
     if m.history.launches.ask(f"{cls.decl.span}:{cls.name}", symbol, symbol, capped=False) != "walk":
         return Unknown("walked before", span)

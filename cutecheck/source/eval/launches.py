@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cutecheck.source.eval.budget import Limits
+from cutecheck.source.eval.limits import Limits
 
 Answer = Literal["walk", "before", "dropped"]
 

@@ -6,7 +6,7 @@ One machine runs one program under one architecture. It is an abstract interpret
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
@@ -20,7 +20,7 @@ from cutecheck.source.eval.journal import Journal
 from cutecheck.source.eval.launches import Launches
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
-from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Value
 
 Handler = Callable[["Machine", Any, Env], Value]
@@ -50,8 +50,19 @@ def runs(*nodes: type) -> Callable[[Handler], Handler]:
     return register
 
 
+Wanted = Callable[[Iterable[Entry], Iterable[Value], Span], bool]
+
+
+def _all_are(kernel: Iterable[Entry], values: Iterable[Value], span: Span) -> bool:
+    return True
+
+
 class History:
-    """What a translation unit evaluated, and the kernels that those before it walked."""
+    """What a translation unit evaluated, and the kernels that those before it walked.
+
+    ``wanted`` says of a kernel (its declarations, the values it is instantiated and launched with, the place of the
+    launch) whether its walk could say anything that is reported.
+    """
 
     def __init__(self, launches: Launches) -> None:
         self.launches = launches
@@ -60,6 +71,7 @@ class History:
         self.constrained: dict[int, bool] = {}  # functions whose return type may remove them, by declaration
         self.declared: set[int] = set()  # namespace-scope declarations evaluated
         self.members: set[tuple[int, str]] = set()  # class instances whose members were evaluated
+        self.wanted: Wanted = _all_are
 
 
 class Machine:

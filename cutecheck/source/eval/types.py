@@ -19,10 +19,12 @@ from cutecheck.model.units import Bits
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import (
     ArrayType,
+    Closure,
     CuteOp,
     EnumVal,
     Extern,
     ExternType,
+    FuncSet,
     Object,
     Pack,
     Pointer,
@@ -163,8 +165,10 @@ def spell(v: Value) -> str:
         return f"{spell(v.inner)}*"
     if isinstance(v, VoidType):
         return "void"
-    if isinstance(v, (Tag, TemplateRef, DType)):
+    if isinstance(v, (Tag, TemplateRef, DType, FuncSet)):
         return v.name
+    if isinstance(v, Closure):
+        return f"lambda at {v.node.span}"
     if isinstance(v, EnumVal):
         return f"{v.enum}::{v.name}" if v.enum else v.name
     if isinstance(v, (ExternType, CuteOp)):

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from cutecheck.engine import Exit, check_facts, exit_code
+from cutecheck.engine.check import check_facts
+from cutecheck.engine.status import Exit, exit_code
 from cutecheck.facts import Facts, Lint, SourceError, Span
 from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Obligation, Outcome, Verdict

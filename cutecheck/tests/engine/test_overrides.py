@@ -7,8 +7,7 @@ import pytest
 from cutecheck.config import Settings
 from cutecheck.engine.overrides import Overrides
 from cutecheck.facts import Span
-from cutecheck.findings import Finding
-from cutecheck.rules.registry import UnknownRuleError
+from cutecheck.findings import Finding, UnknownRuleError
 
 
 def finding(code: str, path: str) -> Finding:

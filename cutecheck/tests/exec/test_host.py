@@ -23,7 +23,8 @@ from cutecheck.facts import Facts, Site, Span
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 FOUND = find_headers()
 REAL = pytest.mark.skipif(

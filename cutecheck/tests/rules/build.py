@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from cutecheck.engine import check_facts
+from cutecheck.engine.check import check_facts
 from cutecheck.facts import Event, Facts, Site, Span, TensorFact
 from cutecheck.findings import Finding
 from cutecheck.model.algebra import make_fragment_like

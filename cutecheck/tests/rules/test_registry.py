@@ -5,7 +5,8 @@ from typing import get_args
 
 import pytest
 
-from cutecheck.rules import RULES, SECTIONS, Rule, UnknownRuleError, documentation, find, selected
+from cutecheck.findings import UnknownRuleError
+from cutecheck.rules import RULES, SECTIONS, Rule, documentation, find, selected
 from cutecheck.rules.base import Family
 
 

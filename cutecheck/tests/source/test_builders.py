@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from cutecheck.facts import Facts
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 from cutecheck.tests.source.test_extract import printed, run
 
 SHAPES = {

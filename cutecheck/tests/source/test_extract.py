@@ -6,8 +6,9 @@ import pytest
 
 from cutecheck.facts import Event, Facts, Site
 from cutecheck.model.notation import show
-from cutecheck.source.eval.budget import Limits
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.eval.limits import Limits
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 HEAD = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
 

@@ -9,8 +9,9 @@ import pytest
 
 from cutecheck.cache import Store, open_store
 from cutecheck.facts import Facts
-from cutecheck.source.eval.budget import Limits
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.eval.limits import Limits
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 from cutecheck.source.translate import Job, Part, Translator
 from cutecheck.tests.source.test_workers import tree
 

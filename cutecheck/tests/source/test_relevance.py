@@ -8,8 +8,9 @@ import pytest
 
 from cutecheck.facts import Facts
 from cutecheck.source import relevance
-from cutecheck.source.eval.budget import Limits
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.eval.limits import Limits
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 MAKER = "using L = cute::Layout<cute::Shape<cute::_8, cute::_8>>;\n"
 MAKES = "auto x = cute::make_layout(cute::_8{});"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from cutecheck.facts import Site, Unknown
 from cutecheck.model.notation import show
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 from cutecheck.tests.source.test_extract import run
 
 

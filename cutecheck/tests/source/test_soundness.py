@@ -8,7 +8,8 @@ from cutecheck.facts import Facts, TensorFact
 from cutecheck.model.algebra import size
 from cutecheck.model.ints import as_expr, known_value
 from cutecheck.model.layout import Layout
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 from cutecheck.tests.source.test_extract import run
 
 COPY = """

@@ -7,8 +7,9 @@ from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.notation import show
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
-from cutecheck.source.eval.budget import Budget, Limits
+from cutecheck.source.eval.budget import Budget
 from cutecheck.source.eval.dialect import DEFER, Dialect
+from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder

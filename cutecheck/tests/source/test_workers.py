@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from cutecheck.facts import Facts
-from cutecheck.source.eval.budget import Limits
 from cutecheck.source.eval.launches import Attempt, Launches
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.eval.limits import Limits
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 from cutecheck.source.translate import Job, Part, Translator
 
 HEADER = """

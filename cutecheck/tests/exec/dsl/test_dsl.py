@@ -20,7 +20,8 @@ from cutecheck.model.expr import ANY, Domain, const
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.units import Bits
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "dsl"
 FAKE = """#!{python}

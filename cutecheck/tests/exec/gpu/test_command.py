@@ -15,7 +15,8 @@ from cutecheck.exec.gpu.results import Compared, Measured
 from cutecheck.exec.gpu.tier import EventResult, GpuReport, finding_result, judged
 from cutecheck.facts import Facts
 from cutecheck.findings import Finding
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 FIXTURE = Path(__file__).parents[3] / "fixtures" / "cpp" / "ldmatrix_rows.cu"
 

@@ -13,7 +13,8 @@ from cutecheck.exec.gpu.from_facts_copies import NoProbeError
 from cutecheck.exec.gpu.probe import CopyProbe
 from cutecheck.exec.gpu.tier import finding_result, unavailable
 from cutecheck.facts import Facts
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "cpp"
 COMPILER = find_compiler()

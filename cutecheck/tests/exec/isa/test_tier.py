@@ -21,7 +21,8 @@ from cutecheck.model.atoms import copy_op, mma_op
 from cutecheck.model.dtype import dtype
 from cutecheck.model.layout import Layout
 from cutecheck.model.tiled import TiledCopy, make_tiled_copy, make_tiled_mma
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 FOUND = find_compiler()
 REAL = pytest.mark.skipif(isinstance(FOUND, NoCompiler), reason=getattr(FOUND, "reason", "compiler found"))

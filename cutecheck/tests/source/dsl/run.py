@@ -8,7 +8,7 @@ from pathlib import Path
 from cutecheck.facts import Event, Site
 from cutecheck.source.dsl.drivers import Driver
 from cutecheck.source.dsl.modules import Library
-from cutecheck.source.eval.budget import Limits
+from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.values import Value
 
 HEAD = "import cutlass\nimport cutlass.cute as cute\nfrom cutlass.cute.runtime import make_fake_tensor\n"

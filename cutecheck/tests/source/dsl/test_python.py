@@ -180,7 +180,7 @@ _TEXTS = st.recursive(
 def test_expressions_as_python(text: str) -> None:
     from cutecheck.source.dsl.drivers import Driver
     from cutecheck.source.dsl.modules import Library
-    from cutecheck.source.eval.budget import Limits
+    from cutecheck.source.eval.limits import Limits
 
     m = Driver(Library({}), "sm_80", Limits()).machine
     node = lower_expression(text)

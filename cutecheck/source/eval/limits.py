@@ -1,0 +1,29 @@
+"""What a user can raise, and the words that only messages about time and memory say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TIME_IS_UP = "raise `file-timeout`"
+MEMORY_IS_UP = "raise `max-memory`"
+FILES_SHARE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a user can raise. Steps are evaluated nodes; instantiations are walked kernels a declaration,
+    ``flag_combinations`` those that differ in boolean template arguments alone; ``idle_steps`` those at a stretch that
+    find nothing of CuTe; ``seconds_per_file`` are of CPU time, ``mebibytes``
+    of memory of the process; 0 is no limit.
+
+    A file may take ``FILES_SHARE`` times the steps of a root: many roots that each run out are soon left alone."""
+
+    steps_per_root: int = 2_000_000
+    idle_steps: int = 60_000
+    depth: int = 400
+    call_depth: int = 60
+    instantiations: int = 400
+    flag_combinations: int = 2
+    loop_iterations: int = 4096
+    seconds_per_file: int = 600
+    mebibytes: int = 4096

@@ -1,0 +1,34 @@
+"""What is asked of an extraction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutecheck.cache import Store
+from cutecheck.source.eval.limits import Limits
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.trace import Tracing
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractRequest:
+    """What to read and under which bindings. ``archs`` empty: what the sources' own names ask for.
+
+    ``changed`` not None: of all that is read, these files and what includes or imports them is evaluated and reported.
+    """
+
+    paths: tuple[Path, ...]
+    archs: tuple[str, ...] = ()
+    include_dirs: tuple[Path, ...] = ()
+    defines: tuple[str, ...] = ()
+    instantiate: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    changed: tuple[Path, ...] | None = None
+    cutlass_version: str = ""
+    jobs: int = 1
+    store: Store | None = None
+    limits: Limits = field(default_factory=Limits)
+    tracing: Tracing | None = field(default=None, compare=False)  # filled when given
