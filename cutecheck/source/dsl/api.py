@@ -191,9 +191,14 @@ def call_api(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Val
 def _in_range(value: Value) -> Value:
     """The value, where its numbers fit the DSL's integers: others are no layout, and their text may have no end."""
     if isinstance(value, Layout):
-        for n in (*it.leaves(value.shape), *it.leaves(value.stride)):
+        numbers = (*it.leaves(value.shape), *it.leaves(value.stride))
+        if len(numbers) > 2 * dsl_layouts.MAX_MODES:
+            raise Unsupported(f"a layout of over {dsl_layouts.MAX_MODES} modes")
+        for n in numbers:
             if isinstance(n, int) and n.bit_length() > 64:
                 raise Unsupported("a number of over 64 bits")
+            if isinstance(n, (float, str)):
+                raise Unsupported(f"`{n}` is no extent or stride")
     return value
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
+import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import CuteError, Dyn, NotModelledError, UndecidedError
+from cutecheck.source.dsl.equality import contains
 from cutecheck.source.dsl.values import (
     NONE,
     Builtin,
@@ -24,6 +26,7 @@ from cutecheck.source.dsl.values import (
     Partial,
     RunTimeRange,
 )
+from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import Closure, EnumVal, Extern, FuncSet, Object, Scalar, ScalarType, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -34,6 +37,10 @@ FUNCTIONS: dict[str, Function] = {}
 NAMES = frozenset(
     {"int", "float", "str", "bool", "tuple", "list", "dict", "set", "frozenset", "object", "type", "bytes"}
 )
+PLAIN_TYPES: dict[str, type] = {
+    t.__name__: t
+    for t in (int, float, str, bool, tuple, list, dict, type, type(None), types.FunctionType, types.ModuleType)
+}
 MARKERS = {
     "typing": {"NamedTuple", "Protocol", "Generic"}, "enum": {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"},
     "abc": {"ABC"}, "collections": {"OrderedDict"},
@@ -97,7 +104,7 @@ def known(m: Machine, args: list[Value], span: Span) -> Value | None:
     return next((a for a in args if isinstance(a, Unknown)), None)
 
 
-_FAILURES = (
+FAILURES = (
     TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError, OverflowError, CuteError,
     NotModelledError, UndecidedError,
 )  # fmt: skip
@@ -114,22 +121,23 @@ def call(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], spa
         if fn.name == "Repetition" and len(args) == 1 and isinstance(args[0], int):
             return EnumVal("Repetition", f"x{args[0]}", None)
         convert = _CONVERT.get(fn.name)
-        if convert is not None:
-            return convert(m, args, kwargs, span)
-        return Extern(fn.name, span)
+        return _tried(m, fn.name, convert, args, kwargs, span) if convert is not None else Extern(fn.name, span)
     if isinstance(fn, Builtin):
         run = FUNCTIONS.get(fn.name)
         if run is None and fn.name.startswith("operator."):
             return _operator(m, fn.name[9:], args, span)
         if run is None:
             return Extern(f"{fn.name}(...)", span)
-        given = args if fn.self_ is None else [fn.self_, *args]
-        try:
-            return run(m, given, kwargs, span)
-        except _FAILURES as error:
-            bad = known(m, given, span)
-            return bad if bad is not None else Unknown(f"`{fn.name}`: {error}", span)
+        return _tried(m, fn.name, run, args if fn.self_ is None else [fn.self_, *args], kwargs, span)
     return Unknown(f"a call of {describe(fn)}", span)
+
+
+def _tried(m: Machine, called: str, run: Function, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    try:
+        return run(m, args, kwargs, span)
+    except FAILURES as error:
+        bad = known(m, args, span)
+        return bad if bad is not None else Unknown(f"`{called}`: {error}", span)
 
 
 def _operator(m: Machine, word: str, args: list[Value], span: Span) -> Value:
@@ -185,11 +193,20 @@ def sequence(m: Machine, v: Value, span: Span) -> list[Value] | Unknown:
     if isinstance(v, RunTimeRange):
         start, stop, step = v.start, v.stop, v.step
         if all(isinstance(x, int) for x in (start, stop, step)):
-            return list(range(start, stop, step))
+            v = range(start, stop, step)
     if isinstance(v, HostTensor):
         return Unknown("the items of a tensor", span)
     found = iterate(m, v, span)
     return found if isinstance(found, (list, Unknown)) else list(found)
+
+
+def unique(items: list[Value]) -> list[Value]:
+    """The items of a set in the order they come; what may be equal to another stays."""
+    out: list[Value] = []
+    for item in items:
+        if not contains(item, out):
+            out.append(item)
+    return out
 
 
 def _sequence_of(kind: str) -> Function:
@@ -197,7 +214,7 @@ def _sequence_of(kind: str) -> Function:
         items = sequence(m, args[0], span) if args else []
         if isinstance(items, Unknown):
             return args[0] if isinstance(args[0], Extern) else items
-        return tuple(items) if kind == "tuple" else list(items)
+        return tuple(items) if kind == "tuple" else unique(items) if kind == "set" else list(items)
 
     return run
 
@@ -222,11 +239,14 @@ def _type(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
 
         return type_of_three(m, args, kwargs, span)
     v = args[0]
-    if isinstance(v, Object):
+    if isinstance(v, (Object, Enumerator)):
         return v.cls
     for kind in (bool, int, float, str, tuple, list, dict):
         if isinstance(v, kind):
             return BuiltinType(kind.__name__)
+    if v is None or isinstance(v, (FuncSet, Closure, ClassInst, Module)):
+        kinds = {FuncSet: "function", Closure: "function", ClassInst: "type", Module: "module"}
+        return BuiltinType(kinds.get(type(v), "NoneType"))
     return Extern("type(...)", span)
 
 
@@ -265,8 +285,12 @@ def attribute(m: Machine, base: Value, ident: str, span: Span) -> Value | None:
             from cutecheck.source.dsl.torch import torch_name
 
             return torch_name(full)
-        if ident == "__name__":
+        if ident in ("__name__", "__qualname__"):
             return base.name
+        if ident == "__module__" and base.name in PLAIN_TYPES:
+            return "builtins"
+        if base.name in PLAIN_TYPES and not hasattr(PLAIN_TYPES[base.name], ident):
+            return Unknown(f"`{base.name}` has no attribute `{ident}`", span)
         if base.name in ("cute.struct", "struct") and ident in ("MemRange", "Align"):
             return BuiltinType(ident)
         if base.name == "object":

@@ -282,7 +282,7 @@ def instantiate(m: Machine, cls: ClassInst, args: list[Value], kwargs: dict[str,
     from cutecheck.source.eval.calls import apply
 
     if cls.memo.get("enum"):
-        from cutecheck.source.dsl.semantics import equal
+        from cutecheck.source.dsl.equality import equal
 
         for e in enumerators(m, cls):
             if args and equal(e.value, args[0]):

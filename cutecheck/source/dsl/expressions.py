@@ -239,7 +239,11 @@ def _list(s: Source, node: Node) -> ir.Expr:
 
 @lowers("set")
 def _set(s: Source, node: Node) -> ir.Expr:
-    return ir.Sequence_("set", tuple(_item(s, c) for c in children(node)), s.span(node))
+    return _distinct(s, node, ir.Sequence_("list", tuple(_item(s, c) for c in children(node)), s.span(node)))
+
+
+def _distinct(s: Source, node: Node, items: ir.Expr) -> ir.Expr:
+    return ir.Call(name_expr(s, "set", node), (ir.Arg(items),), s.span(node))
 
 
 def _item(s: Source, c: Node) -> ir.Arg:
@@ -274,13 +278,14 @@ def _comprehension(s: Source, node: Node) -> ir.Expr:
             last = clauses.pop()
             cond = expression(s, children(c)[0])
             clauses.append(ir.CompClause(last.target, last.iterable, (*last.conditions, cond)))
-    kind = {"list_comprehension": "list", "set_comprehension": "set", "generator_expression": "generator"}
+    kind = {"list_comprehension": "list", "set_comprehension": "list", "generator_expression": "generator"}
     if body is not None and body.type == "pair":
         key = expression(s, body.child_by_field_name("key"))
         value = expression(s, body.child_by_field_name("value"))
         return ir.Comprehension("dict", key, value, tuple(clauses), s.span(node))
     element = expression(s, body)
-    return ir.Comprehension(kind[node.type], element, None, tuple(clauses), s.span(node))  # type: ignore[arg-type]
+    made = ir.Comprehension(kind[node.type], element, None, tuple(clauses), s.span(node))  # type: ignore[arg-type]
+    return _distinct(s, node, made) if node.type == "set_comprehension" else made
 
 
 @lowers("lambda")

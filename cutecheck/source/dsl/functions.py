@@ -21,6 +21,7 @@ from cutecheck.source.dsl.values import (
 )
 from cutecheck.source.eval import calls, ir
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.values import (
     Closure,
     Extern,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 NONLOCAL = "nonlocal "  # never a Python name
+_RECURSION = 12  # activations of a function
 
 
 def frame_of(env: Env) -> Env:
@@ -109,7 +111,8 @@ def _unpack(m: Machine, target: ir.Sequence_, value: Value, env: Env, span: Span
     parts = m.dialect.items(m, value, span)
     items: list[Value] | None = parts if isinstance(parts, list) else None
     if isinstance(value, (dict, range)):
-        items = list(value)
+        found = iterate(m, value, span)
+        items = None if isinstance(found, Unknown) else list(found)
     star = next((i for i, a in enumerate(target.items) if a.star), None)
     count = len(target.items)
     if isinstance(value, Object) and value.cls.memo.get("namedtuple"):
@@ -222,8 +225,11 @@ def run(m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[s
     while at is not None:
         again += at.function is decl
         at = at.caller
-    if again > 12:
+    if again > _RECURSION:
         return Unknown(f"`{decl.name}` calls itself", span)
+    if again > 1 and any(isinstance(a, (Unknown, Extern)) for a in args):
+        # what ends its recursion is not known, and each activation may make several more
+        return Unknown(f"`{decl.name}` calls itself with values that are not known", span)
     env = Env(Env(entry.env, "template"), "function")
     if fn.cls is not None:
         env.vars["__class__"] = fn.cls

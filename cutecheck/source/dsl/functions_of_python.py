@@ -12,11 +12,14 @@ from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _sequence_of, _str, builtin, known, sequence
 from cutecheck.source.dsl.values import Builtin, BuiltinType, HostTensor, Namespace, Partial, RunTimeRange, Super
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.statements.loops import range_length
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Intrinsic, Object, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+
+_MAX_DIGITS = 400  # more than a float has
 
 # -------------------------------------------------------------------- functions
 
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
 @builtin("len")
 def _len(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     v = args[0]
-    if isinstance(v, (list, tuple, str, dict, range)):
+    if isinstance(v, range):
+        return range_length(v)
+    if isinstance(v, (list, tuple, str, dict)):
         return len(v)
     if isinstance(v, Object) and v.cls.memo.get("namedtuple"):
         return len(v.fields)
@@ -134,13 +139,22 @@ def _sum(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
     return out
 
 
-@builtin("abs", "round")
+@builtin("abs")
 def _abs(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     v = args[0]
     return abs(v) if isinstance(v, (int, float)) else ints.absolute(v) if isinstance(v, Dyn) else v
 
 
-FUNCTIONS["round"] = lambda m, args, kwargs, span: round(*args) if isinstance(args[0], (int, float)) else args[0]
+@builtin("round")
+def _round(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    v, digits = args[0], args[1] if len(args) > 1 else kwargs.get("ndigits")
+    if not isinstance(v, (int, float)):
+        return v
+    if digits is None:
+        return round(v)
+    if not isinstance(digits, int) or abs(digits) > _MAX_DIGITS:  # a power of ten with as many digits is computed
+        return Unknown("a number rounded to digits that are not known", span)
+    return round(v, digits)
 
 
 @builtin("pow")
@@ -305,9 +319,19 @@ def _callable(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Spa
     return Scalar(None, "bool") if isinstance(v, (Unknown, Extern, Object)) else False
 
 
-@builtin("id", "hash")
+@builtin("id")
 def _id(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return m.fresh("id")
+    """The same for the same object, for no other; numbers and texts may share theirs."""
+    v = args[0]
+    if not isinstance(v, (Object, ClassInst)):
+        return m.fresh("id")
+    known = m.functions.setdefault("dsl objects", {})  # holds them: nothing else gets the address of one that is gone
+    return Builtin(f"id {known.setdefault(id(v), (len(known), v))[0]}")
+
+
+@builtin("hash")
+def _hash(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return m.fresh("hash")
 
 
 @builtin("locals", "globals", "vars")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import operator as op_
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import ints
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis, Underscore, X
 from cutecheck.model.expr import ANY, Domain
-from cutecheck.model.ints import Condition, Dyn, Rel, Sym, Undecided
+from cutecheck.model.ints import Condition, CuteError, Dyn, Rel, Sym, Undecided
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.dsl import (  # noqa: F401  (some register their functions only)
     builtins,
@@ -25,14 +26,15 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     torch,
     type_tests,
 )
+from cutecheck.source.dsl.equality import contains, equal
 from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, HostTensor, RunTimeRange, TmaInfo
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.havoc import forget, settle
 from cutecheck.source.eval.statements.joins import join
+from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.values import (
-    EnumVal,
     Extern,
     FuncSet,
     Object,
@@ -56,6 +58,24 @@ _PYTHON: dict[str, Any] = {
 _BITS = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
 _MAX_TEXT = 1 << 16  # characters or items
 _MAX_BITS = 4096
+
+
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+
+def contained(hook: Hook) -> Hook:
+    """What the model refuses, or cannot do, is one unknown value, not the end of the function around it."""
+
+    @functools.wraps(hook)
+    def run(*args: Any) -> Any:
+        try:
+            return hook(*args)
+        except CuteError as error:
+            return Unknown(f"CuTe rejects this: {error}", args[-1])
+        except builtins.FAILURES as error:
+            return Unknown(f"these operands are not followed ({error})", args[-1])
+
+    return cast("Hook", run)
 
 
 class DslDialect(Dialect):
@@ -104,6 +124,7 @@ class DslDialect(Dialect):
             return None
         return True
 
+    @contained
     def unary(self, op: str, value: Value, span: Span) -> Value:
         if op == "!":
             known = self.truth(value)
@@ -121,6 +142,7 @@ class DslDialect(Dialect):
     def cast(self, type_: Value, value: Value, span: Span) -> Value:
         return cute_values.to_device(type_, value) if isinstance(type_, ScalarType) else value
 
+    @contained
     def binary(self, op: str, left: Value, right: Value, span: Span) -> Value:
         if op in ("is", "is not", "==", "!="):
             same = equal(left, right, op.startswith("is"))
@@ -179,6 +201,7 @@ class DslDialect(Dialect):
             return found
         return Unknown(f"`{ident}` is not defined", span)
 
+    @contained
     def attribute(self, m: Machine, base: Value, name: str, span: Span) -> Value:
         if isinstance(base, Unknown):
             return base
@@ -190,9 +213,11 @@ class DslDialect(Dialect):
             return Extern(f"{base.what}.{name}", span)
         return Unknown(f"no attribute `{name}` is known of {builtins.describe(base)}", span)
 
+    @contained
     def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         return functions.apply(m, fn, args, kwargs, span)
 
+    @contained
     def index(self, m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         if isinstance(base, Unknown):
             return base
@@ -226,6 +251,7 @@ class DslDialect(Dialect):
             return Extern(f"{base.what}[...]", span)
         return Unknown(f"indexing {builtins.describe(base)}", span)
 
+    @contained
     def operator(self, m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
         if op in ("is", "is not", "==", "!=", "in", "not in"):
             if isinstance(left, Object) and op in ("==", "!=") and isinstance(right, Object):
@@ -269,8 +295,8 @@ class DslDialect(Dialect):
     def spread(self, m: Machine, value: Value, span: Span) -> list[Value]:
         if isinstance(value, Object) and value.cls.memo.get("namedtuple"):
             return list(value.fields.values())
-        if isinstance(value, (range, dict)):
-            return list(value)
+        if isinstance(value, (range, dict)) and not isinstance(items := iterate(m, value, span), Unknown):
+            return list(items)
         if isinstance(value, (Extern, Unknown)):
             return [cute_values.SPREAD]  # as many as the indexed tensor has modes left
         return [Unknown("unpacking of an unknown sequence", span)]
@@ -363,43 +389,4 @@ def _too_large(op: str, left: Any, right: Any) -> bool:
     return op == "*" and len(sizes) == len(counts) == 1 and sizes[0] * counts[0] > _MAX_TEXT
 
 
-def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
-    """``a == b``; None when that is not known."""
-    if isinstance(a, (Unknown, Extern)) or isinstance(b, (Unknown, Extern)):
-        return None
-    if a is b:
-        return True
-    if isinstance(a, Scalar) or isinstance(b, Scalar):
-        return False if a is None or b is None else None
-    if isinstance(a, (Dyn, Sym)) or isinstance(b, (Dyn, Sym)):
-        if not isinstance(a, (int, Dyn, Sym)) or not isinstance(b, (int, Dyn, Sym)):
-            return False if a is None or b is None else None
-        answer = ints.decide(Condition(Rel.EQ, ints.as_expr(a), ints.as_expr(b)))
-        return None if isinstance(answer, Undecided) else answer
-    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
-        if len(a) != len(b) or isinstance(a, list) != isinstance(b, list):
-            return False
-        answers = [equal(x, y) for x, y in zip(a, b, strict=True)]
-        return False if False in answers else None if None in answers else True
-    if isinstance(a, EnumVal) and isinstance(b, EnumVal):
-        return a.name == b.name and a.enum == b.enum
-    if isinstance(a, (Object, ClassInst)) or isinstance(b, (Object, ClassInst)):
-        return False
-    try:
-        return bool(a == b)
-    except TypeError:
-        return None
-
-
-def contains(item: Value, container: Value) -> bool | None:
-    if isinstance(item, Unknown) or isinstance(container, Unknown):
-        return None
-    if isinstance(container, str):
-        return item in container if isinstance(item, str) else None
-    if isinstance(container, (dict, list, tuple, range)):
-        answers = [equal(item, x) for x in container]
-        return True if True in answers else None if None in answers else False
-    return None
-
-
-__all__ = ["DslDialect", "contains", "equal"]
+__all__ = ["DslDialect"]

@@ -11,6 +11,7 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Sym
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, known, sequence
+from cutecheck.source.dsl.equality import contains
 from cutecheck.source.dsl.values import Builtin, Namespace, Parser, Partial
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, Value
 
@@ -74,8 +75,19 @@ def _dict_update(m: Machine, args: list[Value], kwargs: dict[str, Value], span: 
     return None
 
 
+def _list_extend(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    items = sequence(m, args[1], span)
+    if isinstance(items, Unknown):
+        return items
+    if len(args[0]) + len(items) > _MAX_TEXT:
+        return Unknown(f"a list of over {_MAX_TEXT} items", span)
+    args[0].extend(items)
+    return None
+
+
 FUNCTIONS["list.append"] = _list_append
-FUNCTIONS["list.add"] = _list_append
+FUNCTIONS["list.extend"] = _list_extend
+FUNCTIONS["list.add"] = lambda m, args, kwargs, span: None if contains(args[1], args[0]) else args[0].append(args[1])
 FUNCTIONS["dict.update"] = _dict_update
 FUNCTIONS["dict.get"] = lambda m, args, kwargs, span: args[0].get(args[1], args[2] if len(args) > 2 else None)
 FUNCTIONS["str.format"] = lambda m, args, kwargs, span: Unknown("a formatted string", span)
@@ -162,9 +174,11 @@ def _product(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     if bad is not None:
         return bad
     repeat = kwargs.get("repeat", 1)
-    total = math.prod([len(p) for p in parts if isinstance(p, list)]) ** int(repeat)
-    if total > m.budget.limits.loop_iterations:
-        return Unknown(f"a product of {total} items", span)
+    most = m.budget.limits.loop_iterations
+    once = math.prod([len(p) for p in parts if isinstance(p, list)])
+    # with a single item each, as many repetitions as there may be items
+    if not isinstance(repeat, int) or repeat > most or (once > 1 and repeat > most.bit_length()) or once**repeat > most:
+        return Unknown(f"a product of over {most} items", span)
     return list(itertools.product(*parts, repeat=repeat))  # type: ignore[arg-type]
 
 

@@ -302,7 +302,7 @@ def index(t: HostTensor, key: Value, span: Span) -> Value:
         if isinstance(k, slice) and k == slice(None):
             shape.append(t.shape[mode])
             strides.append(t.strides[mode])
-        elif isinstance(k, slice) and isinstance(t.shape[mode], int):
+        elif isinstance(k, slice) and isinstance(t.shape[mode], int) and t.shape[mode] >= 0:
             shape.append(len(range(*k.indices(t.shape[mode]))))
             strides.append(t.strides[mode] * (k.step or 1))
         elif not isinstance(k, (int, Dyn)):

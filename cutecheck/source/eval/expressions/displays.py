@@ -12,6 +12,9 @@ from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.values import Pack, Str, Value, constant
 
+_MAX_TEXT = 1 << 16  # characters
+_MAX_BITS = 4096  # of a number in text
+
 
 @handles(ir.Sequence_)
 def _sequence(m: Machine, node: ir.Sequence_, env: Env) -> Value:
@@ -38,12 +41,18 @@ def _sequence(m: Machine, node: ir.Sequence_, env: Env) -> Value:
 @handles(ir.FString)
 def _fstring(m: Machine, node: ir.FString, env: Env) -> Value:
     parts = [m.eval(p, env) for p in node.parts]
-    texts = [p.text if isinstance(p, Str) else str(p) if isinstance(p, (str, int)) else None for p in parts]
-    return (
-        Unknown("a string that is not known", node.span)
-        if None in texts
-        else "".join(t for t in texts if t is not None)
-    )
+    texts = [
+        p.text if isinstance(p, Str) else p if isinstance(p, str) else str(p) if _printable(p) else None for p in parts
+    ]
+    if None in texts:
+        return Unknown("a string that is not known", node.span)
+    if sum(len(t or "") for t in texts) > _MAX_TEXT:
+        return Unknown(f"text of over {_MAX_TEXT} characters", node.span)
+    return "".join(t for t in texts if t is not None)
+
+
+def _printable(v: Value) -> bool:
+    return isinstance(v, int) and v.bit_length() <= _MAX_BITS
 
 
 @handles(ir.DictLit)
@@ -80,7 +89,10 @@ def _comprehension(m: Machine, node: ir.Comprehension, env: Env) -> Value:
         if level == len(node.clauses):
             value = m.eval(node.element, at)
             if node.kind == "dict" and node.value is not None:
-                pairs[value] = m.eval(node.value, at)
+                try:
+                    pairs[value] = m.eval(node.value, at)
+                except TypeError:
+                    return Unknown("a dictionary key that is not known", node.span)
             else:
                 results.append(value)
             return None

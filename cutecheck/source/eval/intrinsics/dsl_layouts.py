@@ -22,6 +22,8 @@ KNOWN = (
     int, Dyn, Sym, ScaledBasis, Underscore, Layout, ComposedLayout, Swizzle, TensorVal, TiledCopy, TiledMMA, CopyAtom,
     MMAAtom, Slice, ScalarType, Pointer, EnumVal, float, str, type(None),
 )  # fmt: skip
+MAX_MODES = 1024
+_COUNTED = ("append", "prepend", "repeat")  # their integers say how many modes come out
 _OPTIONAL = ("target_profile", "up_to_rank", "end", "stride", "order", "proj", "pred", "swizzle", "dtype")
 
 
@@ -68,6 +70,8 @@ def _run(name: str) -> Any:
     def run(c: Call) -> Value:
         args = [number(c, a) for a in c.args]
         kwargs = keywords(c)
+        if name in _COUNTED:
+            _few(*(a for a in (*args[1:], *kwargs.values()) if isinstance(a, int)))
         if args and isinstance(args[0], TensorVal):
             t = args[0]
             rest = [layout_of(a) for a in args[1:]]
@@ -83,6 +87,12 @@ def _run(name: str) -> Any:
         return _still_composed(plain, dsl.call(name, plain, {k: layout_of(v) for k, v in kwargs.items()}))
 
     return run
+
+
+def _few(*counts: int) -> None:
+    """Raises Unsupported for more modes than any layout of a kernel has."""
+    if any(n > MAX_MODES for n in counts):
+        raise Unsupported(f"a shape of over {MAX_MODES} modes")
 
 
 def _still_composed(args: list[Any], result: Any) -> Any:
@@ -228,6 +238,7 @@ def _ones(c: Call) -> Value:
     x = layout_of(t)
     if not isinstance(up, int):
         up = alg.rank(x) + 1
+    _few(up)
     f = alg.append if c.name == "dsl.append_ones" else alg.prepend
     one: Any = Layout(1, 0) if isinstance(x, (Layout, ComposedLayout)) else 1
     result = f(x, one, rank=up)

@@ -27,12 +27,18 @@ def iterate(m: Machine, value: Value, span: Span) -> Iterator[Value] | list[Valu
     if isinstance(value, dict):
         return list(value)
     if isinstance(value, range):
-        if len(value) > m.budget.limits.loop_iterations:
-            return Unknown(f"a range of {len(value)} items", span)
+        count = range_length(value)
+        if count > m.budget.limits.loop_iterations:
+            return Unknown(f"a range of {count} items", span)
         return list(value)
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=repr)
     return value if isinstance(value, Unknown) else Unknown("the items of this value are not known", span)
+
+
+def range_length(value: range) -> int:
+    """``len``, also of more items than a machine word counts."""
+    return max(0, -((value.start - value.stop) // value.step))
 
 
 @runs(ir.Loop)

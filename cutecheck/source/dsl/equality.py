@@ -1,0 +1,86 @@
+"""``==`` and ``in`` of the values of a program."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Unknown
+from cutecheck.model import ints
+from cutecheck.model.ints import Condition, Dyn, Rel, Sym, Undecided
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.values import EnumVal, Extern, Object, Scalar, Value
+
+_PRIMITIVE = (int, str, bool, float, type(None))
+
+
+def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
+    """``a == b``; None when that is not known."""
+    if a is b and not isinstance(a, (Unknown, Extern)):
+        return True
+    if type(a) in _PRIMITIVE and type(b) in _PRIMITIVE:
+        return bool(a == b)
+    if isinstance(a, (Unknown, Extern)) or isinstance(b, (Unknown, Extern)):
+        return None
+    if isinstance(a, Scalar) or isinstance(b, Scalar):
+        return False if a is None or b is None else None
+    if isinstance(a, (Dyn, Sym)) or isinstance(b, (Dyn, Sym)):
+        if not isinstance(a, (int, Dyn, Sym)) or not isinstance(b, (int, Dyn, Sym)):
+            return False if a is None or b is None else None
+        answer = ints.decide(Condition(Rel.EQ, ints.as_expr(a), ints.as_expr(b)))
+        return None if isinstance(answer, Undecided) else answer
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        return _equal_items(a, b)
+    if isinstance(a, EnumVal) and isinstance(b, EnumVal):
+        return a.name == b.name and a.enum == b.enum
+    if isinstance(a, Object) and isinstance(b, Object):
+        return _equal_objects(a, b)
+    if isinstance(a, (Object, ClassInst)) or isinstance(b, (Object, ClassInst)):
+        return False
+    try:
+        return bool(a == b)
+    except TypeError:
+        return None
+
+
+def _equal_items(a: tuple[Value, ...] | list[Value], b: tuple[Value, ...] | list[Value]) -> bool | None:
+    if len(a) != len(b) or isinstance(a, list) != isinstance(b, list):
+        return False
+    known = True
+    for x, y in zip(a, b, strict=True):
+        same = equal(x, y)
+        if same is False:
+            return False
+        known = known and same is True
+    return True if known else None
+
+
+def _equal_objects(a: Object, b: Object) -> bool | None:
+    """Records compare by their fields, others by who they are, unless their class has ``__eq__``."""
+    from cutecheck.source.dsl.classes import find
+
+    if any(find(o.cls, "__eq__") is not None for o in (a, b)):
+        return None
+    record = a.cls.memo.get("dataclass") or a.cls.memo.get("namedtuple")
+    if not record or a.cls is not b.cls:
+        return False
+    return _equal_items(tuple(a.fields.values()), tuple(b.fields.get(k) for k in a.fields))
+
+
+def contains(item: Value, container: Value) -> bool | None:
+    """``item in container``; None when that is not known."""
+    if isinstance(item, Unknown) or isinstance(container, Unknown):
+        return None
+    if isinstance(container, str):
+        return item in container if isinstance(item, str) else None
+    if isinstance(container, range):
+        return item in container if type(item) in _PRIMITIVE else None
+    if not isinstance(container, (dict, list, tuple)):
+        return None
+    known = True
+    for x in container:
+        same = equal(item, x)
+        if same:
+            return True
+        known = known and same is False
+    return False if known else None
+
+
+__all__ = ["contains", "equal"]
