@@ -6,32 +6,40 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cutecheck.cli.confirm_dsl import interpreter
 from cutecheck.cli.confirm_tiers import Judged, Request, TierOutcome
 
 if TYPE_CHECKING:
     from cutecheck.exec.confirmation import Status
     from cutecheck.exec.isa.counts import Key
-    from cutecheck.exec.isa.tier import IsaResult
+    from cutecheck.exec.isa.tier import IsaOptions, IsaResult
 
 _LAYOUTS = ("layout", "smem_layout")  # nothing is emitted for them
 
 
 def outcome(request: Request) -> TierOutcome:
-    """Compile one kernel a copy, MMA or site for every architecture and count its instructions."""
+    """Compile one kernel a copy, MMA or site for every architecture and count its instructions.
+
+    Those of Python sources by CUDA's compiler, as C++, and by the DSL's own where it is installed.
+    """
     from cutecheck.exec.isa import IsaOptions, confirm
-    from cutecheck.exec.isa.compile import find_bench
+    from cutecheck.exec.isa.compile import find_bench, find_disassembler
 
     bench = find_bench(request.environment)
     options = IsaOptions(request.arguments.isa_arch) if request.arguments.isa_arch else IsaOptions()
     made = confirm(request.facts, bench, options)
-    head: dict[str, str | None]
+    disassembler = find_disassembler(request.environment)
+    sass = disassembler or "none: PTX only (install nvidia-cuda-nvdisasm)"
+    head: dict[str, str | None] = {"compiler": None, "cutlass_version": None, "disassembler": disassembler}
     if isinstance(bench, str):
-        tool, head = f"isa tier unavailable: {bench}", {"compiler": None, "cutlass_version": None, "disassembler": None}
+        tool = f"isa tier unavailable: {bench}"
     else:
-        sass = bench.disassembler or "none: PTX only (install nvidia-cuda-nvdisasm)"
         tool = f"isa tier: {bench.compiler.path}, CUTLASS {bench.compiler.version}, disassembler {sass}"
-        head = {"compiler": bench.compiler.path, "cutlass_version": bench.compiler.version,
-                "disassembler": bench.disassembler}  # fmt: skip
+        head |= {"compiler": bench.compiler.path, "cutlass_version": bench.compiler.version}
+    if any(r.fact.span.is_python for r in made):
+        made, version, said = _by_dsl(made, request, disassembler, options)
+        tool += f"; {said}"
+        head["dsl_version"] = version
     judged = tuple(Judged(r.fact.span, r.fact.arch, r.status, r.reason) for r in made)
     left = any(r.status == "unavailable" and _counts(r) for r in made)
     document = {
@@ -39,6 +47,21 @@ def outcome(request: Request) -> TierOutcome:
         "summary": _summary(made),
     }  # fmt: skip
     return TierOutcome("isa", lambda full: _text(made, full, tool), document, judged, left)
+
+
+def _by_dsl(
+    made: tuple[IsaResult, ...], request: Request, disassembler: str | None, options: IsaOptions
+) -> tuple[tuple[IsaResult, ...], str | None, str]:
+    """The results with what the DSL's own compiler emits, the DSL's version, and what to say of it."""
+    from cutecheck.exec.dsl import DslOptions
+    from cutecheck.exec.isa.dsl_compile import DslBench
+    from cutecheck.exec.isa.dsl_tier import by_dsl
+
+    python = interpreter(request)
+    outcome = by_dsl(made, DslBench(DslOptions(python), disassembler), options)
+    if outcome.unavailable:
+        return made, None, f"the DSL's compiler is unavailable: {outcome.unavailable}"
+    return outcome.results, outcome.version or None, f"{python}, nvidia-cutlass-dsl {outcome.version or 'not asked'}"
 
 
 def _is_event(r: IsaResult) -> bool:
@@ -68,8 +91,8 @@ def _text(made: Sequence[IsaResult], full: bool, tool: str) -> Iterator[str]:
             continue  # counted below
         block = [safe(f"{r.fact.span}: {r.status} {_what(r)}: {r.reason}")]
         for run in r.runs if full else ():
-            emitted = f"PTX {shown(run.ptx)}" + ("" if run.sass is None else f"; SASS {shown(run.sass)}")
-            block.append(safe(f"    {run.arch}: {run.status}: {run.reason or emitted}"))
+            emitted = f"PTX {shown(run.ptx)}; SASS {'not read' if run.sass is None else shown(run.sass)}"
+            block.append(safe(f"    {run.where}: {run.status}: {run.reason or emitted}"))
         if tuple(block) not in seen:
             seen.add(tuple(block))
             yield from block
@@ -85,7 +108,7 @@ def _summary(made: Sequence[IsaResult]) -> dict[str, dict[str, int]]:
              "sites": [r.status for r in made if not _is_event(r) and r.fact.kind not in _LAYOUTS]}  # fmt: skip
     for r in made:
         for run in r.runs:
-            kinds.setdefault(run.arch, []).append(run.status)
+            kinds.setdefault(run.where, []).append(run.status)
     return {name: {s: Counter(found)[s] for s in statuses} for name, found in kinds.items()}
 
 
@@ -100,8 +123,8 @@ def _one(r: IsaResult) -> dict[str, Any]:
         "reason": r.reason,
         "predicted": _rows(r.predicted),
         "archs": [
-            {"arch": run.arch, "status": run.status, "reason": run.reason, "ptx": _rows(run.ptx),
-             "sass": None if run.sass is None else _rows(run.sass)}
+            {"arch": run.arch, "compiler": run.compiler, "status": run.status, "reason": run.reason,
+             "ptx": _rows(run.ptx), "sass": None if run.sass is None else _rows(run.sass)}
             for run in r.runs
         ],
     }  # fmt: skip

@@ -50,6 +50,11 @@ class DslResult:
     unavailable: str = ""
 
 
+def trace_script() -> Path:
+    """The script that an interpreter with the DSL runs; its names are those of all expressions."""
+    return Path(__file__).with_name("trace.py")
+
+
 def confirm(facts: Facts, options: DslOptions | None = None) -> DslResult:
     """Hold every site of the DSL against the DSL itself, in order; sites of C++ are unavailable here.
 
@@ -142,10 +147,10 @@ def trace(texts: Sequence[str], arch: str, options: DslOptions) -> tuple[list[To
     start = 0
     while start < len(texts):
         ended = _child(texts, start, arch, options)
-        got, unfinished, version = _parsed(ended.out, version)
+        got, unfinished, version = parsed(ended.out, version)
         answers.update(got)
         if not version:
-            reason = _why(ended, options.python)
+            reason = why(ended, options.python)
             return [Told(failure=reason)] * len(texts), "", reason
         if unfinished is None:
             if ended.failure and f"{_BEGIN}compiled" not in ended.out:
@@ -176,14 +181,14 @@ def _child(texts: Sequence[str], start: int, arch: str, options: DslOptions) -> 
         probes = folder / "probes.json"
         probes.write_text(json.dumps(list(texts)), encoding="utf-8")
         script = folder / "trace.py"
-        script.write_bytes(Path(__file__).with_name("trace.py").read_bytes())
+        script.write_bytes(trace_script().read_bytes())
         environment = {"CUTE_DSL_ARCH": arch, "HOME": name, "CUTE_DSL_CACHE_DIR": name}
         kept = {k: os.environ[k] for k in ("LD_LIBRARY_PATH", "VIRTUAL_ENV") if k in os.environ}
         command = [options.python, "-I", str(script), str(probes), str(start)]
         return child.run(command, folder, options.limits, {**kept, **environment})
 
 
-def _parsed(output: str, version: str) -> tuple[dict[int, Told], int | None, str]:
+def parsed(output: str, version: str) -> tuple[dict[int, Told], int | None, str]:
     """Finished probes, the number of one that began and did not finish, and the DSL's version."""
     got: dict[int, Told] = {}
     current: int | None = None
@@ -199,7 +204,8 @@ def _parsed(output: str, version: str) -> tuple[dict[int, Told], int | None, str
     return got, current, version
 
 
-def _why(ended: child.Ended, python: str) -> str:
+def why(ended: child.Ended, python: str) -> str:
+    """Why a child said nothing: the package is not there, or the interpreter's last words."""
     if found := _MISSING.search(ended.err):
         return f"nvidia-cutlass-dsl is not installed for {python}: {found[1]}"[:300]
     last = [line for line in ended.err.splitlines() if line.strip()][-1:]

@@ -180,16 +180,21 @@ def blamed(errors: str) -> dict[str, str]:
 
 def _read(kernels: Sequence[Kernel], folder: Path, bench: Bench) -> dict[Kernel, Emitted]:
     ptx = counts.ptx_counts((folder / "probe.ptx").read_text(encoding="utf-8", errors="replace"))
-    sass: Mapping[str, Mapping[Key, int]] | None = None
+    sass = None
     if bench.disassembler is not None:
-        tool = _runnable(bench.disassembler, folder)
-        flags = ["-c"] if "nvdisasm" in Path(tool).name else ["-sass"]
-        ended = child.run([tool, *flags, str(folder / "probe.cubin")], folder, bench.limits)
-        sass = None if ended.failure else counts.sass_counts(ended.out)
+        sass = sass_of(folder / "probe.cubin", bench.disassembler, folder, bench.limits)
     return {
-        k: Emitted(dict(ptx.get(k.name, Counter())), None if sass is None else dict(sass.get(k.name, {})))
+        k: Emitted(dict(ptx.get(k.name, Counter())), None if sass is None else dict(sass.get(k.name, Counter())))
         for k in kernels
     }
+
+
+def sass_of(cubin: Path, disassembler: str, folder: Path, limits: child.Limits) -> dict[str, Counter[Key]] | None:
+    """Instructions of each kernel of a cubin by nvdisasm or cuobjdump; None where the tool cannot read it."""
+    tool = _runnable(disassembler, folder)
+    flags = ["-c"] if "nvdisasm" in Path(tool).name else ["-sass"]
+    ended = child.run([tool, *flags, str(cubin)], folder, limits)
+    return None if ended.failure else counts.sass_counts(ended.out)
 
 
 def _runnable(tool: str, folder: Path) -> str:

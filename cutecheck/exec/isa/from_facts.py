@@ -12,7 +12,7 @@ from cutecheck.model.algebra import coalesce, get, make_fragment_like, make_layo
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, known_value
-from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Major
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Major, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA, make_tiled_mma
 from cutecheck.model.tiled.copy import make_tiled_copy_impl
 from cutecheck.model.tiled.instructions import automatic_bits, instruction
@@ -27,19 +27,19 @@ class NoCallError(ValueError):
     """Nothing to compile stands for the fact; the message says why."""
 
 
-def call_of(fact: Event | Site) -> IsaCall:
-    """The call of an event or site; NoCallError where there is none."""
+def call_of(fact: Event | Site, numbers: bool = True) -> IsaCall:
+    """The call of an event or site, with ``numbers`` put in for run-time names; NoCallError where there is none."""
     try:
         if isinstance(fact, Site):
             return _site(fact)
-        return _copy(fact) if fact.kind == "copy" else _gemm(fact)
+        return _copy(fact, numbers) if fact.kind == "copy" else _gemm(fact, numbers)
     except NoCallError:
         raise
     except _MODELLED as error:
         raise NoCallError(str(error)) from error
 
 
-def _copy(event: Event) -> CopyCall:
+def _copy(event: Event, numbers: bool) -> CopyCall:
     if event.reason is not None:
         raise NoCallError(event.reason.reason)
     atom = event.tiled.atom if isinstance(event.tiled, TiledCopy) else event.tiled
@@ -52,7 +52,7 @@ def _copy(event: Event) -> CopyCall:
     if len(event.operands) < 2:
         raise NoCallError("its operands are not known")
     src, dst = event.operands[:2]
-    layouts = _layouts(src, dst)
+    layouts = _layouts(numbers, src, dst)
     sides = tuple(Side(_space(t), layout) for t, layout in zip((src, dst), layouts, strict=True))
     if {s.space for s in sides} == {"rmem"}:
         raise NoCallError("a copy between registers")
@@ -63,18 +63,19 @@ def _copy(event: Event) -> CopyCall:
     dtype = src.dtype if sides[0].space != "rmem" else dst.dtype
     limit = _limit(atom) if isinstance(atom, CopyAtom) else _plain_limit(event, layouts)
     how = cast("TiledCopy | CopyAtom | None", event.tiled)
-    return CopyCall(how, dtype, sides[0], sides[1], limit, event.callee == "copy_aligned")
+    aligned = event.callee == "copy_aligned" or event.span.is_python
+    return CopyCall(how, dtype, sides[0], sides[1], limit, aligned)
 
 
-def _layouts(*tensors: TensorFact) -> tuple[AnyLayout, ...]:
-    """The layouts at a point of their run-time names; registers must be static."""
+def _layouts(numbers: bool, *tensors: TensorFact) -> tuple[AnyLayout, ...]:
+    """The layouts, at a point of their run-time names where numbers are wanted; registers must be static."""
     for t in tensors:
         if isinstance(t.layout, Unknown):
             raise NoCallError(t.layout.reason)
         if t.space == "rmem" and not _static(t.layout):
             raise NoCallError(f"the layout of `{t.name}` is not static")
     layouts = tuple(t.layout for t in tensors)
-    made = sample.at(layouts, sample.point(layouts))
+    made = sample.at(layouts, sample.point(layouts)) if numbers else layouts
     return cast("tuple[AnyLayout, ...]", made)
 
 
@@ -97,12 +98,15 @@ def _limit(atom: CopyAtom) -> int:
 
 
 def _plain_limit(event: Event, layouts: tuple[AnyLayout, ...]) -> int:
-    """Plain ``copy`` assumes 128 bits of alignment where both layouts are static (``cute/algorithm/copy.hpp``)."""
+    """Plain ``copy`` assumes 128 bits of alignment where both layouts are static (``cute/algorithm/copy.hpp``).
+
+    ``autovec_copy`` of the Python DSL asks the layouts alone.
+    """
     inner = [x.b if isinstance(x, ComposedLayout) else x for x in layouts]
-    return 128 if event.callee != "copy" or all(map(_static, inner)) else 8
+    return 128 if event.callee != "copy" or event.span.is_python or all(map(_static, inner)) else 8
 
 
-def _gemm(event: Event) -> MmaCall:
+def _gemm(event: Event, numbers: bool) -> MmaCall:
     mma = event.tiled
     if event.reason is not None:
         raise NoCallError(event.reason.reason)
@@ -111,19 +115,20 @@ def _gemm(event: Event) -> MmaCall:
     if len(event.operands) < 3:
         raise NoCallError("its operands are not known")
     a, b, c = event.operands[-3:]
-    layouts = _layouts(a, b, c)
+    layouts = _layouts(numbers, a, b, c)
     reads = mma.atom.kind in ("wgmma", "umma")
     if not reads and {a.space, b.space} != {"rmem"}:
         raise NoCallError("its operands are read from memory element by element")
-    smem = [_tile(t) if reads and t.space == "smem" else None for t in (a, b)]
+    smem = [_tile(t, numbers) if reads and t.space == "smem" else None for t in (a, b)]
     return MmaCall(mma, layouts[0], layouts[1], layouts[2], smem[0], smem[1])
 
 
-def _tile(tensor: TensorFact) -> AnyLayout:
+def _tile(tensor: TensorFact, numbers: bool) -> AnyLayout:
     """The partitioned tile of an operand that the MMA reads itself."""
     if tensor.root_layout is None:
         raise NoCallError(f"the shared-memory layout of `{tensor.name}` is not known")
-    return cast(AnyLayout, sample.at(tensor.root_layout, sample.point(tensor.root_layout)))
+    layout = tensor.root_layout
+    return cast(AnyLayout, sample.at(layout, sample.point(layout)) if numbers else layout)
 
 
 def _site(site: Site) -> IsaCall:
@@ -206,9 +211,11 @@ def _tile_mma(mma: TiledMMA) -> MmaCall:
             major = "MN" if "Major::MN" in text else "K"
             tile = smem_layout_atom(major, "SW32", _element(mma, i))  # type: ignore[arg-type]
             whole = tile_to_shape(tile, extents[letter])
-            part, _ = mma.get_slice(0).partition(letter, whole)
-            smem.append(part)
-            parts.append(mma.get_slice(0).make_fragment(letter, part))
+            assert isinstance(whole, ComposedLayout) and isinstance(whole.a, Swizzle) and isinstance(whole.b, Layout)
+            # the swizzle is the pointer's: CuTe partitions the rest
+            part, _ = mma.get_slice(0).partition(letter, whole.b)
+            smem.append(ComposedLayout(whole.a, whole.offset, part))
+            parts.append(mma.get_slice(0).make_fragment(letter, part, None, whole.a))
         else:
             smem.append(None)
             parts.append(make_layout(mma.partition_shape(letter, extents[letter])))

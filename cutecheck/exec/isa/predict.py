@@ -25,8 +25,11 @@ class NoPredictionError(ValueError):
     """The model says nothing of what the call emits; the message says why."""
 
 
-def copied(call: CopyCall) -> Counter[Key]:
-    """Memory instructions of one thread's ``copy``; NoPredictionError where the model names none."""
+def copied(call: CopyCall, dsl: bool = False) -> Counter[Key]:
+    """Memory instructions of one thread's ``copy``; NoPredictionError where the model names none.
+
+    ``dsl``: as the Python DSL compiles it, whose swizzled pointers keep their memory.
+    """
     out: Counter[Key] = Counter()
     if call.atom is not None and (found := _TMEM.match(call.atom.ptx[0] if call.atom.ptx else "")):
         out["LDTM" if found[1] == "ld" else "STTM", f"{found[2]}.{found[3]}"] += _calls(call, call.atom, "dst")
@@ -36,7 +39,7 @@ def copied(call: CopyCall) -> Counter[Key]:
         used = _used(call, side)
         if used is None or place.space not in _SPACE:
             continue
-        key, each = _key(used, place)
+        key, each = _key(used, place, dsl)
         if key is None:
             continue
         count = _vectors(call, int(used.bits)) if call.automatic else each * _calls(call, call.atom, side)
@@ -58,7 +61,7 @@ def _used(call: CopyCall, side: str) -> Instruction | None:
     return Instruction("ld" if side == "src" else "st", width, automatic=True)
 
 
-def _key(used: Instruction, place: Side) -> tuple[Key | None, int]:
+def _key(used: Instruction, place: Side, dsl: bool) -> tuple[Key | None, int]:
     """The key of an instruction and how many of them one call of the atom is."""
     bits = int(used.bits)
     if used.kind in ("ldmatrix", "stmatrix"):
@@ -68,7 +71,7 @@ def _key(used: Instruction, place: Side) -> tuple[Key | None, int]:
     if used.kind == "ld" and used.name.startswith("SM80_CP_ASYNC"):
         return None, 0  # the destination's LDGSTS is the access
     space = _SPACE[place.space]
-    if isinstance(place.layout, ComposedLayout) and isinstance(place.layout.offset, SmemPtrFlag):
+    if not dsl and isinstance(place.layout, ComposedLayout) and isinstance(place.layout.offset, SmemPtrFlag):
         space = ""  # a pointer swizzle computes with the generic address, and the compiler loses sight of its space
     widest = 128
     if bits > widest and bits % widest == 0:

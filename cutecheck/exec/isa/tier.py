@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, Union
+from typing import Literal, TypeAlias, Union
 
 from cutecheck.exec.confirmation import Status
 from cutecheck.exec.isa import codegen, predict
@@ -16,7 +16,6 @@ from cutecheck.exec.isa.from_facts import NoCallError, call_of
 from cutecheck.exec.isa.probe import CopyCall, IsaCall
 from cutecheck.exec.spell import UnspellableError
 from cutecheck.facts import Event, Facts, Site
-from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
 
 ARCHS = ("sm_80", "sm_90a", "sm_100a", "sm_120a")
@@ -33,13 +32,22 @@ class IsaOptions:
 
 @dataclass(frozen=True, slots=True)
 class ArchResult:
-    """One architecture: the counts that were predicted and those found in PTX and SASS (None: not read)."""
+    """One architecture: the counts found in PTX and SASS (None: not read).
+
+    ``compiler``: CUDA's, given C++, or the Python DSL's own.
+    """
 
     arch: str
     status: Status
     reason: str = ""
     ptx: Mapping[Key, int] = field(default_factory=dict)
     sass: Mapping[Key, int] | None = None
+    compiler: Literal["cuda", "dsl"] = "cuda"
+
+    @property
+    def where(self) -> str:
+        """The architecture, and the compiler where it is the DSL's."""
+        return f"{self.arch} (DSL)" if self.compiler == "dsl" else self.arch
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +69,8 @@ class IsaResult:
         """Why it is contradicted or unavailable; what was found, where it is confirmed."""
         if self.status == "confirmed":
             return shown(self.predicted)
-        said = [f"{r.arch}: {r.reason}" for r in self.runs if r.status == self.status]
-        return self.unavailable or "; ".join(said)
+        said = [f"{r.where}: {r.reason}" for r in self.runs if r.status == self.status]
+        return "; ".join([self.unavailable, *said] if self.unavailable and self.status == "unavailable" else said)
 
 
 def confirm(facts: Facts, bench: Bench | str, options: IsaOptions | None = None) -> tuple[IsaResult, ...]:
@@ -90,19 +98,20 @@ class _Plan:
     predicted: Counter[Key]
     kernel: Kernel
 
-    @property
-    def atom(self) -> CopyAtom | MMAAtom | None:
-        return self.call.atom if isinstance(self.call, CopyCall) else self.call.mma.atom
-
     def archs(self, asked: Iterable[str]) -> list[str]:
         """The architectures asked for that have the atom's instruction."""
-        atom = self.atom
-        if atom is None:
-            return list(asked)
-        if atom.kind in _ONLY:
-            return [a for a in asked if a in _ONLY[atom.kind]]
-        least = _number(atom.arch)
-        return [a for a in asked if _number(a) >= least and (least < 120 or a == "sm_120a")]
+        return archs(self.call, asked)
+
+
+def archs(call: IsaCall, asked: Iterable[str]) -> list[str]:
+    """The architectures asked for that have the instruction of the call's atom."""
+    atom = call.atom if isinstance(call, CopyCall) else call.mma.atom
+    if atom is None:
+        return list(asked)
+    if atom.kind in _ONLY:
+        return [a for a in asked if a in _ONLY[atom.kind]]
+    least = _number(atom.arch)
+    return [a for a in asked if _number(a) >= least and (least < 120 or a == "sm_120a")]
 
 
 def _number(arch: str) -> int:

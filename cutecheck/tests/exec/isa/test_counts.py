@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -74,6 +75,13 @@ def test_sass_by_kernel_says_the_same() -> None:
     ptx, sass = ptx_counts(PTX), sass_counts(SASS)
     for name in ("first", "second"):
         assert sass[name] == Counter({sass_key(k): n for k, n in ptx[name].items()})
+
+
+def test_cuobjdump_is_read_as_nvdisasm_is() -> None:
+    """Functions in place of sections, and the encoding of each instruction behind it and on a line of its own."""
+    text = re.sub(r"(?m)^\s*\.section\s+\.text\.(\w+).*$", r"\t\tFunction : \1", SASS)
+    text = re.sub(r"(?m);[^\n]*$", ";   /* 0x00000a00ff017624 */\n" + " " * 60 + "/* 0x000fe400078e00ff */", text)
+    assert "Function : first" in text and sass_counts(text) == sass_counts(SASS) != {}
 
 
 @pytest.mark.parametrize(
