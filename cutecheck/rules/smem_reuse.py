@@ -9,6 +9,7 @@ from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import open_limits
+from cutecheck.rules.derive.passes import overtaken
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, order, uniform, uses_of
 
@@ -20,6 +21,8 @@ class SmemReuseWithoutBarrier(Rule):
         In the order a kernel reaches them: between a read of shared memory and a later write of the same bytes through
         another layout or element type, and between a write and the read of it by other threads, there is a barrier or
         wait. Of a buffer with stages that run-time indices choose, only a read with no barrier since the first write.
+        In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too:
+        the next pass writes there again.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
@@ -67,6 +70,28 @@ class SmemReuseWithoutBarrier(Rule):
           copy(Rows{}, t.partition_S(r), t.partition_D(o));
         }
         """,
+        """
+        using Tile = Layout<Shape<_32, _32>, Stride<Int<40>, _1>>;
+        using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+            Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _1>>{}));
+        using Columns = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+            Layout<Shape<_4, _32>, Stride<_1, _4>>{}, Layout<Shape<_1, _1>>{}));
+        __global__ void __launch_bounds__(128) turn(float const* in, float* out, int n) {
+          __shared__ float smem[cosize_v<Tile>];
+          auto tiles = make_layout(make_shape(_32{}, _32{}, n), make_stride(_32{}, _1{}, _1024{}));
+          Tensor g = make_tensor(make_gmem_ptr(in), tiles);
+          Tensor o = make_tensor(make_gmem_ptr(out), tiles);
+          Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
+          auto w = Rows{}.get_slice(threadIdx.x);
+          auto r = Columns{}.get_slice(threadIdx.x);
+          for (int i = 0; i < n; ++i) {
+            copy(Rows{}, w.partition_S(g(_, _, i)), w.partition_D(s));
+            __syncthreads();
+            copy(Columns{}, r.partition_S(s), r.partition_D(o(_, _, i)));
+            __syncthreads();
+          }
+        }
+        """,
     )
     invalid = (
         """
@@ -84,6 +109,27 @@ class SmemReuseWithoutBarrier(Rule):
           copy(Rows{}, t.partition_S(r), t.partition_D(o));
         }
         """,
+        """
+        using Tile = Layout<Shape<_32, _32>, Stride<Int<40>, _1>>;
+        using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+            Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _1>>{}));
+        using Columns = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+            Layout<Shape<_4, _32>, Stride<_1, _4>>{}, Layout<Shape<_1, _1>>{}));
+        __global__ void __launch_bounds__(128) turn(float const* in, float* out, int n) {
+          __shared__ float smem[cosize_v<Tile>];
+          auto tiles = make_layout(make_shape(_32{}, _32{}, n), make_stride(_32{}, _1{}, _1024{}));
+          Tensor g = make_tensor(make_gmem_ptr(in), tiles);
+          Tensor o = make_tensor(make_gmem_ptr(out), tiles);
+          Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
+          auto w = Rows{}.get_slice(threadIdx.x);
+          auto r = Columns{}.get_slice(threadIdx.x);
+          for (int i = 0; i < n; ++i) {
+            copy(Rows{}, w.partition_S(g(_, _, i)), w.partition_D(s));
+            __syncthreads();
+            copy(Columns{}, r.partition_S(s), r.partition_D(o(_, _, i)));
+          }
+        }
+        """,
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
@@ -92,6 +138,10 @@ class SmemReuseWithoutBarrier(Rule):
         for use in uses_of(event):
             earlier = _before(use, context)
             if earlier is None:
+                later = overtaken(use, context) if use.written else None
+                if later is not None:
+                    yield self._next_pass(use, later)
+                    return
                 continue
             done = "written" if earlier.written else "read"
             now = "writes" if use.written else "reads"
@@ -111,6 +161,18 @@ class SmemReuseWithoutBarrier(Rule):
                 arch=event.arch,
             )
             return
+
+    def _next_pass(self, use: Use, read: Use) -> Finding:
+        return self.finding(
+            use.event.span,
+            f"`{use.tensor.name}` writes shared memory that `{read.tensor.name}` reads in the same loop, and no "
+            "barrier holds the next pass back: other threads may not be done with it",
+            label=f"read at line {read.event.span.line}, no barrier from there to here",
+            help="put __syncthreads() at the end of the loop's body",
+            related=[Related(read.event.span, f"read here, through {read.root}")],
+            enclosing=use.event.enclosing,
+            arch=use.event.arch,
+        )
 
 
 def _before(use: Use, context: Context) -> Use | None:

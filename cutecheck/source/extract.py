@@ -27,9 +27,9 @@ from cutecheck.timing import phase
 _LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/|^cutlass/")  # from the root, or as `-I` names it
 DEFAULT_ARCH = "sm_80"
 INTERRUPTED = "interrupted: not everything was read; this is what is known"
-# an architecture of each generation, and the numbers (SM70 to SM120) that ask for it
+# an architecture of each generation, and the numbers (SM70_ to SM120_, arch::Sm90) that ask for it
 ARCHITECTURES = {"sm_80": (70, 90), "sm_90a": (90, 100), "sm_100a": (100, 120), "sm_120a": (120, 130)}
-_SM = re.compile(r"\bSM(\d\d\d?)_|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
+_SM = re.compile(r"\b(?:SM(?=\d+_)|arch::Sm(?=\d+\b))(\d\d\d?)|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
 
 
 def extract(request: ExtractRequest) -> Facts:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
-from cutecheck.facts import Event, TensorFact, Unknown
+from cutecheck.facts import Event, Span, TensorFact, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.algebra import cosize
 from cutecheck.model.basis import ScaledBasis
@@ -47,11 +47,17 @@ class Order:
     uses: dict[tuple[str, str, str], list[Use]] = field(default_factory=dict)
     barriers: dict[str, list[int]] = field(default_factory=dict)
     waits: dict[str, list[int]] = field(default_factory=dict)
+    looped: dict[tuple[str, Span], list[int]] = field(default_factory=dict)  # barriers, by the loops around them
 
     def before(self, use: Use) -> list[Use]:
         """Earlier accesses of the buffer, as they are reached."""
         key = (use.event.enclosing, use.event.arch, use.tensor.buffer or "")
         return [u for u in self.uses.get(key, []) if u.event.order < use.event.order]
+
+    def after(self, use: Use) -> list[Use]:
+        """Later accesses of the buffer, as they are reached."""
+        key = (use.event.enclosing, use.event.arch, use.tensor.buffer or "")
+        return [u for u in self.uses.get(key, []) if u.event.order > use.event.order]
 
     def held(self, use: Use) -> int:
         """When the last barrier before this access was reached; -1 for none."""
@@ -79,6 +85,8 @@ def order(context: Context) -> Order:
                 continue
             if not any(word in call.function for word in _OWN):
                 found.barriers.setdefault(call.arch, []).append(call.order)
+                for loop in call.loops:
+                    found.looped.setdefault((call.arch, loop.span), []).append(call.order)
             if "wait" in call.function or call.function == "barrier":
                 found.waits.setdefault(call.arch, []).append(call.order)
         for times in (*found.barriers.values(), *found.waits.values()):

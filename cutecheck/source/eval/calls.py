@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
@@ -150,7 +151,8 @@ def run_function(
         if "kernel" in fn.flags:
             m.recorder.kernel(m, fn, env)
         assert fn.body is not None
-        m.run(fn.body.get(), env)
+        with m.recorder.on_device() if "kernel" in fn.flags else nullcontext():
+            m.run(fn.body.get(), env)
     finally:
         m.recorder.frame = before
         env.frame = caller

@@ -98,6 +98,7 @@ def _launch_operator(
     frame.kernel = symbol
     before, m.recorder.frame = m.recorder.frame, frame
     try:
-        return call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
+        with m.recorder.on_device():
+            return call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
     finally:
         m.recorder.frame = before

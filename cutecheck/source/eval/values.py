@@ -202,6 +202,9 @@ class Object:
     pointer: Pointer | None = None  # a view of memory, for shared-storage structs
     name: str = ""
 
+    def __str__(self) -> str:
+        return self.cls.name
+
 
 @dataclass(frozen=True, slots=True)
 class FuncSet:

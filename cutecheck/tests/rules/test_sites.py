@@ -83,12 +83,21 @@ def test_shared_memory_of_a_kernel_together() -> None:
         return SmemBuffer(f"raw.{name}", name, SPAN, arch, "kernel", size, 16, 16)
 
     def members(*parts: SmemBuffer) -> Facts:  # of a struct in dynamic shared memory
-        return Facts(buffers=(SmemBuffer("raw", "raw", SPAN, parts[0].arch, "kernel", None, 16, 8), *parts))
+        whole = SmemBuffer("raw", "raw", SPAN, parts[0].arch, "kernel", None, 16, 8)
+        return Facts(buffers=(whole, *parts), archs=(parts[0].arch,))
 
     assert codes(members(buffer("a", 100 * 1024), buffer("b", 64 * 1024))) == ["CUT702"]
     assert codes(members(buffer("a", 100 * 1024), buffer("b", 63 * 1024))) == []
     assert codes(members(buffer("a", 200 * 1024, "sm_90a"))) == []
     assert codes(members(buffer("a", 200 * 1024, "sm_89"))) == ["CUT702"]
+
+
+def test_a_guessed_architecture_has_the_most_shared_memory_of_those_it_runs_on() -> None:
+    def guessed(kib: int, arch: str) -> list[str]:
+        return codes(Facts(buffers=(SmemBuffer("raw", "raw", SPAN, arch, "", kib * 1024, 16, 16),)))
+
+    assert guessed(227, "sm_80") == [] and guessed(228, "sm_80") == ["CUT702"]
+    assert guessed(99, "sm_120a") == [] and guessed(100, "sm_120a") == ["CUT702"]
 
 
 def test_static_arrays_have_48_kib() -> None:

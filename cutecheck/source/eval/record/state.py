@@ -221,6 +221,15 @@ class RecorderState:
         finally:
             self._loops = saved
 
+    @contextmanager
+    def on_device(self) -> Iterator[None]:
+        """Inside a kernel: the loops of the host around its launch are not the kernel's."""
+        saved, self._loops = self._loops, ()
+        try:
+            yield
+        finally:
+            self._loops = saved
+
     def loop_item(self, m: Machine, node: ir.Loop, env: Env) -> Value:
         return Unknown("the items of this loop are not known", node.span)
 

@@ -1,0 +1,54 @@
+"""What one pass of a loop reads and the next one writes."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Event, Loop
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.contracts import open_variables
+from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.uses import Use, by_others, elements, order, uniform
+
+
+def overtaken(write: Use, context: Context) -> Use | None:
+    """A later read, in the same loop, of what ``write`` writes there in every pass, that no barrier separates from it.
+
+    The place must be the same in all passes (no stage that an index chooses), the threads others, and all accesses of
+    the buffer known.
+    """
+    if not write.event.loops or uniform(write).variables():
+        return None
+    buffers = context.index.buffers.get((write.tensor.buffer or "", write.event.arch), [])
+    if not all(b.accesses_complete for b in buffers):
+        return None
+    found = None
+    for read in order(context).after(write):
+        loop = _innermost(write.event, read.event)
+        if read.written or loop is None or (loop.trips is not None and loop.trips < 2):
+            continue
+        barriers = order(context).looped.get((write.event.arch, loop.span), [])
+        if all(write.event.order < b < read.event.order for b in barriers) and _races(write, read):
+            found = read  # the last one: what a barrier must follow
+        elif any(b > read.event.order for b in barriers):
+            return None
+    return found
+
+
+def _innermost(a: Event, b: Event) -> Loop | None:
+    """The innermost loop around both."""
+    common = [x for x, y in zip(a.loops, b.loops, strict=False) if x.span == y.span]
+    return common[-1] if common else None
+
+
+def _races(write: Use, read: Use) -> bool:
+    if not {(g.span, g.negated) for g in write.event.guards} <= {(g.span, g.negated) for g in read.event.guards}:
+        return False
+    atom = atom_of_event(read.event)
+    if (atom is not None and "GMMA" in atom.op) or not by_others(write, read) or open_variables(uniform(read)):
+        return False
+    if write.root != read.root or write.tensor.dtype != read.tensor.dtype or write.first != read.first:
+        return False
+    mine, theirs = elements(write), elements(read)
+    if mine is None or write.tensor.dtype is None:
+        return False
+    everything = len(mine) * int(write.tensor.dtype.bits or 0) == 8 * (write.last - write.first)
+    return everything or (theirs is not None and bool(mine & theirs))
