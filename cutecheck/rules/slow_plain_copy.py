@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from cutecheck.facts import Event, Unknown
 from cutecheck.findings import Finding, Related
@@ -19,17 +20,19 @@ from cutecheck.rules.derive.vectors import mode_sizes
 
 
 class SlowPlainCopy(Rule):
-    """A copy that chooses its own width moves fewer bits at once than both of its tensors allow.
+    """A copy moves fewer bits at once than both of its tensors allow.
 
     What it checks
-        ``copy(a, b)`` and copies through ``DefaultCopy`` or ``AutoVectorizingCopy``: the width CuTe chooses against the
-        widest access (up to 16 bytes) whose elements are adjacent in the tensors in memory and whose every address is
-        proved to be aligned. Registers can have any order.
+        ``copy(a, b)``, copies through ``DefaultCopy`` or ``AutoVectorizingCopy``, and in C++ those of a
+        ``UniversalCopy`` of less than 4 bytes: the width CuTe chooses, or the atom has, against the widest access (up
+        to 16 bytes) whose elements are adjacent in the tensors in memory and whose every address is proved to be
+        aligned. Registers can have any order; those that an atom is given must have the same.
 
     Why
         ``copy(a, b)`` vectorizes only if both layouts are entirely static; one run-time extent or stride, and it goes
         element by element. It also goes element by element if the fragment keeps its elements in another order than
-        memory. Nothing says so: an epilogue that stores one half at a time takes eight times the instructions.
+        memory. Nothing says so: an epilogue that stores one half at a time takes eight times the instructions. An atom
+        of one element copies one at a time, however many values the copy gives a thread.
 
     Example
         Tensor r = make_tensor<half_t>(Shape<_8, _8>{});  // column-major registers
@@ -83,7 +86,7 @@ class SlowPlainCopy(Rule):
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         if event.kind != "copy" or event.predicated or len(event.operands) < 2 or lone_thread(event):
             return
-        found = accesses(event)
+        found = [_free(a) for a in accesses(event)]
         in_memory = sum(t.space != "rmem" for t in event.operands[:2])
         if not found or len(found) != in_memory or not all(a.instruction.automatic for a in found):
             return
@@ -106,7 +109,15 @@ class SlowPlainCopy(Rule):
         )
 
 
+_WORD = Bits(32)
 _WIDTHS = tuple(map(Bits, (128, 64, 32, 16)))
+
+
+def _free(access: Access) -> Access:
+    """The access as if its width were open, where a plain atom of C++ fixes it: the author could choose another one."""
+    used = access.instruction
+    fixed = used.name.startswith("UniversalCopy") and used.bits < _WORD and not access.event.span.is_python
+    return replace(access, instruction=replace(used, automatic=True)) if fixed else access
 
 
 def _holds(outcome: Outcome | None) -> bool:
@@ -127,7 +138,7 @@ def _common(event: Event, found: Sequence[Access], bits: Bits) -> bool:
     src, dst = (t.layout for t in event.operands[:2])
     if isinstance(src, Unknown) or isinstance(dst, Unknown):
         return False
-    if len(found) == 2:
+    if len(found) == 2 or found[0].instruction.name.startswith("UniversalCopy"):  # registers of an MMA keep their order
         try:
             common = max_common_vector(src, dst)
         except (CuteError, NotModelledError, UndecidedError):
@@ -155,6 +166,8 @@ def _limited(access: Access, bits: Bits) -> bool:
 def _reason(event: Event, access: Access, bits: Bits) -> str:
     if not _limited(access, bits):
         return "the two layouts order their elements differently"
+    if access.instruction.name.startswith("UniversalCopy"):
+        return f"the atom moves {access.instruction.bits} bits"
     if event.tiled is not None:
         return f"{access.instruction.name} assumes an alignment of {access.instruction.bits} bits"
     return "a layout is not static, so CuTe copies element by element"
@@ -163,4 +176,6 @@ def _reason(event: Event, access: Access, bits: Bits) -> str:
 def _advice(event: Event, access: Access, bits: Bits) -> str:
     if not _limited(access, bits):
         return "make the registers with make_tensor_like of the tensor in memory, which keeps its order"
+    if access.instruction.name.startswith("UniversalCopy"):
+        return f"make the copy from UniversalCopy<uint{bits}_t>"
     return f"copy through AutoVectorizingCopyWithAssumedAlignment<{bits}> or an atom of {bits} bits"

@@ -202,16 +202,28 @@ def _before(use: Use, context: Context) -> Use | None:
 
 def _overwritten(earlier: Use, use: Use, context: Context) -> bool:
     """Two tiles of global memory are written to the same place, and nothing reads the first in between."""
-    sources = [u.event.operands[0] for u in (earlier, use)]
-    if any(t.space != "gmem" or t.buffer is None for t in sources) or sources[0].buffer == sources[1].buffer:
+    if not _of_two_tensors(earlier.event, use.event, context) or exclusive(earlier.event, use.event):
         return False
     if earlier.tensor.dtype != use.tensor.dtype or uniform(earlier) != uniform(use):
-        return False
-    if exclusive(earlier.event, use.event) or not all(open_limits(u.event, context) for u in (earlier, use)):
         return False
     between = [u for u in order(context).before(use) if u.event.order > earlier.event.order and not u.written]
     mine, theirs = elements(use), elements(earlier)
     return not between and mine is not None and theirs is not None and bool(mine & theirs)
+
+
+def _of_two_tensors(earlier: Event, event: Event, context: Context) -> bool:
+    """Both load all of a tile, of different global tensors."""
+    first, second = earlier.operands[0], event.operands[0]
+    if first.space == second.space == "gmem":
+        different = None not in (first.buffer, second.buffer) and first.buffer != second.buffer
+        return different and all(open_limits(e, context) for e in (earlier, event))
+    if first.space != "coord" or second.space != "coord":
+        return False
+    atoms = [atom_of_event(e) for e in (earlier, event)]
+    guards = [{(g.span, g.negated) for g in e.guards} for e in (earlier, event)]
+    loads = all(a is not None and "TMA_LOAD" in a.op for a in atoms)
+    known = first.root_layout is not None and second.root_layout is not None
+    return loads and guards[0] == guards[1] and known and first.root_layout != second.root_layout
 
 
 def _stores_results(use: Use) -> bool:

@@ -15,7 +15,7 @@ from cutecheck.model.prove.properties import Holds
 from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import bits_to_bytes
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
+from cutecheck.rules.derive.contracts import contract_of, open_variables, prove_or_contract, too_weak
 from cutecheck.rules.derive.vectors import leaves
 from cutecheck.rules.tma_box import tensor_map_of
 
@@ -28,7 +28,8 @@ class TmaGlobalStride(Rule):
 
     What it checks
         Every stride of the global tensor given to ``make_tma_copy`` and ``make_tma_atom``, but that of its contiguous
-        mode, is a multiple of 16 bytes and below 2^40 bytes.
+        mode, is a multiple of 16 bytes and below 2^40 bytes. Where the code itself asks a run-time stride to be a
+        multiple, that must be enough.
 
     Why
         ``cuTensorMapEncodeTiled`` refuses the descriptor at run time; CuTe and the compiler say nothing. A row of 500
@@ -99,6 +100,19 @@ class TmaGlobalStride(Rule):
         bits = tensor.dtype.bits if tensor.dtype is not None else None
         divisor = _STRIDE_BYTES * 8 // int(bits) if bits else 1
         outcome = prove_or_contract(obligation, open_variables(*strides), divisor, context)
+        weak = too_weak(call.hypotheses, outcome)
+        if weak is not None:
+            yield self.finding(
+                call.span,
+                f"global tensor `{tensor.name}`: the source says `{weak}` only, and a tensor map needs strides of "
+                "whole 16 bytes: cuTensorMapEncodeTiled refuses others at run time",
+                label=f"layout {tensor.layout}",
+                help=f"state and check `{contract_of(outcome)}`",
+                severity="warning",
+                related=[Related(tensor.span, f"{bits}-bit elements")],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
         if outcome.verdict is Verdict.REFUTED:
             known = [v for s in strides if (v := known_value(s)) is not None]
             bad = [v for v in known if v % _STRIDE_BYTES or v >= 1 << 40]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from cutecheck.facts import Event, Unknown
 from cutecheck.findings import Finding, Related
-from cutecheck.model.expr import Expr
-from cutecheck.model.ints import Rel, known_value
-from cutecheck.model.prove import Outcome, Verdict
+from cutecheck.model.ints import known_value
+from cutecheck.model.prove import Verdict
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import Access, accesses
 from cutecheck.rules.derive.alignment import alignment_outcome
+from cutecheck.rules.derive.contracts import contract_of, too_weak
 from cutecheck.rules.derive.vectors import plain
 
 
@@ -96,11 +95,11 @@ class VectorMisaligned(Rule):
             if outcome is None:
                 continue
             tensor, width = access.tensor, access.width_bytes
-            weak = _too_weak(event, outcome) if outcome.verdict is Verdict.UNKNOWN else None
+            weak = too_weak(event.hypotheses, outcome)
             if outcome.verdict is not Verdict.REFUTED and weak is None:
                 continue
             why = _why(access) if weak is None else f"the source says `{weak}` only"
-            needs = outcome.reason.partition(", ")[0].removeprefix("holds if ") if weak is not None else ""
+            needs = contract_of(outcome) if weak is not None else ""
             yield self.finding(
                 event.span,
                 f"{access.side} {tensor.space} `{tensor.name}`: {access.instruction.name} moves {width} bytes at once, "
@@ -131,15 +130,3 @@ def _why(access: Access) -> str:
     start = access.offset
     constant = next((c for m, c in start.terms if not m), 0) * bits // 8
     return f"it starts at byte {constant}" if constant % width else ""
-
-
-def _too_weak(event: Event, outcome: Outcome) -> str | None:
-    """The author's own divisibility of a number that the alignment hangs on, where it does not suffice."""
-    if not outcome.reason.startswith("holds if "):
-        return None
-    for h in event.hypotheses:
-        if h.condition.rel is Rel.DIVIDES and isinstance(h.condition.rhs, Expr):
-            names = {re.sub(r"#+\d+", "", v.name) for v in h.condition.rhs.variables()}
-            if any(re.search(rf"(?<![\w.]){re.escape(n)} %", outcome.reason) for n in names):
-                return re.sub(r"#+\d+", "", str(h.condition))
-    return None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from cutecheck.facts import Hypothesis
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
@@ -74,6 +75,23 @@ def prove_or_contract(obligation: Obligation, variables: list[Var], divisor: int
     return context.record(
         replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason, scope="", measure=(), runs=runs)
     )
+
+
+def contract_of(outcome: Outcome) -> str:
+    """The contract that an outcome of :func:`prove_or_contract` names; empty for none."""
+    found = re.match(r"holds if (.*), which nothing in the source states$", outcome.reason)
+    return found[1] if found is not None and outcome.verdict is Verdict.UNKNOWN else ""
+
+
+def too_weak(hypotheses: Iterable[Hypothesis], outcome: Outcome) -> str | None:
+    """The author's own divisibility of a number that the contract is about: it does not suffice."""
+    needed = contract_of(outcome)
+    for h in hypotheses:
+        if needed and h.condition.rel is Rel.DIVIDES and isinstance(h.condition.rhs, Expr):
+            names = {re.sub(r"#+\d+", "", v.name) for v in h.condition.rhs.variables()}
+            if any(re.search(rf"(?<![\w.]){re.escape(n)} %", needed) for n in names):
+                return re.sub(r"#+\d+", "", str(h.condition))
+    return None
 
 
 def _contract(obligation: Obligation, variables: list[Var], divisor: int, context: Context) -> Contract | None:

@@ -23,10 +23,10 @@ class Owner:
 
 
 def fragment_owner(tensor: TensorFact, event: Event, context: Context) -> Owner | None:
-    """The MMA that a register tensor, or a view of its elements, was made for."""
-    if tensor.space != "rmem" or tensor.buffer is None:
+    """The MMA that a register tensor, a view of its elements, or descriptors of shared memory were made for."""
+    if tensor.buffer is None or tensor.space not in ("rmem", "smem"):
         return None
-    return _index(context).get((event.enclosing, event.arch, tensor.buffer))
+    return _index(context).get((event.enclosing, event.arch, *_fragment(tensor)))
 
 
 def partition_owner(tensor: TensorFact, event: Event, context: Context) -> Owner | None:
@@ -36,18 +36,27 @@ def partition_owner(tensor: TensorFact, event: Event, context: Context) -> Owner
     return _index(context).get((event.enclosing, event.arch, tensor.buffer, tensor.layout, tensor.offset))
 
 
-def _index(context: Context) -> dict[object, Owner]:
+def _fragment(tensor: TensorFact) -> tuple[object, ...]:
+    """What tells fragments apart: their registers, or the tile that they describe."""
+    return (tensor.buffer,) if tensor.space == "rmem" else (tensor.buffer, tensor.root_layout, tensor.root_start_bits)
+
+
+def _index(context: Context) -> dict[object, Owner | None]:
     if "owners" not in context.memo:
-        found: dict[object, Owner] = {}
+        found: dict[object, Owner | None] = {}
         for call in context.facts.calls:
             tensor, mma = call.result, call.arguments[0] if call.arguments else None
             if not isinstance(tensor, TensorFact) or not isinstance(mma, TiledMMA):
                 continue
             where = (call.enclosing, call.arch)
-            if call.function.startswith(_FRAGMENTS) and tensor.space == "rmem":
-                found.setdefault((*where, tensor.buffer), Owner(mma, call.function[-1], call))
+            owner = Owner(mma, call.function[-1], call)
+            if call.function.startswith(_FRAGMENTS) and tensor.space in ("rmem", "smem"):
+                place = (*where, *_fragment(tensor))
+                first = found.setdefault(place, owner)
+                if tensor.space == "smem" and first is not None and (first.mma, first.operand) != (mma, owner.operand):
+                    found[place] = None  # one tile as both operands
             elif call.function in _PARTITIONS:
                 key = (*where, tensor.buffer, tensor.layout, tensor.offset)
-                found.setdefault(key, Owner(mma, call.function[-1], call))
+                found.setdefault(key, owner)
         context.memo["owners"] = found
-    return cast("dict[object, Owner]", context.memo["owners"])
+    return cast("dict[object, Owner | None]", context.memo["owners"])

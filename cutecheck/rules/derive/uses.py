@@ -143,7 +143,8 @@ def elements(use: Use) -> set[int] | None:
         return None
     start = as_expr(offset)
     others = {v.name: 0 for v in (*start.variables(), *parts.offset.variables())}
-    threads = thread_count(use.event) or 1
+    own = any(v.name == THREAD for v in (*start.variables(), *parts.offset.variables()))
+    threads = (thread_count(use.event) or 1) if own else 1
     found = {0}
     for extent, stride in parts.modes:
         if not isinstance(extent, int) or not isinstance(stride, int) or len(found) * extent > _MOST:
