@@ -46,7 +46,6 @@ def main() -> int:
     wanted = [s for s in json.loads(arguments.table.read_text())["sites"] if s["repo"] == arguments.repo]
     files = {p.relative_to(arguments.tree).as_posix(): p for p in sorted(arguments.tree.rglob("*.py"))}
     drivers = [p for p in files if any(p.startswith(d) for d in arguments.drivers)]
-    archs = {s["arch"] for s in wanted}
     own: dict[str, set[str]] = defaultdict(set)
     for s in wanted:
         own[os.path.normpath(s["path"])].add(s["arch"])
@@ -69,7 +68,7 @@ def main() -> int:
                     unknown[key] = str(site.reason)
 
     for path in drivers:
-        collect(runs(files, [path], (arguments.tree,), tuple(sorted(own.get(path, archs))), limits))
+        collect(runs(files, [path], (arguments.tree,), tuple(sorted(own.get(path, ()))), limits))
     for text in bindings:
         start = time.process_time()
         collect(runs(files, [], (arguments.tree,), (), limits, [text]))

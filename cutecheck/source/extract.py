@@ -14,7 +14,7 @@ from cutecheck.model.version import cute_version
 from cutecheck.source.bindings import unmatched
 from cutecheck.source.collect import Collected, absorb, collect, note_unit, uncovered
 from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
-from cutecheck.source.discover import discover, importing
+from cutecheck.source.discover import discover, drivers, importing
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.launches import Launches
 from cutecheck.source.installed import find_cutlass
@@ -47,12 +47,15 @@ def extract(request: ExtractRequest) -> Facts:
     reach = tree.reaching(frozenset(wanted))
     units = [p for p in files if p in reach and (p in wanted_set or p.endswith(TRANSLATION_UNITS))]
     python = [f.path for f in found.files if f.cute and f.path.endswith((".py", ".ipynb"))]
+    named = len(python)
+    python += drivers(python, files)
     if request.changed is not None:
         changed = {os.path.realpath(f) for f in request.changed}
         touched = frozenset(p for p, f in files.items() if os.path.realpath(f) in changed)
         depend = tree.reaching(touched & reach)
         units = [p for p in units if p in depend]
         python = importing(touched, python, files)
+        named = len(python)
     out = Collected()
     reported = frozenset(units)
     asked = {p: request.archs or _archs_of(p, tree, reported) for p in translation_units(units, tree, DEFAULT_ARCH)}
@@ -87,7 +90,7 @@ def extract(request: ExtractRequest) -> Facts:
         predicates=tuple(sorted(out.predicates.values(), key=lambda p: (p.span, p.buffer, p.enclosing, p.arch))),
         errors=(*_errors_of(found.errors, request.changed), *out.errors.values()),
         files=len(found.files),
-        files_with_cute=len(wanted_set if request.changed is None else wanted_set & reported) + len(python),
+        files_with_cute=len(wanted_set if request.changed is None else wanted_set & reported) + named,
         cutlass_version=request.cutlass_version,
         archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),

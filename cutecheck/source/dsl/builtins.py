@@ -76,7 +76,7 @@ def module_name(m: Machine, module: str, ident: str, span: Span) -> Value | None
         return BuiltinType(ident)
     if full in FUNCTIONS:
         return Builtin(full)
-    if full == "os.environ":
+    if full in ("os.environ", "sys.modules"):
         return Builtin(full)
     if module.startswith("torch"):
         from cutecheck.source.dsl.torch import torch_name
@@ -270,17 +270,16 @@ def attribute(m: Machine, base: Value, ident: str, span: Span) -> Value | None:
     if isinstance(base, Parser):
         return Builtin(f"argparse.{ident}", base)
     if isinstance(base, FuncSet):
-        if ident == "__name__":
-            return base.name
-        if ident in ("__wrapped__", "func"):
-            return base
-        return Extern(f"{base.name}.{ident}", span)
+        from cutecheck.source.dsl.reflection import function_attribute
+
+        said = function_attribute(m, base, ident, span)
+        return said if said is not None else Extern(f"{base.name}.{ident}", span)
     if isinstance(base, KernelCall) and ident == "launch":
         return Builtin("kernel.launch", base)
     if isinstance(base, (Builtin, BuiltinType)):
         full = f"{base.name}.{ident}"
         if full in FUNCTIONS:
-            return Builtin(full)
+            return Builtin(full, base.self_ if isinstance(base, Builtin) else None)
         if base.name.startswith("torch"):
             from cutecheck.source.dsl.torch import torch_name
 

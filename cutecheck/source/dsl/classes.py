@@ -14,6 +14,7 @@ from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_AUTOGRAD = "torch.autograd.Function"
 _ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
 _PLAIN_BASES = (*_ENUMS, "NamedTuple", "ABC", "Protocol", "Generic", "object")
 _OPERATORS = {
@@ -124,6 +125,8 @@ def find(cls: ClassInst, name: str, after: ClassInst | None = None) -> Value | N
 def _bind(m: Machine, found: Value, obj: Object | ClassInst | Enumerator, cls: ClassInst, span: Span) -> Value:
     if found is NONE:
         return NONE
+    if isinstance(found, Builtin) and found.name == "a static method":
+        return NONE if found.self_ is None else found.self_
     if isinstance(found, FuncSet) and found.self_ is None:
         flags = found.entries[0].decl.flags
         if "static" in flags:
@@ -169,8 +172,8 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         found = find(base.cls, name)
         if found is not None:
             return _bind(m, found, base, base.cls, span)
-        if name == "_replace" and base.cls.memo.get("namedtuple"):
-            return Builtin("object._replace", base)
+        if name in ("_replace", "_asdict") and base.cls.memo.get("namedtuple"):
+            return Builtin(f"object.{name}", base)
         if any(_unread(b) for c in mro(base.cls) for b in c.memo["foreign"]):
             return Extern(f"{base.cls.name}.{name}", span)
         return Unknown(f"`{base.cls.name}` has no attribute `{name}` here", span)
@@ -186,6 +189,12 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             from cutecheck.source.dsl.storage import class_member
 
             return class_member(m, base, name, span)
+        if name == "apply" and any(isinstance(b, Extern) and b.what == _AUTOGRAD for b in base.memo["foreign"]):
+            return Builtin("autograd.apply", base)
+        if name == "_fields" and base.memo.get("namedtuple"):
+            return tuple(n for n, _ in fields(base))
+        if name == "_make" and base.memo.get("namedtuple"):
+            return Builtin("namedtuple._make", base)
         if name == "__dataclass_fields__":
             return {n: None for n, _ in fields(base)}
         if name == "__annotations__":

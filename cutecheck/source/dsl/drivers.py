@@ -19,6 +19,8 @@ from cutecheck.source.eval.scope import ClassInst, Scope
 from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
 from cutecheck.source.eval.values import BudgetExceeded, FuncSet, Object
 
+_VARIANTS = 6  # of the parameters of a test
+
 
 class Driver:
     """Runs one file as Python would: the last one to run is ``__main__``."""
@@ -54,10 +56,14 @@ class Driver:
             if found is None:
                 return
             scope.append(found)
+        tests = []
         for value in list(scope[0].env.vars.values()):
             if isinstance(value, FuncSet) and value.entries[0].env.namespace() is scope[0]:
-                self._test(value)
-
+                tests.append((value, self._tests(value)))
+        for turn in range(_VARIANTS):  # each test once before any again: steps may run out
+            for fn, given in tests:
+                if turn < len(given):
+                    self._called(fn, given[turn])
         self._uncalled(scope[0])
 
     def _uncalled(self, scope: Scope) -> None:
@@ -92,14 +98,17 @@ class Driver:
         entry = fn.entries[0]
         self.guard(lambda: functions.run(self.machine, fn, entry, args, {}, decl.span), decl.span)
 
-    def _test(self, fn: FuncSet) -> None:
+    def _tests(self, fn: FuncSet) -> list[dict[str, object]]:
+        """The arguments that a test is called with; none where the function is no test."""
         decl: ir.Function = fn.entries[0].decl
-        if not decl.name.startswith("test_") or (decl.params and not decl.decorators):
-            return
         given: list[dict[str, object]] = []
-        self.guard(lambda: given.extend(_parameters(self.machine, fn, decl) or ()), decl.span)
-        for kwargs in given[:4]:
-            self.guard(lambda kwargs=kwargs: apply(self.machine, fn, [], kwargs, decl.span), decl.span)
+        if decl.name.startswith("test_") and (decl.decorators or not decl.params):
+            self.guard(lambda: given.extend(_parameters(self.machine, fn, decl) or ()), decl.span)
+        return given
+
+    def _called(self, fn: FuncSet, kwargs: dict[str, object]) -> None:
+        span = fn.entries[0].decl.span
+        self.guard(lambda: apply(self.machine, fn, [], kwargs, span), span)
 
     def guard(self, run: object, span: Span, keep: bool = False) -> None:
         m = self.machine

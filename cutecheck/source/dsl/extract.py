@@ -24,6 +24,7 @@ STEPS_A_FILE = 250_000  # of a file with all its tests, unless the user asks for
 ARCH_IS_CERTAIN = "dsl architecture is certain"  # of a machine: not one of several that a file's names allow
 _SM103 = re.compile(rb"SM103Mma|[Ss]m_?103[A-Z]|sm_103")
 _WARPGROUP = re.compile(rb"\bwarpgroup\.[A-Z]|\bimport [^\n]*\bwarpgroup\b|nvgpu\.warpgroup")  # the module
+_IMPORTED = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)  # absolute, all of the tests
 _ARCHS = (
     ("sm_90a", re.compile(rb"warpgroup|hopper|[Ss][Mm]_?90|BulkTensor|wgmma")),
     ("sm_100a", re.compile(rb"tcgen05|blackwell|[Ss][Mm]_?10[03]|tmem")),
@@ -40,6 +41,25 @@ def default_archs(data: bytes) -> tuple[str, ...]:
     elif "sm_120a" in named and b"warpgroup" not in data:
         named = ("sm_120a",)
     return named or ("sm_80",)
+
+
+def archs_of(library: Library, file: Path, data: bytes) -> tuple[str, ...]:
+    """Architectures that a file asks for; a driver or test that names none runs what it imports from the tree."""
+    if any(names.search(data) for _, names in _ARCHS):
+        return default_archs(data)
+    seen: set[Path] = set()
+    found: set[str] = set()
+    pending = [(file, data)]
+    while pending:
+        at, text = pending.pop()
+        if at is not file and any(names.search(text) for _, names in _ARCHS):
+            found.update(default_archs(text))
+        for name in _IMPORTED.findall(text):
+            inner = library.locate(name.decode(), at)
+            if inner is not None and inner not in seen and inner.resolve() in library.shown and b"cutlass" not in name:
+                seen.add(inner)
+                pending.append((inner, read_bytes(inner)))
+    return tuple(a for a in ("sm_90a", "sm_100a", "sm_103a", "sm_120a") if a in found) or default_archs(data)
 
 
 def runs(
@@ -64,9 +84,10 @@ def runs(
             data = read_bytes(file)
         except OSError:
             continue
-        for arch in archs or default_archs(data):
+        wanted_archs = archs or archs_of(library, file, data)
+        for arch in wanted_archs:
             driver = Driver(library, arch, limits, tracing)
-            driver.machine.functions[ARCH_IS_CERTAIN] = len(archs or default_archs(data)) == 1
+            driver.machine.functions[ARCH_IS_CERTAIN] = len(wanted_archs) == 1
             driver.run(file, path)
             yield path, driver
         if b"cutecheck" in data:

@@ -99,7 +99,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> b
         key = keys[0] if keys else None
         if isinstance(base, dict):
             with contextlib.suppress(TypeError):
-                base[key] = value
+                m.journal.set(base, key, value)
         elif isinstance(base, list) and isinstance(key, int) and -len(base) <= key < len(base):
             base[key] = value
         elif isinstance(base, TensorVal):

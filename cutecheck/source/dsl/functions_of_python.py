@@ -10,7 +10,17 @@ from cutecheck.model import ints
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _sequence_of, _str, builtin, known, sequence
-from cutecheck.source.dsl.values import Builtin, BuiltinType, HostTensor, Namespace, Partial, RunTimeRange, Super
+from cutecheck.source.dsl.modules import scope_of
+from cutecheck.source.dsl.values import (
+    Builtin,
+    BuiltinType,
+    HostTensor,
+    Module,
+    Namespace,
+    Partial,
+    RunTimeRange,
+    Super,
+)
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.loops import range_length
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Intrinsic, Object, Scalar, ScalarType, Value
@@ -338,7 +348,8 @@ def _hash(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
 def _locals(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     if args and isinstance(args[0], Namespace):
         return dict(args[0].fields)
-    return {}
+    scope = scope_of(m, args[0].name) if args and isinstance(args[0], Module) else None
+    return dict(scope.env.vars) if scope is not None else {}
 
 
 @builtin("super")

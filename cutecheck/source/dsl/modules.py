@@ -252,7 +252,7 @@ def get(m: Machine, name: str, importer: Path | None) -> Value:
 KNOWN = frozenset({
     "math", "functools", "itertools", "operator", "typing", "dataclasses", "enum", "argparse", "torch", "numpy", "os",
     "sys", "types", "collections", "abc", "contextlib", "inspect", "pytest", "typing_extensions", "cuda", "copy",
-    "random",
+    "random", "hashlib", "importlib",
 })  # fmt: skip
 
 
@@ -304,14 +304,14 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         if any(base.name == b or base.name.startswith(b + ".") for b in _BINDINGS):
             return Extern(f"{base.name}.{name}", span)
         return Unknown(f"`{base.name}.{name}`: the source of the DSL's package `cutlass` is not installed", span)
-    if top in KNOWN:
+    if top in KNOWN or (top in sys.stdlib_module_names and state(m)["files"].get(base.name) is None):
         return Extern(f"{base.name}.{name}", span)
     return Unknown(f"module `{base.name}` has no `{name}` in the scanned files", span)
 
 
 _KNOWN_PARTS = frozenset({
-    "torch.cuda", "torch.nn", "torch.nn.functional", "torch.library", "torch.autograd", "torch.distributed", "os.path",
-    "collections.abc", "pytest.mark",
+    "torch.cuda", "torch.compiler", "torch.jit", "torch.nn", "torch.nn.functional", "torch.library", "torch.autograd",
+    "torch.distributed", "os.path", "collections.abc", "pytest.mark",
 })  # fmt: skip
 _CUTLASS_MODULES = frozenset({
     "cutlass.cute", "cutlass.utils", "cutlass.torch", "cutlass.pipeline", "cutlass.cute.nvgpu", "cutlass.cute.arch",

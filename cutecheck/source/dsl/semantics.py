@@ -22,6 +22,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     functions_of_python,
     modules,
     package,
+    reflection,
     stdlib,
     torch,
     type_tests,
@@ -245,6 +246,8 @@ class DslDialect(Dialect):
         found = cute_values.index(m, base, key, span)
         if found is not None:
             return found
+        if isinstance(base, Builtin) and f"{base.name}.__getitem__" in builtins.FUNCTIONS:
+            return builtins.FUNCTIONS[f"{base.name}.__getitem__"](m, [key], {}, span)
         if isinstance(base, (BuiltinType, Builtin, ScalarType, FuncSet)):
             return base
         if isinstance(base, Extern):

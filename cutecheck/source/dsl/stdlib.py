@@ -56,7 +56,7 @@ _sized("zfill", lambda text, width: width)
 _sized("ljust", lambda text, width, fill=" ": width)
 _sized("rjust", lambda text, width, fill=" ": width)
 _sized("replace", lambda text, old, new, count=-1: text.count(old) * len(new))
-_method(dict, "get", "keys", "values", "items", "copy", "update", "setdefault", "pop")
+_method(dict, "keys", "values", "items", "copy")
 _method(list, "append", "extend", "insert", "pop", "index", "count", "reverse", "copy", "remove", "clear")
 _method(tuple, "index", "count")
 _method(int, "bit_length")
@@ -69,9 +69,30 @@ def _list_append(m: Machine, args: list[Value], kwargs: dict[str, Value], span: 
 
 
 def _dict_update(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    if len(args) > 1 and isinstance(args[1], dict):
-        args[0].update(args[1])
-    args[0].update(kwargs)
+    given = dict(args[1]) if len(args) > 1 and isinstance(args[1], dict) else {}
+    for key, value in {**given, **kwargs}.items():
+        m.journal.set(args[0], key, value)
+    return None
+
+
+@builtin("dict.setdefault")
+def _setdefault(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if args[1] not in args[0]:
+        m.journal.set(args[0], args[1], args[2] if len(args) > 2 else None)
+    return args[0][args[1]]
+
+
+@builtin("dict.pop")
+def _pop(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if args[1] not in args[0]:
+        return args[2] if len(args) > 2 else Unknown("no such key in this dictionary", span)
+    return m.journal.drop(args[0], args[1])
+
+
+@builtin("dict.clear")
+def _clear(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    for key in list(args[0]):
+        m.journal.drop(args[0], key)
     return None
 
 
@@ -112,6 +133,39 @@ def _replace(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     for key, value in {**old.fields, **kwargs}.items():
         m.journal.set(made.fields, key, value)
     return made
+
+
+@builtin("autograd.apply")
+def _autograd(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``Function.apply(...)`` of torch: ``forward`` with a context that nothing is known of."""
+    from cutecheck.source.eval.calls import apply
+    from cutecheck.source.eval.expressions.names import attribute
+
+    forward = attribute(m, args[0], "forward", span)
+    return apply(m, forward, [Extern("the context of autograd", span), *args[1:]], kwargs, span)
+
+
+@builtin("list.sort")
+def _sort(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.eval.calls import apply
+
+    made = apply(m, Builtin("sorted"), [args[0]], kwargs, span)
+    items = [Unknown("an order that is not known", span)] * len(args[0]) if isinstance(made, Unknown) else made
+    args[0][:] = items
+    return None
+
+
+@builtin("object._asdict")
+def _as_dict(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return dict(args[0].fields)
+
+
+@builtin("namedtuple._make")
+def _make_tuple(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.dsl.classes import instantiate
+
+    items = sequence(m, args[1], span)
+    return items if isinstance(items, Unknown) else instantiate(m, args[0], items, {}, span)
 
 
 @builtin("kernel.launch")

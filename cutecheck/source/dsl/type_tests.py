@@ -13,6 +13,7 @@ from cutecheck.source.dsl.values import (
     BuiltinType,
     Enumerator,
     HostTensor,
+    Module,
     OpValue,
     Partial,
 )
@@ -73,7 +74,9 @@ def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
 
         more: dict[str, Any] = {
             "TiledMma": TiledMMA, "TiledCopy": TiledCopy, "CopyAtom": CopyAtom, "MmaAtom": MMAAtom,
-            "Enum": (Enumerator, EnumVal), "torch.Tensor": HostTensor,
+            "Enum": (Enumerator, EnumVal), "ModuleType": Module, "FunctionType": (FuncSet, Closure),
+            "MethodType": (), "BuiltinFunctionType": Builtin, "MethodWrapperType": (), "partial": Partial,
+            "torch.Tensor": HostTensor,
         }  # fmt: skip
         if kind.name in more:
             return isinstance(v, more[kind.name])

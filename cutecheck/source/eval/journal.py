@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-Cell = tuple[dict[str, Any], str]
+Cell = tuple[dict[Any, Any], Any]
 _ABSENT = object()
 
 
 class Journal:
-    """Every write of a variable or field goes through :meth:`set`."""
+    """Every write of a variable, a field or an item of a dictionary goes through :meth:`set`."""
 
     __slots__ = ("_log",)
 
     def __init__(self) -> None:
-        self._log: list[tuple[dict[str, Any], str, Any]] = []
+        self._log: list[tuple[dict[Any, Any], Any, Any]] = []
 
-    def set(self, where: dict[str, Any], name: str, value: Any) -> None:
+    def set(self, where: dict[Any, Any], name: Any, value: Any) -> None:
         self._log.append((where, name, where.get(name, _ABSENT)))
         where[name] = value
+
+    def drop(self, where: dict[Any, Any], name: Any) -> Any:
+        """Remove a cell that exists; what it held."""
+        self._log.append((where, name, where[name]))
+        return where.pop(name)
 
     def mark(self) -> int:
         return len(self._log)
 
-    def written_since(self, mark: int) -> dict[tuple[int, str], tuple[dict[str, Any], str, Any]]:
+    def written_since(self, mark: int) -> dict[tuple[int, Any], tuple[dict[Any, Any], Any, Any]]:
         """Cells written since the mark, with their current values."""
         return {(id(where), name): (where, name, where[name]) for where, name, _ in self._log[mark:] if name in where}
 

@@ -1,0 +1,168 @@
+"""What a program asks about itself: ``inspect``, ``sys.modules``, digests of its own functions (compile caches)."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.dsl import modules
+from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
+from cutecheck.source.dsl.unit import lower_unit
+from cutecheck.source.dsl.values import NONE, Builtin, Module, Namespace
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.scope import ClassInst, Scope
+from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+STATIC = "a static method"
+_DIGESTS = ("md5", "sha1", "sha256", "sha512", "blake2b")
+_KINDS = {"normal": 1, "varargs": 2, "keyword": 3, "varkw": 4}  # inspect.Parameter's
+
+
+def function_attribute(m: Machine, fn: FuncSet, ident: str, span: Span) -> Value | None:
+    """``f.__module__`` and what else a function says of itself; None for what is not followed."""
+    entry = fn.entries[-1]
+    decl: ir.Function = entry.decl
+    if ident in ("__name__", "__qualname__"):
+        return fn.name
+    if ident == "__module__":
+        scope = entry.env.namespace()
+        return None if scope is None else str(scope.env.vars.get("__name__", scope.name))
+    if ident == "__defaults__":
+        given = [m.eval(p.default, entry.env) for p in decl.params if p.default is not None and p.kind == "normal"]
+        return tuple(given) if given else NONE
+    if ident == "__kwdefaults__":
+        named = {
+            p.name: m.eval(p.default, entry.env) for p in decl.params if p.default is not None and p.kind == "keyword"
+        }
+        return named or NONE
+    if ident == "__self__":
+        return fn.self_
+    if ident in ("__wrapped__", "func", "__func__"):
+        return FuncSet(fn.name, fn.entries, None, fn.cls) if ident == "__func__" else fn
+    return None
+
+
+@builtin("inspect.signature")
+def _signature(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    fn = args[0]
+    if not isinstance(fn, FuncSet):
+        return Extern("inspect.signature(...)", span)
+    entry = fn.entries[-1]
+    given: list[ir.Param] = list(entry.decl.params)
+    if fn.self_ is not None:
+        given = given[1:]
+    parameters: dict[str, Value] = {}
+    for p in given:
+        default = Builtin("inspect.Parameter.empty") if p.default is None else m.eval(p.default, entry.env)
+        parameters[p.name] = Namespace({"name": p.name, "default": default, "kind": _KINDS.get(p.kind, 1)})
+    return Namespace({"parameters": parameters})
+
+
+@builtin("inspect.getsource")
+def _source(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    fn = args[0]
+    if not isinstance(fn, FuncSet):
+        return Extern("inspect.getsource(...)", span)
+    at: Span = fn.entries[-1].decl.full_span
+    text = m.dialect.library.texts.get(at.path)  # type: ignore[attr-defined]
+    return (
+        Extern("inspect.getsource(...)", span)
+        if text is None
+        else "\n".join(text.split("\n")[at.line - 1 : at.end_line])
+    )
+
+
+def _kind(word: str, of: tuple[type, ...]) -> None:
+    def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        v = args[0]
+        if isinstance(v, (Unknown, Extern)):
+            return Scalar(None, "bool")
+        if word == "ismethod":
+            return isinstance(v, FuncSet) and v.self_ is not None
+        return isinstance(v, of) and not (word == "isfunction" and isinstance(v, FuncSet) and v.self_ is not None)
+
+    FUNCTIONS[f"inspect.{word}"] = run
+
+
+for _word, _of in (("isfunction", (FuncSet, Closure)), ("ismethod", (FuncSet,)), ("isclass", (ClassInst,)),
+                   ("ismodule", (Module,))):  # fmt: skip
+    _kind(_word, _of)
+
+
+@builtin("dataclasses.is_dataclass")
+def _is_dataclass(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    v = args[0]
+    if isinstance(v, (Unknown, Extern)):
+        return Scalar(None, "bool")
+    cls = v.cls if isinstance(v, Object) else v
+    return isinstance(cls, ClassInst) and bool(cls.memo.get("dataclass"))
+
+
+def _digest(algorithm: str) -> None:
+    def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        """Of text that is known its digest; of any other one that nothing else has, so that no cache finds it."""
+        text = args[0] if args else ""
+        if not isinstance(text, str):
+            text = f"{span} {m.fresh('digest').expr}"
+        return Builtin("a digest", hashlib.new(algorithm, text.encode("utf-8", "surrogatepass")).hexdigest())
+
+    FUNCTIONS[f"hashlib.{algorithm}"] = run
+
+
+for _word in _DIGESTS:
+    _digest(_word)
+FUNCTIONS["a digest.hexdigest"] = lambda m, args, kwargs, span: args[0]
+FUNCTIONS["str.encode"] = FUNCTIONS["str.decode"] = lambda m, args, kwargs, span: args[0]
+
+
+@builtin("compile")
+def _compile(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return args[0] if isinstance(args[0], str) else Unknown("source text that is not known", span)
+
+
+@builtin("exec")
+def _exec(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """Definitions that the program writes as text: evaluated as any others are, into the given dictionary."""
+    text, space = args[0], args[1] if len(args) > 1 else kwargs.get("globals")
+    if not isinstance(text, str) or not isinstance(space, dict):
+        return Unknown("source text that is not known", span)
+    unit = lower_unit(f"{span.path}:{span.line}:exec", text)
+    scope = Scope(f"exec {span.line}", m.program.root)
+    scope.memo["unit"] = unit
+    scope.env.vars.update({k: v for k, v in space.items() if isinstance(k, str)})
+    for decl in unit.decls:
+        if isinstance(decl, ir.TopLevel):
+            m.run(decl.stmt, scope.env)
+    space.update(scope.env.vars)
+    return None
+
+
+def _module(m: Machine, name: Value, span: Span) -> Value:
+    if not isinstance(name, str):
+        return Unknown("a module whose name is not known", span)
+    if name == "__main__":
+        return Extern("module __main__", span)
+    return modules.get(m, name, None)
+
+
+@builtin("importlib.import_module")
+def _import(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return _module(m, args[0], span)
+
+
+@builtin("sys.modules.get", "sys.modules.__getitem__")
+def _loaded(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    found = _module(m, args[0], span)
+    return None if isinstance(found, Extern) and modules.state(m)["files"].get(args[0], 0) is None else found
+
+
+@builtin("staticmethod")
+def _static(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return Builtin(STATIC, args[0])
+
+
+FUNCTIONS["torch.compiler.is_compiling"] = FUNCTIONS["torch.jit.is_scripting"] = lambda m, args, kwargs, span: False

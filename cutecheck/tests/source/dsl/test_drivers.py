@@ -1,0 +1,173 @@
+"""What leads to a kernel from afar: tests without a name of CuTe, generated functions and classes, caches by digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from cutecheck.cli import main
+from cutecheck.source.discover import drivers
+from cutecheck.source.dsl.extract import archs_of
+from cutecheck.source.dsl.modules import Library
+from cutecheck.tests.source.dsl.run import driver, results, variables
+
+KERNEL = """
+import cutlass
+import cutlass.cute as cute
+
+@cute.jit
+def host(rows: cutlass.Constexpr, cols: cutlass.Constexpr):
+    cute.make_layout((rows, cols))
+"""
+MIDDLE = """
+from kernel import host
+
+def launch(rows, cols):
+    host(rows, cols)
+"""
+TEST = """
+import pytest
+from middle import launch
+
+@pytest.mark.parametrize("cols", [4, 5, 6])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_rows(rows, cols):
+    launch(rows, cols)
+
+def test_plain():
+    launch(7, 7)
+
+def helper():
+    launch(9, 9)
+"""
+
+
+def _tree(folder: Path) -> dict[str, Path]:
+    texts = {"kernel": KERNEL, "middle": MIDDLE, "test_kernel": TEST, "unrelated": "def test_x(): ..."}
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    return {p.name: p for p in sorted(folder.glob("*.py"))}
+
+
+def test_tests_that_lead_to_kernels_are_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = _tree(tmp_path)
+    assert drivers(["kernel.py"], files) == ["test_kernel.py"]
+    assert drivers([], files) == []
+    main(["facts", str(tmp_path), "--output-format", "json", "--no-cache"])
+    found = json.loads(capsys.readouterr().out)
+    layouts = {s["result"] for s in found["sites"] if s["status"] == "resolved"}
+    # the first of each parameter, then each other one in turn
+    assert layouts == {f"({r},{c}):({0 if r == 1 else 1},{r})" for r, c in ((1, 4), (1, 5), (1, 6), (2, 4), (7, 7))}
+
+
+def test_a_test_runs_for_the_architectures_of_what_it_imports(tmp_path: Path) -> None:
+    files = _tree(tmp_path)
+    library = Library(files, (tmp_path,), None)
+    data = files["test_kernel.py"].read_bytes()
+    assert archs_of(library, files["test_kernel.py"], data) == ("sm_80",)
+    files["kernel.py"].write_text("from cutlass.cute.nvgpu import tcgen05\n" + KERNEL)
+    assert archs_of(library, files["test_kernel.py"], data) == ("sm_100a",)
+    assert archs_of(library, files["test_kernel.py"], data + b"# sm_90") == ("sm_90a",)
+
+
+def test_each_test_runs_once_before_any_runs_again(tmp_path: Path) -> None:
+    text = """
+    import pytest
+    order = []
+
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_a(n):
+        order.append(("a", n))
+
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_b(n):
+        order.append(("b", n))
+    """
+    assert variables(tmp_path, text)["order"] == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+
+
+def test_a_generated_class_is_found_in_a_cache_by_its_digest(tmp_path: Path) -> None:
+    text = """
+    import hashlib, inspect, sys
+    from typing import NamedTuple
+    import cutlass.cute as cute
+
+    class Base:
+        def __call__(self, rows):
+            return cute.make_layout((rows, self.cols, *self.extra(2)))
+
+    cache = {}
+
+    def written(n):
+        space = {"n": n}
+        exec(compile(f"def extra(m, k={n}):\\n    return (m, k)", "<text>", "exec"), space)
+        return space["extra"]
+
+    def made(cols):
+        fn = written(cols)
+        names = tuple(inspect.signature(fn).parameters)
+        digest = hashlib.sha256(f"{fn.__name__} {'-'.join(names)} {cols}".encode()).hexdigest()
+        if digest not in cache:
+            cache[digest] = type("Made", (Base,), {"cols": cols, "extra": staticmethod(fn)})
+        return cache[digest]
+
+    first, second, third = made(4), made(5), made(4)
+    same, other = first is third, first is second
+    Args = NamedTuple("Args", [("a", int), ("b", int)])
+    fields, pair = Args._fields, Args._make((1, 2)).b
+    digest = hashlib.sha256("extra".encode()).hexdigest()
+    known = made.__defaults__, made.__module__ == __name__, written.__qualname__
+    loaded = sys.modules.get("no such module")
+
+    @cute.jit
+    def host():
+        third()(8)
+
+    host()
+    """
+    found = variables(tmp_path, text)
+    assert (found["same"], found["other"], len(found["cache"])) == (True, False, 2)
+    assert (found["fields"], found["pair"]) == (("a", "b"), 2)
+    assert found["digest"] == hashlib.sha256(b"extra").hexdigest()
+    assert found["known"] == (None, True, "written")
+    assert found["loaded"] is None
+    assert ["(8,4,2,4):(1,8,32,64)"] in results(driver(tmp_path, text)).values()
+
+
+def test_autograd_runs_forward(tmp_path: Path) -> None:
+    text = """
+    import torch
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, n):
+            ctx.save_for_backward(n)
+            return 2 * n
+
+    result = Double.apply(21)
+    """
+    assert variables(tmp_path, text)["result"] == 42
+
+
+def test_a_dictionary_written_under_an_unknown_condition_is_not_known(tmp_path: Path) -> None:
+    text = """
+    import cutlass.cute as cute
+
+    def chosen(flag):
+        found = {"rows": 4, "cols": 8}
+        if flag > 3:
+            found["rows"] = 5
+            found.setdefault("more", 1)
+            found.pop("cols")
+        return found
+
+    @cute.jit
+    def host(flag: cute.Int32):
+        cute.make_layout(chosen(flag)["rows"])
+
+    host(4)
+    """
+    assert not any("4:1" in str(r) or "5:1" in str(r) for r in results(driver(tmp_path, text)).values())
