@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,9 @@ from cutecheck.cli.confirm_tiers import Judged, Request, TierOutcome
 if TYPE_CHECKING:
     from cutecheck.exec.confirmation import Confirmation
 
+_MACRO = re.compile(r"[A-Za-z_]\w*(?:\([\w\s,.]*\))?", re.ASCII)
+_LONGEST = 4096  # characters of a flag
+
 
 def outcome(request: Request) -> TierOutcome:
     """Compile and run the sites' configurations with a host compiler."""
@@ -20,7 +24,7 @@ def outcome(request: Request) -> TierOutcome:
 
     headers = find_headers(request.environment)
     roots = list(dict.fromkeys([*(p if p.is_dir() else p.parent for p in request.paths), Path()]))
-    options = (*(f"-I{i}" for i in request.include), *(f"-D{d}" for d in request.settings.define))
+    options, refused = compiler_options(request)
 
     def file_of(path: str) -> Path | None:
         return next((r / path for r in roots if (r / path).is_file()), None)
@@ -29,11 +33,45 @@ def outcome(request: Request) -> TierOutcome:
     missing = isinstance(headers, NoHeaders)
     tool = f"host tier unavailable: {headers.reason}" if isinstance(headers, NoHeaders) else (
         f"host tier: {headers.compiler}, CUTLASS {headers.version}")  # fmt: skip
+    if refused:
+        tool += f"; left out of the compilation database: {', '.join(refused)}"
     head = {
         "compiler": None if missing else headers.compiler,  # type: ignore[union-attr]
         "cutlass_version": None if missing else headers.version,  # type: ignore[union-attr]
     }
     return site_outcome("host", made, tool, head)
+
+
+def compiler_options(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """``-I`` and ``-D`` of the user and of the compilation database, and what of the database was left out.
+
+    Each is one argument of the compiler, whatever it holds. Those of the database come from the tree: no folder that is
+    not there, no macro whose name or value is no plain text.
+    """
+    from cutecheck.engine.run import compile_flags
+
+    settings = request.settings
+    flags = compile_flags(request.paths, settings)
+    include = [str(Path(i).resolve()) for i in settings.include]
+    define = list(settings.define)
+    refused = []
+    for folder in flags.include if flags is not None else ():
+        if _plain(folder) and Path(folder).is_dir():
+            include.append(folder)
+        else:
+            refused.append(f"-I{folder}")
+    named = {d.partition("=")[0] for d in define}
+    for macro in flags.define if flags is not None else ():
+        name = macro.partition("=")[0]
+        if not _plain(macro) or not _MACRO.fullmatch(name):
+            refused.append(f"-D{macro}")
+        elif name not in named:
+            define.append(macro)
+    return (*(f"-I{i}" for i in dict.fromkeys(include)), *(f"-D{d}" for d in define)), tuple(refused)
+
+
+def _plain(text: str) -> bool:
+    return text.isprintable() and len(text) <= _LONGEST
 
 
 def site_outcome(tier: str, made: Sequence[Confirmation], tool: str, head: dict[str, Any]) -> TierOutcome:

@@ -26,10 +26,6 @@ class Request:
     environment: Mapping[str, str]
     arguments: argparse.Namespace
 
-    @property
-    def include(self) -> tuple[Path, ...]:
-        return tuple(Path(i).resolve() for i in self.settings.include)
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -104,16 +100,20 @@ def prepared(
 ) -> tuple[Settings, dict[str, str]]:
     """Settings that follow the CuTe whose headers are compiled, and the environment that names those headers.
 
+    Raises ConfigError for a compilation database that is none.
+
     ``--cutlass`` or ``CUTECHECK_CUTLASS``, else the headers that the tree itself is written against, else the wheel.
     A version that was asked for is never overruled.
     """
     from cutecheck.engine.cute_version import detect
+    from cutecheck.engine.run import compile_flags
     from cutecheck.exec.headers import NoHeaders, find_headers
 
     named = {"CUTECHECK_CUTLASS": arguments.cutlass, "CUTECHECK_CXX": arguments.cxx}
     environment = {**os.environ, **{k: v for k, v in named.items() if v}}
     if not environment.get("CUTECHECK_CUTLASS"):
-        found = detect(paths, tuple(map(Path, settings.include)))
+        flags = compile_flags(paths, settings)
+        found = detect(paths, tuple(map(Path, (*settings.include, *(flags.include if flags is not None else ())))))
         include = None if found is None else found.header.parent.parent.resolve()
         if include is not None and (include / "cute/tensor.hpp").is_file():
             environment["CUTECHECK_CUTLASS"] = str(include)

@@ -102,7 +102,7 @@ def explain(paths: Sequence[Path], settings: Settings) -> Trace:
 def _request(
     paths: Sequence[Path], settings: Settings, changed: tuple[Path, ...] | None, store: Store | None
 ) -> ExtractRequest:
-    flags = _compile_flags((*paths, *(changed or ())), settings)
+    flags = compile_flags((*paths, *(changed or ())), settings)
     return ExtractRequest(
         paths=tuple(paths),
         archs=settings.arch or (flags.arch if flags is not None else ()),
@@ -125,7 +125,7 @@ def _request(
     )
 
 
-def _compile_flags(paths: Sequence[Path], settings: Settings) -> CompileFlags | None:
+def compile_flags(paths: Sequence[Path], settings: Settings) -> CompileFlags | None:
     """The flags of the compilation database that is named, or of the closest. Raises ConfigError."""
     from cutecheck.engine.compile_commands import find_database, read_flags
 

@@ -151,7 +151,8 @@ class Toolchain:
     def _compile(self, arguments: Sequence[str], near: Sequence[str]) -> child.Ended:
         self.compilations += 1
         command = [self.headers.compiler, "-std=c++17", "-O0", "-w", "-fno-diagnostics-show-caret"]
-        includes = [f"-I{self.prelude}", *near, *self.options, *self.headers.arguments()]
+        cutlass, *cuda = self.headers.arguments()  # the CuTe that is named comes before any other of the options
+        includes = [f"-I{self.prelude}", *near, cutlass, *self.options, *cuda]
         return child.run([*command, *includes, *arguments], self.folder, self.limits)
 
     def _run(self, binary: Path, wanted: Sequence[int], answers: dict[int, Answer]) -> None:
