@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 
-from cutecheck.model.expr import Domain, Expr, Op, Var
+from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.prove.obligation import FiniteSet, Multiple, Obligation, ParamDomain
+
+PER_THREAD = "~"  # in the name of a variable: any integer of its domain, of each thread its own
+
+
+def per_thread(name: str) -> bool:
+    """Whether a variable may differ from thread to thread; all others but the thread's index are uniform in a warp."""
+    return PER_THREAD in name
 
 
 def as_domain(param: ParamDomain) -> Domain:
@@ -31,10 +38,13 @@ def expressions(value: object) -> Iterator[Expr]:
 
 
 def opaque_names(e: Expr) -> Iterator[str]:
-    """Names of the opaque operations of an expression: unknown functions of their arguments."""
+    """What no lane can be evaluated with: opaque operations (unknown functions), variables of each thread its own."""
     for monomial, _ in e.terms:
         for atom in monomial:
-            if isinstance(atom, Op):
+            if isinstance(atom, Var):
+                if per_thread(atom.name):
+                    yield atom.name
+            else:
                 if atom.kind == "opaque":
                     yield str(atom)
                 for argument in atom.args:

@@ -10,7 +10,14 @@ from typing import cast
 
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
-from cutecheck.model.prove.domains import describe, variable_domains
+from cutecheck.model.prove.domains import (
+    PER_THREAD,
+    describe,
+    expressions,
+    opaque_names,
+    per_thread,
+    variable_domains,
+)
 from cutecheck.model.prove.engines import brute
 from cutecheck.model.prove.hypotheses import follows_from_one, satisfiable
 from cutecheck.model.prove.instances import at, finite_parameters, instances
@@ -67,6 +74,11 @@ def prove(obligation: Obligation, options: Options = Options()) -> Outcome:  # n
 
 
 def _prove(obligation: Obligation, options: Options) -> Outcome:
+    if isinstance(obligation.objects, (p.BankAccess, p.GmemSectors)):
+        own = sorted({n for e in expressions(obligation.objects) for n in opaque_names(e) if per_thread(n)})
+        if own:
+            reason = f"`{own[0].split(PER_THREAD)[0]}` may differ from thread to thread, and is not known"
+            return Outcome(obligation, Verdict.UNKNOWN, reason=reason)
     entries = _ENGINES.get(type(cast("p.Payload", obligation.objects)), ())
     if options.engine is not None:
         entries = tuple(e for e in entries if e[0] == options.engine)

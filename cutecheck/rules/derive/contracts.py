@@ -11,11 +11,11 @@ from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict, question
-from cutecheck.model.prove.domains import variable_domains
+from cutecheck.model.prove.domains import per_thread, variable_domains
 from cutecheck.model.prove.properties import Alignment
 from cutecheck.rules.base import Context, Contract
 
-_INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[")
+_INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[", "iteration#", "iterations#")
 
 
 def open_variables(*values: object) -> list[Var]:
@@ -27,7 +27,7 @@ def open_variables(*values: object) -> list[Var]:
 def _bounded(variable: Var) -> bool:
     """Every value of the range is taken: a loop with static bounds."""
     lo, hi = variable.domain.bounds()
-    return lo is not None and hi is not None and "#" in variable.name
+    return lo is not None and hi is not None and ("#" in variable.name or per_thread(variable.name))
 
 
 def opaque_terms(*values: object) -> list[str]:
@@ -70,7 +70,7 @@ def prove_or_contract(obligation: Obligation, variables: list[Var], divisor: int
     if found is None:
         return outcome
     needed, runs = found
-    stated = re.sub(r"#+\d+", "", " and ".join(map(str, needed)))  # names without the suffixes that keep them apart
+    stated = re.sub(r"[#~]+\d+", "", " and ".join(map(str, needed)))  # names without the suffixes that keep them apart
     reason = f"holds if {stated}, which nothing in the source states"
     return context.record(
         replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason, scope="", measure=(), runs=runs)

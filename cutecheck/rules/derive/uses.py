@@ -14,6 +14,7 @@ from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import CuteError, Int, UndecidedError, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout
+from cutecheck.model.prove.domains import per_thread
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import thread_count
@@ -143,6 +144,8 @@ def elements(use: Use) -> set[int] | None:
         return None
     start = as_expr(offset)
     others = {v.name: 0 for v in (*start.variables(), *parts.offset.variables())}
+    if any(per_thread(name) for name in others):
+        return None
     own = any(v.name == THREAD for v in (*start.variables(), *parts.offset.variables()))
     threads = (thread_count(use.event) or 1) if own else 1
     found = {0}

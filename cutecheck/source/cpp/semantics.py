@@ -13,23 +13,21 @@ from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Undecided
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
-from cutecheck.source.eval.statements.havoc import forget, settle
 from cutecheck.source.eval.values import (
     EnumVal,
-    Object,
     Scalar,
     ScalarType,
     Str,
-    TensorVal,
     TraitType,
     Value,
     ValueType,
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from cutecheck.source.eval.machine import Machine
+    pass
 
 # (bits, signed), by the spelling used in values
 INTEGERS: dict[str, tuple[int, bool]] = {
@@ -83,9 +81,6 @@ class CppDialect(Dialect):
     def __init__(self) -> None:
         self._fresh = 0
 
-    def settle(self, m: Machine, body: Callable[[], object], span: Span) -> None:
-        settle(m, body, span, lambda old, new, name: _moved(m, old, new, name, span))
-
     def literal(self, node: ir.Lit) -> Value:
         if node.value is None:
             return Scalar(0, "nullptr_t")
@@ -100,7 +95,7 @@ class CppDialect(Dialect):
             if value.value is None and value.ctype in INTEGERS:
                 self._fresh += 1
                 lo = None if INTEGERS[value.ctype][1] else 0
-                return Dyn.named(f"{value.ctype}?{self._fresh}", Domain(lo))
+                return Dyn.named(f"{value.ctype}{PER_THREAD}?{self._fresh}", Domain(lo))
             if value.value is None or isinstance(value.value, float):
                 return value
             return Dyn(ints.as_expr(value.value))
@@ -294,20 +289,3 @@ def _condition_value(rel: Rel, a: Int, b: Int) -> Int:
 def scalar_type(name: str) -> ScalarType | None:
     found = dtype(name)
     return None if found is None else ScalarType(found)
-
-
-def _moved(m: Machine, old: Value, new: Value, name: str, span: Span) -> Value | None:
-    """What remains of a cell that a loop's body changes; None where it stays."""
-    if old is new or old is None:
-        return None
-    if isinstance(old, Object):
-        if not isinstance(new, Object) or old.cls is not new.cls:
-            return Unknown(f"`{name}` is another object in each iteration", span)
-        found = {k: _moved(m, v, new.fields.get(k), f"{name}.{k}", span) for k, v in old.fields.items()}
-        if all(v is None for v in found.values()):
-            return None
-        fields = {k: v if found[k] is None else found[k] for k, v in old.fields.items()}
-        return Object(old.cls, fields, old.pointer, old.name)
-    if isinstance(old, TensorVal) or old == new:
-        return None
-    return forget(m, old, name, ex.ANY, span)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from cutecheck.source.dsl.values import (
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.intrinsics.dsl_show import alignment
 from cutecheck.source.eval.intrinsics.registry import METHODS, Call
+from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import (
     EnumVal,
     Extern,
@@ -70,20 +70,12 @@ def run_time(m: Machine, name: str, wide: bool = False) -> Dyn:
 def moved_in_loop(m: Machine, t: TensorVal, name: str) -> TensorVal:
     """A tensor that a loop assigns: of the same type in every iteration (layout and alignment), from anywhere."""
     if t.pointer is None:
-        offset = tuple(m.fresh(name) for _ in t.offset) if isinstance(t.offset, tuple) else t.offset
+        own = varies(t)
+        offset = tuple(some(m, name, ex.ANY, own) for _ in t.offset) if isinstance(t.offset, tuple) else t.offset
         return replace(t, offset=offset)
     known, bits = alignment(t), t.dtype.bits if t.dtype is not None else None
     step = max(1, known * 8 // int(bits)) if known is not None and bits else 1
-    return replace(t, offset=m.fresh(f"{name}.offset", Domain(step=step)))
-
-
-def hull(m: Machine, a: Any, b: Any, what: str) -> Dyn:
-    """A run-time number that may be either."""
-    (al, ah), (bl, bh) = ex.bounds(as_expr(a)), ex.bounds(as_expr(b))
-    lo = None if al is None or bl is None else min(al, bl)
-    hi = None if ah is None or bh is None else max(ah, bh)
-    step = math.gcd(ex.divisor(as_expr(a)), ex.divisor(as_expr(b))) or 1
-    return m.fresh(what.strip("`"), Domain(lo, hi, step))
+    return replace(t, offset=some(m, f"{name}.offset", Domain(step=step), varies(t)))
 
 
 def to_parameter(m: Machine, v: Value, kind: str, convert: bool, name: str) -> Value:
@@ -172,7 +164,7 @@ def tiled_method(m: Machine, owner: Value, name: str, args: list[Value], span: S
     obj = owner.tiled if isinstance(owner, Slice) else owner
     if name == "get_slice":
         index = args[0] if args else Unknown("no thread index", span)
-        return Slice(obj, _of_group(m, _index_number(m, index)))
+        return Slice(obj, _of_group(m, _index_number(m, index, True)))
     if name == "get_tile_size" and isinstance(obj, TiledMMA):
         return obj.tile_size(args[0])
     if name == "retile" and isinstance(obj, MMAAtom):
@@ -211,9 +203,9 @@ def byte_swizzled(t: TensorVal) -> TensorVal:
     return replace(t, layout=layout, pointer=replace(t.pointer, swizzle=None))
 
 
-def _index_number(m: Machine, v: Value) -> Value:
+def _index_number(m: Machine, v: Value, of_thread: bool = False) -> Value:
     if isinstance(v, (Scalar, Extern)):
-        return m.fresh("thread")
+        return some(m, "index", ex.ANY, of_thread or isinstance(v, Scalar))
     return v
 
 
@@ -238,7 +230,7 @@ def _inside(m: Machine, coord: Any, layout: Any) -> Any:
             low, _ = ex.bounds(as_expr(x))
             last = alg.size(mode)
             if (low is None or low < 0) and isinstance(last, int):
-                x = m.fresh("index", Domain(0, last - 1, ex.divisor(as_expr(x)) or 1))
+                x = some(m, "index", Domain(0, last - 1, ex.divisor(as_expr(x)) or 1), varies(x))
         out.append(x)
     return tuple(out)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import ints
+from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _sequence_of, _str, builtin, known, sequence
@@ -23,6 +24,7 @@ from cutecheck.source.dsl.values import (
 )
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.loops import range_length
+from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Intrinsic, Object, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
@@ -175,7 +177,8 @@ def _pow(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
 @builtin("divmod")
 def _divmod(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     if any(isinstance(a, (Dyn, Scalar)) for a in args) and not all(isinstance(a, (int, Dyn)) for a in args):
-        return (m.fresh("quotient"), m.fresh("remainder"))  # an integer of the device by a precomputed divisor
+        own = any(varies(a) for a in args)  # an integer of the device by a precomputed divisor
+        return (some(m, "quotient", ANY, own), some(m, "remainder", ANY, own))
     return (m.dialect.binary("//", args[0], args[1], span), m.dialect.binary("%", args[0], args[1], span))
 
 

@@ -32,8 +32,8 @@ from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, 
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.statements.havoc import forget, settle
-from cutecheck.source.eval.statements.joins import join
+from cutecheck.source.eval.statements.havoc import forget
+from cutecheck.source.eval.statements.joins import cover, join
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.values import (
     Extern,
@@ -341,24 +341,20 @@ class DslDialect(Dialect):
             return Object(old.cls, fields, old.pointer, old.name)
         return None
 
-    def settle(self, m: Machine, body: Callable[[], object], span: Span) -> None:
-        """Fields that methods change (``state.advance()``) are found by walking the body once without leaving facts."""
-        if functions.in_device_body(m):
-            settle(
-                m, body, span, lambda a, b, n: None if a is None or equal(a, b) is True else forget(m, a, n, ANY, span)
-            )
+    def settles(self, m: Machine) -> bool:
+        return functions.in_device_body(m)
 
-    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span) -> Value | None:
+    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span, varying: bool) -> Value | None:
         number = (int, float, Dyn, Scalar)
         if isinstance(a, (bool, Scalar)) and isinstance(b, (bool, Scalar)):
             return Scalar(None, "bool" if isinstance(a, bool) or isinstance(b, bool) else a.ctype)
         if isinstance(a, (int, Dyn)) and isinstance(b, (int, Dyn)):
-            return cute_values.hull(m, a, b, what)
+            return cover(m, a, b, what, span, static=False, varying=varying)
         if isinstance(a, number) and isinstance(b, number):
             return Scalar(None, "float")
         if isinstance(a, Object) and isinstance(b, Object) and a.cls is b.cls and a.fields.keys() == b.fields.keys():
             # the DSL makes a new object of the values that leave a branch
-            fields = {k: join(m, v, b.fields[k], f"{what}.{k}", span) for k, v in a.fields.items()}
+            fields = {k: join(m, v, b.fields[k], f"{what}.{k}", span, None, varying) for k, v in a.fields.items()}
             return Object(a.cls, fields, a.pointer if a.pointer == b.pointer else None, a.name)
         return None
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from cutecheck.source.eval.limits import FILES_SHARE, MEMORY_IS_UP, TIME_IS_UP, Limits
 from cutecheck.source.eval.values import BudgetExceeded
@@ -33,8 +34,8 @@ class Budget:
     """
 
     __slots__ = (
-        "_before", "_found", "_idle", "_since", "calls", "deadline", "depth", "limits", "max_depth", "next_check",
-        "total", "used",
+        "_aside", "_before", "_found", "_idle", "_quiet", "_since", "calls", "deadline", "depth", "limits", "max_depth",
+        "next_check", "total", "used",
     )  # fmt: skip
 
     def __init__(self, limits: Limits, found: Callable[[], int] | None = None) -> None:
@@ -45,6 +46,8 @@ class Budget:
         self._found = found
         self._before = 0  # found when last looked at
         self._since = 0  # steps used then
+        self._aside: int | None = None  # steps used when what leaves no facts began
+        self._quiet = 0  # steps of the root that left no facts
         self._idle = 0  # steps of roots that were cut because they found nothing
         self.total = 0
         self.used = 0
@@ -58,6 +61,18 @@ class Budget:
         self.calls = 0
         self.next_check = 0
         self._since = 0
+        self._quiet = 0
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Steps inside, which leave no facts by design, do not count as coming to nothing."""
+        outer, self._aside = self._aside, self.used
+        try:
+            yield
+        finally:
+            if outer is None:
+                self._quiet += self.used - self._aside
+            self._aside = outer
 
     def check(self) -> None:
         """Raises BudgetExceeded when steps or time are used up."""
@@ -75,9 +90,10 @@ class Budget:
         self.next_check = min(most, self.used + _CLOCK_STEPS)
 
     def _look(self, found: int) -> None:
-        most, used = self.limits.idle_steps, self.used - self._since
+        most = self.limits.idle_steps
+        used = (self.used if self._aside is None else self._aside) - self._quiet - self._since
         if found != self._before:
-            self._before, self._since = found, self.used
+            self._before, self._since = found, self.used - self._quiet
         elif used > most or (self._idle > FILES_SHARE * most and not self._since and used > most // 10):
             whose = "" if used > most else f" after {FILES_SHARE} roots of the file that came to nothing"
             self._idle += 0 if self._since else used

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import classes, intrinsics, ir
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.lookup import is_auto, member
@@ -14,6 +15,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
 from cutecheck.source.eval.statements.joins import join
+from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell
 from cutecheck.source.eval.values import (
     Closure,
@@ -151,7 +153,7 @@ def run_function(
         if "kernel" in fn.flags:
             m.recorder.kernel(m, fn, env)
         assert fn.body is not None
-        with m.recorder.on_device() if "kernel" in fn.flags else nullcontext():
+        with recurring(m, None), m.recorder.on_device() if "kernel" in fn.flags else nullcontext():
             m.run(fn.body.get(), env)
     finally:
         m.recorder.frame = before
@@ -162,7 +164,7 @@ def run_function(
         made = m.eval(fn.ret, env) if not is_auto(fn.ret) else None
         if isinstance(made, ClassInst):  # `return {a, b};` beside `return made_elsewhere();`
             frame.returns = [classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns]
-    value = join_returns(m, frame.returns, span)
+    value = join_returns(m, frame.returns, span, frame.apart)
     if fn.ret is not None and not is_auto(fn.ret) and isinstance(value, (Scalar, int, Extern, tuple)):
         typed = m.eval(fn.ret, env)
         if not isinstance(typed, Unknown):
@@ -170,7 +172,7 @@ def run_function(
     if isinstance(value, Unknown) and fn.ret is not None and not is_auto(fn.ret):
         typed = m.eval(fn.ret, env)
         if isinstance(typed, classes.ScalarType):
-            return classes.symbolic(m, typed, f"{fn.name}()#{m.fresh('').expr}", span)
+            return classes.symbolic(m, typed, f"{fn.name}(){PER_THREAD}{m.number()}", span)
     return value
 
 
@@ -228,15 +230,15 @@ def bind_parameters(
         if isinstance(value, TensorVal) and not value.name:
             value = replace(value, name=p.name)
         if p.name:
-            env.vars[p.name] = value
+            m.journal.set(env.vars, p.name, value)  # as everything that a loop may change
 
 
-def join_returns(m: Machine, returns: list[Value], span: Span) -> Value:
+def join_returns(m: Machine, returns: list[Value], span: Span, varying: bool) -> Value:
     if not returns:
         return m.dialect.no_value(span)
     value = returns[0]
     for other in returns[1:]:
-        value = join(m, value, other, "returned value", span)
+        value = join(m, value, other, "returned value", span, varying=varying)
     return value
 
 
@@ -258,8 +260,9 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
     bind_parameters(m, fn.node.params, args, kwargs, env, span)
     before, m.recorder.frame = m.recorder.frame, frame
     try:
-        m.run(fn.node.body.get(), env)
+        with recurring(m, None):
+            m.run(fn.node.body.get(), env)
     finally:
         m.recorder.frame = before
     m.outs = {i: env.vars[p.name] for i, p in enumerate(fn.node.params) if _writable(p) and p.name in env.vars}
-    return join_returns(m, frame.returns, span)
+    return join_returns(m, frame.returns, span, frame.apart)

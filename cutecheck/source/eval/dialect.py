@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
@@ -73,8 +72,8 @@ class Hooks:
         """What a function without ``return`` gives."""
         return Unknown("the function returns no value", span)
 
-    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span) -> Value | None:
-        """One value for the two that branches of an unknown condition leave."""
+    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span, varying: bool) -> Value | None:
+        """One value for the two that branches of an unknown condition leave; ``varying``: threads part there."""
         return None
 
     def entering(self, m: Machine, item: Value) -> Value:
@@ -85,8 +84,9 @@ class Hooks:
         """What remains of a variable that a loop assigns."""
         return None
 
-    def settle(self, m: Machine, body: Callable[[], object], span: Span) -> None:
-        """Before the body of a loop is walked: forget what it changes beside the variables that it names."""
+    def settles(self, m: Machine) -> bool:
+        """Whether what a loop changes beside the variables that it names is found by walking it first."""
+        return True
 
 
 class Dialect(Hooks):

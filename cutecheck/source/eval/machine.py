@@ -7,7 +7,7 @@ One machine runs one program under one architecture. It is an abstract interpret
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
@@ -22,6 +22,9 @@ from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.statements.recurrences import Recurrence
 
 Handler = Callable[["Machine", Any, Env], Value]
 EXPRESSIONS: dict[type, Handler] = {}
@@ -98,6 +101,7 @@ class Machine:
         self.names: dict[tuple[str, str], Value] = {}  # library names looked up
         self.deriving = 0  # classes whose bases are being evaluated
         self.outs: dict[int, Value] = {}  # final values of the reference parameters of the last call
+        self.loop: Recurrence | None = None  # the loop whose body is walked, in the function that is
         self._fresh = 0
 
     def eval(self, node: ir.Expr, env: Env) -> Value:
@@ -124,9 +128,13 @@ class Machine:
         return STATEMENTS[type(node)](self, node, env)
 
     def fresh(self, name: str, domain: Domain = ex.ANY) -> Dyn:
-        """A run-time integer nobody else has."""
+        """A run-time integer nobody else has, the same in all threads of a warp."""
+        return Dyn.named(f"{name}#{self.number()}", domain)
+
+    def number(self) -> int:
+        """The next number that keeps names apart; those made before are smaller."""
         self._fresh += 1
-        return Dyn.named(f"{name}#{self._fresh}", domain)
+        return self._fresh
 
     def library_namespace(self, path: str) -> Value:
         """A namespace of a known library."""

@@ -172,3 +172,4 @@ class Frame:
     constexpr: bool = False
     kernel: str = ""
     returns: list[Value] | None = None
+    apart: bool = False  # threads of a warp may return at different places

@@ -1,5 +1,6 @@
 """The rules that keep facts sound: each test fails when its rule is switched off."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,110 @@ def test_a_loop_forgets_what_calls_change_in_it(tmp_path: Path, stage: str) -> N
     (event,) = found.events
     variables = {v.name.split("#")[0] for v in as_expr(event.operands[1].offset).variables()}
     assert variables - {"threadIdx.x"}, event.operands[1].offset
+
+
+MOVES = """
+struct Params {{ int stride; }};
+template <class T> __device__ void shift(T& t) {{ t.data() = t.data() + 1; }}
+__global__ void k(half_t const* g, int n, Params p, int const* table) {{
+  __shared__ alignas(128) half_t s[4 * 256];
+  auto S = make_tensor(make_smem_ptr(s), Layout<Shape<_256, _4>, Stride<_1, _256>>{{}});
+  auto G = make_tensor(make_gmem_ptr(g), Layout<Shape<_256>>{{}});
+  using Copy = decltype(make_tiled_copy(
+      Copy_Atom<UniversalCopy<uint128_t>, half_t>{{}}, Layout<Shape<_32>>{{}}, Layout<Shape<_8>>{{}}));
+  auto t = Copy{{}}.get_slice(threadIdx.x);
+  auto tg = t.partition_S(G);
+  auto ts = t.partition_D(S(_, 0));
+  auto start = tg.data();
+  for (int i = 0; i < n; ++i) {{
+    copy(Copy{{}}, tg, ts);
+    {body}
+  }}
+}}
+void host(int n, Params p) {{ k<<<1, 32>>>(nullptr, n, p, nullptr); }}
+"""
+
+
+def moved(tmp_path: Path, body: str) -> list[str]:
+    """Offsets of source and destination of the copy in the loop, without the numbers of variables."""
+    (tmp_path / "k.cu").write_text("#include <cute/tensor.hpp>\nusing namespace cute;\n" + MOVES.format(body=body))
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    return [re.sub(r"#\d+", "", str(o.offset)) for o in event.operands]
+
+
+@pytest.mark.parametrize(
+    ("body", "source", "destination"),
+    [
+        ("", "8*threadIdx.x", "8*threadIdx.x"),
+        ("tg.data() = tg.data() + (-int(64 * p.stride));", "-64*i*p.stride + 8*threadIdx.x", "8*threadIdx.x"),
+        ("ts.data() = ts.data() + (i % 2 == 0 ? 256 : -256);", "8*threadIdx.x", "8*threadIdx.x + 256*ts"),
+        ("if (i == 2) continue; tg.data() = tg.data() + 8;", "8*tg + 8*threadIdx.x", "8*threadIdx.x"),
+        ("tg.data() = tg.data() + table[i] * p.stride;", "p.stride*tg + 8*threadIdx.x", "8*threadIdx.x"),
+        ("shift(tg);", "i + 8*threadIdx.x", "8*threadIdx.x"),
+        ("tg.data() = tg.data() + 3; tg.data() = start;", "8*threadIdx.x", "8*threadIdx.x"),
+    ],
+)
+def test_a_tensor_whose_pointer_moves_is_where_the_iterations_take_it(
+    tmp_path: Path, body: str, source: str, destination: str
+) -> None:
+    assert moved(tmp_path, body) == [source, destination]
+
+
+def test_a_pointer_that_moves_by_what_each_thread_reads_is_not_uniform(tmp_path: Path) -> None:
+    source, _ = moved(tmp_path, "tg.data() = tg.data() + table[threadIdx.x];")
+    assert re.sub(r"~\d+", "~", source) == "tg~ + 8*threadIdx.x"
+
+
+SHIFTS = """
+template <class T> __device__ void one(half_t* s, int x, T) {
+  auto S = make_tensor(make_smem_ptr(s) + x, Layout<_8>{});
+  auto r = make_tensor<half_t>(Layout<_8>{});
+  copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{}, S, r);
+}
+__global__ void k(int n, bool odd, int const* table) {
+  __shared__ alignas(128) half_t s[65536];
+  int tid = threadIdx.x, w = 0, branch = 0;
+  if (tid % 2) w = 256;
+  if (odd) branch = tid * 256;
+  one(s, w, Int<0>{});
+  one(s, branch, Int<1>{});
+  one(s, table[tid] * 8, Int<2>{});
+  one(s, table[n] * 8, Int<3>{});
+  one(s, __shfl_sync(0xffffffff, tid * 8, 0), Int<4>{});
+  one(s, __shfl_xor_sync(0xffffffff, tid * 8, 1), Int<5>{});
+  one(s, tid < 16 ? 0 : 64, Int<6>{});
+  for (int i = tid * 8; i < n; i += 256) one(s, i, Int<7>{});
+  one(s, 8, Int<8>{}); one(s, 16, Int<8>{}); one(s, 8, Int<8>{});
+}
+int main(int argc, char**) { k<<<1, 64>>>(argc, argc > 1, nullptr); }
+"""
+
+
+def test_values_that_differ_from_thread_to_thread_are_not_taken_as_uniform(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("#include <cute/tensor.hpp>\nusing namespace cute;\n" + SHIFTS)
+    said: dict[str, list[str]] = {}
+    for event in extract(ExtractRequest((tmp_path,), ("sm_80",))).events:
+        text = re.sub(r"([#~])\d+", r"\1", str(event.operands[0].offset))
+        said.setdefault(event.enclosing.removeprefix("one<").rstrip(">"), []).append(text)
+    assert said == {
+        "_0": ["w~"],
+        "_1": ["256*branch#*threadIdx.x"],
+        "_2": ["8**table~"],
+        "_3": ["8**table#"],
+        "_4": ["256*(threadIdx.x / 32)"],
+        "_5": ["shuffled~"],
+        "_6": ["the two branches of ?:~"],
+        "_7": ["256*iteration# + 8*threadIdx.x"],
+        "_8": ["8", "16"],  # every call with other operands, and each once
+    }
+
+
+def test_more_calls_at_a_place_than_are_kept_are_said_to_be_dropped(tmp_path: Path) -> None:
+    calls = "".join(f"one(s, {8 * i}, Int<0>{{}});" for i in range(20))
+    text = SHIFTS.split("  int tid", maxsplit=1)[0] + calls + "}\nint main() { k<<<1, 32>>>(1, false, nullptr); }\n"
+    (tmp_path / "k.cu").write_text("#include <cute/tensor.hpp>\nusing namespace cute;\n" + text)
+    events = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    assert len(events) == 17
+    assert [e.reason.reason for e in events if e.reason is not None] == [
+        "more than 16 calls with other operands at this place"
+    ]

@@ -11,6 +11,7 @@ from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import assign
 from cutecheck.source.eval.statements.joins import join
+from cutecheck.source.eval.threads import differs
 from cutecheck.source.eval.values import Extern, ExternType, FuncSet, Object, Pointer, Scalar, TensorVal, Value
 
 
@@ -114,7 +115,8 @@ def _select(m: Machine, node: ir.Select, env: Env) -> Value:
     known = m.dialect.truth(cond)
     if known is not None:
         return m.eval(node.then if known else node.other, env)
-    return join(m, m.eval(node.then, env), m.eval(node.other, env), "the two branches of ?:", node.span, cond)
+    then, other = m.eval(node.then, env), m.eval(node.other, env)
+    return join(m, then, other, "the two branches of ?:", node.span, cond, differs(m, node.cond, cond, env))
 
 
 @handles(ir.Fold)

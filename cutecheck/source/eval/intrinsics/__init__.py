@@ -12,6 +12,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     tma,
     traits,
     tuples,
+    warps,
 )
 from cutecheck.source.eval.intrinsics.dispatch import (
     call,

@@ -9,10 +9,12 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import Major
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.dispatch import call_value
 from cutecheck.source.eval.intrinsics.refusals import describe, guarded
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES, any_coordinate
+from cutecheck.source.eval.threads import varies
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -44,7 +46,8 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
     if isinstance(base, Pointer):
         if isinstance(base.type, ArrayType) and args:
             return advance(m, Pointer(base.buffer, base.space, base.type.inner, base.offset, base.align), args[0], span)
-        return dereference(m, base, span)
+        element = advance(m, base, args[0], span) if args and isinstance(base.type, ScalarType) else base
+        return dereference(m, element, span)
     if isinstance(base, (list, tuple, dict)) and len(args) == 1:
         key = args[0]
         try:
@@ -88,7 +91,8 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
         if isinstance(v.type, ClassInst):
             return get_object(m, v)
         if isinstance(v.type, ScalarType):
-            return symbolic(m, v.type, f"*{v.buffer}#{m.fresh('').expr}", span)
+            own = v.space == "rmem" or isinstance(v.offset, Unknown) or varies(v.offset)
+            return symbolic(m, v.type, f"*{v.buffer}{PER_THREAD if own else '#'}{m.number()}", span)
         return v
     if isinstance(v, Extern) and isinstance(v.type, ExternType) and v.type.name == COORDINATES:
         return any_coordinate(m, v.type.args[0])

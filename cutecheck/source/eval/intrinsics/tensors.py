@@ -237,9 +237,9 @@ def _data(c: Call) -> Value:
     t = c.arg(0)
     if t.pointer is None:
         return t.offset if isinstance(t.offset, tuple) else t
-    if isinstance(t.pointer.offset, Unknown) or isinstance(t.offset, Unknown):
-        return replace(t.pointer, offset=Unknown("the offset of this tensor is not known", c.span))
-    return replace(t.pointer, offset=t.pointer.offset + t.offset)
+    from cutecheck.source.eval.statements.assignments import data
+
+    return data(t, c.span)
 
 
 @method_of("tensor", "layout", "shape", "stride", "size", "rank", "cosize")

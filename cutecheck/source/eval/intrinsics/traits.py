@@ -332,28 +332,6 @@ def _sizeof_bits(c: Call) -> Value:
     return Unknown("sizeof_bits of an unknown type", c.span) if bits is None else Scalar(int(bits), "int")
 
 
-@function(
-    "canonical_warp_idx",
-    "canonical_warp_idx_sync",
-    "canonical_warp_group_idx",
-    "canonical_lane_idx",
-    "canonical_thread_idx_in_warp",
-)
-def _warp_index(c: Call) -> Value:
-    from cutecheck.source.eval.intrinsics.cuda import thread_index
-
-    tid = thread_index(c.m, "threadIdx.x")
-    if "lane" in c.name or "thread" in c.name:
-        return ints.mod(tid, Dyn.of(32))
-    return ints.div(tid, Dyn.of(128 if "group" in c.name else 32))
-
-
-@function("__shfl_sync", "__shfl_down_sync", "__shfl_xor_sync")
-def _shuffle(c: Call) -> Value:
-    # lane 0's value of a warp-uniform quantity: the same expression
-    return c.raw[1] if len(c.raw) > 1 else Unknown("shuffle", c.span)
-
-
 @function("get_smem_size", "max_thread_per_block")
 def _opaque(c: Call) -> Value:
     raise Unsupported(c.name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import hashlib
+import re
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Event, Span, TensorFact, Unknown
@@ -26,6 +27,10 @@ RECORDED = frozenset({
     "retile_D", "tile_to_shape", "make_swizzle", "complement", "make_tiled_copy_tv", "composition", "make_tensor",
     "recast", "make_fragment_like", "make_tensor_like",
 })  # fmt: skip
+
+
+MOST_VARIANTS = 16  # of one call in one instantiation: with other operands each time it is reached
+_FRESH = re.compile(r"#\d+")
 
 
 class EventRecorder(LaunchRecorder):
@@ -93,7 +98,14 @@ class EventRecorder(LaunchRecorder):
             return
         threads = self.block_threads()
         self.clock += 1
-        ident = f"{kind}:{c.span}:{self.frame.symbol}:{self.arch}"
+        place = (c.span, self.frame.symbol, self.frame.bindings)
+        variant = _variant(facts, tiled)
+        known = self._variants.setdefault(place, set())
+        if variant not in known and len(known) >= MOST_VARIANTS:
+            variant = "more"
+            reason = Unknown(f"more than {MOST_VARIANTS} calls with other operands at this place", c.span)
+        known.add(variant)
+        ident = f"{kind}:{c.span}:{self.frame.symbol}:{self.arch}:{variant}"
         event = Event(
             ident, kind, c.name, c.span, tiled if isinstance(tiled, CONFIG_TYPES) else None,
             spans[0] if tiled is not None and spans else None, tuple(facts),
@@ -101,10 +113,19 @@ class EventRecorder(LaunchRecorder):
             self.frame.symbol, self.arch, len(self._loops), tuple(self._guards), threads, reason,
             tuple(self.hypotheses), self.clock, self._loops,
         )  # fmt: skip
-        place = (c.span, self.frame.symbol, self.frame.bindings)
-        old = self.events.get(place)
-        if old is None or (old.reason is not None and reason is None):
-            self.events[place] = event if old is None else replace(event, order=old.order)
+        self.events.setdefault((*place, variant), event)  # walked before: events keep their first order
         for v in operands:
             if isinstance(v, TensorVal) and v.pointer is not None and v.pointer.buffer in self.buffers:
                 self.buffers[v.pointer.buffer].accesses.append(ident)
+
+
+def _variant(operands: list[TensorFact], tiled: Value) -> str:
+    """What distinguishes a call from others at its place; the numbers of fresh variables do not."""
+    texts = [
+        repr((o.space, o.layout if not isinstance(o.layout, Unknown) else "?", o.dtype, o.offset, o.tile_layout))
+        + (o.buffer or "" if o.space != "rmem" else "")
+        for o in operands
+    ]
+    order: dict[str, str] = {}
+    text = _FRESH.sub(lambda hit: order.setdefault(hit.group(), f"#{len(order)}"), "|".join((*texts, str(tiled))))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

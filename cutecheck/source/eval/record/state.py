@@ -74,6 +74,7 @@ class RecorderState:
         self.walked: set[Span] = set()  # functions with a body that ran under bound parameters
         self.reached_open: set[Span] = set()  # of these, under template parameters that nothing binds
         self.events: dict[tuple[Any, ...], Event] = {}
+        self._variants: dict[tuple[Any, ...], set[str]] = {}  # of the events of one place in one instantiation
         self.buffers: dict[str, _Buffer] = {}
         self.launches: dict[tuple[Any, ...], Launch] = {}
         self.instances: list[ClassInst] = []

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.ints import Int
 from cutecheck.source.eval import classes, ir, predicates
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import Object, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Object, Pointer, Scalar, TensorVal, Value
 
 
 @runs(ir.Bind)
@@ -68,6 +69,12 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
         base = m.eval(target.base, env)
         if isinstance(base, Object):
             m.journal.set(base.fields, target.ident, value)
+    elif (
+        isinstance(target, ir.Call) and isinstance(target.fn, ir.Attr) and target.fn.ident == "data" and not target.args
+    ):
+        tensor = m.eval(target.fn.base, env)
+        if isinstance(tensor, TensorVal):
+            assign(m, target.fn.base, pointed(tensor, value, span), env, span)
     elif isinstance(target, ir.Sequence_):
         bind_target(m, target, value, env, span)
     elif isinstance(target, ir.Index):
@@ -76,6 +83,35 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
             keys = [m.eval(a, env) for a in target.args]
             if len(keys) == 1 and isinstance(base, dict):
                 base[keys[0]] = value
+
+
+def pointed(tensor: TensorVal, to: Value, span: Span) -> TensorVal:
+    """``tensor.data() = to``: the tensor from another place on, which is told where it is in the same memory.
+
+    An offset inside a swizzled layout stays where it is: the pointer moves outside of the swizzle.
+    """
+    old = tensor.pointer
+    if old is None:
+        return replace(tensor, offset=to if isinstance(to, tuple) else Unknown("not a coordinate", span))
+    if old.space == "tmem":
+        return tensor  # addresses in tensor memory are not followed
+    before = data(tensor, span)
+    unknown = isinstance(old.offset, Unknown) or isinstance(before.offset, Unknown)
+    if not isinstance(to, Pointer) or isinstance(to.offset, Unknown) or unknown:
+        return replace(tensor, pointer=replace(old, offset=Unknown("a pointer that is not followed", span)))
+    if to.buffer != old.buffer:
+        return replace(tensor, pointer=replace(to, type=old.type, swizzle=old.swizzle), offset=0)
+    return replace(
+        tensor, pointer=replace(old, offset=cast("Int", old.offset) + (to.offset - cast("Int", before.offset)))
+    )
+
+
+def data(tensor: TensorVal, span: Span) -> Pointer:
+    """``tensor.data()``."""
+    assert tensor.pointer is not None
+    if isinstance(tensor.pointer.offset, Unknown) or isinstance(tensor.offset, Unknown):
+        return replace(tensor.pointer, offset=Unknown("the offset of this tensor is not known", span))
+    return replace(tensor.pointer, offset=tensor.pointer.offset + tensor.offset)
 
 
 def bind_target(m: Machine, target: Any, value: Value, env: Env, span: Span) -> None:

@@ -10,6 +10,8 @@ from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.joins import join
+from cutecheck.source.eval.statements.recurrences import written
+from cutecheck.source.eval.threads import differs
 from cutecheck.source.eval.values import Scalar, Value, constant
 
 
@@ -27,21 +29,30 @@ def _if(m: Machine, node: ir.If, env: Env) -> Done:
     text = m.recorder.text(node.cond)
     bounds, complete = predicates.conjunction(m, node.cond, inner)
     guard = Guard(text, getattr(node.cond, "span", node.span), False, tuple(bounds), complete)
-    return _both(m, node.then, node.other, inner, guard, cond)
+    return _both(m, node.then, node.other, inner, guard, cond, differs(m, node.cond, cond, inner))
 
 
-def _both(m: Machine, then: ir.Block, other: ir.Block | None, env: Env, guard: Guard, cond: Value) -> Done:
-    """Walk both branches from the same state, then join what they wrote."""
+def _both(
+    m: Machine, then: ir.Block, other: ir.Block | None, env: Env, guard: Guard, cond: Value, varying: bool
+) -> Done:
+    """Walk both branches from the same state, then join what they wrote. ``varying``: threads may part here."""
     mark = m.journal.mark()
     with m.recorder.guarded(guard, cond, True):
         first = m.run(then, env)
-    after_then = m.journal.written_since(mark)
+    after_then = written(m, mark)
     m.journal.undo(mark)
     with m.recorder.guarded(replace(guard, negated=True), cond, False):
         second = m.run(other, env) if other is not None else Done.NORMAL
-    after_else = m.journal.written_since(mark)
+    after_else = written(m, mark)
     m.journal.undo(mark)
     gone = (Done.RETURN, Done.BREAK, Done.CONTINUE)
+    for end, wrote in ((first, after_then), (second, after_else)):
+        if m.loop is not None and end in (Done.BREAK, Done.CONTINUE):
+            m.loop.leave(wrote, end is Done.CONTINUE, varying)
+        elif m.loop is not None and end in (Done.RETURN, Done.MAYBE):
+            m.loop.parts = m.loop.parts or varying
+        if varying and end in (Done.RETURN, Done.MAYBE) and env.frame is not None:
+            env.frame.apart = True
     if first in gone and second in gone:
         return first if first is second else Done.RETURN
     if first in gone or second in gone:
@@ -56,7 +67,7 @@ def _both(m: Machine, then: ir.Block, other: ir.Block | None, env: Env, guard: G
         if a is None or b is None:
             m.journal.set(where, name, a if b is None else b)
         else:
-            m.journal.set(where, name, join(m, a, b, f"`{name}`", guard.span, cond))
+            m.journal.set(where, name, join(m, a, b, f"`{name}`", guard.span, cond, varying))
     return Done.NORMAL
 
 
@@ -74,7 +85,8 @@ def _switch(m: Machine, node: ir.Switch, env: Env) -> Done:
         return _fall(m, node, default, env) if default is not None else Done.NORMAL
     for case in node.cases:
         guard = Guard(m.recorder.text(node.subject), node.span)
-        _both(m, case.body, None, Env(env, "block"), guard, Scalar(None, "bool"))
+        inside = Env(env, "block")
+        _both(m, case.body, None, inside, guard, Scalar(None, "bool"), differs(m, node.subject, subject, env))
     return Done.NORMAL
 
 

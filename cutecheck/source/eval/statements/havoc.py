@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,51 +14,25 @@ from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.statements.recurrences import Changing, Recurrence
+from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
 
-_REHEARSALS = 5  # more than the chains of conditions on changed fields that code has
 
-
-def havoc(m: Machine, node: ir.Loop, env: Env, induction: tuple[str, Domain] | None) -> None:
-    """Before the body is walked (and after), every variable it assigns is unknown but for what its type says."""
+def havoc(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, induction: tuple[str, Domain] | None) -> None:
+    """Before the body is walked every variable it assigns is unknown but for what its type says."""
     parts = [p for p in (node.body, node.step, node.cond) if p is not None]
     for name in dict.fromkeys(n for p in parts for n in _assigned_in(p)):
         at = env.find_var(name)
         if at is None:
             continue
         old = at.vars[name]
-        domain = induction[1] if induction is not None and induction[0] == name else ex.ANY
-        m.journal.set(at.vars, name, forget(m, old, name, domain, node.span))
-
-
-def settle(
-    m: Machine, body: Callable[[], object], span: Span, moved: Callable[[Value, Value, str], Value | None]
-) -> None:
-    """What calls in a loop's body change (``state.advance()``, captured variables) is found by walking it once without
-    leaving facts, and again as long as what is then forgotten lets it change more.
-
-    ``moved``: what remains of a cell that had the first value (None: a variable of the body) and has the second; None
-    where they are equal.
-    """
-    if m.recorder.rehearsal:
-        return
-    known: set[tuple[int, str]] = set()
-    for _ in range(_REHEARSALS):
-        mark = m.journal.mark()
-        with m.recorder.rehearsing():
-            body()
-        changed = m.journal.written_since(mark)
-        m.journal.undo(mark)
-        more = False
-        for key, (where, name, new) in changed.items():
-            if key not in known and where.get(name) is not new:
-                left = moved(where.get(name), new, name)
-                if left is not None:
-                    m.journal.set(where, name, left)
-                    known.add(key)
-                    more = True
-        if not more:
-            return
+        inducted = induction is not None and induction[0] == name
+        new = forget(m, old, name, induction[1] if induction is not None and inducted else ex.ANY, node.span)
+        if new is not old:
+            m.journal.set(at.vars, name, new)
+            if not inducted:
+                loop.cells[id(at.vars), name] = Changing(at.vars, name, old)
 
 
 @once
@@ -76,11 +50,11 @@ def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Val
             return Scalar(None, old.ctype)
         if old.ctype.startswith("u") and domain.lo is None:
             domain = replace(domain, lo=0)
-        return Scalar(m.fresh(name, domain), old.ctype)
+        return Scalar(some(m, name, domain, varies(old)), old.ctype)
     if isinstance(old, (int, Dyn)) and not isinstance(old, bool):
-        return m.fresh(name, domain)
+        return some(m, name, domain, varies(old))
     if isinstance(old, Pointer):
-        return replace(old, offset=m.fresh(f"{name}.offset"))
+        return replace(old, offset=some(m, f"{name}.offset", ex.ANY, varies(old)))
     if isinstance(old, (TensorVal, Object)):
         return old
     if isinstance(old, (list, dict)):

@@ -8,19 +8,23 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Domain
+from cutecheck.model.expr import Domain, Expr
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
 
 
-def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = None) -> Value:
-    """One value for two: the same, a run-time integer covering both, or Unknown."""
+def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = None, varying: bool = False) -> Value:
+    """One value for two: the same, a run-time integer covering both, or Unknown.
+
+    ``varying``: which of the two it is may differ from thread to thread.
+    """
     if a is b or _same(a, b):
         return a
-    own = m.dialect.joined(m, a, b, what, span)
+    own = m.dialect.joined(m, a, b, what, span, varying)
     if own is not None:
         return own
     if isinstance(a, Unknown):
@@ -31,19 +35,20 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
         if a.value is None or b.value is None or isinstance(a.value, float) or isinstance(b.value, float):
             return Scalar(None, a.ctype)
         static = isinstance(cond, Sym) or (isinstance(cond, Scalar) and isinstance(cond.value, Sym))
-        return Scalar(_cover(m, a.value, b.value, what, span, static), a.ctype)
+        return Scalar(cover(m, a.value, b.value, what, span, static, varying), a.ctype)
     if isinstance(a, (int, Dyn, Sym)) and isinstance(b, (int, Dyn, Sym)):
-        return _cover(m, a, b, what, span)
+        return cover(m, a, b, what, span, varying=varying)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return tuple(join(m, x, y, what, span, cond) for x, y in zip(a, b, strict=True))
+        return tuple(join(m, x, y, what, span, cond, varying) for x, y in zip(a, b, strict=True))
     if isinstance(a, Pointer) and isinstance(b, Pointer) and a.buffer == b.buffer and a.type == b.type:
         if isinstance(a.offset, Unknown) or isinstance(b.offset, Unknown):
             return replace(a, offset=Unknown("the offset depends on an unknown condition", span))
-        return replace(a, offset=_cover(m, a.offset, b.offset, what, span))
+        return replace(a, offset=cover(m, a.offset, b.offset, what, span, varying=varying))
     if isinstance(a, TensorVal) and isinstance(b, TensorVal) and a.layout == b.layout and a.pointer is not None:
-        pointer = join(m, a.pointer, b.pointer, what, span)
+        pointer = join(m, a.pointer, b.pointer, what, span, cond, varying)
+        offset = join(m, a.offset, b.offset, what, span, cond, varying)
         if isinstance(pointer, Pointer):
-            return replace(a, pointer=pointer)
+            return replace(a, pointer=pointer, offset=offset)
     if (
         isinstance(a, Object)
         and isinstance(b, Object)
@@ -53,7 +58,7 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
         joined = {}
         for name in dict.fromkeys((*a.fields, *b.fields)):  # the others are as the class says
             one, other = (classes.get_field(m, o, name, span) for o in (a, b))
-            joined[name] = join(m, one, other, what, span, cond)
+            joined[name] = join(m, one, other, what, span, cond, varying)
         return replace(a, fields=joined)
     if isinstance(a, Extern) or isinstance(b, Extern):
         return Extern(what, span)
@@ -67,20 +72,33 @@ def _same(a: Value, b: Value) -> bool:
         return False
 
 
-def _cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True) -> Int:
-    """A fresh integer in the hull of two, a multiple of what divides both; static when they and the condition are."""
+def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True, varying: bool = False) -> Int:
+    """An integer that may be either of two, a multiple of what divides both; static when they and the condition are.
+
+    Where they depend on the thread it is ``a`` plus 0 or 1 times their difference, so that each thread keeps its own.
+    """
+    name = what.strip("`") or "join"
+    if varying and not (static and isinstance(a, Sym) and isinstance(b, Sym)):
+        either_of = isinstance(a, int) and isinstance(b, int)
+        domain = Domain(values=tuple(sorted({a, b}))) if either_of else hull(as_expr(a), as_expr(b))
+        return some(m, name, domain, True)
+    domain = hull(as_expr(a), as_expr(b))
+    if varies(a) or varies(b) or (domain == ex.ANY and not isinstance(a, int) and not isinstance(b, int)):
+        first, other = as_expr(a), as_expr(b)
+        if not varies(a):
+            first, other = other, first  # `0 or 8 * threadIdx.x` is one product
+        either = m.fresh(name, Domain(0, 1)).expr
+        return Dyn(ex.add(other, ex.mul(either, ex.sub(first, other))))
     static = static and isinstance(a, (int, Sym)) and isinstance(b, (int, Sym))
     m.recorder.symbols = m.recorder.symbols or static
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
-        if static:
-            return Sym.named(f"({m.recorder.text(span) or what})", domain)
-        return m.fresh(what.strip("`") or "join", domain)
+    return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
 
-    (al, ah), (bl, bh) = ex.bounds(as_expr(a)), ex.bounds(as_expr(b))
-    lo = None if al is None or bl is None else min(al, bl)
-    hi = None if ah is None or bh is None else max(ah, bh)
-    step = math.gcd(ex.divisor(as_expr(a)), ex.divisor(as_expr(b))) or 1
-    if static:
-        return Sym.named(f"({m.recorder.text(span) or what})", Domain(lo, hi, step))
-    return m.fresh(what.strip("`") or "join", Domain(lo, hi, step))
+
+def hull(*values: Expr) -> Domain:
+    """The least range of multiples that holds the values of all."""
+    lows, highs = zip(*(ex.bounds(v) for v in values), strict=True)
+    lo = None if None in lows else min(lows)
+    hi = None if None in highs else max(highs)
+    return Domain(lo, hi, math.gcd(*map(ex.divisor, values)) or 1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
@@ -14,6 +15,8 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import _assigned_in, havoc
+from cutecheck.source.eval.statements.recurrences import Recurrence, leave, recurring, settle, walked_once
+from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.values import Scalar, Value, constant
 
 
@@ -48,24 +51,47 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
         m.run(node.init, inner)
     if node.kind == "foreach":
         return _foreach(m, node, inner)
-    if m.dialect.unrolls(m, env) or (node.kind == "for" and _short_and_pure(m, node)):
+    if m.dialect.unrolls(m, env):
         done = _unroll(m, node, inner)
         if done is not None:
             return done
-    domain = _induction(m, node, inner)
-    trips = _trips(m, node, inner, domain)
-    havoc(m, node, inner, domain)
-    m.dialect.settle(m, lambda: m.run(node.body, inner), node.span)
-    with m.recorder.looping(node.span, trips):
+    loop = Recurrence(m.number(), node.span)
+    induction = _induction(m, node, inner)
+    start = inner.vars.get(induction.name) if induction is not None else None
+    trips = _trips(m, node, inner, induction)
+    havoc(m, node, inner, loop, None if induction is None else (induction.name, induction.domain))
+    if induction is not None:
+        loop.told = (id(inner.vars), induction.name)
+        _count(m, induction, start, inner, loop)
+    ended: list[Done] = []
+
+    def iteration() -> None:
+        if node.cond is not None and m.dialect.truth(cond := m.eval(node.cond, inner)) is None:
+            loop.parts = loop.parts or differs(m, node.cond, cond, inner)
         done = m.run(node.body, inner)
         if node.step is not None and done is not Done.RETURN:
             m.run(node.step, inner)
-    havoc(m, node, inner, None)
-    return Done.MAYBE if done in (Done.RETURN, Done.MAYBE) else Done.NORMAL
+        ended.append(done)
+
+    _walk(m, iteration, loop, trips)
+    if induction is not None:
+        after = some(m, induction.name, induction.after, varies(start) or loop.parts)
+        m.journal.set(inner.vars, induction.name, Scalar(after, start.ctype) if isinstance(start, Scalar) else after)
+    return Done.MAYBE if ended[-1] in (Done.RETURN, Done.MAYBE) else Done.NORMAL
 
 
-def _short_and_pure(m: Machine, node: ir.Loop) -> bool:
-    return False
+def _walk(m: Machine, iteration: Callable[[], None], loop: Recurrence, trips: int | None = None) -> None:
+    """Walk the body once for all iterations, after what it changes was found; then leave the loop."""
+    with recurring(m, loop):
+        if m.recorder.rehearsal or not m.dialect.settles(m):
+            mark = m.journal.mark()
+            iteration()
+            walked_once(m, loop, mark)
+            return
+        settle(m, iteration, loop)
+        with m.recorder.looping(loop.span, trips):
+            iteration()
+    leave(m, loop)
 
 
 def _unroll(m: Machine, node: ir.Loop, env: Env) -> Done | None:
@@ -94,15 +120,14 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     iterable = m.eval(node.iterable, env) if node.iterable is not None else None
     items = iterate(m, iterable, node.span)
     if isinstance(items, Unknown):
-        havoc(m, node, env, None)
+        loop = Recurrence(m.number(), node.span)
+        havoc(m, node, env, loop, None)
+        item = m.dialect.loop_item(m, iterable, node, env)
+        item = m.recorder.loop_item(m, node, env) if item is None else item
         if node.target is not None:
-            item = m.dialect.loop_item(m, iterable, node, env)
-            item = m.recorder.loop_item(m, node, env) if item is None else item
             bind_target(m, node.target, item, env, node.span)
-        m.dialect.settle(m, lambda: m.run(node.body, env), node.span)
-        with m.recorder.looping(node.span):
-            m.run(node.body, env)
-        havoc(m, node, env, None)
+        loop.parts = isinstance(item, Unknown) or varies(item)
+        _walk(m, lambda: _run_body(m, node, env), loop)
         return Done.NORMAL
     for item in items:
         bind_target(m, node.target, item, env, node.span)
@@ -114,8 +139,21 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     return Done.NORMAL
 
 
-def _induction(m: Machine, node: ir.Loop, env: Env) -> tuple[str, Domain] | None:
-    """``for (int i = a; i < b; ++i)``: the name and the values it takes in the body."""
+def _run_body(m: Machine, node: ir.Loop, env: Env) -> None:
+    m.run(node.body, env)
+
+
+@dataclass(frozen=True, slots=True)
+class _Induction:
+    """``for (int i = a; i < b; i += step)``: the name, the values it takes in the body, and those after the loop."""
+
+    name: str
+    step: int
+    domain: Domain
+    after: Domain
+
+
+def _induction(m: Machine, node: ir.Loop, env: Env) -> _Induction | None:
     if (
         not isinstance(node.init, ir.Local)
         or not isinstance(node.init.decl, ir.Variable)
@@ -127,42 +165,61 @@ def _induction(m: Machine, node: ir.Loop, env: Env) -> tuple[str, Domain] | None
         not isinstance(node.cond.left, ir.Name)
         or node.cond.left.ident != name
         or not isinstance(node.step, (ir.ExprStmt, ir.Assign))
+        or name in _assigned_in(node.body)
     ):
         return None
-    if name in _assigned_in(node.body):
+    step = _step(m, node.step, name, env)
+    if step is None:
         return None
     start = env.vars.get(name)
     stop = m.eval(node.cond.right, env)
-    lo = _low(start)
-    step = 1
-    if isinstance(node.step, ir.Assign) and node.step.op in ("+=", "-="):
-        step = constant(m.eval(node.step.value, env)) or 1
-    down = (
-        isinstance(node.step, ir.ExprStmt) and isinstance(node.step.expr, ir.Unary) and "-" in node.step.expr.op
-    ) or (isinstance(node.step, ir.Assign) and node.step.op == "-=")
     end = constant(stop) if isinstance(stop, (Scalar, int, Dyn)) else None
+    first = start.value if isinstance(start, Scalar) else start
+    unit = abs(step) if isinstance(first, int) and first % step == 0 else 1
+    if step < 0:
+        low = None if end is None else end if node.cond.op == ">=" else end + 1
+        return _Induction(name, step, Domain(low, _high(start), unit), Domain(None, _high(start), unit))
     high = _high(stop) if end is None else end
-    if down:
-        top = _high(start)
-        return name, Domain(end if node.cond.op == ">=" else None if end is None else end + 1, top)
     top = None if high is None else high if node.cond.op == "<=" else high - 1
-    aligned = (
-        step if lo is not None and lo % step == 0 and isinstance(start, Scalar) and isinstance(start.value, int) else 1
-    )
-    return name, Domain(lo, top, max(1, abs(aligned)))
+    return _Induction(name, step, Domain(_low(start), top, unit), Domain(_low(start), None, unit))
 
 
-def _trips(m: Machine, node: ir.Loop, env: Env, domain: tuple[str, Domain] | None) -> int | None:
+def _step(m: Machine, node: ir.ExprStmt | ir.Assign, name: str, env: Env) -> int | None:
+    """What is added to the variable after each iteration, where that is a constant."""
+    if isinstance(node, ir.Assign):
+        if node.op not in ("+=", "-=") or not (isinstance(node.target, ir.Name) and node.target.ident == name):
+            return None
+        step = constant(m.eval(node.value, env))
+        return None if not step else step if node.op == "+=" else -step
+    at = node.expr
+    if not (isinstance(at, ir.Unary) and isinstance(at.operand, ir.Name) and at.operand.ident == name):
+        return None
+    return 1 if "+" in at.op else -1 if "-" in at.op else None
+
+
+def _count(m: Machine, induction: _Induction, start: Value, env: Env, loop: Recurrence) -> None:
+    """Iterations so far, told by the induction variable; where threads start apart it is told by them."""
+    first = start.value if isinstance(start, Scalar) else start
+    now = env.vars[induction.name]
+    value = now.value if isinstance(now, Scalar) else now
+    if not isinstance(first, (int, Dyn, Sym)) or not isinstance(value, (int, Dyn, Sym)):
+        return
+    if varies(first) or (abs(induction.step) != 1 and first != 0):
+        loop.count = m.fresh("iteration", ex.NATURAL)
+        value = Dyn(as_expr(first + loop.count * induction.step))
+        m.journal.set(env.vars, induction.name, Scalar(value, now.ctype) if isinstance(now, Scalar) else value)
+    elif abs(induction.step) == 1:
+        loop.count = (value - first) * induction.step
+
+
+def _trips(m: Machine, node: ir.Loop, env: Env, induction: _Induction | None) -> int | None:
     """How often the body of a loop that counts up between known numbers runs, if nothing leaves it."""
-    if domain is None or not isinstance(node.cond, ir.Binary) or node.cond.op not in ("<", "<="):
+    if induction is None or not isinstance(node.cond, ir.Binary) or node.cond.op not in ("<", "<="):
         return None
-    lo, hi = domain[1].bounds()
-    if lo is None or hi is None or constant(m.eval(node.cond.right, env)) is None:
+    lo, hi = induction.domain.bounds()
+    if lo is None or hi is None or induction.step < 1 or constant(m.eval(node.cond.right, env)) is None:
         return None
-    step: int | None = 1
-    if isinstance(node.step, ir.Assign):
-        step = constant(m.eval(node.step.value, env)) if node.step.op == "+=" else None
-    return None if step is None or step < 1 else max(0, (hi - lo) // step + 1)
+    return max(0, (hi - lo) // induction.step + 1)
 
 
 def _low(v: Value) -> int | None:

@@ -1,0 +1,42 @@
+"""Indices of warps and lanes, and values that lanes take from one another."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Unknown
+from cutecheck.model import ints
+from cutecheck.model.expr import ANY
+from cutecheck.model.ints import Dyn
+from cutecheck.model.prove.domains import per_thread
+from cutecheck.source.eval.intrinsics.cuda import thread_index
+from cutecheck.source.eval.intrinsics.registry import Call, function
+from cutecheck.source.eval.threads import some, varies
+from cutecheck.source.eval.values import Value
+
+
+@function(
+    "canonical_warp_idx",
+    "canonical_warp_idx_sync",
+    "canonical_warp_group_idx",
+    "canonical_lane_idx",
+    "canonical_thread_idx_in_warp",
+)
+def _warp_index(c: Call) -> Value:
+    tid = thread_index(c.m, "threadIdx.x")
+    if "lane" in c.name or "thread" in c.name:
+        return ints.mod(tid, Dyn.of(32))
+    return ints.div(tid, Dyn.of(128 if "group" in c.name else 32))
+
+
+@function("__shfl_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync")
+def _shuffle(c: Call) -> Value:
+    """The value of another lane: where it is computed from the thread's index alone, at that lane's."""
+    if len(c.raw) < 2:
+        return Unknown("shuffle", c.span)
+    if not varies(c.raw[1]):
+        return c.raw[1]
+    value, lane = c.arg(1), c.args[2] if len(c.args) > 2 else None
+    known = isinstance(value, Dyn) and not any(per_thread(v.name) for v in value.expr.variables())
+    if c.name == "__shfl_sync" and len(c.args) < 4 and isinstance(lane, (int, Dyn)) and known:
+        warp = ints.div(thread_index(c.m, "threadIdx.x"), Dyn.of(32))
+        return c.m.dialect.from_model(Dyn(value.expr.substitute({"threadIdx.x": ints.as_expr(warp * 32 + lane)})))
+    return c.m.dialect.from_model(some(c.m, "shuffled", ANY, True))

@@ -1,0 +1,79 @@
+"""The integers inside values of one shape: scalars, pointers, tensors, objects and tuples of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.ints import Dyn, Int, Sym
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
+
+# of one integer: its value before a loop, before an iteration and after it (after each way through it), and its name
+Numbers: TypeAlias = Callable[[Int, Int, Sequence[Int], str], Int]
+
+
+def same(a: Value, b: Value) -> bool:
+    """Whether two values are known to be equal."""
+    try:
+        return a is b or (type(a) is type(b) and bool(a == b))
+    except TypeError:
+        return False
+
+
+def snapshot(value: Value) -> Value:
+    """The value with the fields that its objects have now: undoing writes empties the objects themselves."""
+    if isinstance(value, Object):
+        return replace(value, fields={k: snapshot(v) for k, v in value.fields.items()})
+    if isinstance(value, tuple) and any(isinstance(v, (Object, tuple)) for v in value):
+        return tuple(snapshot(v) for v in value)
+    return value
+
+
+def combine(
+    m: Machine, f: Numbers, start: Value, before: Value, afters: Sequence[Value], name: str, span: Span,
+    whole: bool = False,
+) -> Value:  # fmt: skip
+    """A value of the shape of ``start`` with ``f`` of every integer that differs (``whole``: of every integer)."""
+    if not whole and all(same(before, a) for a in afters) and same(start, before):
+        return start
+    own = m.dialect.forgotten(m, before, name, span)
+    if own is not None and not isinstance(before, (TensorVal, Object, tuple)):
+        return own
+    values = (start, before, *afters)
+    if all(isinstance(v, Scalar) for v in values):
+        numbers = [v.value for v in values]
+        if any(n is None or isinstance(n, float) for n in numbers):
+            return Scalar(None, start.ctype)
+        found = f(numbers[0], numbers[1], numbers[2:], name)
+        return Scalar(Dyn.of(found) if isinstance(found, int) else found, start.ctype)
+    if all(isinstance(v, (int, Dyn, Sym)) and not isinstance(v, bool) for v in values):
+        return f(start, before, tuple(afters), name)
+
+    def inner(part: Callable[[Any], Value], at: str) -> Value:
+        return combine(m, f, part(start), part(before), [part(a) for a in afters], at, span, whole)
+
+    if all(isinstance(v, tuple) and len(v) == len(start) for v in values):
+        return tuple(inner(lambda v, i=i: v[i], f"{name}.{i}") for i in range(len(start)))  # type: ignore[misc]
+    if all(isinstance(v, Object) and v.cls is start.cls for v in values):
+        fields = {k: inner(lambda v, k=k: v.fields.get(k), f"{name}.{k}") for k in start.fields}  # type: ignore[misc]
+        return Object(start.cls, fields, start.pointer, start.name)
+    if all(isinstance(v, Pointer) and v.buffer == start.buffer and v.type == start.type for v in values):
+        if any(isinstance(v.offset, Unknown) for v in values):
+            return replace(start, offset=Unknown(f"`{name}` moves by an unknown distance", span))
+        return replace(start, offset=inner(lambda v: v.offset, name))
+    if all(isinstance(v, TensorVal) and v.layout == start.layout for v in values):
+        return replace(start, pointer=inner(lambda v: v.pointer, name), offset=inner(lambda v: v.offset, name))
+    if all(v is None for v in values):
+        return None
+    if isinstance(start, (Extern, Unknown)):
+        return start
+    if isinstance(start, Scalar):
+        return Scalar(None, start.ctype)
+    if isinstance(start, Pointer):
+        return replace(start, offset=Unknown(f"`{name}` moves by an unknown distance", span))
+    if isinstance(start, TensorVal):
+        return replace(start, layout=Unknown(f"`{name}` is another tensor in each iteration", span))
+    return Unknown(f"`{name}` changes in a loop", span)

@@ -1,0 +1,271 @@
+"""What a loop leaves of the values it changes: where they start, and what the iterations add to them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from cutecheck.facts import Span
+from cutecheck.model import expr as ex
+from cutecheck.model.expr import Expr
+from cutecheck.model.expr.arithmetic import build
+from cutecheck.model.expr.terms import Atom, Monomial, Op, Var
+from cutecheck.model.ints import Dyn, Int, as_expr
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.statements.joins import cover, hull
+from cutecheck.source.eval.statements.numbers import combine, same, snapshot
+from cutecheck.source.eval.threads import some, varies
+from cutecheck.source.eval.values import Value
+
+_REHEARSALS = 5  # more than the chains of conditions on changed values that code has
+_NUMBER = re.compile(r"[#~](\d+)")
+Key = tuple[int, str]
+Written = dict[Key, tuple[dict[str, Any], str, Any]]
+
+
+@dataclass(slots=True)
+class Changing:
+    """A cell that a loop changes: where it is, its value before the loop, and its values in and after an iteration."""
+
+    where: dict[str, Any]
+    name: str
+    start: Value
+    before: Value = None
+    afters: tuple[Value, ...] = ()
+
+
+@dataclass(slots=True)
+class Recurrence:
+    """The cells of one loop.
+
+    ``since``: variables with this number or a greater one were made in the loop. ``count``: iterations before this one
+    where an induction variable tells. ``apart``: threads of a warp may go on from different places of an iteration;
+    ``parts``: they may leave the loop after different numbers of iterations.
+    """
+
+    since: int
+    span: Span
+    count: Int | None = None
+    told: Key | None = None  # the induction variable: what it is in an iteration its loop says
+    cells: dict[Key, Changing] = field(default_factory=dict)
+    ways: list[dict[Key, Value]] = field(default_factory=list)  # values at each ``continue``
+    exits: list[dict[Key, Value]] = field(default_factory=list)  # and at each ``break``
+    left: list[Written] = field(default_factory=list)  # what was written on the way to one of them
+    apart: bool = False
+    parts: bool = False
+
+    def leave(self, wrote: Written, goes_on: bool, varying: bool) -> None:
+        """One branch of a condition ends the iteration (``goes_on``) or the loop."""
+        self.apart = self.apart or (varying and goes_on)
+        self.parts = self.parts or (varying and not goes_on)
+        now = {key: snapshot(c.where.get(c.name)) for key, c in self.cells.items()}
+        now.update({key: value for key, (_, _, value) in wrote.items()})
+        (self.ways if goes_on else self.exits).append(now)
+        self.left.append(wrote)
+
+
+@contextmanager
+def recurring(m: Machine, loop: Recurrence | None) -> Iterator[None]:
+    """``continue`` and ``break`` belong to this loop (None: to none yet, in the body of a function)."""
+    outer, m.loop = m.loop, loop
+    try:
+        yield
+    finally:
+        m.loop = outer
+
+
+def settle(m: Machine, body: Callable[[], object], loop: Recurrence) -> None:
+    """Set every cell that the loop changes to what it is before any iteration.
+
+    The body is walked without leaving facts until no more cells are found; those are unknown meanwhile. What an
+    iteration adds to each is then summed: ``start + k * step`` where every iteration adds the same, else ``start`` plus
+    some multiple of it, of each thread its own where the step or the way through the body is.
+    """
+    changed: Written = {}
+    for _ in range(_REHEARSALS):
+        changed = _rehearse(m, body, loop)
+        found = False
+        for key, (where, name, new) in _all_written(loop, changed).items():
+            old = where.get(name)
+            if key not in loop.cells and key != loop.told and old is not None and not same(old, new):
+                loop.cells[key] = Changing(where, name, old)
+                m.journal.set(where, name, combine(m, _Anything(m), old, old, (new,), name, loop.span))
+                found = True
+        if not found:
+            break
+    first = True
+    for _ in range(_REHEARSALS):
+        if not _refine(m, loop, changed, first):
+            return
+        first = False
+        changed = _rehearse(m, body, loop)
+    for c in loop.cells.values():
+        value = c.where[c.name]
+        m.journal.set(c.where, c.name, combine(m, _Anything(m, True), value, value, (value,), c.name, loop.span))
+
+
+def walked_once(m: Machine, loop: Recurrence, mark: int) -> None:
+    """After one walk of a loop inside a rehearsal: what it changed is anything."""
+    changed = _all_written(loop, m.journal.written_since(mark))
+    apart = loop.apart or loop.parts or any(varies(new) for _, _, new in changed.values())
+    for where, name, new in changed.values():
+        if where.get(name) is not None and (id(where), name) != loop.told:
+            old = where[name]
+            m.journal.set(where, name, combine(m, _Anything(m, apart), old, old, (new,), name, loop.span, whole=True))
+
+
+def leave(m: Machine, loop: Recurrence) -> None:
+    """After the loop each cell has been changed any number of times, none included."""
+    count = some(m, "iterations", ex.NATURAL, loop.parts)
+    loop.apart = loop.apart or loop.parts
+    for key, c in loop.cells.items():
+        if c.before is None:
+            continue
+        exits = tuple(e[key] for e in loop.exits if key in e)
+        total = _Sum(m, loop, count)
+        value = combine(m, total, c.start, c.before, (*c.afters, *exits), c.name, loop.span)
+        m.journal.set(c.where, c.name, value)
+
+
+def _rehearse(m: Machine, body: Callable[[], object], loop: Recurrence) -> Written:
+    mark = m.journal.mark()
+    for ways in (loop.ways, loop.exits, loop.left):
+        ways.clear()
+    with m.recorder.rehearsing(), m.budget.aside():
+        body()
+    changed = written(m, mark)
+    m.journal.undo(mark)
+    return changed
+
+
+def written(m: Machine, mark: int) -> Written:
+    """Cells written since the mark, with values that outlive an undo."""
+    return {key: (at, name, snapshot(v)) for key, (at, name, v) in m.journal.written_since(mark).items()}
+
+
+def _all_written(loop: Recurrence, changed: Written) -> Written:
+    """What an iteration wrote, on its way to a ``continue`` or ``break``, too."""
+    found = dict(changed)
+    for wrote in loop.left:
+        for key, cell in wrote.items():
+            found.setdefault(key, cell)
+    return found
+
+
+def _refine(m: Machine, loop: Recurrence, changed: Written, first: bool) -> bool:
+    """Sum what the iterations add; True where a value now depends on the thread, which others may be computed from."""
+    again = False
+    count = loop.count
+    for key, c in loop.cells.items():
+        before = c.where[c.name]
+        after = changed[key][2] if key in changed else before
+        afters = (after, *(w[key] for w in loop.ways if key in w))
+        if not first and (varies(before) or not any(varies(a) for a in afters)):
+            continue
+        if count is None:
+            count = loop.count = m.fresh("iteration", ex.NATURAL)
+        c.before, c.afters = before, afters
+        new = combine(m, _Sum(m, loop, count), c.start, before, afters, c.name, loop.span)
+        again = again or (varies(new) and not varies(before))
+        m.journal.set(c.where, c.name, new)
+    return again
+
+
+class _Anything:
+    """Any integer, of each thread its own where the value was or ``apart``."""
+
+    def __init__(self, m: Machine, apart: bool = False) -> None:
+        self.m, self.apart = m, apart
+
+    def __call__(self, start: Int, before: Int, afters: Sequence[Int], name: str) -> Int:
+        return some(self.m, name, ex.ANY, self.apart or varies(start))
+
+
+@dataclass(slots=True)
+class _Part:
+    """What steps have in common: one loop-invariant factor, and what it is multiplied with in each."""
+
+    factors: list[int]
+    rest: bool = False  # in some step with a factor that is no constant
+    divisor: int = 0
+    varying: bool = False
+
+
+class _Sum:
+    """The value before an iteration, of one integer."""
+
+    def __init__(self, m: Machine, loop: Recurrence, count: Int) -> None:
+        self.m, self.loop, self.count = m, loop, count
+
+    def __call__(self, start: Int, before: Int, afters: Sequence[Int], name: str) -> Int:
+        first, old = as_expr(start), as_expr(before)
+        steps = [ex.sub(as_expr(a), old) for a in afters]
+        if all(s.constant == 0 for s in steps):
+            return before
+        others = {ex.add(s, old) for s in steps} - {first}
+        if not self._from(old, others) and all(self._all_old(o) for o in others) and len(others) <= 1:
+            return self._either(start, others, name)
+        parts = self._parts(steps)
+        uniform = not (varies(first) or self.loop.apart or any(varies(as_expr(a)) for a in afters))
+        if uniform and any(p.rest and abs(p.divisor) <= 1 and not shared for shared, p in parts.items()):
+            return self.m.fresh(name, hull(first, *map(as_expr, afters)))
+        total = first
+        for shared, part in parts.items():
+            inside = ex.const(1)
+            for atom in shared:
+                inside = ex.mul(inside, ex.atom_expr(atom))
+            if not part.rest and len(set(part.factors)) == 1:
+                times = ex.mul(ex.const(part.factors[0]), as_expr(self.count))
+            else:
+                step = math.gcd(part.divisor, *part.factors)
+                grows = not part.rest and min(part.factors) >= 0
+                own = part.varying or self.loop.apart
+                unit = some(self.m, name, ex.NATURAL if grows else ex.ANY, own)
+                times = ex.mul(ex.const(step), unit.expr)
+            total = ex.add(total, ex.mul(inside, times))
+        return Dyn(total)
+
+    def _from(self, old: Expr, values: set[Expr]) -> bool:
+        """Whether values come from the value before the iteration, which is a variable as long as it is unknown."""
+        names = {v.name for v in old.variables()}
+        unknown = len(old.terms) == 1 and len(names) == 1 and not self._all_old(old)
+        return not unknown or any(v.name in names for value in values for v in value.variables())
+
+    def _either(self, start: Int, others: set[Expr], name: str) -> Int:
+        """Every iteration sets the same value: it is that, or in the first iteration the start."""
+        for other in others:
+            return cover(self.m, start, Dyn(other), name, self.loop.span, False, self.loop.apart)
+        return start
+
+    def _parts(self, steps: list[Expr]) -> dict[Monomial, _Part]:
+        parts: dict[Monomial, _Part] = {}
+        for i, step in enumerate(steps):
+            for monomial, factor in step.terms:
+                shared = tuple(a for a in monomial if self._invariant(a))
+                part = parts.setdefault(shared, _Part([0] * len(steps)))
+                rest = tuple(a for a in monomial if not self._invariant(a))
+                if not rest:
+                    part.factors[i] += factor
+                    continue
+                part.rest = True
+                alone = build({rest: factor})
+                part.divisor = math.gcd(part.divisor, ex.divisor(alone))
+                part.varying = part.varying or varies(alone)
+        return parts
+
+    def _invariant(self, atom: Atom) -> bool:
+        """Made before the loop."""
+        if isinstance(atom, Var):
+            return self._old(atom.name)
+        assert isinstance(atom, Op)
+        return self._old(atom.label) and all(self._invariant(v) for a in atom.args for v in a.variables())
+
+    def _all_old(self, e: Expr) -> bool:
+        return all(self._invariant(v) for v in e.variables())
+
+    def _old(self, name: str) -> bool:
+        return "~?" not in name and all(int(n) < self.loop.since for n in _NUMBER.findall(name))

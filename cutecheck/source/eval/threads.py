@@ -1,0 +1,80 @@
+"""Run-time values that are not the same in all threads of a warp.
+
+Obligations take the variables of an address as uniform over a warp, but for the thread's index and those that
+:func:`cutecheck.model.prove.domains.per_thread` tells by their names. A value that is not known and may differ from
+thread to thread gets such a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.prove.domains import PER_THREAD, per_thread
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.values import Pointer, Scalar, TensorVal, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.scope import Env
+
+_THREAD = "threadIdx."
+
+
+def varies(value: Any) -> bool:
+    """Whether a number, pointer or tensor may differ from thread to thread."""
+    if isinstance(value, Expr):
+        return any(v.name.startswith(_THREAD) or per_thread(v.name) for v in value.variables())
+    if isinstance(value, (Dyn, Sym)):
+        return varies(value.expr)
+    if isinstance(value, Scalar):
+        return varies(value.value)
+    if isinstance(value, Pointer):
+        return varies(value.offset)
+    if isinstance(value, TensorVal):
+        return varies(value.offset) or (value.pointer is not None and varies(value.pointer.offset))
+    return isinstance(value, tuple) and any(varies(v) for v in value)
+
+
+def some(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:
+    """A run-time integer that is not known: one for all threads, or of each thread its own."""
+    return Dyn.named(f"{name}{PER_THREAD}{m.number()}", domain) if varying else m.fresh(name, domain)
+
+
+def differs(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
+    """Whether threads of a warp may answer a condition differently, judged by its value or else by what it is made of.
+
+    Members of objects that are not followed (parameters of a kernel) are taken as uniform.
+    """
+    number = cond.value if isinstance(cond, Scalar) else cond
+    if isinstance(number, (int, Dyn, Sym)):
+        return varies(number)
+    return any(_leaf_differs(m, leaf, env) for leaf in _leaves(node))
+
+
+def _leaf_differs(m: Machine, leaf: ir.Expr, env: Env) -> bool:
+    if isinstance(leaf, ir.Name) and env.find_var(leaf.ident) is None:
+        return False
+    with m.recorder.rehearsing():
+        value = m.eval(leaf, env)
+    if isinstance(value, TensorVal):
+        return value.space not in ("gmem", "smem") or varies(value)
+    if isinstance(value, Scalar) and value.value is None:
+        return isinstance(leaf, ir.Name)
+    return varies(value)
+
+
+def _leaves(node: Any) -> Iterator[ir.Expr]:
+    """The names of an expression, and its members as a whole."""
+    if isinstance(node, (ir.Name, ir.Attr)):
+        yield node
+    elif isinstance(node, (tuple, list)):
+        for item in node:
+            yield from _leaves(item)
+    elif is_dataclass(node):
+        for name in node.__dataclass_fields__:
+            if name not in ("span", "full_span"):
+                yield from _leaves(getattr(node, name))
