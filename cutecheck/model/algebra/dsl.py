@@ -8,7 +8,8 @@ The differences, seen by running the DSL:
 * ``recast_layout`` rounds strides up, and takes any ratio (a factor that is no power of two leaves a swizzle alone);
 * ``raked_product`` coalesces each mode; ``left_inverse`` of an all-zero layout is ``1:0``;
 * ``tiled_divide``, ``flat_divide``, ``tiled_product`` and ``flat_product`` take a rank-1 tuple apart too;
-* ``complement`` needs its second argument, ``tiled_divide`` a tuple or layout;
+* ``complement`` needs its second argument; ``zipped_divide``, ``tiled_divide`` and ``flat_divide`` take no integer;
+* ``logical_divide`` coalesces the rest where the tiler does not divide;
 * ``right_inverse`` and ``left_inverse`` take no composed layout, ``select`` does.
 """
 
@@ -159,16 +160,33 @@ def _unzipped(zipped: AnyLayout, *, first: bool) -> Any:
     return stack([*(_modes(a) if first else [a]), *_modes(b)])
 
 
+def logical_divide(target: AnyLayout, tiler: Any) -> Any:
+    """``(tile, rest)``; the rest is coalesced where the tiler does not divide."""
+    result = algebra.logical_divide(target, tiler)
+    if not isinstance(result, Layout) or isinstance(tiler, (tuple, Underscore)) or not isinstance(result.shape, tuple):
+        return result
+    had, has = ints.known_value(algebra.size(target)), ints.known_value(algebra.size(result))
+    if had is None or has is None or had == has:
+        return result
+    first, rest = cast(Layout, algebra.get(result, 0)), cast(Layout, algebra.get(result, 1))
+    return stack([first, cast(Layout, algebra.coalesce(rest))])
+
+
+def zipped_divide(target: AnyLayout, tiler: Any) -> Any:
+    """``((tile...), (rest...))``; an integer tiler is refused."""
+    if isinstance(tiler, (int, ints.Dyn, Underscore)):
+        raise CuteError("zipped_divide expects a tile or a layout as its tiler, but got an integer", tiler)
+    return algebra.zipped_divide(target, tiler) if isinstance(tiler, tuple) else logical_divide(target, tiler)
+
+
 def tiled_divide(target: AnyLayout, tiler: Any) -> Any:
-    """``((tile...), rest...)``; an integer tiler is refused."""
-    if isinstance(tiler, (int, Underscore)):
-        raise CuteError("tiled_divide needs a tile or a layout", tiler)
-    return _unzipped(algebra.zipped_divide(target, tiler), first=False)
+    """``((tile...), rest...)``."""
+    return _unzipped(zipped_divide(target, tiler), first=False)
 
 
 def flat_divide(target: AnyLayout, tiler: Any) -> Any:
     """``(tile..., rest...)``."""
-    return _unzipped(algebra.zipped_divide(target, tiler), first=True)
+    return _unzipped(zipped_divide(target, tiler), first=True)
 
 
 def tiled_product(block: AnyLayout, tiler: AnyLayout) -> Any:
@@ -252,7 +270,7 @@ def _downcast(x: Any, n: int) -> Any:
 
 
 _CPP_NAMES = {
-    "composition", "crd2idx", "idx2crd", "crd2crd", "logical_divide", "zipped_divide",
+    "composition", "crd2idx", "idx2crd", "crd2crd",
     "logical_product", "zipped_product", "blocked_product", "flatten", "depth",
     "nullspace", "make_identity_layout", "max_common_layout", "max_common_vector", "get_swizzle_portion",
     "get_nonswizzle_portion", "make_composed_layout", "ceil_div", "round_up", "shape_div", "product",
@@ -265,8 +283,9 @@ _OWN: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         make_swizzle, make_layout, make_ordered_layout, coalesce, filter, filter_zeros, complement, right_inverse,
-        left_inverse, select, group_modes, append, prepend, dice, slice_, size, cosize, rank, get, tiled_divide,
-        flat_divide, tiled_product, flat_product, raked_product, make_layout_tv, tile_to_shape, recast_layout,
+        left_inverse, select, group_modes, append, prepend, dice, slice_, size, cosize, rank, get, logical_divide,
+        zipped_divide, tiled_divide, flat_divide, tiled_product, flat_product, raked_product, make_layout_tv,
+        tile_to_shape, recast_layout,
     )
 }  # fmt: skip
 

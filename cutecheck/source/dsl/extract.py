@@ -20,7 +20,7 @@ from cutecheck.source.eval.trace import Tracing
 from cutecheck.source.files import read_bytes
 from cutecheck.source.installed import find_cutlass
 
-STEPS_A_FILE = 250_000  # of a file with all its tests, unless the user asks for more; the largest of CUTLASS needs half
+STEPS_A_FILE = 600_000  # of a file with all its tests, unless the user asks for more; the largest of CUTLASS needs half
 ARCH_IS_CERTAIN = "dsl architecture is certain"  # of a machine: not one of several that a file's names allow
 _SM103 = re.compile(rb"SM103Mma|[Ss]m_?103[A-Z]|sm_103")
 _WARPGROUP = re.compile(rb"\bwarpgroup\.[A-Z]|\bimport [^\n]*\bwarpgroup\b|nvgpu\.warpgroup")  # the module

@@ -15,6 +15,7 @@ from cutecheck.source.dsl.values import (
     Enumerator,
     KernelCall,
     Module,
+    Namespace,
     OpValue,
     Partial,
     Super,
@@ -24,6 +25,7 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.values import (
     Closure,
+    EnumVal,
     Extern,
     FuncSet,
     Intrinsic,
@@ -52,8 +54,12 @@ def frame_of(env: Env) -> Env:
 def declare(m: Machine, decl: ir.Decl, env: Env) -> bool:
     at = frame_of(env)
     if isinstance(decl, ir.Function):
-        entry = Entry(decl, at, modules.unit_of(env))
-        m.journal.set(at.vars, decl.name, FuncSet(decl.name, (entry,)))
+        made_of = FuncSet(decl.name, (Entry(decl, at, modules.unit_of(env)),))
+        m.journal.set(at.vars, decl.name, made_of)
+        for mark in decl.decorators:
+            if isinstance(mark, ir.Call) and spelled(mark) == "torch.library.custom_op" and mark.args:
+                name = m.eval(mark.args[0].value, env)
+                modules.state(m).setdefault("operators", {})[name if isinstance(name, str) else ""] = made_of
     elif isinstance(decl, ir.Class):
         made = classes.define(m, decl, at, modules.unit_of(env))
         m.journal.set(at.vars, decl.name, made)
@@ -89,6 +95,8 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> b
             m.journal.set(base.fields, target.ident, value)
         elif isinstance(base, ClassInst):
             m.journal.set(base.memo["space"], target.ident, value)
+        elif isinstance(base, Namespace):
+            m.journal.set(base.fields, target.ident, value)
         elif not isinstance(base, Unknown):
             cute_values.set_attribute(m, base, target.ident, value)
     elif isinstance(target, ir.Sequence_):
@@ -196,15 +204,23 @@ def _cache_key(decl: ir.Function, marks: set[str], args: list[Value], kwargs: di
     """What a function that caches its results has them by; None when it does not, or its arguments are no key."""
     if not any("cache" in mark for mark in marks):
         return None
-    values = (*args, *kwargs.values())
-    if not all(v is None or isinstance(v, (int, float, str, bool, ScalarType, Enumerator, tuple)) for v in values):
-        return None
-    key = (id(decl), tuple(args), tuple(sorted(kwargs.items())))
     try:
+        key = (id(decl), tuple(map(_keyed, args)), tuple((k, _keyed(v)) for k, v in sorted(kwargs.items())))
         hash(key)
     except TypeError:
         return None
     return key
+
+
+def _keyed(v: Value) -> object:
+    """A value that is equal to another exactly if Python's are, and hashable; TypeError where there is none."""
+    if v is None or isinstance(v, (bool, int, float, str, ScalarType, Enumerator, EnumVal)):
+        return type(v), v
+    if isinstance(v, tuple):
+        return tuple(map(_keyed, v))
+    if isinstance(v, Object) and (v.cls.memo.get("namedtuple") or v.cls.memo.get("dataclass")):
+        return id(v.cls), tuple((k, _keyed(x)) for k, x in v.fields.items())
+    raise TypeError
 
 
 def run(m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:

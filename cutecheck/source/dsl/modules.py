@@ -287,10 +287,15 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         found = builtins.module_name(m, base.name, name, span)
         if found is not None:
             return found
+        if base.name == "torch.ops" or f"{base.name}.{name}" == "torch.ops":
+            return Module(f"{base.name}.{name}")
     scope = scope_of(m, base.name)
     if scope is not None and name in scope.env.vars:
         value = scope.env.vars[name]
         return NONE if value is None else value
+    if base.name.startswith("torch.ops"):
+        known = state(m).get("operators", {}).get(f"{base.name.rpartition('.')[2]}::{name}")
+        return known if known is not None else Extern(f"{base.name}.{name}", span)
     importer = scope.memo["file"] if scope is not None else None
     inner = get(m, f"{base.name}.{name}", importer)
     if scope is not None and "__getattr__" in scope.env.vars:

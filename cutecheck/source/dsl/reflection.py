@@ -165,4 +165,6 @@ def _static(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
     return Builtin(STATIC, args[0])
 
 
-FUNCTIONS["torch.compiler.is_compiling"] = FUNCTIONS["torch.jit.is_scripting"] = lambda m, args, kwargs, span: False
+for _word in ("compiler.is_compiling", "jit.is_scripting", "is_autocast_enabled", "is_inference_mode_enabled"):
+    FUNCTIONS[f"torch.{_word}"] = lambda m, args, kwargs, span: False
+FUNCTIONS["torch.is_grad_enabled"] = lambda m, args, kwargs, span: True

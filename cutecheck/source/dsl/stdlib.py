@@ -12,7 +12,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Sym
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, known, sequence
 from cutecheck.source.dsl.equality import contains
-from cutecheck.source.dsl.values import Builtin, Namespace, Parser, Partial
+from cutecheck.source.dsl.values import Builtin, HostTensor, Namespace, Parser, Partial
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, Value
 
 if TYPE_CHECKING:
@@ -137,12 +137,24 @@ def _replace(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
 
 @builtin("autograd.apply")
 def _autograd(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    """``Function.apply(...)`` of torch: ``forward`` with a context that nothing is known of."""
+    """``Function.apply(...)`` of torch: ``forward``, then ``backward`` with gradients that are like the results."""
     from cutecheck.source.eval.calls import apply
     from cutecheck.source.eval.expressions.names import attribute
 
-    forward = attribute(m, args[0], "forward", span)
-    return apply(m, forward, [Extern("the context of autograd", span), *args[1:]], kwargs, span)
+    context = Namespace({"needs_input_grad": (True,) * (len(args) - 1)})
+    context.fields["save_for_backward"] = Builtin("autograd.save", context)
+    forward, backward = (attribute(m, args[0], word, span) for word in ("forward", "backward"))
+    made = apply(m, forward, [context, *args[1:]], kwargs, span)
+    gradients = list(made) if isinstance(made, tuple) else [made]
+    if isinstance(backward, FuncSet) and all(isinstance(g, HostTensor) or g is None for g in gradients):
+        apply(m, backward, [context, *gradients], {}, span)
+    return made
+
+
+@builtin("autograd.save")
+def _save(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    m.journal.set(args[0].fields, "saved_tensors", tuple(args[1:]))
+    return None
 
 
 @builtin("list.sort")

@@ -14,7 +14,7 @@ from cutecheck.model.units import bytes_to_hold
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
 from cutecheck.source.dsl.host_tensors import as_dynamic, cute_attribute, extent_or_zero
 from cutecheck.source.dsl.values import Builtin, HostCute, HostTensor
-from cutecheck.source.eval.values import Extern, Scalar, ScalarType, Value
+from cutecheck.source.eval.values import EnumVal, Extern, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -26,6 +26,7 @@ DTYPES = {
     "float8_e4m3fn": "float_e4m3_t", "float8_e5m2": "float_e5m2_t", "float8_e8m0fnu": "float_ue8m0_t",
     "uint32": "uint32_t", "uint16": "uint16_t", "uint64": "uint64_t",
 }  # fmt: skip
+_OTHER_DTYPES = frozenset({"float4_e2m1fn_x2", "complex64", "complex128", "quint8", "qint8"})
 _FLOAT = ScalarType(dtype("float"))  # type: ignore[arg-type]
 _MAKERS = ("empty", "zeros", "ones", "randn", "rand", "full", "randint", "arange", "empty_strided")
 _LIKE = ("empty_like", "zeros_like", "ones_like", "randn_like", "rand_like", "full_like")
@@ -42,6 +43,8 @@ def torch_name(full: str) -> Value | None:
             return Builtin(f"torch.{word}")
         if word == "Tensor":
             return Builtin("torch.Tensor")
+        if word in _OTHER_DTYPES:
+            return EnumVal("torch.dtype", word, None)
     if full.startswith("torch.nn.functional.") and full in FUNCTIONS:
         return Builtin(full)
     return None
@@ -227,10 +230,20 @@ def _view(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
     shape = _shape(m, given, span)
     if isinstance(shape, Unknown):
         return shape
-    if -1 in shape and all(isinstance(s, int) for s in (*t.shape, *shape)):
-        rest = math.prod(s for s in shape if s != -1)
-        shape = tuple(math.prod(t.shape) // rest if s == -1 else s for s in shape)
+    shape = _filled(m, t, shape)
     return HostTensor(shape, compact(shape), t.dtype)
+
+
+def _filled(m: Machine, t: HostTensor, shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A new shape with the extent in the place of -1: what is left of the elements, open where they are not counted."""
+    at = [i for i, s in enumerate(shape) if isinstance(s, int) and s == -1]
+    if len(at) != 1:
+        return shape
+    others = [s for i, s in enumerate(shape) if i != at[0]]
+    left: Any = Sym.named(f"extent#{m.fresh('').expr}", Domain(0))
+    if all(isinstance(s, int) for s in (*t.shape, *others)) and math.prod(others):
+        left = math.prod(t.shape) // math.prod(others)
+    return (*shape[: at[0]], left, *shape[at[0] + 1 :])
 
 
 @builtin("tensor.unsqueeze")

@@ -110,6 +110,22 @@ atoms()
 atoms2()
 atoms3()
 atoms4()
+@cute.jit
+def divides():
+    d1 = cute.logical_divide(cute.make_layout((100, 64), stride=(64, 1)), 32)
+    d2 = cute.zipped_divide(cute.make_layout((10, 8)), (4, 4))
+    d3 = cute.flat_divide(cute.make_layout((12, 8)), cute.make_layout(5))
+    d4 = cute.zipped_divide(cute.make_layout((12, 8)), (4, 4))
+    d5 = cute.logical_divide(cute.make_layout((6, 4), stride=(1, 8)), 4)
+
+
+@cute.jit
+def divides2():
+    d6 = cute.zipped_divide(cute.make_layout((12, 8)), 5)
+
+
+divides()
+divides2()
 layouts()
 layouts2()
 layouts3()

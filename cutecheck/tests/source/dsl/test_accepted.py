@@ -13,7 +13,7 @@ from cutecheck.cli import main
 SOURCE = (Path(__file__).parents[2] / "data" / "dsl_accepted.py").read_text()
 # name of the variable: the DSL takes it, a field or the whole of its value, the codes of the findings on its line
 ROWS: dict[str, tuple[bool, str, set[str]]] = {
-    "c1": (True, "((5,20),8):((160,1),20)", set()),
+    "c1": (True, "((5,20),8):((160,1),20)", {"CUT211"}),
     "c2": (True, "((8,16),12):((192,1),16)", {"CUT301"}),
     "c3": (True, "", {"CUT201", "CUT202"}),
     "c4": (True, "((8,16),8):((128,1),16)", {"CUT202"}),
@@ -37,10 +37,16 @@ ROWS: dict[str, tuple[bool, str, set[str]]] = {
     "a4": (False, "", {"CUT303"}),
     "a5": (False, "", {"CUT303"}),
     "l1": (True, "((8,13),(64,1)):((64,512),(1,0))", {"CUT211"}),
-    "l2": (True, "S<3,0,3> o 0 o (8,64):(64,1)", set()),
+    "l2": (True, "S<3,0,3> o 0 o (8,64):(64,1)", {"CUT211"}),
     "l3": (True, "S<0,4,3>", {"CUT211"}),
     "l4": (True, "(2,2):(10,1)", set()),
     "l5": (True, "(0,8):(4,8)", {"CUT211"}),
+    "d1": (True, "(32,(4,64)):(64,(2048,1))", {"CUT211"}),
+    "d2": (True, "((4,4),(3,2)):((1,10),(4,40))", {"CUT211"}),
+    "d3": (True, "(5,20):(1,5)", {"CUT211"}),
+    "d4": (True, "((4,4),(3,2)):((1,12),(4,48))", set()),
+    "d5": (True, "(4,8):(1,4)", {"CUT211"}),
+    "d6": (False, "", {"CUT303"}),
 }
 
 
@@ -101,3 +107,56 @@ def test_an_architecture_that_the_names_leave_open_refuses_nothing(
     assert not [f for f in json.loads(capsys.readouterr().out)["findings"] if f["code"] == "CUT303"]
     main(["check", str(tmp_path), "--output-format", "json", "--arch", "sm_100a"])
     assert [f["code"] for f in json.loads(capsys.readouterr().out)["findings"]].count("CUT303")
+
+
+MESSAGES = {
+    "c1 = ": "100 threads are no whole number of warps: 28 lanes of the last warp do nothing",
+    "l1 = ": "tile_to_shape gives 6656 elements for 6400",
+    "l2 = ": "`S<3,0,3>` looks at bits 3 to 5 of an offset, inside a row of 64 elements",
+    "l3 = ": "make_swizzle(-1, 4, 3) is no swizzle",
+    "d1 = ": "logical_divide gives 8192 elements for 6400",
+    "d2 = ": "zipped_divide gives 96 elements for 80",
+    "d3 = ": "flat_divide gives 100 elements for 96",
+    "d5 = ": "logical_divide gives 32 elements for 24",
+    "d6 = ": "expects a tile or a layout as its tiler, but got an integer: 5",
+}
+
+
+def test_findings_are_on_their_line_with_their_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rows.py"
+    file.write_text(SOURCE)
+    lines = SOURCE.split("\n")
+    said = {(f["line"], f["message"]) for f in _run("check", file, capsys)["findings"]}
+    for start, text in MESSAGES.items():
+        at = next(i for i, line in enumerate(lines, 1) if line.strip().startswith(start))
+        assert any(line == at and text in message for line, message in said), (start, sorted(said))
+
+
+SWIZZLES = """
+import cutlass
+import cutlass.cute as cute
+
+
+@cute.jit
+def host():
+    good = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, cute.make_layout((8, 64), stride=(64, 1)))
+    transpose = cute.make_composed_layout(cute.make_swizzle(5, 0, 5), 0, cute.make_layout((32, 32), stride=(32, 1)))
+    columns = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, cute.make_layout((64, 8), stride=(1, 64)))
+    vector = cute.make_composed_layout(cute.make_swizzle(3, 0, 3), 0, cute.make_layout(64))
+    padded = cute.make_composed_layout(cute.make_swizzle(3, 0, 3), 0, cute.make_layout((8, 64), stride=(72, 1)))
+    {bad}
+
+
+host()
+"""
+
+
+def test_swizzles_that_look_at_rows_are_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "swizzles.py"
+    file.write_text(SWIZZLES.replace("{bad}", "pass"))
+    assert not _run("check", file, capsys)["findings"]
+    for shape, stride in (("(8, 64)", "(64, 1)"), ("(64, 8)", "(1, 64)"), ("(4, 2, 128)", "(256, 128, 1)")):
+        layout = f"cute.make_layout({shape}, stride={stride})"
+        bad = f"bad = cute.make_composed_layout(cute.make_swizzle(3, 0, 3), 0, {layout})"
+        file.write_text(SWIZZLES.replace("{bad}", bad))
+        assert [f["code"] for f in _run("check", file, capsys)["findings"]] == ["CUT211"], shape

@@ -137,19 +137,52 @@ def test_a_generated_class_is_found_in_a_cache_by_its_digest(tmp_path: Path) -> 
     assert ["(8,4,2,4):(1,8,32,64)"] in results(driver(tmp_path, text)).values()
 
 
-def test_autograd_runs_forward(tmp_path: Path) -> None:
+def test_autograd_runs_forward_and_backward(tmp_path: Path) -> None:
     text = """
     import torch
+    import cutlass
+    import cutlass.cute as cute
 
-    class Double(torch.autograd.Function):
+    @cute.jit
+    def kernel(rows: cutlass.Constexpr, cols: cutlass.Constexpr):
+        cute.make_layout((rows, cols))
+
+    @torch.library.custom_op("own::forward", mutates_args=())
+    def forward_of(x, scale):
+        kernel(x.shape[0], scale)
+
+    class Op(torch.autograd.Function):
         @staticmethod
-        def forward(ctx, n):
-            ctx.save_for_backward(n)
-            return 2 * n
+        def forward(ctx, x, scale):
+            ctx.save_for_backward(x)
+            ctx.scale = scale
+            torch.ops.own.forward(x, scale)
+            return x
 
-    result = Double.apply(21)
+        @staticmethod
+        def backward(ctx, gradient):
+            (x,) = ctx.saved_tensors
+            kernel(x.shape[1], gradient.shape[1] + ctx.scale)
+            return gradient, None
+
+    Op.apply(torch.empty(3, 5), 7)
     """
-    assert variables(tmp_path, text)["result"] == 42
+    found = results(driver(tmp_path, text))
+    assert sorted(r for of_line in found.values() for r in of_line) == ["(3,7):(1,3)", "(5,12):(1,5)"]
+
+
+def test_an_extent_that_is_left_of_the_elements(tmp_path: Path) -> None:
+    text = """
+    import torch
+    a = torch.empty(6, 4).view(-1, 8).shape
+    b = torch.empty(torch.empty(3).max(), 4).view(-1, 2).shape
+    packed = torch.float4_e2m1fn_x2
+    known = {torch.float16: 16, packed: 4}[torch.float4_e2m1fn_x2], packed.itemsize
+    """
+    found = variables(tmp_path, text)
+    assert found["a"] == (3, 8)
+    assert found["b"][0] != -1 and found["b"][1] == 2
+    assert found["known"] == (4, 1)
 
 
 def test_a_dictionary_written_under_an_unknown_condition_is_not_known(tmp_path: Path) -> None:
