@@ -16,6 +16,7 @@ from cutecheck.source.dsl.values import (
     Builtin,
     BuiltinType,
     Compiled,
+    Distinct,
     Enumerator,
     HostCute,
     HostTensor,
@@ -76,6 +77,8 @@ def module_name(m: Machine, module: str, ident: str, span: Span) -> Value | None
         return BuiltinType(ident)
     if full in FUNCTIONS:
         return Builtin(full)
+    if full == "os.sep":
+        return "/"
     if full in ("os.environ", "sys.modules"):
         return Builtin(full)
     if module.startswith("torch"):
@@ -200,9 +203,9 @@ def sequence(m: Machine, v: Value, span: Span) -> list[Value] | Unknown:
     return found if isinstance(found, (list, Unknown)) else list(found)
 
 
-def unique(items: list[Value]) -> list[Value]:
+def unique(items: list[Value]) -> Distinct:
     """The items of a set in the order they come; what may be equal to another stays."""
-    out: list[Value] = []
+    out = Distinct()
     for item in items:
         if not contains(item, out):
             out.append(item)
@@ -241,6 +244,8 @@ def _type(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
     v = args[0]
     if isinstance(v, (Object, Enumerator)):
         return v.cls
+    if isinstance(v, Distinct):
+        return BuiltinType("set")
     for kind in (bool, int, float, str, tuple, list, dict):
         if isinstance(v, kind):
             return BuiltinType(kind.__name__)

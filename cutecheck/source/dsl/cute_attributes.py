@@ -141,6 +141,8 @@ def _admissible(op: str) -> tuple[str, ...]:
 def _enum(base: EnumVal, name: str, span: Span) -> Value:
     if name == "name":
         return base.name
+    if base.enum == "torch.device" and name in ("type", "index"):
+        return base.name if name == "type" else 0
     if base.enum == "torch.dtype" and name == "itemsize" and base.name == "float4_e2m1fn_x2":
         return 1  # two values
     if base.enum == "LayoutEnum":

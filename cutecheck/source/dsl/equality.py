@@ -5,9 +5,11 @@ from __future__ import annotations
 from cutecheck.facts import Unknown
 from cutecheck.model import ints
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym, Undecided
+from cutecheck.source.dsl.values import Distinct
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import EnumVal, Extern, Object, Scalar, Value
 
+_ARRAYS = ("torch.", "tensor.", "an array", "a reduction")  # what is made so is never None
 _PRIMITIVE = (int, str, bool, float, type(None))
 
 
@@ -17,8 +19,11 @@ def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
         return True
     if type(a) in _PRIMITIVE and type(b) in _PRIMITIVE:
         return bool(a == b)
-    if isinstance(a, (Unknown, Extern)) or isinstance(b, (Unknown, Extern)):
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
         return None
+    if isinstance(a, Extern) or isinstance(b, Extern):
+        given = (x.what for x in (a, b) if isinstance(x, Extern))
+        return False if (a is None or b is None) and any(w.startswith(_ARRAYS) for w in given) else None
     if isinstance(a, Scalar) or isinstance(b, Scalar):
         return False if a is None or b is None else None
     if isinstance(a, (Dyn, Sym)) or isinstance(b, (Dyn, Sym)):
@@ -41,6 +46,8 @@ def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
 
 
 def _equal_items(a: tuple[Value, ...] | list[Value], b: tuple[Value, ...] | list[Value]) -> bool | None:
+    if isinstance(a, Distinct) and isinstance(b, Distinct):
+        return subset(a, b) if len(a) == len(b) else False
     if len(a) != len(b) or isinstance(a, list) != isinstance(b, list):
         return False
     known = True
@@ -64,6 +71,23 @@ def _equal_objects(a: Object, b: Object) -> bool | None:
     return _equal_items(tuple(a.fields.values()), tuple(b.fields.get(k) for k in a.fields))
 
 
+def subset(a: Distinct, b: Distinct) -> bool | None:
+    """``a <= b`` of sets."""
+    answers = [contains(x, b) for x in a]
+    return False if False in answers else None if None in answers else True
+
+
+def combined(op: str, a: Distinct, b: Distinct) -> Distinct | None:
+    """``a - b`` and the other operators that make a set; None where it is not known what is in both."""
+    both = [contains(x, b) for x in a]
+    if None in both:
+        return None
+    if op == "|":
+        return Distinct([*a, *(y for y in b if not contains(y, a))])
+    kept = Distinct(x for x, there in zip(a, both, strict=True) if there == (op == "&"))
+    return Distinct([*kept, *(y for y in b if not contains(y, a))]) if op == "^" else kept
+
+
 def contains(item: Value, container: Value) -> bool | None:
     """``item in container``; None when that is not known."""
     if isinstance(item, Unknown) or isinstance(container, Unknown):
@@ -83,4 +107,4 @@ def contains(item: Value, container: Value) -> bool | None:
     return False if known else None
 
 
-__all__ = ["contains", "equal"]
+__all__ = ["combined", "contains", "equal", "subset"]

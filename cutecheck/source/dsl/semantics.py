@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator as op_
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -27,8 +26,18 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     torch,
     type_tests,
 )
+from cutecheck.source.dsl.arithmetic import of_sets, plain
 from cutecheck.source.dsl.equality import contains, equal
-from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, HostTensor, RunTimeRange, TmaInfo
+from cutecheck.source.dsl.values import (
+    NONE,
+    Builtin,
+    BuiltinType,
+    Distinct,
+    Enumerator,
+    HostTensor,
+    RunTimeRange,
+    TmaInfo,
+)
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.scope import ClassInst
@@ -51,14 +60,7 @@ if TYPE_CHECKING:
 
 PLAIN = (int, float, str, bool, tuple, list, dict, range, type(None))
 _COMPARE: dict[str, Rel] = {"==": Rel.EQ, "!=": Rel.NE, "<": Rel.LT, "<=": Rel.LE}
-_PYTHON: dict[str, Any] = {
-    "+": op_.add, "-": op_.sub, "*": op_.mul, "/": op_.truediv, "//": op_.floordiv, "%": op_.mod, "**": op_.pow,
-    "<<": op_.lshift, ">>": op_.rshift, "&": op_.and_, "|": op_.or_, "^": op_.xor,
-    "<": op_.lt, "<=": op_.le, ">": op_.gt, ">=": op_.ge,
-}  # fmt: skip
 _BITS = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
-_MAX_TEXT = 1 << 16  # characters or items
-_MAX_BITS = 4096
 
 
 Hook = TypeVar("Hook", bound=Callable[..., Any])
@@ -153,8 +155,10 @@ class DslDialect(Dialect):
         if op in ("in", "not in"):
             found = contains(left, right)
             return Scalar(None, "bool") if found is None else found == (op == "in")
+        if isinstance(left, Distinct) and isinstance(right, Distinct):
+            return of_sets(op, left, right, span)
         if isinstance(left, PLAIN) and isinstance(right, PLAIN):
-            return _plain(op, left, right, span)
+            return plain(op, left, right, span)
         if isinstance(left, Scalar) or isinstance(right, Scalar):
             kind = left.ctype if isinstance(left, Scalar) else right.ctype
             if op in ("<", "<=", ">", ">="):
@@ -357,35 +361,6 @@ class DslDialect(Dialect):
             fields = {k: join(m, v, b.fields[k], f"{what}.{k}", span, None, varying) for k, v in a.fields.items()}
             return Object(a.cls, fields, a.pointer if a.pointer == b.pointer else None, a.name)
         return None
-
-
-def _plain(op: str, left: Any, right: Any, span: Span) -> Value:
-    run = _PYTHON.get(op)
-    if run is None:
-        return Unknown(f"operator {op}", span)
-    if isinstance(left, str) and op == "%":
-        return Unknown("a formatted string", span)
-    if _too_large(op, left, right):
-        return Unknown(f"the result of {op} is out of range", span)
-    try:
-        return run(left, right)
-    except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-        return Unknown(f"{error}", span)
-
-
-def _too_large(op: str, left: Any, right: Any) -> bool:
-    """True where the result would be a number or text that no configuration has, and that memory may not hold."""
-    if isinstance(left, int) and isinstance(right, int):
-        if op == "**":
-            return left.bit_length() * abs(right) > _MAX_BITS
-        if op == "<<":
-            return not 0 <= right <= _MAX_BITS
-        return op == "*" and left.bit_length() + right.bit_length() > _MAX_BITS
-    sizes = [len(v) for v in (left, right) if isinstance(v, (str, list, tuple))]
-    if op == "+":
-        return sum(sizes) > _MAX_TEXT
-    counts = [v for v in (left, right) if isinstance(v, int)]
-    return op == "*" and len(sizes) == len(counts) == 1 and sizes[0] * counts[0] > _MAX_TEXT
 
 
 __all__ = ["DslDialect"]

@@ -14,6 +14,7 @@ from cutecheck.model.units import bytes_to_hold
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
 from cutecheck.source.dsl.host_tensors import as_dynamic, cute_attribute, extent_or_zero
 from cutecheck.source.dsl.values import Builtin, HostCute, HostTensor
+from cutecheck.source.eval.expressions.displays import OPEN_SLICE
 from cutecheck.source.eval.values import EnumVal, Extern, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ DTYPES = {
     "uint32": "uint32_t", "uint16": "uint16_t", "uint64": "uint64_t",
 }  # fmt: skip
 _OTHER_DTYPES = frozenset({"float4_e2m1fn_x2", "complex64", "complex128", "quint8", "qint8"})
+_CUDA = EnumVal("torch.device", "cuda", None)
 _FLOAT = ScalarType(dtype("float"))  # type: ignore[arg-type]
-_MAKERS = ("empty", "zeros", "ones", "randn", "rand", "full", "randint", "arange", "empty_strided")
+_MAKERS = ("empty", "zeros", "ones", "randn", "rand", "full", "randint", "arange", "randperm", "empty_strided")
 _LIKE = ("empty_like", "zeros_like", "ones_like", "randn_like", "rand_like", "full_like")
 
 
@@ -77,8 +79,10 @@ def _shape(m: Machine, args: list[Value], span: Span) -> tuple[Any, ...] | Unkno
 def _make(word: str) -> None:
     def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         kind = kwargs.get("dtype", _FLOAT)
-        if word == "arange":
-            return HostTensor((m.fresh("n"),), (1,), kwargs.get("dtype", ScalarType(dtype("int64_t"))))  # type: ignore[arg-type]
+        if word in ("arange", "randperm"):
+            whole = [a for a in args if isinstance(a, int)]
+            count = len(range(*whole)) if whole and len(whole) == len(args) else m.fresh("n")
+            return HostTensor((count,), (1,), kwargs.get("dtype", ScalarType(dtype("int64_t"))))  # type: ignore[arg-type]
         if word == "full":
             args = [args[0] if args else kwargs.get("size")]
         if word == "empty_strided":
@@ -138,6 +142,41 @@ def _reduced(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     return Extern("a reduction", span)
 
 
+FUNCTIONS["torch.device"] = lambda m, args, kwargs, span: _CUDA
+
+
+def _arrays(parts: Any) -> bool:
+    return all(isinstance(p, HostTensor) for p in parts)
+
+
+@builtin("torch.cat", "torch.concat")
+def _joined(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """Arrays one behind the other along a mode."""
+    parts, at = args[0], kwargs.get("dim", args[1] if len(args) > 1 else 0)
+    if not isinstance(parts, (list, tuple)) or not parts or not isinstance(at, int) or not _arrays(parts):
+        return Extern("torch.cat(...)", span)
+    first: HostTensor = parts[0]
+    at %= len(first.shape) or 1
+    total: Any = 0
+    for p in parts:
+        total = total + p.shape[at]
+    shape = (*first.shape[:at], total, *first.shape[at + 1 :])
+    return HostTensor(shape, compact(shape), first.dtype)
+
+
+def _stacked(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    parts, at = args[0], kwargs.get("dim", args[1] if len(args) > 1 else 0)
+    if not isinstance(parts, (list, tuple)) or not parts or not isinstance(at, int) or not _arrays(parts):
+        return Extern("torch.stack(...)", span)
+    first = parts[0]
+    at %= len(first.shape) + 1
+    shape = (*first.shape[:at], len(parts), *first.shape[at:])
+    return HostTensor(shape, compact(shape), first.dtype)
+
+
+FUNCTIONS["torch.stack"] = _stacked
+FUNCTIONS["torch.cumsum"] = lambda m, args, kwargs, span: args[0]
+FUNCTIONS["tensor.cumsum"] = lambda m, args, kwargs, span: args[0]
 FUNCTIONS["torch.manual_seed"] = lambda m, args, kwargs, span: None
 FUNCTIONS["torch.compile"] = lambda m, args, kwargs, span: args[0] if args else Builtin("id_")
 
@@ -161,8 +200,10 @@ def tensor_attribute(m: Machine, t: Value, ident: str, span: Span) -> Value:
         return len(t.shape)
     if ident in ("T", "mT"):
         return _transposed(t, len(t.shape) - 2, len(t.shape) - 1) if len(t.shape) > 1 else t
-    if ident in ("device", "grad"):
-        return Extern(f"tensor.{ident}", span)
+    if ident == "device":
+        return _CUDA
+    if ident == "grad":
+        return Extern("tensor.grad", span)
     if f"tensor.{ident}" in FUNCTIONS:
         return Builtin(f"tensor.{ident}", t)
     return Builtin("tensor.same", t) if ident in _SAME else Extern(f"tensor.{ident}", span)
@@ -318,6 +359,9 @@ def index(t: HostTensor, key: Value, span: Span) -> Value:
         elif isinstance(k, slice) and isinstance(t.shape[mode], int) and t.shape[mode] >= 0:
             shape.append(len(range(*k.indices(t.shape[mode]))))
             strides.append(t.strides[mode] * (k.step or 1))
+        elif isinstance(k, slice) or (isinstance(k, Unknown) and k.reason == OPEN_SLICE):
+            shape.append(Dyn.named(f"slice{span.line}.{mode}", Domain(0)))
+            strides.append(t.strides[mode])
         elif not isinstance(k, (int, Dyn)):
             return Unknown("an index of a tensor", span)
         mode += 1

@@ -11,6 +11,7 @@ from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.values import (
     Builtin,
     BuiltinType,
+    Distinct,
     Enumerator,
     HostTensor,
     Module,
@@ -60,7 +61,8 @@ def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
             "Tensor": TensorVal, "Layout": Layout, "ComposedLayout": ComposedLayout, "Pointer": Pointer,
             "Sequence": (list, tuple), "Callable": (FuncSet, Closure, Builtin, Partial), "Integer": (Dyn,),
             "NumericMeta": ScalarType,
-            "Numeric": (Dyn, Scalar), "type": (ClassInst, ScalarType, BuiltinType), "set": list,
+            "Numeric": (Dyn, Scalar), "type": (ClassInst, ScalarType, BuiltinType), "set": Distinct,
+            "frozenset": Distinct,
             "Iterable": (list, tuple),
         }  # fmt: skip
         if kind.name in plain:
@@ -68,6 +70,8 @@ def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
                 return bool(v.cls.memo.get("namedtuple"))
             if kind.name in ("int",) and isinstance(v, bool):
                 return True
+            if kind.name in ("list", "Sequence") and isinstance(v, Distinct):
+                return False
             return isinstance(v, plain[kind.name])
         from cutecheck.model.atoms import CopyAtom, MMAAtom
         from cutecheck.model.tiled import TiledCopy, TiledMMA

@@ -17,6 +17,10 @@ class Module:
     name: str
 
 
+class Distinct(list[Value]):
+    """A set: its items in the order they came."""
+
+
 @dataclass(frozen=True, slots=True)
 class Builtin:
     """A function or method of Python or its libraries, by name; ``self_`` for a method."""
@@ -139,6 +143,23 @@ class Parser:
 
 __all__ = [
     "NONE",
-    "Builtin", "BuiltinType", "ClassInst", "Compiled", "Enumerator", "Env", "HostCute", "HostTensor", "KernelCall",
-    "Module",     "Namespace", "OpValue", "Parser", "Partial", "RunTimeRange", "Super", "TmaAtom", "TmaInfo",
+    "Builtin",
+    "BuiltinType",
+    "ClassInst",
+    "Compiled",
+    "Distinct",
+    "Enumerator",
+    "Env",
+    "HostCute",
+    "HostTensor",
+    "KernelCall",
+    "Module",
+    "Namespace",
+    "OpValue",
+    "Parser",
+    "Partial",
+    "RunTimeRange",
+    "Super",
+    "TmaAtom",
+    "TmaInfo",
 ]  # fmt: skip

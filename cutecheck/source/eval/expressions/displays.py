@@ -12,6 +12,7 @@ from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.values import Pack, Str, Value, constant
 
+OPEN_SLICE = "a slice with unknown limits"
 _MAX_TEXT = 1 << 16  # characters
 _MAX_BITS = 4096  # of a number in text
 
@@ -76,7 +77,7 @@ def _slice(m: Machine, node: ir.SliceExpr, env: Env) -> Value:
     parts = [None if p is None else constant(m.eval(p, env)) for p in (node.lower, node.upper, node.step)]
     wanted = [p is not None for p in (node.lower, node.upper, node.step)]
     if any(w and p is None for w, p in zip(wanted, parts, strict=True)):
-        return Unknown("a slice with unknown limits", node.span)
+        return Unknown(OPEN_SLICE, node.span)
     return slice(*parts)
 
 

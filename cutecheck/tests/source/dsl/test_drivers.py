@@ -204,3 +204,30 @@ def test_a_dictionary_written_under_an_unknown_condition_is_not_known(tmp_path: 
     host(4)
     """
     assert not any("4:1" in str(r) or "5:1" in str(r) for r in results(driver(tmp_path, text)).values())
+
+
+def test_arrays_of_the_host_keep_their_extents(tmp_path: Path) -> None:
+    text = """
+    import torch
+    lengths = torch.cat([torch.zeros(1, dtype=torch.int32), torch.empty(3).cumsum(0)])
+    counted = torch.randperm(8)[:5].shape, torch.stack([torch.empty(2, 3)] * 4).shape, lengths.shape
+    rows = torch.randperm(8)[: torch.empty(3).max()].shape[0]
+    given = torch.some_function(lengths) is None, lengths is None
+    device = isinstance(lengths.device, torch.Tensor), lengths.device == torch.device("cuda")
+    """
+    found = variables(tmp_path, text)
+    assert found["counted"] == ((5,), (4, 2, 3), (4,))
+    assert not isinstance(found["rows"], int)
+    assert found["given"] == (False, False)
+    assert found["device"] == (False, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{1, 2} - {2}", "{1} | {2}", "{1, 2} & {2, 3}", "{1, 2} ^ {2, 3}", "{2} <= {1, 2}", "{1, 2} < {1, 2}",
+     "{1, 2} == {2, 1}", "isinstance({1}, set)", "isinstance({1}, list)", "set('ab') > {'a'}"],
+)  # fmt: skip
+def test_sets_are_python_s(text: str, tmp_path: Path) -> None:
+    expected = eval(text)
+    found = variables(tmp_path, f"result = {text}")["result"]
+    assert (set(found) if isinstance(expected, set) else found) == expected
