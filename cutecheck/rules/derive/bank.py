@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from cutecheck.facts import Event, TensorFact
+from cutecheck.facts import Event, Guard, TensorFact
 from cutecheck.findings import Related, Severity
 from cutecheck.model.identity import once
 from cutecheck.model.layout import SwizzleUnit
@@ -21,6 +21,7 @@ from cutecheck.rules.derive.lanes import undecided
 
 _LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)
 _SINGLE = ("==", "elect", "%", "thread0", "thread(")  # thread0() and thread(t, b) of cute/util/debug.hpp
+_FEW = re.compile(r"![\w:.]*(?:thread|tid|lane)|<=?\s*(?:\d|[12]\d|3[01])\b", re.IGNORECASE)
 Cause = Literal["read", "write", "epilogue", "swizzle"]
 
 
@@ -69,7 +70,13 @@ def _obligation(access: Access) -> Obligation | None:
 
 def lone_thread(event: Event) -> bool:
     """A guard on the thread that may leave single lanes: a refutation for full warps says nothing then."""
-    return any(_LANE.search(g.text) and any(sign in g.text for sign in _SINGLE) for g in event.guards)
+    return any(_LANE.search(g.text) and _picks(g) for g in event.guards)
+
+
+def _picks(guard: Guard) -> bool:
+    """A comparison that single threads may pass: ``tid == 0``, ``!tid``, ``tid < 4``; ``tid != 0`` on its way out."""
+    text = guard.text
+    return any(sign in text for sign in _SINGLE) or bool(_FEW.search(text)) or (guard.negated and "!=" in text)
 
 
 def cause(access: Access) -> Cause:

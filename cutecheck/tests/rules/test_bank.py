@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from cutecheck.facts import Facts, Unknown
+from cutecheck.facts import Facts, Guard, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.prove import Verdict
 from cutecheck.model.tiled import make_tiled_copy_A, make_tiled_copy_C
+from cutecheck.rules.derive.bank import lone_thread
 from cutecheck.tests.rules.build import (
     FLOAT,
     HALF,
+    SPAN,
     atom,
     codes,
     copy_event,
@@ -141,3 +143,24 @@ def test_strides_that_depend_on_the_thread_are_those_of_the_thread() -> None:
     big = universal(32, FLOAT, "(_32,_8):(_1,_32)", "(_1,_1):(_1,_1)")
     event = copy_event(big, FLOAT, ("smem", "Sw<5,0,5> o _0 o (_64,_32):(_32,_1)"), None)
     assert codes(Facts(events=(event,))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "negated", "alone"),
+    [
+        ("thread0()", False, True),
+        ("threadIdx.x == 0", False, True),
+        ("!threadIdx.x", False, True),
+        ("!cute::elect_one_sync()", False, True),
+        ("threadIdx.x < 1", False, True),
+        ("tid <= 3", False, True),
+        ("threadIdx.x != 0", True, True),  # if (threadIdx.x != 0) return;
+        ("threadIdx.x != 0", False, False),
+        ("threadIdx.x < 64", False, False),
+        ("warp_idx != 0", False, False),
+        ("n == 0", False, False),
+    ],
+)
+def test_conditions_that_single_threads_pass(text: str, negated: bool, alone: bool) -> None:
+    event = copy_event(universal(32, FLOAT, "(_32,_8):(_8,_1)", "(_1,_1):(_1,_1)"), FLOAT, ("gmem", PLAIN), None)
+    assert lone_thread(replace(event, guards=(Guard(text, SPAN, negated),))) is alone

@@ -28,7 +28,7 @@ from cutecheck.model.ints import Int, Sym
 from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
-from cutecheck.source.eval.record.conditions import conditions
+from cutecheck.source.eval.record.conditions import conditions, divisibilities
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import (
@@ -240,6 +240,20 @@ class RecorderState:
             return
         for condition in conditions(m, node.cond, env):
             self.hypotheses.append(Hypothesis(condition, node.span, node.kind, self.frame.symbol if self.frame else ""))
+
+    @contextmanager
+    def passed(self, m: Machine, node: ir.Expr | None, env: Env, holds: bool) -> Iterator[None]:
+        """Where a run-time condition of the scanned code is known to hold, or not to: what it says of divisors."""
+        known = len(self.hypotheses)
+        span: Span | None = getattr(node, "span", None)
+        if node is not None and span is not None and not is_cute_header(span.path):
+            where = self.frame.symbol if self.frame else ""
+            for condition in divisibilities(m, node, env, holds):
+                self.hypotheses.append(Hypothesis(condition, span, "guard", where))
+        try:
+            yield
+        finally:
+            del self.hypotheses[known:]
 
 
 def _whole(v: TensorVal) -> tuple[Int | None, Bits | None]:

@@ -27,9 +27,17 @@ def _block(m: Machine, node: ir.Block, env: Env) -> Done:
             if done is Done.MAYBE:
                 left = Done.MAYBE
                 if isinstance(stmt, ir.If):
-                    guard = Guard(m.recorder.text(stmt.cond), getattr(stmt.cond, "span", stmt.span), True)
-                    passed.enter_context(m.recorder.guarded(guard, None, False))
+                    stays = stmt.other is None or not _leaves(stmt.other)  # else the first branch is the one to stay
+                    guard = Guard(m.recorder.text(stmt.cond), getattr(stmt.cond, "span", stmt.span), stays)
+                    passed.enter_context(m.recorder.guarded(guard, None, not stays))
+                    if _leaves(stmt.then) or not stays:
+                        passed.enter_context(m.recorder.passed(m, stmt.cond, inner, not stays))
     return left
+
+
+def _leaves(block: ir.Block) -> bool:
+    """The block ends with a jump out of what is around it."""
+    return bool(block.body) and isinstance(block.body[-1], (ir.Return, ir.Jump))
 
 
 @runs(ir.ExprStmt)

@@ -29,19 +29,26 @@ def _if(m: Machine, node: ir.If, env: Env) -> Done:
     text = m.recorder.text(node.cond)
     bounds, complete = predicates.conjunction(m, node.cond, inner)
     guard = Guard(text, getattr(node.cond, "span", node.span), False, tuple(bounds), complete)
-    return _both(m, node.then, node.other, inner, guard, cond, differs(m, node.cond, cond, inner))
+    return _both(m, node.then, node.other, inner, guard, cond, differs(m, node.cond, cond, inner), node.cond)
 
 
 def _both(
-    m: Machine, then: ir.Block, other: ir.Block | None, env: Env, guard: Guard, cond: Value, varying: bool
+    m: Machine,
+    then: ir.Block,
+    other: ir.Block | None,
+    env: Env,
+    guard: Guard,
+    cond: Value,
+    varying: bool,
+    node: ir.Expr | None = None,
 ) -> Done:
     """Walk both branches from the same state, then join what they wrote. ``varying``: threads may part here."""
     mark = m.journal.mark()
-    with m.recorder.guarded(guard, cond, True):
+    with m.recorder.guarded(guard, cond, True), m.recorder.passed(m, node, env, True):
         first = m.run(then, env)
     after_then = written(m, mark)
     m.journal.undo(mark)
-    with m.recorder.guarded(replace(guard, negated=True), cond, False):
+    with m.recorder.guarded(replace(guard, negated=True), cond, False), m.recorder.passed(m, node, env, False):
         second = m.run(other, env) if other is not None else Done.NORMAL
     after_else = written(m, mark)
     m.journal.undo(mark)
