@@ -193,11 +193,16 @@ def _run_scripts(
     return out
 
 
+def _numbers(text: str) -> frozenset[int]:
+    """The compute capabilities that a text names."""
+    return frozenset(int(a) if a else int(b) // 10 for a, b in _SM.findall(text))
+
+
 def _archs_of(path: str, tree: Tree, reported: frozenset[str]) -> tuple[str, ...]:
     """The architectures a translation unit speaks of: the atoms and guards of its own files, not of CUTLASS's."""
     numbers: set[int] = set()
     for p in tree.closure(path, DEFAULT_ARCH):
         if p == path or (p in reported and not _LIBRARY.search(p)):
-            numbers.update(int(a) if a else int(b) // 10 for a, b in _SM.findall(tree.text(p)))
+            numbers |= tree.once(p, _numbers)
     named = tuple(arch for arch, (low, high) in ARCHITECTURES.items() if any(low <= n < high for n in numbers))
     return named or (DEFAULT_ARCH,)

@@ -3,15 +3,23 @@
 A value of CuTe is made by a function or type of CuTe that some declaration spells. So a declaration matters if its own
 text spells one, or a name (whatever it means there) of a declaration that matters. Names that other libraries have as
 well (``Layout``, ``copy``) count where CuTe's namespace is open, or in front of them.
+
+A partial specialisation whose arguments look into a member type of a parameter (``typename T::Policy::Kind``) is chosen
+for types that have such a member: it counts once something that is reached declares one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import Any
 
 from cutecheck.facts import Span
+from cutecheck.model.atoms import atom_names
+from cutecheck.source.cpp.defines import Macro
 from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.cpp.words import words
 from cutecheck.source.eval import ir
@@ -50,6 +58,17 @@ _QUALIFIED = re.compile(
     rf"\bcute\s*::\s*(?:{'|'.join(sorted(_COMMON))})\b|\bLayout_(?:MN|K)_\w+_Atom\b"
     r"|\bSM\d\d\d?_(?:\d+x\d|U\d|CP_ASYNC|TMA_|MMA_|TMEM|DP\dA|BULK|SPARSE|UTCCP)"
 )
+_TYPE_NAMES = re.compile(
+    r"\busing\s+(\w+)[^;=]*=|\busing\s[^;=]*::\s*(\w+)\s*;|\btypedef\b[^;]*?(\w+)\s*;"
+    r"|\b(?:struct|class|union|enum)\b[^;{}<>,=()]*?(\w+)\s*(?:final\s*)?[{:;<]"
+)
+_PASSED_ON = re.compile(r"\busing\s+(\w+)\s*=\s*(?:typename\s+)?\w+(?:\s*::\s*\w+)*?\s*::\s*\1\s*;")
+# member types that CuTe's own types have
+_GIVEN = words("Atom Traits MMA_Op MMA_Traits CopyOp Copy_Op CopyOperation Shape Stride Layout layout_type engine_type "
+               "iterator type Engine value_type element_type Element TiledMma TiledMMA TiledCopy")  # fmt: skip
+_SWIZZLED_ATOMS = tuple(f"Layout_{m}_{w}_Atom" for m in ("MN", "K") for w in ("INTER", "SW32", "SW64", "SW128"))
+_ARGUMENT = r"(?:\d*|(?<![a-zA-Z0-9])\w*|(?=[A-Z])\w*)"  # a number, or begins where a part of a name begins
+_PASTED = re.compile(r"\w+(?:\s*##\s*\w+)+")
 _OPENED = re.compile(
     r"\busing\s+namespace\s+(?:::\s*)?cute\b|\bnamespace\s+\w+\s*=\s*(?:::\s*)?cute\b|\busing\s+(?:::\s*)?cute\s*::"
     r"|\bnamespace\s+cute\b"
@@ -63,9 +82,12 @@ class Words:
     tree: Tree
     arch: str
     _of: dict[int, tuple[frozenset[str], bool, ir.Decl]] = field(default_factory=dict)
+    _types: dict[int, frozenset[str]] = field(default_factory=dict)
     _opened: dict[str, bool] = field(default_factory=dict)
-    _macros: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    _declared: dict[str, tuple[ir.Unit, list[_Named]]] = field(default_factory=dict)
+    _files: dict[str, File] = field(default_factory=dict)
+    named: dict[str, list[_Named]] = field(default_factory=dict)  # of all files so far
+    _spelt: dict[str, None] = field(default_factory=dict)  # these names, and those of macros
+    _fitting: dict[re.Pattern[str], tuple[int, set[str]]] = field(default_factory=dict)
 
     def spelled(self, decl: ir.Decl, path: str) -> tuple[frozenset[str], bool]:
         """The words of a declaration, and whether it spells a name of CuTe."""
@@ -76,6 +98,15 @@ class Words:
             own = not found_words.isdisjoint(OWN) or (not found_words.isdisjoint(_COMMON) and self.opened(path))
             found = self._of[id(decl)] = (found_words, own or _QUALIFIED.search(text) is not None, decl)
         return found[0], found[1]
+
+    def types(self, decl: ir.Decl, path: str) -> frozenset[str]:
+        """The names of types that a declaration declares anywhere in its text, but for those that it only passes on."""
+        found = self._types.get(id(decl))
+        if found is None:
+            self.spelled(decl, path)  # keeps the declaration alive
+            text = _PASSED_ON.sub("", self._text(decl, path))
+            found = self._types[id(decl)] = frozenset(n for g in _TYPE_NAMES.findall(text) for n in g if n)
+        return found
 
     def _text(self, decl: ir.Decl, path: str) -> str:
         span: Span | None = getattr(decl, "full_span", None) or getattr(decl, "span", None)
@@ -93,75 +124,137 @@ class Words:
             self._opened[path] = file is not None and _OPENED.search(file.stripped) is not None
         return self._opened[path]
 
-    def macros(self, path: str) -> Mapping[str, str]:
-        """The bodies of the macros that a file defines."""
-        if path not in self._macros:
-            self._macros[path] = {n: m.body for n, m in self.tree.preprocessed(path, self.arch).macros.final().items()}
-        return self._macros[path]
-
-    def declared(self, unit: ir.Unit) -> list[_Named]:
-        """What a file declares in its namespaces, by name; of CuTe's own headers nothing."""
-        known = self._declared.get(unit.path)
+    def file(self, unit: ir.Unit) -> File:
+        """What there is to know of a file, worked out once."""
+        known = self._files.get(unit.path)
         if known is None:
-            known = self._declared[unit.path] = (unit, [(n, d, unit.path) for n, d in _flat(unit.decls)])
-        return known[1]
+            known = self._files[unit.path] = self._described(unit)
+            self._spelt.update(dict.fromkeys(known.macros))
+            if not known.cute:
+                for named in known.named:
+                    self.named.setdefault(named[0], []).append(named)
+                    self._spelt[named[0]] = None
+        return known
+
+    def fit(self, form: re.Pattern[str]) -> Set[str]:
+        """The names of CuTe's and of the files so far that are of a form."""
+        seen, found = self._fitting.get(form, (0, set(_cute_names_of(form))))
+        if seen < len(self._spelt):
+            found.update(n for n in islice(self._spelt, seen, None) if form.fullmatch(n))
+            self._fitting[form] = len(self._spelt), found
+        return found
+
+    def _described(self, unit: ir.Unit) -> File:
+        path = unit.path
+        macros = {n: _body(m) for n, m in self.tree.preprocessed(path, self.arch).macros.final().items()}
+        named = [(n, d, path) for n, d in _flat(unit.decls)]
+        classes = [d for _, d, _ in named if isinstance(d, ir.Class) and d.spec_args]
+        return File(
+            unit,
+            is_cute_header(path),
+            any(isinstance(d, ir.Using) and _is_cute(d.target) for d in unit.decls),
+            any(isinstance(d, ir.Instantiate) for d in _inside(unit.decls)),
+            macros,
+            named,
+            [(d, p) for n, d, p in named if n.startswith("operator")],
+            {id(d): needed for d in classes if (needed := _looked_into(d))},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """``cute``: one of CuTe's own headers. ``opens`` CuTe's namespace for all that follows; ``asks`` for explicit
+    instantiations. ``macros`` are those at its end, ``named`` what it declares in its namespaces. ``asleep`` are its
+    specialisations that look into member types of their parameters, with the names of these."""
+
+    unit: ir.Unit
+    cute: bool
+    opens: bool
+    asks: bool
+    macros: Mapping[str, _Body]
+    named: Sequence[_Named]
+    operators: Sequence[tuple[ir.Decl, str]]
+    asleep: Mapping[int, frozenset[str]]
+
+
+_Body = tuple[frozenset[str], tuple[re.Pattern[str], ...]]  # the words of a macro, and of what form those are it makes
+
+
+@lru_cache(maxsize=8192)
+def _body(macro: Macro) -> _Body:
+    """The words that a macro spells. One that makes words of pieces (``##``) makes any in which its arguments fit."""
+    given = {*(macro.params or ()), macro.variadic, "__VA_ARGS__"}
+    forms = []
+    for match in _PASTED.finditer(macro.body) if "##" in macro.body else ():
+        pieces = (p.strip() for p in match.group().split("##"))
+        forms.append(re.compile("".join(_ARGUMENT if p in given else re.escape(p) for p in pieces)))
+    return frozenset(_WORD.findall(macro.body)), tuple(forms)
 
 
 _Named = tuple[str, ir.Decl, str]  # with the path of the file
 
 
-def _flat(decls: Sequence[ir.Decl]) -> Iterator[tuple[str, ir.Decl]]:
+def _inside(decls: Sequence[ir.Decl]) -> Iterator[ir.Decl]:
+    """Declarations, those of namespaces among them."""
     for decl in decls:
         if isinstance(decl, ir.Namespace):
-            yield from _flat(decl.members)
+            yield from _inside(decl.members)
         else:
-            yield from ((n, decl) for n, _ in declared_names(decl))
+            yield decl
+
+
+def _flat(decls: Sequence[ir.Decl]) -> Iterator[tuple[str, ir.Decl]]:
+    for decl in _inside(decls):
+        yield from ((n, decl) for n, _ in declared_names(decl))
 
 
 class Relevance:
-    """Of one translation unit: which of its declarations matter."""
+    """Of one translation unit: which of its declarations matter.
 
-    def __init__(self, spelled: Words, units: Sequence[ir.Unit]) -> None:
+    ``starts`` are the declarations that are evaluated for themselves; None where others are asked for by hand.
+    """
+
+    def __init__(
+        self, spelled: Words, units: Sequence[ir.Unit], starts: Sequence[tuple[ir.Decl, str]] | None = None
+    ) -> None:
         self._words = spelled
-        self._everywhere = False
-        self._named: dict[str, list[_Named]] = {}
-        self._macros: dict[str, str] = {}
+        files = [spelled.file(unit) for unit in units]
+        own = [f for f in files if not f.cute]
+        self._everywhere = any(f.opens for f in own)
+        self._named = spelled.named
+        self._meant: dict[str, list[tuple[ir.Decl, str]]] = {}
+        self._paths = {f.unit.path for f in own}
+        self._macros: dict[str, _Body] = {}
+        self._asleep: dict[int, frozenset[str]] = {}
+        for f in files:
+            self._macros.update(f.macros)
         self._yes: set[int] = set()
         self._no: set[int] = set()
         self._all = False
-        operators = []
-        self._nameless: set[str] = set()  # files whose declarations are used without a name of theirs
-        for unit in units:
-            self._macros.update(spelled.macros(unit.path))
-            if is_cute_header(unit.path):
-                self._nameless.add(unit.path)
-                continue
-            self._everywhere = self._everywhere or any(
-                isinstance(d, ir.Using) and _is_cute(d.target) for d in unit.decls
-            )
-            for named in spelled.declared(unit):
-                self._named.setdefault(named[0], []).append(named)
-                if named[0].startswith("operator"):
-                    operators.append(named)
-                    self._nameless.add(unit.path)
-        self._all = any(self.matters(decl, path) for _, decl, path in operators)  # their use has no name
+        operators = [o for f in own for o in f.operators]
+        # files whose declarations are used without a name of theirs
+        self._nameless = {path for _, path in operators} | {f.unit.path for f in files if f.cute}
+        self._starts: list[tuple[ir.Decl, str]] | None = None
+        if starts is not None:
+            self._starts = [*starts, *operators]
+            for f in own:
+                self._asleep.update(f.asleep)
+        self._all = any(self.matters(decl, path) for decl, path in operators)  # their use has no name
 
     def any_root(self, unit: ir.Unit) -> bool:
         """Whether a declaration of a file that is evaluated for itself matters."""
-        own = self._words.declared(unit)
-        return not is_cute_header(unit.path) and any(self.matters(d, p) for _, d, p in own if _is_root(d))
+        found = self._words.file(unit)
+        return not found.cute and any(self.matters(d, p) for _, d, p in found.named if is_root(d))
 
-    @staticmethod
-    def asks(unit: ir.Unit) -> bool:
-        """Whether a file has explicit instantiations."""
-        todo = list(unit.decls)
-        while todo:
-            decl = todo.pop()
-            if isinstance(decl, ir.Instantiate):
-                return True
-            if isinstance(decl, ir.Namespace):
-                todo += decl.members
-        return False
+    def _means(self, used: Set[str], asked: set[str]) -> Iterator[tuple[ir.Decl, str]]:
+        """The declarations of the unit that words name; ``asked`` are those of before, which are not looked up again."""
+        fresh = (used & self._named.keys()) - asked
+        asked |= fresh
+        for word in fresh:
+            found = self._meant.get(word)
+            if found is None:
+                found = self._meant[word] = [(d, p) for _, d, p in self._named[word] if p in self._paths]
+            yield from found
 
     def matters(self, decl: ir.Decl, path: str) -> bool:
         """False only where nothing that the declaration's evaluation reaches is of CuTe."""
@@ -171,27 +264,59 @@ class Relevance:
         parent: dict[int, int | None] = {first: None}
         todo = [(decl, path)]
         macros: set[str] = set()
+        asked: set[str] = set()
         while todo:
             at, where = todo.pop()
             key = id(at)
             plain, own = self._words.spelled(at, where)
             if not own and self._everywhere:
                 own = not plain.isdisjoint(_COMMON)
-            used, pasted = self._expanded(plain, macros)
-            if own or pasted or key in self._yes or (used is not plain and not used.isdisjoint(OWN)):
+            used = self._expanded(plain, macros)
+            if own or key in self._yes or (used is not plain and not used.isdisjoint(OWN)):
                 step: int | None = key
                 while step is not None:
                     self._yes.add(step)
                     step = parent[step]
                 return True
-            for word in used & self._named.keys():
-                for _, other, there in self._named[word]:
-                    inner = id(other)
-                    if inner not in parent and inner not in self._no:
-                        parent[inner] = key
-                        todo.append((other, there))
+            for other, there in self._means(used, asked):
+                inner = id(other)
+                if inner in self._asleep:
+                    self._wake()
+                if inner not in parent and inner not in self._no and inner not in self._asleep:
+                    parent[inner] = key
+                    todo.append((other, there))
         self._no.update(parent)
         return False
+
+    def _wake(self) -> None:
+        """Tell the specialisations that can be chosen from those that cannot, once."""
+        if self._starts is None:
+            return
+        todo, self._starts = self._starts, None
+        seen: set[int] = set()
+        met: dict[int, tuple[ir.Decl, str]] = {}
+        declared: set[str] = set(_GIVEN)
+        macros: set[str] = set()
+        asked: set[str] = set()
+        while todo:
+            at, where = todo.pop()
+            if id(at) not in seen:
+                seen.add(id(at))
+                plain = self._words.spelled(at, where)[0]
+                used = self._expanded(plain, macros)
+                declared |= self._words.types(at, where)
+                if used is not plain:
+                    declared |= used - plain
+                for other, there in self._means(used, asked):
+                    if id(other) in self._asleep:
+                        met[id(other)] = other, there
+                    else:
+                        todo.append((other, there))
+            if not todo:
+                awake = [key for key in met if self._asleep[key] <= declared]
+                for key in awake:
+                    todo.append(met.pop(key))
+                    del self._asleep[key]
 
     def comes_to(self, starts: Iterable[tuple[ir.Decl, str]], files: Set[str]) -> bool:
         """False only where no declaration of these files is reached by the evaluation of ``starts``."""
@@ -200,6 +325,7 @@ class Relevance:
         seen: set[int] = set()
         todo = list(starts)
         macros: set[str] = set()
+        asked: set[str] = set()
         while todo:
             at, where = todo.pop()
             if where in files:
@@ -207,33 +333,65 @@ class Relevance:
             if id(at) in seen:
                 continue
             seen.add(id(at))
-            used, pasted = self._expanded(self._words.spelled(at, where)[0], macros)
-            if pasted:
-                return True
-            todo += [(other, there) for word in used & self._named.keys() for _, other, there in self._named[word]]
+            used = self._expanded(self._words.spelled(at, where)[0], macros)
+            todo += self._means(used, asked)
         return False
 
-    def _expanded(self, plain: frozenset[str], seen: set[str]) -> tuple[Set[str], bool]:
-        """The words with those of the macros among them, and whether one of these makes names of pieces."""
+    def _expanded(self, plain: frozenset[str], seen: set[str]) -> Set[str]:
+        """The words with those of the macros among them, and those that these can make of pieces."""
         todo = [w for w in plain & self._macros.keys() if w not in seen]
         if not todo:
-            return plain, False
-        found, pasted = set(plain), False
+            return plain
+        found = set(plain)
         while todo:
             name = todo.pop()
             if name in seen:
                 continue
             seen.add(name)
-            body = self._macros[name]
-            pasted = pasted or "##" in body
-            more = set(_WORD.findall(body))
-            todo += more & self._macros.keys()
-            found |= more
-        return found, pasted
+            more, forms = self._macros[name]
+            made = {word for form in forms for word in self._words.fit(form)}
+            todo += (more | made) & self._macros.keys()
+            found |= more | made
+        return found
 
 
-def _is_root(decl: ir.Decl) -> bool:
+@lru_cache(maxsize=8192)
+def _cute_names_of(form: re.Pattern[str]) -> Set[str]:
+    """The names of CuTe that are of a form; an atom stands for a name of CuTe."""
+    atoms = any(form.fullmatch(name) for name in (*atom_names(), *_SWIZZLED_ATOMS))
+    found = {name for name in (*OWN, *_COMMON) if form.fullmatch(name)}
+    return found | {"Copy_Atom"} if atoms else found
+
+
+def is_root(decl: ir.Decl) -> bool:
     return not getattr(decl, "tparams", None)
+
+
+def _looked_into(decl: ir.Class) -> frozenset[str]:
+    """The member types of parameters that the arguments of a specialisation look into."""
+    own = {p.name for p in decl.tparams or ()}
+    found: set[str] = set()
+    todo: list[Any] = list(decl.spec_args or ())
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ir.Scoped):
+            inner, members = node.base, []
+            while isinstance(inner, ir.Scoped):
+                members.append(inner.ident)
+                todo += inner.targs or ()
+                inner = inner.base
+            if isinstance(inner, ir.Name) and inner.ident in own:
+                found.update(members)
+            elif inner is not None:
+                todo.append(inner)
+            todo += node.targs or ()
+        elif isinstance(node, ir.Name):
+            todo += node.targs or ()
+        elif is_dataclass(node):
+            todo += [getattr(node, f.name) for f in fields(node)]
+        elif isinstance(node, (tuple, list)):
+            todo += node
+    return frozenset(found)
 
 
 def _is_cute(target: ir.Expr) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from cutecheck.facts import SourceError
@@ -19,7 +19,7 @@ from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
-from cutecheck.source.relevance import Relevance, Words
+from cutecheck.source.relevance import Relevance, Words, is_root
 from cutecheck.source.roots import Roots, left_open, templates_of
 
 Template = tuple[str, int]  # a file, and the position of a template in it
@@ -76,7 +76,7 @@ class Translator:
             if unit.path in job.owned:
                 note_unit(unit, part.facts)
         part.templates = {p: len(self._templates_of(p, job.arch)) for p in closure if p in job.owned}
-        relevance = Relevance(self._words.setdefault(job.arch, Words(self.tree, job.arch)), units)
+        relevance = self._relevance(job, units)
         if not self._matters(job, units, relevance):
             return part
         program = Program()
@@ -116,19 +116,30 @@ class Translator:
         m = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
         return Roots(m, self.reported & program.units.keys(), job.owned, relevance.matters)
 
+    def _relevance(self, job: Job, units: list[ir.Unit]) -> Relevance:
+        spelled = self._words.setdefault(job.arch, Words(self.tree, job.arch))
+        if self.instantiate or any(spelled.file(unit).asks for unit in units):
+            return Relevance(spelled, units)
+        if job.open is None:
+            own = [named for unit in units if unit.path in job.owned for named in spelled.file(unit).named]
+            return Relevance(spelled, units, [(decl, path) for _, decl, path in own if is_root(decl)])
+        return Relevance(spelled, units, [(decl, path) for decl, path, _ in self._wanted(job)])
+
+    def _wanted(self, job: Job) -> Iterator[tuple[ir.Decl, str, int]]:
+        """The templates of a job under open parameters."""
+        wanted = set(job.open or ())
+        for path in {p for p, _ in wanted}:
+            for position, decl in enumerate(self._open_in(path, job.arch)):
+                if (path, position) in wanted:
+                    yield decl, path, position
+
     def _matters(self, job: Job, units: list[ir.Unit], relevance: Relevance) -> bool:
         """Whether anything that the job evaluates can come to something of CuTe."""
         if job.open is not None:
-            wanted = set(job.open)
-            return any(
-                relevance.matters(decl, path)
-                for path in {p for p, _ in wanted}
-                for position, decl in enumerate(self._open_in(path, job.arch))
-                if (path, position) in wanted
-            )
+            return any(relevance.matters(decl, path) for decl, path, _ in self._wanted(job))
         return (
             bool(self.instantiate)
-            or any(relevance.asks(unit) for unit in units)
+            or any(self._words[job.arch].file(unit).asks for unit in units)
             or any(relevance.any_root(unit) for unit in units if unit.path in job.owned)
         )
 

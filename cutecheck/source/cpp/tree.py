@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import TypeVar, cast
 
 from cutecheck.source.cpp.defines import Defines, Macro
 from cutecheck.source.cpp.directives import Preprocessed, preprocess
@@ -16,6 +17,7 @@ from cutecheck.source.cpp.unit import decode, finish
 from cutecheck.source.eval import ir
 from cutecheck.source.files import is_file, read_bytes
 
+_T = TypeVar("_T")
 TRANSLATION_UNITS = (".cu", ".cpp", ".cc", ".cxx")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
 
@@ -60,6 +62,8 @@ class Tree:
     _done: dict[tuple[str, str], Preprocessed] = field(default_factory=dict)
     _reach: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _resolved: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    _looked: dict[tuple[str, Callable[[str], object]], object] = field(default_factory=dict)
+    _includes: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     _includers: dict[str, list[str]] = field(default_factory=dict)  # by what any of their include lines names
     _scanned: set[str] = field(default_factory=set)  # files whose include lines are among these
     _suffixes: dict[str, list[str]] = field(default_factory=dict)
@@ -83,6 +87,13 @@ class Tree:
             except (OSError, KeyError):
                 self._bytes[path] = None
         return self._bytes[path]
+
+    def once(self, path: str, look: Callable[[str], _T]) -> _T:
+        """What a function says of the text of a file, asked once."""
+        key = (path, look)
+        if key not in self._looked:
+            self._looked[key] = look(self.text(path))
+        return cast(_T, self._looked[key])
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file; none when it is not of the tree."""
@@ -162,14 +173,16 @@ class Tree:
 
     def includes(self, path: str, arch: str) -> tuple[str, ...]:
         """Files of the tree that a file includes directly, in the branches active for ``arch``."""
-        if self.file(path) is None:
-            return ()
-        found: dict[str, None] = {}
-        for inc in self.preprocessed(path, arch).includes:
-            target = self.resolve(inc.text, path, inc.is_system)
-            if target is not None and target != path:
-                found[target] = None
-        return tuple(found)
+        key = (path, arch)
+        if key not in self._includes:
+            found: dict[str, None] = {}
+            if self.file(path) is not None:
+                for inc in self.preprocessed(path, arch).includes:
+                    target = self.resolve(inc.text, path, inc.is_system)
+                    if target is not None and target != path:
+                        found[target] = None
+            self._includes[key] = tuple(found)
+        return self._includes[key]
 
     def closure(self, path: str, arch: str) -> list[str]:
         """A file and everything it includes, includes first; cycles are cut."""

@@ -48,7 +48,7 @@ class Budget:
         self._since = 0  # steps used then
         self._aside: int | None = None  # steps used when what leaves no facts began
         self._quiet = 0  # steps of the root that left no facts
-        self._idle = 0  # steps of roots that were cut because they found nothing
+        self._idle = 0  # steps at whose end roots were cut because they found nothing more
         self.total = 0
         self.used = 0
         self.restart()
@@ -94,8 +94,8 @@ class Budget:
         used = (self.used if self._aside is None else self._aside) - self._quiet - self._since
         if found != self._before:
             self._before, self._since = found, self.used - self._quiet
-        elif used > most or (self._idle > FILES_SHARE * most and not self._since and used > most // 10):
-            whose = "" if used > most else f" after {FILES_SHARE} roots of the file that came to nothing"
-            self._idle += 0 if self._since else used
+        elif used > most or (self._idle > FILES_SHARE * most and used > most // 10):
+            whose = "" if used > most else f" after {FILES_SHARE} roots of the file that went on as long"
+            self._idle += used
             steps = f"more than {most if not whose else most // 10} evaluation steps without anything of CuTe"
             raise BudgetExceeded(f"{steps}{whose}; raise `max-idle-steps`")

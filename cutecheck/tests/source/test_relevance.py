@@ -11,6 +11,7 @@ from cutecheck.source import relevance
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
+from cutecheck.source.roots import Roots
 
 MAKER = "using L = cute::Layout<cute::Shape<cute::_8, cute::_8>>;\n"
 MAKES = "auto x = cute::make_layout(cute::_8{});"
@@ -49,6 +50,81 @@ def test_every_chain_of_names_counts(chain: str, tmp_path: Path, monkeypatch: py
     assert found.sites or found.launches
     monkeypatch.setattr(relevance.Relevance, "matters", lambda *_: True)
     assert facts(tmp_path, CHAINS[chain]) == found
+
+
+def kinds(policy: str) -> str:
+    """A kernel whose specialisation with CuTe is chosen by a member type of its argument."""
+    return (
+        "struct Fast {};\n"
+        "template <class T, class E = void> struct Kernel { int run() { return 0; } };\n"
+        "template <class T> struct Kernel<T, std::enable_if_t<std::is_same_v<Fast, typename T::Policy::Kind>>> {\n"
+        f"  int run() {{ {MAKES} return 0; }}\n}};\n"
+        f"struct Main {{ {policy} }};\nint g() {{ Kernel<Main> k; return k.run(); }}\n"
+    )
+
+
+MEMBERS = {
+    "an alias": "struct Own { using Kind = Fast; }; using Policy = Own;",
+    "a class": "struct Policy { using Kind = Fast; };",
+    "a typedef": "struct Own { typedef Fast Kind; }; typedef Own Policy;",
+    "a base's": "struct B { struct Policy { using Kind = Fast; }; }; struct Main : B {",
+    "a macro's": "HAS",
+}
+
+
+@pytest.mark.parametrize("way", MEMBERS)
+def test_a_specialisation_counts_where_something_declares_what_it_looks_into(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = kinds(MEMBERS[way])
+    if way == "a base's":
+        text = text.replace("struct Main { struct B", "struct B").replace("{ };", "{};")
+    if way == "a macro's":
+        text = "#define HAS struct Policy { using Kind = Fast; };\n" + text
+    found = facts(tmp_path, text)
+    assert found.sites
+    monkeypatch.setattr(relevance.Relevance, "matters", lambda *_: True)
+    assert facts(tmp_path, text) == found
+
+
+def test_a_specialisation_that_nothing_can_choose_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walked = []
+    run = Roots._walk
+    monkeypatch.setattr(Roots, "_walk", lambda self, e, fn, *more: walked.append(fn.name) or run(self, e, fn, *more))
+    for policy, reached in (("", False), ("template <class Policy> struct X {};", False), (MEMBERS["a class"], True)):
+        walked.clear()
+        facts(tmp_path, kinds(policy))
+        assert ("g" in walked) is reached, policy
+        walked.clear()
+        facts(tmp_path, kinds("using Policy = typename Other::Policy;"))  # passed on from what nothing declares
+        assert "g" not in walked
+
+
+PIECES = {
+    "a function": ("#define MAKE(n) cute::make_##n\nvoid g() { auto x = MAKE(layout)(cute::_8{}); }\n", True),
+    "an atom": (
+        "#define OP(a) cute::SM80_##a##_TN\ntemplate <class O> __global__ void k(float* p) {}\n"
+        "void g(float* p) { k<OP(16x8x8_F32F16F16F32)><<<1, 32>>>(p); }\n",
+        True,
+    ),
+    "a layout atom": ("#define AT(w) cute::GMMA::Layout_K_##w##_Atom<float>\nusing A = AT(SW128);\n", True),
+    "one of our own": ("#define F(n) make##n##it\nvoid makeAit() { MAKES }\nvoid g() { F(A)(); }\n", True),
+    "a number": ("#define T(n, x) void f##n##_##x() { int i = n; }\nT(0, any)\n", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", PIECES)
+def test_a_macro_that_makes_names_counts_for_the_names_it_can_make(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, counts = PIECES[way]
+    text = text.replace("MAKES", MAKES)
+    found = facts(tmp_path, text)
+    assert bool(found.sites or found.launches) is counts
+    monkeypatch.setattr(relevance.Relevance, "matters", lambda *_: True)
+    assert facts(tmp_path, text) == found
 
 
 def test_what_names_nothing_of_cute_is_not_evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
