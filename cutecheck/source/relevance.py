@@ -247,7 +247,7 @@ class Relevance:
         return not found.cute and any(self.matters(d, p) for _, d, p in found.named if is_root(d))
 
     def _means(self, used: Set[str], asked: set[str]) -> Iterator[tuple[ir.Decl, str]]:
-        """The declarations of the unit that words name; ``asked`` are those of before, which are not looked up again."""
+        """The declarations of the unit that words name. ``asked`` are the words of before: not looked up again."""
         fresh = (used & self._named.keys()) - asked
         asked |= fresh
         for word in fresh:
