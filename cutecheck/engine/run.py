@@ -16,7 +16,7 @@ from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import REFERENCE, using_cute
 from cutecheck.report.data import Report
 from cutecheck.source.eval.limits import Limits
-from cutecheck.source.files import exists, watched
+from cutecheck.source.files import exists, noted, watched
 from cutecheck.source.request import ExtractRequest
 from cutecheck.timing import note, phase
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cutecheck.model.prove import Options
     from cutecheck.model.prove.obligation import Obligation, Outcome
     from cutecheck.rules import Context
+    from cutecheck.source.discover import Discovery
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,11 @@ def extract_facts(
     settings: Settings,
     changed: tuple[Path, ...] | None = None,
     store: Store | None = None,
+    found: Discovery | None = None,
 ) -> Facts:
     """Facts of the paths under the settings, with the configuration's contracts. Raises ConfigError.
+
+    ``found``: what discovery found of them, where that is known.
 
     ``cutlass_version`` of the facts is the version of CuTe that was followed: the one named in the settings, that of
     the headers of the tree, or the reference.
@@ -80,7 +84,7 @@ def extract_facts(
     if store is None and settings.cache:
         store = open_store(settings.cache_dir)
     with using_cute(settings.cute):
-        facts = extract(_request(paths, settings, changed, store)) if paths else Facts()
+        facts = extract(replace(_request(paths, settings, changed, store), found=found)) if paths else Facts()
         notes = (*facts.notes, told) if told else facts.notes
         followed = cutlass_version() if settings.cute == REFERENCE else ".".join(map(str, settings.cute))
         return replace(with_contracts(facts, settings.assume), cutlass_version=followed, notes=notes)
@@ -165,8 +169,10 @@ def check(
     with phase("recall"):
         known = runs.recall()
     if known is None:
+        found, read = runs.found
         with watched() as seen:
-            report = _report(given, settings, timeout_s)
+            noted(read)
+            report = _report(given, settings, timeout_s, found)
         runs.keep(replace(report, errors=report.errors[len(given.missing) :]), seen)
         return report
     lines = SourceLines((*given.paths, *(given.changed or ())))
@@ -195,11 +201,11 @@ def check_and_fix(given: Inputs, settings: Settings, unsafe: bool, timeout_s: fl
     return fix_all((*given.paths, *(given.changed or ())), lambda: _checked(given, settings, timeout_s), unsafe)
 
 
-def _report(given: Inputs, settings: Settings, timeout_s: float) -> Report:
-    """The report; where there is nothing for rules to look at, without reading them."""
+def _report(given: Inputs, settings: Settings, timeout_s: float, found: Discovery) -> Report:
+    """The report on the files that were found; where there is nothing for rules to look at, without reading them."""
     if settings.select or settings.ignore or settings.extend_select or settings.severity or settings.per_path:
         return _checked(given, settings, timeout_s)[0]
-    facts = _extracted(given, settings, open_store(settings.cache_dir) if settings.cache else None)
+    facts = _extracted(given, settings, open_store(settings.cache_dir) if settings.cache else None, found)
     if any((facts.sites, facts.events, facts.buffers, facts.launches, facts.calls, facts.lints, facts.predicates)):
         return _checked(given, settings, timeout_s, facts=facts)[0]
     return Report(
@@ -211,12 +217,12 @@ def _report(given: Inputs, settings: Settings, timeout_s: float) -> Report:
     )
 
 
-def _extracted(given: Inputs, settings: Settings, store: Store | None) -> Facts:
+def _extracted(given: Inputs, settings: Settings, store: Store | None, found: Discovery | None = None) -> Facts:
     from cutecheck.engine.cute_version import with_version
 
     settings, _ = with_version(settings, (*given.paths, *(given.changed or ())))
     with phase("extract"):
-        facts = extract_facts(given.paths, settings, given.changed, store)
+        facts = extract_facts(given.paths, settings, given.changed, store, found)
     if store is not None:
         store.prune()
         note("extract", f"{store.hits} entries of the cache used, {store.misses} not found")

@@ -14,7 +14,7 @@ from cutecheck.facts import Event, Facts, Site, TensorFact
 from cutecheck.model.prove.obligation import Outcome
 from cutecheck.model.version import cute_version
 from cutecheck.report.data import Report
-from cutecheck.source.discover import discover
+from cutecheck.source.discover import Discovery, discover
 from cutecheck.source.eval.limits import MEMORY_IS_UP, TIME_IS_UP
 from cutecheck.source.files import holds, same, watched
 from cutecheck.source.installed import find_cutlass
@@ -46,7 +46,7 @@ class Runs:
             return None
         try:
             listed, found, other, parts = decode(text)
-            if not isinstance(other, dict) or (listed, found) != self._found or not same(other):
+            if not isinstance(other, dict) or (listed, found) != self._listed or not same(other):
                 return None
             facts, findings, suppressed, outcomes, errors, failures = parts
             return Report(facts, findings, suppressed, outcomes, errors, failures)
@@ -59,7 +59,7 @@ class Runs:
             return
         if any(self._gave_up(outcome) for outcome in report.outcomes):
             return
-        listed, found = self._found
+        listed, found = self._listed
         if any(seen.get(path) != known for path, known in found.items()):
             return  # changed since it was looked for
         other = {path: answer for path, answer in seen.items() if path not in found}
@@ -81,14 +81,16 @@ class Runs:
         )
 
     @cached_property
-    def _found(self) -> tuple[tuple[Any, ...], dict[str, str]]:
-        """What discovery finds before the run, and the digest of each file that it reads.
-
-        What the run finds besides is among what it saw: it has to be there, as it was, next time.
-        """
+    def found(self) -> tuple[Discovery, Mapping[str, str]]:
+        """What discovery finds, for the run to go on from, and the digest of each file that it reads."""
         with watched() as seen:
             found = discover((*self._request.paths, *(self._request.changed or ())), exclude=self._request.exclude)
-        return (tuple((f.path, str(f.file), f.cute) for f in found.files), found.errors), dict(seen)
+        return found, dict(seen)
+
+    @property
+    def _listed(self) -> tuple[tuple[Any, ...], Mapping[str, str]]:
+        found, seen = self.found
+        return (tuple((f.path, str(f.file), f.cute) for f in found.files), found.errors), seen
 
 
 def _dsl(request: ExtractRequest) -> str:

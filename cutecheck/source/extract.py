@@ -35,7 +35,7 @@ _SM = re.compile(r"\b(?:SM(?=\d+_)|arch::Sm(?=\d+\b))(\d\d\d?)|__CUDA_ARCH__\s*>
 def extract(request: ExtractRequest) -> Facts:
     """Everything the sources say. Never raises for any content of the files."""
     with phase("  of this: discover"):
-        found = discover((*request.paths, *(request.changed or ())), exclude=request.exclude)
+        found = request.found or discover((*request.paths, *(request.changed or ())), exclude=request.exclude)
     files = {f.path: f.file for f in found.files}
     wanted = [f.path for f in found.files if f.cute and not f.path.endswith((".py", ".ipynb"))]
     wanted_set = frozenset(wanted)
@@ -65,8 +65,10 @@ def extract(request: ExtractRequest) -> Facts:
         else request.archs
     )
     others = frozenset() if request.changed is None else frozenset(files) - reported
-    translator = Translator(tree, reported, request.limits, request.instantiate, request.tracing, others)
+    limits = request.limits.over(len(asked))
+    translator = Translator(tree, reported, limits, request.instantiate, request.tracing, others)
     if recall is not None:
+        recall.idle_steps = limits.idle_steps
         recall.reported = reported
     try:
         _architectures(archs, units, asked, translator, request.jobs, out, recall)

@@ -10,6 +10,7 @@ from cutecheck.cache import Store
 from cutecheck.source.eval.limits import Limits
 
 if TYPE_CHECKING:
+    from cutecheck.source.discover import Discovery
     from cutecheck.source.eval.trace import Tracing
 
 
@@ -31,4 +32,5 @@ class ExtractRequest:
     jobs: int = 1
     store: Store | None = None
     limits: Limits = field(default_factory=Limits)
+    found: Discovery | None = field(default=None, compare=False, repr=False)  # what discovery finds, where it is known
     tracing: Tracing | None = field(default=None, compare=False)  # filled when given

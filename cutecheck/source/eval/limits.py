@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 TIME_IS_UP = "raise `file-timeout`"
 MEMORY_IS_UP = "raise `max-memory`"
 FILES_SHARE = 3
+MANY_UNITS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,11 @@ class Limits:
     loop_iterations: int = 4096
     seconds_per_file: int = 600
     mebibytes: int = 4096
+
+    def over(self, units: int) -> Limits:
+        """The limits of a run over so many translation units: the more there are, the less each may find nothing.
+
+        In two steps, so that a new file rarely changes the limits of all others.
+        """
+        share = 1 if units <= MANY_UNITS else 2 if units <= 2 * MANY_UNITS else 4
+        return replace(self, idle_steps=max(1, self.idle_steps // share))

@@ -9,6 +9,7 @@ import pytest
 
 from cutecheck.cache import Store, open_store
 from cutecheck.facts import Facts
+from cutecheck.source.eval import limits
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
@@ -114,3 +115,17 @@ def test_entries_that_are_no_facts_are_not_believed(project: Path) -> None:
         for key in store.keys("units"):
             store.put("units", key, text)
         assert facts(project, store) == whole
+
+
+def test_limits_that_shrink_with_the_number_of_units_are_part_of_the_question(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(str(project / "cache"))
+    idle = "int g(int s) {{ {} Tile t; return s; }}\n".format(" ".join(f"s = s * 3 + {i};" for i in range(4000)))
+    user = project / "src" / "deep" / "user.cu"
+    user.write_text(user.read_text() + idle)
+    assert facts(project, store).errors == ()
+    monkeypatch.setattr(limits, "MANY_UNITS", 1)
+    less = facts(project, store)
+    assert less == facts(project, None)
+    assert any("more than 15000 evaluation steps" in e.message for e in less.errors)
