@@ -110,6 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
             from cutecheck.cli import confirm_gpu
 
             return confirm_gpu.run(arguments, environment, places, settings)
+        from cutecheck.exec.isa.from_facts import is_descriptor
+
         findings: tuple[Any, ...] = ()
         with using_cute(settings.cute):
             if "gpu" in arguments.tier:
@@ -121,6 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
                 facts = extract_facts(given.paths, settings)
             facts = replace(
                 facts, sites=_asked(facts.sites, places), events=_asked(facts.events, places),
+                calls=tuple(c for c in facts.calls if not is_descriptor(c) or _asked((c,), places)),
                 errors=(*given.missing, *facts.errors),
             )  # fmt: skip
             request = confirm_tiers.Request(facts, findings, given.paths, settings, environment, arguments)

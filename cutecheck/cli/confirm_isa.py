@@ -64,20 +64,23 @@ def _by_dsl(
     return outcome.results, outcome.version or None, f"{python}, nvidia-cutlass-dsl {outcome.version or 'not asked'}"
 
 
-def _is_event(r: IsaResult) -> bool:
-    from cutecheck.facts import Event
+def _fact(r: IsaResult) -> str:
+    """``site``, ``event`` or ``call``."""
+    return type(r.fact).__name__.lower()
 
-    return isinstance(r.fact, Event)
+
+def _kind(r: IsaResult) -> str:
+    return str(getattr(r.fact, "kind", "descriptors"))
 
 
 def _counts(r: IsaResult) -> bool:
-    """Whether it is something that emits instructions and was extracted."""
-    return r.fact.kind not in _LAYOUTS and (_is_event(r) or getattr(r.fact, "status", "") == "resolved")
+    """Whether it is something that is compiled and was extracted."""
+    return _kind(r) not in _LAYOUTS and getattr(r.fact, "status", "resolved") == "resolved"
 
 
 def _what(r: IsaResult) -> str:
-    name = getattr(r.fact, "callee", None) or getattr(r.fact, "symbol", "")
-    return f"{r.fact.kind} {name}"
+    names = (getattr(r.fact, field, None) for field in ("callee", "function", "symbol"))
+    return f"{_kind(r)} {next(filter(None, names), '')}"
 
 
 def _text(made: Sequence[IsaResult], full: bool, tool: str) -> Iterator[str]:
@@ -102,10 +105,12 @@ def _text(made: Sequence[IsaResult], full: bool, tool: str) -> Iterator[str]:
 
 
 def _summary(made: Sequence[IsaResult]) -> dict[str, dict[str, int]]:
-    """Events, sites that emit instructions, and both by architecture: how many of each status."""
+    """Events, sites that emit instructions, calls that make descriptors, all by architecture: how many of each."""
     statuses: tuple[Status, ...] = ("confirmed", "contradicted", "unavailable")
-    kinds: dict[str, list[Status]] = {"events": [r.status for r in made if _is_event(r)],
-             "sites": [r.status for r in made if not _is_event(r) and r.fact.kind not in _LAYOUTS]}  # fmt: skip
+    kinds: dict[str, list[Status]] = {"events": [r.status for r in made if _fact(r) == "event"],
+             "sites": [r.status for r in made if _fact(r) == "site" and _kind(r) not in _LAYOUTS]}  # fmt: skip
+    if any(_fact(r) == "call" for r in made):
+        kinds["descriptors"] = [r.status for r in made if _fact(r) == "call"]
     for r in made:
         for run in r.runs:
             kinds.setdefault(run.where, []).append(run.status)
@@ -114,11 +119,11 @@ def _summary(made: Sequence[IsaResult]) -> dict[str, dict[str, int]]:
 
 def _one(r: IsaResult) -> dict[str, Any]:
     return {
-        "fact": "event" if _is_event(r) else "site",
-        "id": getattr(r.fact, "event_id", None) or getattr(r.fact, "site_id", ""),
+        "fact": _fact(r),
+        "id": getattr(r.fact, "event_id", None) or getattr(r.fact, "site_id", None) or str(r.fact.span),
         "path": r.fact.span.path,
         "line": r.fact.span.line,
-        "kind": r.fact.kind,
+        "kind": _kind(r),
         "status": r.status,
         "reason": r.reason,
         "predicted": _rows(r.predicted),

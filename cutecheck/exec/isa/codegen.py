@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from cutecheck.exec.isa.probe import CopyCall, IsaCall, MmaCall, Side
+from cutecheck.exec.isa.probe import CopyCall, FragmentCall, IsaCall, MmaCall, Side
 from cutecheck.exec.spell import element_type, expression, type_of
 from cutecheck.model.algebra import rank
 from cutecheck.model.ints import known_value
@@ -25,6 +25,9 @@ def header_digest() -> str:
 
 def body(call: IsaCall) -> str:
     """The statements of a call's kernel; UnspellableError where it has no spelling."""
+    if isinstance(call, FragmentCall):
+        types = f"{type_of(call.mma)}, {'true' if call.operand == 'A' else 'false'}, {element_type(call.dtype.name)}"
+        return f"  cutecheck_isa::descriptor<{types}>(at, {expression(call.tile)});"
     return _copy(call) if isinstance(call, CopyCall) else _gemm(call)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cutecheck.exec.dsl.spell import Spelling, UnspellableError
 from cutecheck.exec.isa.codegen import block
-from cutecheck.exec.isa.probe import CopyCall, IsaCall, MmaCall, Side, Space
+from cutecheck.exec.isa.probe import CopyCall, FragmentCall, IsaCall, MmaCall, Side, Space
 from cutecheck.model.algebra import rank, size
 from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.dtype import DType
@@ -28,6 +28,8 @@ class DslKernel:
 
 def kernel(call: IsaCall) -> DslKernel:
     """The kernel of a call whose run-time integers are names; UnspellableError where the DSL has no word for it."""
+    if isinstance(call, FragmentCall):
+        raise UnspellableError("descriptors are compiled as C++ alone")
     return DslKernel(json.dumps(_copy(call) if isinstance(call, CopyCall) else _gemm(call), sort_keys=True))
 
 

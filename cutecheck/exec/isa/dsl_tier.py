@@ -11,7 +11,7 @@ from cutecheck.exec.isa.counts import Key
 from cutecheck.exec.isa.dsl_calls import DslKernel, UnspellableError
 from cutecheck.exec.isa.dsl_compile import DslBench, emitted
 from cutecheck.exec.isa.from_facts import NoCallError, call_of
-from cutecheck.exec.isa.probe import CopyCall, IsaCall
+from cutecheck.exec.isa.probe import IsaCall
 from cutecheck.exec.isa.tier import ArchResult, Fact, IsaOptions, IsaResult, archs, judged
 from cutecheck.facts import Site
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
@@ -72,8 +72,7 @@ def _plan(fact: Fact) -> _Plan | str:
         return "its value is not resolved"
     try:
         call = call_of(fact)
-        predicted = predict.copied(call, dsl=True) if isinstance(call, CopyCall) else predict.multiplied(call)
-        return _Plan(call, predicted, dsl_calls.kernel(call_of(fact, numbers=False)))
+        return _Plan(call, predict.instructions(call, dsl=True), dsl_calls.kernel(call_of(fact, numbers=False)))
     except (NoCallError, UnspellableError, predict.NoPredictionError) as error:
         return str(error)
     except (CuteError, NotModelledError, UndecidedError) as error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from cutecheck.exec import sample
-from cutecheck.exec.isa.probe import CopyCall, IsaCall, MmaCall, Side, Space
-from cutecheck.facts import Event, Site, TensorFact, Unknown
+from cutecheck.exec.isa.probe import CopyCall, FragmentCall, IsaCall, MmaCall, Side, Space
+from cutecheck.facts import Call, Event, Site, TensorFact, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import coalesce, get, make_fragment_like, make_layout, rank, size, tile_to_shape
 from cutecheck.model.atoms import CopyAtom, MMAAtom
@@ -20,6 +20,7 @@ from cutecheck.model.tiled.smem_atoms import smem_layout_atom
 from cutecheck.model.units import Bits
 
 _MODELLED = (CuteError, NotModelledError, UndecidedError, ValueError, TypeError)
+_FRAGMENTS = ("make_fragment_A", "make_fragment_B")
 _TENSOR_MAP = "a tensor or bulk copy: its box and its bytes are in a descriptor, not in instructions"
 
 
@@ -27,9 +28,19 @@ class NoCallError(ValueError):
     """Nothing to compile stands for the fact; the message says why."""
 
 
-def call_of(fact: Event | Site, numbers: bool = True) -> IsaCall:
-    """The call of an event or site, with ``numbers`` put in for run-time names; NoCallError where there is none."""
+def is_descriptor(call: Call) -> bool:
+    """Whether a call makes the descriptors of a WGMMA or UMMA operand."""
+    mma = call.arguments[0] if len(call.arguments) > 1 else None
+    if call.function not in _FRAGMENTS or not isinstance(mma, TiledMMA):
+        return False
+    return "smem_desc" in mma.atom.frg_types[_FRAGMENTS.index(call.function)]
+
+
+def call_of(fact: Event | Site | Call, numbers: bool = True) -> IsaCall:
+    """The call of a fact, with ``numbers`` put in for run-time names; NoCallError where there is none."""
     try:
+        if isinstance(fact, Call):
+            return _fragment(fact, numbers)
         if isinstance(fact, Site):
             return _site(fact)
         return _copy(fact, numbers) if fact.kind == "copy" else _gemm(fact, numbers)
@@ -37,6 +48,19 @@ def call_of(fact: Event | Site, numbers: bool = True) -> IsaCall:
         raise
     except _MODELLED as error:
         raise NoCallError(str(error)) from error
+
+
+def _fragment(call: Call, numbers: bool) -> FragmentCall:
+    mma, tensor = call.arguments[:2]
+    if not isinstance(mma, TiledMMA) or not isinstance(tensor, TensorFact) or tensor.dtype is None:
+        raise NoCallError("the operand of the descriptors is not known")
+    refused = ""
+    if isinstance(call.result, Unknown):
+        if not call.result.rejected:
+            raise NoCallError(call.result.reason)
+        refused = call.result.reason
+    (tile,) = _layouts(numbers, tensor)
+    return FragmentCall(mma, "A" if call.function == _FRAGMENTS[0] else "B", tile, tensor.dtype, refused)
 
 
 def _copy(event: Event, numbers: bool) -> CopyCall:

@@ -129,6 +129,14 @@ CUTE_DEVICE auto descriptors(unsigned offset, Smem const& layout) {
   else return cut<Rank>(Mma{}.get_slice(0).make_fragment_B(part));
 }
 
+// The descriptors of one operand and nothing else: whether the compiler takes its layout.
+template <class Mma, bool First, class T, class Smem>
+CUTE_DEVICE void descriptor(Places const& at, Smem const& layout) {
+  auto part = make_tensor(memory<1, T>(at.a, nullptr), layout);
+  if constexpr (First) (void)Mma{}.get_slice(0).make_fragment_A(part);
+  else (void)Mma{}.get_slice(0).make_fragment_B(part);
+}
+
 // A warpgroup's MMA; `SA` is void where A is in registers with layout `TA`.
 template <class Mma, int Rank, class A, class B, class C, class SA, class TA, class SB, class TC>
 CUTE_DEVICE void warpgroup(Places const& at) {

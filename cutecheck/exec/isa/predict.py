@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cutecheck.exec.isa.counts import Key
-from cutecheck.exec.isa.probe import CopyCall, MmaCall, Side
+from cutecheck.exec.isa.probe import CopyCall, FragmentCall, IsaCall, MmaCall, Side
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import filter_zeros, rank, shape, size
 from cutecheck.model.atoms import CopyAtom
@@ -23,6 +23,13 @@ _SPACE = {"gmem": "G", "smem": "S"}
 
 class NoPredictionError(ValueError):
     """The model says nothing of what the call emits; the message says why."""
+
+
+def instructions(call: IsaCall, dsl: bool = False) -> Counter[Key]:
+    """What one thread issues for a call; NoPredictionError where the model says nothing of it."""
+    if isinstance(call, FragmentCall):
+        return Counter()  # descriptors are numbers
+    return copied(call, dsl) if isinstance(call, CopyCall) else multiplied(call)
 
 
 def copied(call: CopyCall, dsl: bool = False) -> Counter[Key]:

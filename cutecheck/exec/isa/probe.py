@@ -62,4 +62,18 @@ class MmaCall:
     smem_b: AnyLayout | None = None
 
 
-IsaCall: TypeAlias = Union[CopyCall, MmaCall]
+@dataclass(frozen=True, slots=True)
+class FragmentCall:
+    """``make_fragment_A/B`` of a partitioned shared-memory tile that the MMA reads through a descriptor.
+
+    ``refused``: what CuTe is taken to say against the layout, empty where it is one that a descriptor can state.
+    """
+
+    mma: TiledMMA
+    operand: Literal["A", "B"]
+    tile: AnyLayout
+    dtype: DType
+    refused: str = ""
+
+
+IsaCall: TypeAlias = Union[CopyCall, MmaCall, FragmentCall]

@@ -12,15 +12,16 @@ from cutecheck.exec.confirmation import Status
 from cutecheck.exec.isa import codegen, predict
 from cutecheck.exec.isa.compile import Bench, Emitted, Kernel, emitted
 from cutecheck.exec.isa.counts import MEMORY, MMA, Counts, Key, sass_key, shown
-from cutecheck.exec.isa.from_facts import NoCallError, call_of
-from cutecheck.exec.isa.probe import CopyCall, IsaCall
+from cutecheck.exec.isa.from_facts import NoCallError, call_of, is_descriptor
+from cutecheck.exec.isa.probe import CopyCall, FragmentCall, IsaCall
 from cutecheck.exec.spell import UnspellableError
-from cutecheck.facts import Event, Facts, Site
+from cutecheck.facts import Call, Event, Facts, Site
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
 
 ARCHS = ("sm_80", "sm_90a", "sm_100a", "sm_120a")
 _ONLY = {"wgmma": ("sm_90a",), "umma": ("sm_100a",), "tmem_load": ("sm_100a",), "tmem_store": ("sm_100a",)}
-Fact: TypeAlias = Union[Site, Event]
+Fact: TypeAlias = Union[Site, Event, Call]
+_REFUSED = re.compile(r"does not compile: (?:static assertion|.*[GU]MMA::(?:layout_type|make_[gu]mma_desc))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class ArchResult:
 
 @dataclass(frozen=True, slots=True)
 class IsaResult:
-    """A site or event: contradicted by any architecture, else confirmed by one."""
+    """A site, event or call: contradicted by any architecture, else confirmed by one."""
 
     fact: Fact
     predicted: Mapping[Key, int]
@@ -67,19 +68,19 @@ class IsaResult:
     @property
     def reason(self) -> str:
         """Why it is contradicted or unavailable; what was found, where it is confirmed."""
-        if self.status == "confirmed":
+        if self.status == "confirmed" and self.predicted:
             return shown(self.predicted)
         said = [f"{r.where}: {r.reason}" for r in self.runs if r.status == self.status]
         return "; ".join([self.unavailable, *said] if self.unavailable and self.status == "unavailable" else said)
 
 
 def confirm(facts: Facts, bench: Bench | str, options: IsaOptions | None = None) -> tuple[IsaResult, ...]:
-    """Every site and event of the facts, in order; a text in place of the bench says why nothing can be compiled.
+    """Every site, event and call that makes descriptors, in order; a text in place of the bench says what is missing.
 
     Compiles code derived from the scanned sources: only for a user who asked for it.
     """
     options = options or IsaOptions()
-    subjects: list[Fact] = [*facts.sites, *facts.events]
+    subjects: list[Fact] = [*facts.sites, *facts.events, *filter(is_descriptor, facts.calls)]
     planned = {id(f): _plan(f) for f in subjects}
     if isinstance(bench, str):
         return tuple(_unavailable(f, planned[id(f)], bench) for f in subjects)
@@ -124,8 +125,7 @@ def _plan(fact: Fact) -> _Plan | str:
         return "its value is not resolved"
     try:
         call = call_of(fact)
-        predicted = predict.copied(call) if isinstance(call, CopyCall) else predict.multiplied(call)
-        return _Plan(call, predicted, Kernel(codegen.body(call), codegen.block(call)))
+        return _Plan(call, predict.instructions(call), Kernel(codegen.body(call), codegen.block(call)))
     except (NoCallError, UnspellableError, predict.NoPredictionError) as error:
         return str(error)
     except (CuteError, NotModelledError, UndecidedError) as error:
@@ -149,6 +149,8 @@ def _judged(
 
 def judged(arch: str, call: IsaCall, predicted: Counter[Key], one: Emitted) -> ArchResult:
     """PTX, and SASS where it was read, against the prediction."""
+    if isinstance(call, FragmentCall):
+        return _taken(arch, call.refused, one.failure)
     if one.failure:
         return ArchResult(arch, "unavailable", one.failure)
     kinds = (*MEMORY, "LD", "ST") if isinstance(call, CopyCall) else MMA
@@ -162,6 +164,18 @@ def judged(arch: str, call: IsaCall, predicted: Counter[Key], one: Emitted) -> A
             wrong.append(f"SASS has {shown(_only(sass, kinds))}")
     reason = f"predicted {shown(predicted)}; {'; '.join(wrong)}" if wrong else ""
     return ArchResult(arch, "contradicted" if wrong else "confirmed", reason, one.ptx, one.sass)
+
+
+def _taken(arch: str, refused: str, failure: str) -> ArchResult:
+    """Whether the compiler takes an operand's layout, against what is said of it; other errors say nothing."""
+    if failure and not _REFUSED.match(failure):
+        return ArchResult(arch, "unavailable", failure)
+    found = f"refused: {failure.removeprefix('does not compile: ')}" if failure else "a layout that descriptors state"
+    if bool(failure) == bool(refused):
+        return ArchResult(arch, "confirmed", found)
+    return ArchResult(
+        arch, "contradicted", f"predicted {refused or 'that descriptors state it'}; the compiler: {found}"
+    )
 
 
 def _paired(sass: Counts) -> Counter[Key]:
