@@ -12,6 +12,7 @@ from cutecheck.cli.output import Out, dump, fail
 
 if TYPE_CHECKING:
     from cutecheck.facts import Facts
+    from cutecheck.facts.resources import KernelResources
 
 _NAME = 80  # characters of a qualified name before its template arguments are elided
 _WHERE = 160  # characters of the bindings of a site
@@ -65,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 def text(facts: Facts) -> Iterator[str]:
     """One block a fact, in the order of the sources."""
     from cutecheck.facts import Unknown
+    from cutecheck.facts.resources import resources
     from cutecheck.model.notation import show
     from cutecheck.report.concise import error_line
     from cutecheck.report.data import Report, summarise
@@ -92,11 +94,26 @@ def text(facts: Facts) -> Iterator[str]:
         size = buffer.size_bytes if buffer.size_bytes is not None else "?"
         complete = "" if buffer.accesses_complete else ", accesses incomplete"
         yield safe(f"{buffer.span}: shared {buffer.name} {size} bytes, {len(buffer.accesses)} accesses{complete}")
+    for taken in resources(facts):
+        shown = "; ".join(f"{what} {number}" for what, number in _counts(taken) if number is not None)
+        yield safe(f"{taken.span}: kernel {elided(taken.kernel)} {taken.arch}" + (f": {shown}" if shown else ""))
     for kernel, count in facts.dropped:
         yield safe(f"{kernel}: {count} further launches with other flags were not walked (--max-flag-combinations)")
     for error in facts.errors:
         yield error_line(error)
     yield extraction_line(summarise(Report(facts, errors=facts.errors)))
+
+
+def _counts(kernel: KernelResources) -> list[tuple[str, int | None]]:
+    return [
+        ("threads", kernel.threads),
+        ("static shared bytes", kernel.static_smem_bytes),
+        ("dynamic shared bytes", kernel.dynamic_smem_bytes),
+        ("accumulator registers", kernel.accumulator_registers),
+        ("operand registers", kernel.operand_registers),
+        ("tensor memory columns", kernel.tmem_columns),
+        ("allocated columns", kernel.tmem_allocated),
+    ]
 
 
 def elided(name: str) -> str:

@@ -117,6 +117,7 @@ class Call:
     guards: tuple[Guard, ...] = ()
     loop_depth: int = 0
     loops: tuple[Loop, ...] = ()
+    kernel: str = ""  # the kernel that was walked when it was reached
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cutecheck.facts.core import Event, Facts, Guard, Site, SmemBuffer, SourceError
+from cutecheck.facts.resources import KernelResources, resources
 from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import TensorFact
 from cutecheck.model.ints import Int
@@ -110,6 +111,22 @@ def buffer_json(buffer: SmemBuffer) -> dict[str, Any]:
     }
 
 
+def resources_json(kernel: KernelResources) -> dict[str, Any]:
+    return {
+        "kernel": kernel.kernel,
+        "arch": kernel.arch,
+        "path": kernel.span.path,
+        "line": kernel.span.line,
+        "threads": kernel.threads,
+        "static_smem_bytes": kernel.static_smem_bytes,
+        "dynamic_smem_bytes": kernel.dynamic_smem_bytes,
+        "accumulator_registers": kernel.accumulator_registers,
+        "operand_registers": kernel.operand_registers,
+        "tmem_columns": kernel.tmem_columns,
+        "tmem_allocated": kernel.tmem_allocated,
+    }
+
+
 def error_json(error: SourceError) -> dict[str, Any]:
     return {"path": error.path, "message": error.message, "line": error.span.line if error.span else None}
 
@@ -122,6 +139,7 @@ def facts_json(facts: Facts, printed: Printer) -> dict[str, Any]:
         "sites": [site_json(s, printed) for s in facts.sites],
         "events": [event_json(e, printed) for e in facts.events],
         "buffers": [buffer_json(b) for b in facts.buffers],
+        "resources": [resources_json(k) for k in resources(facts)],
         "dropped": [{"kernel": kernel, "instantiations": count} for kernel, count in facts.dropped],
         "errors": [error_json(e) for e in facts.errors],
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from cutecheck.facts import Call, TensorFact, Unknown
+from cutecheck.facts.resources import registers
 from cutecheck.findings import Finding, Related, Severity
 from cutecheck.model.algebra import size
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
@@ -17,7 +18,6 @@ from cutecheck.rules.base import Context, Rule
 
 REGISTERS = 255
 _FILE = 65536  # registers of a multiprocessor
-_MAKERS = ("partition_fragment_C", "make_fragment_C")
 
 
 class AccumulatorRegisters(Rule):
@@ -160,16 +160,10 @@ class AccumulatorRegisters(Rule):
 
 
 def _registers(call: Call) -> int | None:
-    """32-bit registers of an accumulator fragment; None for anything else."""
+    """32-bit registers of an accumulator fragment; None for anything else, and for narrower elements."""
     tensor = call.result
-    if call.function not in _MAKERS or not isinstance(tensor, TensorFact) or tensor.space != "rmem":
-        return None
-    if isinstance(tensor.layout, Unknown) or tensor.dtype is None or tensor.dtype.bits is None:
-        return None
-    elements = known_value(size(tensor.layout))
-    if int(tensor.dtype.bits) < 32 or elements is None:
-        return None
-    return int(elements) * int(tensor.dtype.bits) // 32
+    narrow = isinstance(tensor, TensorFact) and tensor.dtype is not None and int(tensor.dtype.bits or 0) < 32
+    return None if narrow else registers(call)
 
 
 def _limit(call: Call, context: Context) -> tuple[int, str]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cutecheck.facts import Call, TensorFact, Unknown
+from cutecheck.facts import Call, Unknown
+from cutecheck.facts.resources import allocated, columns
 from cutecheck.findings import Finding, Related
 from cutecheck.model.arch import architecture
-from cutecheck.model.ints import Condition, Dyn, Rel, Sym, as_expr, known_value
+from cutecheck.model.ints import Condition, Rel, as_expr
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.vectors import plain
 
-_MAKERS = ("partition_fragment_C", "make_fragment_C")
-_LANE = 1 << 16  # stride of a lane in tensor memory addresses (PTX ISA, tensor memory addressing)
 _LEAST, _MOST = 32, 512
 _COLUMN = 128 * 32  # bits
 _REFUSED = re.compile(r"Requesting more TMEM than is available\.: (\d+)")
@@ -26,8 +24,8 @@ class TensorMemoryColumns(Rule):
 
     What it checks
         The accumulators of an MMA of tcgen05 take at most the 512 columns that a multiprocessor has, and no more than
-        the kernel allocates. ``alloc_tmem`` and ``TmemAllocator.allocate`` of the Python DSL are given a power of two
-        from 32 to 512 columns.
+        the kernel allocates. ``alloc_tmem`` and ``TmemAllocator.allocate`` of the Python DSL, and
+        ``TMEM::Allocator1Sm`` and ``Allocator2Sm`` of C++, are given a power of two from 32 to 512 columns.
 
     Why
         Columns past the allocation are another kernel's or fault. CuTe stops compiling above 512 with a number of
@@ -41,7 +39,7 @@ class TensorMemoryColumns(Rule):
 
     Assumptions
         Accumulators of 32 bits: one element a column and lane. Several accumulators of a kernel may share columns; each
-        is judged by itself. Allocations in C++ are not followed.
+        is judged by itself.
 
     Fix
         Fewer stages of the accumulator, a narrower tile, or a larger allocation.
@@ -126,32 +124,7 @@ class TensorMemoryColumns(Rule):
             )
 
 
-def allocated(call: Call) -> int | None:
-    """Columns that a call asks for; None for another call, or where the number is open."""
-    if not isinstance(call.result, Unknown) or call.result.reason != "tensor memory" or not call.arguments:
-        return None
-    numbers = [a for a in call.arguments if isinstance(a, (int, Dyn, Sym)) and not isinstance(a, bool)]
-    return known_value(numbers[0]) if numbers else None
-
-
-def columns(call: Call) -> int | None:
-    """Columns of a 32-bit accumulator in tensor memory; None for anything else."""
-    tensor = call.result
-    if call.function not in _MAKERS or not isinstance(tensor, TensorFact) or tensor.space != "tmem":
-        return None
-    if isinstance(tensor.layout, Unknown) or tensor.dtype is None or tensor.dtype.bits != 32:
-        return None
-    parts = plain(tensor.layout)
-    if parts is None or parts.swizzle is not None:
-        return None
-    last = 0
-    for extent, stride in parts.modes:
-        many, step = known_value(extent), known_value(stride)
-        if many is None or step is None:
-            return None
-        last += (many - 1) * (step if step < _LANE else 0)
-    return last + 1
-
-
 def _same(other: Call, call: Call) -> bool:
+    if other.kernel and call.kernel:
+        return (other.kernel, other.arch) == (call.kernel, call.arch)
     return (other.enclosing, other.arch, other.bindings) == (call.enclosing, call.arch, call.bindings)

@@ -10,6 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import classes, intrinsics, ir
 from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.lookup import is_auto, member
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
@@ -34,15 +35,16 @@ from cutecheck.source.eval.values import (
 )
 
 _SYNCHRONISES = re.compile(r"sync|barrier|wait|expect_t|transaction_bytes", re.IGNORECASE)
+_ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
 # launches that are function calls are the evaluator's own, also where CUTLASS is in the tree
 LAUNCHERS = ("launch_kernel_on_cluster", "kernel_launch", "cudaLaunchKernelEx", "cudaLaunchKernelExC")
 
 
 def _allocates_tensor_memory(called: str, fn: Value) -> bool:
-    """``cute.arch.alloc_tmem``, or ``allocate`` of the DSL's ``TmemAllocator``."""
+    """``cute.arch.alloc_tmem``, or ``allocate`` of the DSL's ``TmemAllocator`` and of C++'s ``TMEM::Allocator1Sm``."""
     if called == "allocate" and isinstance(fn, FuncSet) and fn.cls is not None:
         return getattr(fn.cls, "name", "") == "TmemAllocator"
-    return called.rpartition(".")[2] == "alloc_tmem"
+    return called.rpartition(".")[2] == "alloc_tmem" or called in _ALLOCATES
 
 
 def synchronises(m: Machine, called: str, args: list[Value], span: Span) -> None:

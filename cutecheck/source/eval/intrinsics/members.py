@@ -11,6 +11,7 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.intrinsics import refusals, tiled_members
+from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.values import (
     ArrayType,
     ExternType,
@@ -60,6 +61,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
         return ScalarType(tensor.dtype) if tensor.dtype is not None else None
     if isinstance(v, (ScalarType, PtrType, ArrayType, VoidType)) and name == "type":
         return v
+    if isinstance(v, ExternType) and v.name in TMEM_ALLOCATORS and name == "Sm100TmemCapacityColumns":
+        return Scalar(TMEM_ALLOCATORS[v.name], "int")
     if isinstance(v, ExternType):
         return ExternType(f"{v.name}::{name}")
     if isinstance(v, ArrayType) and name in ("value_type", "element_type", "Element"):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
+TMEM_ALLOCATORS = {"Allocator1Sm": 512, "Allocator2Sm": 512}  # columns (cute/arch/tmem_allocator_sm100.hpp)
 _STATIC_INT = re.compile(r"_(\d+)$")
 
 
@@ -80,8 +81,8 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return ValueType(Tag(name))
     if not short and name in ("GMMA", "UMMA", "SM90", "SM100", "TMA"):
         return m.library_namespace(f"cute::{name}")
-    if name == "dim3":
-        return ExternType("dim3")
+    if name == "dim3" or name in TMEM_ALLOCATORS:
+        return ExternType(name)
     return launch.record_type(m, name)
 
 

@@ -48,6 +48,7 @@ class EventRecorder(LaunchRecorder):
         fact = CallFact(
             name, c.span, arguments, self._fact(value, c.span), where, self.arch, bindings, tuple(self.hypotheses),
             self.clock, tuple(self._guards), len(self._loops), self._loops,
+            self.frame.kernel if self.frame is not None else "",
         )  # fmt: skip
         self.calls[(c.span, where, bindings)] = fact
 
@@ -69,7 +70,7 @@ class EventRecorder(LaunchRecorder):
             key = (*key, self.clock)
         self.calls[key] = CallFact(
             name.rsplit("::", 1)[-1].rsplit(".", 1)[-1], span, given, Unknown(what, span), where, self.arch,
-            bindings, (), self.clock, tuple(self._guards), len(self._loops), self._loops,
+            bindings, (), self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
         )  # fmt: skip
 
     def event(self, m: Machine, kind: Any, c: Call, tiled: Value, operands: list[Value], predicate: Value) -> None:
