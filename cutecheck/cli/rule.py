@@ -53,4 +53,5 @@ def rule_json(rule: type[Rule]) -> dict[str, Any]:
         "confidence": rule.confidence,
         "summary": doc.summary,
         "sections": [{"title": title, "text": text} for title, text in doc.sections],
+        "obligations": rule.unasked or "as docs/findings/coverage.md counts them",
     }

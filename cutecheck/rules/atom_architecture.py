@@ -44,6 +44,7 @@ class AtomArchitecture(Rule):
     family = "atom-count"
     severity = "error"
     confidence = "proved"
+    unasked = "None: it compares the atom's architectures with the one that was asked for."
     arch = ("sm_75",)
     valid = (
         """

@@ -37,6 +37,7 @@ class AtomOperation(Rejected):
     code = "CUT305"
     name = "atom-operation"
     family = "vectorization"
+    unasked = "None: it repeats what CuTe refuses."
     pattern = re.compile(r"is not supported|[Oo]nly supports?|cp\.async requires|must be GMMA::Major::K|requires non-")
     advice = "choose an operation that exists for these types, or other types for the operation"
     valid = (

@@ -35,6 +35,7 @@ class AtomThreadCount(Rejected):
     code = "CUT302"
     name = "atom-thread-count"
     family = "atom-count"
+    unasked = "None: it repeats what CuTe refuses."
     pattern = re.compile(r"too few thrs")
     advice = "use a thread layout whose size is a multiple of the atom's threads"
     valid = (

@@ -37,6 +37,7 @@ class AtomValueCount(Rejected):
     code = "CUT301"
     name = "atom-value-count"
     family = "atom-count"
+    unasked = "None: it repeats what CuTe refuses."
     pattern = re.compile(r"too few vals|CopyOperation is not valid for|partitioning does not match the instruction")
     advice = "give each thread as many values as one instruction moves, or use a narrower atom"
     valid = (

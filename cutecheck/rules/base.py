@@ -103,7 +103,8 @@ class Rule:
 
     ``valid`` and ``invalid`` are sources that are checked as tests: every invalid one has a finding of this rule, no
     valid one has any finding, for the architectures of ``arch`` where it names some. C++ examples leave out the
-    includes (see ``rules/examples.py``).
+    includes (see ``rules/examples.py``). ``unasked`` says why the prover is asked for nothing on any of the public
+    trees of ``docs/findings/coverage.md``; empty where it is.
     """
 
     code: ClassVar[str]
@@ -112,6 +113,7 @@ class Rule:
     severity: ClassVar[Severity]
     confidence: ClassVar[Confidence]
     arch: ClassVar[tuple[str, ...]] = ()
+    unasked: ClassVar[str] = ""
     valid: ClassVar[tuple[str, ...]] = ()
     invalid: ClassVar[tuple[str, ...]] = ()
 

@@ -51,6 +51,7 @@ class BlockTooLarge(Rule):
     family = "launch"
     severity = "error"
     confidence = "proved"
+    unasked = "Only where a block is larger than its copies, which no public tree has."
     valid = (
         """
         using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},

@@ -67,6 +67,7 @@ class SameBufferSameLayout(Rule):
     family = "coverage"
     severity = "warning"
     confidence = "proved"
+    unasked = "Only where two views of one buffer look alike and are not equal, which no public tree has."
     valid = (
         """
         using Swizzled = decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_64, _64>, Stride<_64, _1>>{}));

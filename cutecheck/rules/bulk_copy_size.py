@@ -47,6 +47,7 @@ class BulkCopySize(Rejected):
     code = "CUT801"
     name = "bulk-copy-size"
     family = "tma-limits"
+    unasked = "No public tree has a bulk copy (``SM90_BULK_COPY``) whose size is known."
     pattern = re.compile(r"Bulk Copy requires|align to 16B")
     advice = "round the size up to a multiple of 16 bytes"
     valid = (

@@ -41,6 +41,7 @@ class CommaCoordinate(Rule):
     family = "lint"
     severity = "warning"
     confidence = "proved"
+    unasked = "None: it is about how the code is written."
     valid = (
         """
         #include <cute/tensor.hpp>

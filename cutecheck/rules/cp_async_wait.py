@@ -57,6 +57,7 @@ class CpAsyncNotWaited(Rule):
     family = "lint"
     severity = "warning"
     confidence = "heuristic"
+    unasked = "None: it compares the order of copies, commits and waits, and counts groups."
     valid = (
         """
         using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, float>{},

@@ -48,6 +48,7 @@ class AcceptedSilently(Rule):
     family = "tile-divisibility"
     severity = "warning"
     confidence = "proved"
+    unasked = "None: it computes what the DSL gives, and compares it with what was asked for."
     valid = (
         """
         import cutlass

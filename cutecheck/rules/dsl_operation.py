@@ -46,6 +46,7 @@ class OperationNotLegal(Rejected):
     code = "CUT303"
     name = "operation-not-legal"
     family = "atom-count"
+    unasked = "None: it looks up what the hardware and the DSL accept."
     pattern = re.compile(r"the DSL rejects |expects |cp\.async of \d+ bits")
     advice = "choose another shape, element type or operation"
     arch = ("sm_80",)

@@ -49,6 +49,7 @@ class DynamicLayout(Rejected):
     code = "CUT405"
     name = "dynamic-layout"
     family = "dynamic-static"
+    unasked = "None: it is about which numbers are static."
     pattern = re.compile(
         r"Dynamic-stride|Dynamic owning|needs? (a )?static|[Rr]equires static|is_static|static extents"
     )

@@ -51,6 +51,7 @@ class FragmentNotRetiled(Rule):
     family = "retile"
     severity = "error"
     confidence = "proved"
+    unasked = "None: it compares the elements of each thread, one by one."
     valid = (
         """
         using Mma = TiledMMA<MMA_Atom<SM80_16x8x8_F32TF32TF32F32_TN>, Layout<Shape<_2, _2, _1>>,

@@ -47,6 +47,7 @@ class LdmatrixMajor(Rule):
     family = "ldmatrix"
     severity = "error"
     confidence = "proved"
+    unasked = "None: which mode is contiguous is read from the layout."
     valid = (
         """
         using Elem = tfloat32_t;

@@ -39,6 +39,7 @@ class UnknownSuppression(Rule):
     family = "lint"
     severity = "error"
     confidence = "proved"
+    unasked = "None: it is about comments, not code."
     valid = (
         """
         using Tile = Layout<Shape<_8, _8>>;
@@ -81,6 +82,7 @@ class UnusedSuppression(Rule):
     family = "lint"
     severity = "warning"
     confidence = "proved"
+    unasked = "None: it is about comments, not code."
     valid = (
         """
         inline auto tiles(half_t* A) {
@@ -126,6 +128,7 @@ class StaleBaseline(Rule):
     family = "lint"
     severity = "error"
     confidence = "proved"
+    unasked = "None: it is about the baseline, not code."
 
 
 class UnexplainedSuppression(Rule):
@@ -158,3 +161,4 @@ class UnexplainedSuppression(Rule):
     family = "lint"
     severity = "error"
     confidence = "proved"
+    unasked = "None: it is about comments, not code."

@@ -25,7 +25,7 @@ def text(rule: type[Rule]) -> str:
     """The rule for a terminal."""
     doc = documentation(rule)
     parts = [f"{title(rule)} ({rule.family}; {rule.severity}, {rule.confidence})", "", doc.summary, ""]
-    for heading, body in (*doc.sections, *_examples(rule)):
+    for heading, body in (*doc.sections, *_unasked(rule), *_examples(rule)):
         parts += [heading, *(f"    {line}".rstrip() for line in body.splitlines()), ""]
     return "\n".join(parts)
 
@@ -37,6 +37,8 @@ def page(rule: type[Rule]) -> str:
     parts = [f"# {title(rule)}", "", doc.summary, "", about, ""]
     for heading, body in doc.sections:
         parts += [f"## {heading}", "", _fenced(body) if heading in _CODE_SECTIONS else _spans(body), ""]
+    for heading, body in _unasked(rule):
+        parts += [f"## {heading}", "", _spans(body), ""]
     for heading, body in _examples(rule):
         parts += [f"## {heading}", "", _fenced(body), ""]
     return "\n".join(parts).rstrip("\n") + "\n"
@@ -62,6 +64,11 @@ def pages(rules: Iterable[type[Rule]]) -> dict[str, str]:
     """Every page by its file name, the index as ``README.md``."""
     rules = tuple(rules)
     return {"README.md": index(rules), **{file_name(r): page(r) for r in rules}}
+
+
+def _unasked(rule: type[Rule]) -> list[tuple[str, str]]:
+    """Why there is nothing to prove, for a rule of which that is so."""
+    return [("Obligations", rule.unasked)] if rule.unasked else []
 
 
 def _examples(rule: type[Rule]) -> list[tuple[str, str]]:

@@ -48,6 +48,7 @@ class PermutationNoEffect(Rule):
     family = "permutation"
     severity = "note"
     confidence = "proved"
+    unasked = "None: it coalesces the permutation."
     valid = (
         """
         using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _1, _1>>,

@@ -79,6 +79,7 @@ class SmemCapacity(Rule):
         ]
         if limit is None or not group or group[0] is not buffer:
             return
+        group = list({b.span: b for b in group}.values())  # one member of the objects of several kernels
         fixed = [b for b in group if b.enclosing and not in_dynamic(b, context.facts)] if _is_cpp(buffer) else []
         over = self._over(fixed, STATIC_SMEM, context) if fixed else None
         if over is not None:

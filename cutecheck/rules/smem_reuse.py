@@ -53,6 +53,7 @@ class SmemReuseWithoutBarrier(Rule):
     family = "epilogue"
     severity = "warning"
     confidence = "heuristic"
+    unasked = "None: it compares the order of accesses and barriers."
     valid = (
         """
         using Tile = Layout<Shape<_32, _32>, Stride<_32, _1>>;

@@ -38,6 +38,7 @@ class TileDoesNotDivide(Rejected):
     code = "CUT205"
     name = "tile-does-not-divide"
     family = "tile-divisibility"
+    unasked = "None: it repeats what CuTe refuses."
     pattern = re.compile(r"does not divide|[Dd]ivisibility|safe_div")
     advice = "choose a tile or atom that divides the shape, mode by mode"
     valid = (

@@ -44,6 +44,7 @@ class VectorNotContiguous(Rule):
     family = "vectorization"
     severity = "error"
     confidence = "proved"
+    unasked = "None: elements of one vector are adjacent by the layout alone."
     valid = (
         """
         static constexpr int kM = 64, kK = 64;

@@ -80,7 +80,8 @@ def test_what_the_evaluator_merely_does_not_know_is_no_finding() -> None:
 
 def test_shared_memory_of_a_kernel_together() -> None:
     def buffer(name: str, size: int, arch: str = "sm_80") -> SmemBuffer:
-        return SmemBuffer(f"raw.{name}", name, SPAN, arch, "kernel", size, 16, 16)
+        at = replace(SPAN, line=len(name) + ord(name[0]))
+        return SmemBuffer(f"raw.{name}", name, at, arch, "kernel", size, 16, 16)
 
     def members(*parts: SmemBuffer) -> Facts:  # of a struct in dynamic shared memory
         whole = SmemBuffer("raw", "raw", SPAN, parts[0].arch, "kernel", None, 16, 8)
@@ -89,6 +90,8 @@ def test_shared_memory_of_a_kernel_together() -> None:
     assert codes(members(buffer("a", 100 * 1024), buffer("b", 64 * 1024))) == ["CUT702"]
     assert codes(members(buffer("a", 100 * 1024), buffer("b", 63 * 1024))) == []
     assert codes(members(buffer("a", 200 * 1024, "sm_90a"))) == []
+    twice = members(buffer("a", 100 * 1024), replace(buffer("a", 100 * 1024), buffer_id="raw.other"))
+    assert codes(twice) == []  # one member of a struct that two kernels have
     assert codes(members(buffer("a", 200 * 1024, "sm_89"))) == ["CUT702"]
 
 
@@ -103,7 +106,9 @@ def test_a_guessed_architecture_has_the_most_shared_memory_of_those_it_runs_on()
 def test_static_arrays_have_48_kib() -> None:
     array = SmemBuffer("a", "a", SPAN, "sm_90a", "kernel", 48 * 1024, 16, 16)
     assert codes(Facts(buffers=(array,))) == []
-    assert codes(Facts(buffers=(array, replace(array, buffer_id="b", size_bytes=8)))) == ["CUT702"]
+    assert codes(Facts(buffers=(array, replace(array, buffer_id="b", size_bytes=8, span=replace(SPAN, line=4))))) == [
+        "CUT702"
+    ]
 
 
 def test_copies_of_the_tensor_unit_are_not_judged() -> None:

@@ -79,7 +79,7 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return ValueType(CuteOp(name))
     if name in _FUNCTORS:
         return ValueType(Tag(name))
-    if not short and name in ("GMMA", "UMMA", "SM90", "SM100", "TMA"):
+    if not short and name in ("GMMA", "UMMA", "TMEM", "SM90", "SM100", "TMA"):
         return m.library_namespace(f"cute::{name}")
     if name == "dim3" or name in TMEM_ALLOCATORS:
         return ExternType(name)
