@@ -47,6 +47,7 @@ HELPERS = (
     "sm120_",
     "tma_partition",
 )
+_NOT_SAID = (AttributeError, TypeError, ValueError, NotImplementedError)  # by an object that has no such property
 FIELDS = {
     "TiledCopy": ("size", "layout_tv_tiled", "tiler_mn", "layout_src_tv_tiled", "layout_dst_tv_tiled"),
     "CopyAtom": ("thr_id", "value_type", "layout_src_tv", "layout_dst_tv"),
@@ -168,7 +169,7 @@ def _object(v: Any, kind: str) -> dict[str, Any]:
     for name in names:
         try:
             value = getattr(v, name)
-        except Exception:
+        except _NOT_SAID:
             out[name] = None
             continue
         if name in ("tiler_mn", "permutation_mnk"):
@@ -183,7 +184,7 @@ def _object(v: Any, kind: str) -> dict[str, Any]:
 def _tensor(v: Any) -> Any:
     try:
         type_ = str(v.type)
-    except Exception:
+    except _NOT_SAID:
         return "?"
     if type_.startswith("!cute.coord_tensor"):
         return {"kind": "Tensor", "type": type_}
@@ -192,7 +193,7 @@ def _tensor(v: Any) -> Any:
             "kind": "Tensor", "layout": str(v.layout), "dtype": v.element_type.__name__,
             "memspace": str(v.memspace).rpartition(".")[2], "type": type_,
         }  # fmt: skip
-    except Exception:
+    except _NOT_SAID:
         return {"kind": "Tensor", "type": type_}
 
 
