@@ -9,6 +9,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.layout import Layout
+from cutecheck.model.tiled import TiledMMA
 from cutecheck.model.units import Bits
 from cutecheck.source.dsl import cute_values, hopper, tma
 from cutecheck.source.dsl import sites as dsl_sites
@@ -190,6 +191,9 @@ def call_api(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Val
 
 def _in_range(value: Value) -> Value:
     """The value, where its numbers fit the DSL's integers: others are no layout, and their text may have no end."""
+    if isinstance(value, TiledMMA):
+        for part in value.permutation_mnk:
+            _in_range(part if isinstance(part, Layout) else Layout(part, 0))
     if isinstance(value, Layout):
         numbers = (*it.leaves(value.shape), *it.leaves(value.stride))
         if len(numbers) > 2 * dsl_layouts.MAX_MODES:

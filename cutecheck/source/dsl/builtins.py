@@ -113,6 +113,13 @@ FAILURES = (
 )  # fmt: skip
 
 
+# members of the DSL's enumerations by what they are made of
+_BY_VALUE: dict[str, dict[Any, str]] = {
+    "OperandMajorMode": {"mn": "MN", "k": "K", "m": "MN", "n": "MN"}, "CtaGroup": {1: "ONE", 2: "TWO"},
+    "LayoutEnum": {"row_major": "ROW_MAJOR", "col_major": "COL_MAJOR"},
+}  # fmt: skip
+
+
 def call(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     if isinstance(fn, ScalarType):
         from cutecheck.source.dsl import cute_values
@@ -123,6 +130,11 @@ def call(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], spa
             return FUNCTIONS["typing.NamedTuple()"](m, args, kwargs, span)
         if fn.name == "Repetition" and len(args) == 1 and isinstance(args[0], int):
             return EnumVal("Repetition", f"x{args[0]}", None)
+        if fn.name in _BY_VALUE and len(args) == 1:
+            name = (
+                _BY_VALUE[fn.name].get(args[0]) if isinstance(args[0], (str, int)) else getattr(args[0], "name", None)
+            )
+            return EnumVal(fn.name, name, None) if name else Unknown(f"no member of `{fn.name}` has this value", span)
         convert = _CONVERT.get(fn.name)
         return _tried(m, fn.name, convert, args, kwargs, span) if convert is not None else Extern(fn.name, span)
     if isinstance(fn, Builtin):

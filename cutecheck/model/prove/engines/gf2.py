@@ -21,6 +21,7 @@ from cutecheck.model.prove.obligation import Obligation
 from cutecheck.model.prove.properties import BankAccess
 
 _LIMIT = 1 << 8  # parameter values
+_MOST_VECTORS = 1 << 16  # of one thread: registers hold a few hundred
 
 
 class NotLinearError(Exception):
@@ -78,6 +79,8 @@ def _bank_access(obligation: Obligation, a: BankAccess) -> Answer:
         raise NotLinearError("open parameters")
     rest = [0]
     for extent, stride in _digits(a.rest.shape, a.rest.stride):
+        if len(rest) * extent > _MOST_VECTORS:
+            raise NotLinearError(f"over {_MOST_VECTORS} vectors a thread")
         rest = [x + i * stride for i in range(extent) for x in rest]
     fails: tuple[tuple[str, int], ...] | None = None
     worst = waves = ideal = 0

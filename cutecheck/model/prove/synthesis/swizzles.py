@@ -85,11 +85,12 @@ def find_swizzle(
     conflicts: list[tuple[Swizzle, int, Witness]] = []
     undecided: list[Swizzle] = []
     best: tuple[int, Swizzle] | None = None
+    measured: dict[tuple[int, Swizzle], int] = {}
     count = 0
     order = list(range(len(accesses)))
     for sw in family.members(accesses, unit):
         count += 1
-        found = _conflict(accesses, order, sw, options)
+        found = _conflict(accesses, order, sw, options, measured)
         if found is None:
             outcomes = tuple(prove(make_obligation(replace(a, swizzle=sw), arch=arch), options) for a in accesses)
             if all(o.verdict is Verdict.PROVED for o in outcomes):
@@ -103,11 +104,10 @@ def find_swizzle(
         conflicts.append((sw, place, witness))
         order = [place, *(i for i in order if i != place)]  # what failed last is likely to fail next
     if len(accesses) and not undecided:
-        best = min(
-            ((_excess(accesses, sw, options), sw) for sw, _, _ in conflicts),
-            key=lambda entry: entry[0],
-            default=None,
-        )
+        for sw, _, _ in conflicts:
+            excess = _excess(accesses, sw, options, measured, None if best is None else best[0])
+            if excess is not None and (best is None or excess < best[0]):
+                best = (excess, sw)
     return SwizzleSearch(
         str(family),
         None,
@@ -121,13 +121,21 @@ def find_swizzle(
 
 
 def _conflict(
-    accesses: Sequence[BankAccess], order: list[int], sw: Swizzle, options: Options
+    accesses: Sequence[BankAccess],
+    order: list[int],
+    sw: Swizzle,
+    options: Options,
+    measured: dict[tuple[int, Swizzle], int],
 ) -> tuple[int, Witness | None] | None:
-    """The first access with a conflict and its replayed witness (None: no answer); None when all are free."""
+    """The first access with a conflict and its replayed witness (None: no answer); None when all are free.
+
+    ``measured`` gets the excess of each access that was looked at.
+    """
     unanswered: int | None = None
     for i in order:
         obligation = make_obligation(replace(accesses[i], swizzle=sw))
         answer = residues.run(obligation, options)
+        measured[i, sw] = dict(answer.measure).get("excess", 0)
         if answer.answer == "fails":
             witness = replayed(obligation, answer)
             if witness is not None:
@@ -137,6 +145,19 @@ def _conflict(
     return None if unanswered is None else (unanswered, None)
 
 
-def _excess(accesses: Sequence[BankAccess], sw: Swizzle, options: Options) -> int:
-    answers = [residues.run(make_obligation(replace(a, swizzle=sw)), options) for a in accesses]
-    return sum(dict(a.measure).get("excess", 0) for a in answers)
+def _excess(
+    accesses: Sequence[BankAccess],
+    sw: Swizzle,
+    options: Options,
+    measured: dict[tuple[int, Swizzle], int],
+    most: int | None,
+) -> int | None:
+    """The excess of all accesses; None as soon as it is no less than ``most``."""
+    total = sum(measured.get((i, sw), 0) for i in range(len(accesses)))
+    for i, access in enumerate(accesses):
+        if most is not None and total >= most:
+            return None
+        if (i, sw) not in measured:
+            answer = residues.run(make_obligation(replace(access, swizzle=sw)), options)
+            total += dict(answer.measure).get("excess", 0)
+    return total if most is None or total < most else None

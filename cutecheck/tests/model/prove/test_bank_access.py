@@ -74,6 +74,11 @@ def test_gf2_decides_offsets_that_are_swizzled_already() -> None:
     assert prove(make_obligation(access)).verdict is Verdict.PROVED
 
 
+def test_gf2_counts_no_vectors_by_the_million() -> None:
+    many = BankAccess("ld", 16, 128, times(THREAD, 8), 128, None, Layout((8, 1 << 62), (1024, 8192)))
+    assert gf2.run(make_obligation(many), Options()).detail == "over 65536 vectors a thread"
+
+
 def test_gf2_leaves_shifts_inside_a_word_to_others() -> None:
     halves = BankAccess("ld", 16, 16, THREAD, 128, None, Layout((2,), (1,)))
     assert gf2.run(make_obligation(halves), Options()).detail == "lane bits carry"

@@ -22,7 +22,7 @@ from cutecheck.source.dsl.extract import default_archs
 from cutecheck.source.eval.intrinsics import dsl_ops, dsl_tiled
 from cutecheck.source.eval.intrinsics.dsl_show import NAMES, show
 from cutecheck.source.eval.values import EnumVal, ScalarType
-from cutecheck.tests.source.dsl.run import HEAD, driver, results
+from cutecheck.tests.source.dsl.run import HEAD, driver, results, variables
 
 DATA: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "dsl_blackwell.json").read_text())
 TYPES = {names[0]: ScalarType(dtype(cutlass) or DType(cutlass, 128)) for cutlass, names in NAMES.items()}
@@ -207,3 +207,13 @@ def test_matrices_of_bytes(name: str, count: int, source: str, destination: str,
     assert (made["layout_src_tv"], made["layout_dst_tv"]) == (source, destination)
     stored = f'stsm<i8, mode = <"(16,8)">, num_matrices = {count}, t>'
     assert made["type"] == f"!cute_nvgpu.atom.{LDSM.format(*parts) if parts else stored}"
+
+
+def test_majors_by_their_value(tmp_path: Path) -> None:
+    text = """
+    from cutlass.cute.nvgpu import tcgen05
+    same = tcgen05.OperandMajorMode("mn") == tcgen05.OperandMajorMode.MN, tcgen05.CtaGroup(2) == tcgen05.CtaGroup.TWO
+    kept = tcgen05.OperandMajorMode(tcgen05.OperandMajorMode.K) == tcgen05.OperandMajorMode.K
+    """
+    found = variables(tmp_path, text)
+    assert (found["same"], found["kept"]) == ((True, True), True)

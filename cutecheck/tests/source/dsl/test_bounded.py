@@ -39,11 +39,16 @@ cute.make_layout((4, 1.5))
 cute.make_tiled_copy_tv(wide, cute.make_layout((4, 1.5)), cute.make_layout((2, 8)))
 cute.make_tiled_copy_tv(wide, cute.make_layout((2**31, 2), stride=(7, 3)), cute.make_layout((2**20, 8), stride=(5, 11)))
 cute.make_swizzle(3, 2**70, 2**31)
+cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)), permutation_mnk=(32, "x", 16))
+cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)), permutation_mnk=(32, 1.5, 16))
+cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)), permutation_mnk=(32, 2**62, 16))
 """.strip().split("\n")
 SOURCE = """import itertools
 import torch
 import cutlass
 import cutlass.cute as cute
+from cutlass.cute.nvgpu import warp
+op = warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16))
 wide = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128)
 """
 LOOPS = """
