@@ -191,14 +191,12 @@ def call_api(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Val
 
 def _in_range(value: Value) -> Value:
     """The value, where its numbers fit the DSL's integers: others are no layout, and their text may have no end."""
-    if isinstance(value, TiledMMA):
-        for part in value.permutation_mnk:
-            _in_range(part if isinstance(part, Layout) else Layout(part, 0))
-    if isinstance(value, Layout):
-        numbers = (*it.leaves(value.shape), *it.leaves(value.stride))
+    parts: tuple[object, ...] = value.permutation_mnk if isinstance(value, TiledMMA) else (value,)
+    for part in parts:
+        numbers = (*it.leaves(part.shape), *it.leaves(part.stride)) if isinstance(part, Layout) else (part,)
         if len(numbers) > 2 * dsl_layouts.MAX_MODES:
             raise Unsupported(f"a layout of over {dsl_layouts.MAX_MODES} modes")
-        for n in numbers:
+        for n in numbers if isinstance(part, Layout) or isinstance(value, TiledMMA) else ():
             if isinstance(n, int) and n.bit_length() > 64:
                 raise Unsupported("a number of over 64 bits")
             if isinstance(n, (float, str)):
