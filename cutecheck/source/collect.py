@@ -67,7 +67,7 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
     for b in recorder.buffer_facts():
         out.buffers.setdefault((b.buffer_id, b.arch), b)
     for s in recorder.launches.values():
-        of = s.kernel if s.origin != "attribute" else f"{s.kernel} {s.smem_bytes}"
+        of = f"{s.kernel} {s.smem_bytes if s.origin == 'attribute' else s.block_threads}"
         out.launches.setdefault((s.span, of, s.arch), s)
     out.lints.update({s: lint for s, lint in recorder.lints.items() if s.path in reported})
     for key, predicate in recorder.predicates.items():

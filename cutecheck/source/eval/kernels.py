@@ -19,7 +19,7 @@ _ELSEWHERE = "the kernel is of files that this run does not report"
 def launch(
     m: Machine, fn: Value, args: list[Value] | None, block: Any, smem: Any, span: Span, cluster: Any = None
 ) -> Value:
-    """Run a launched kernel; each instantiation of its template once, up to the limit.
+    """Run a launched kernel; each instantiation of its template once a size of the block, up to the limit.
 
     ``args`` None: values of the parameters' types, where the template arguments are written.
     """
@@ -43,15 +43,16 @@ def launch(
         return Unknown(_ELSEWHERE, span)
     shown = tuple(spell(v) for v in values)
     symbol = instance_symbol(best.entry, best.fn, shown)
-    types = "|".join(spell(v) for v in values if not (isinstance(v, Scalar) and v.ctype == "bool"))
-    signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)})"
+    threads = str(m.recorder.block(block))
+    types = "|".join([*(spell(v) for v in values if not (isinstance(v, Scalar) and v.ctype == "bool")), threads])
+    signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)}){threads}"
     answer = m.history.launches.ask(f"{best.fn.span}:{best.fn.name}", types, signature)
-    if answer == "before":
-        return Unknown("walked before", span)
     if answer == "dropped":
         m.recorder.dropped(best.fn, span)
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
     m.recorder.launched(symbol, span, block, smem, cluster)
+    if answer == "before":
+        return Unknown("walked before", span)
     env = Env(best.env, "function", self_=fn.self_)
     return run_function(m, best.entry, best.fn, env, args, {}, span)
 
@@ -85,7 +86,9 @@ def _launch_operator(
     if not m.history.wanted((), (cls, *(args or ())), span):
         return Unknown(_ELSEWHERE, span)
     symbol = f"cutlass::device_kernel<{class_name(cls)}>"
-    if m.history.launches.ask(f"{cls.decl.span}:{cls.name}", symbol, symbol, capped=False) != "walk":
+    walked = f"{symbol}{m.recorder.block(block)}"
+    if m.history.launches.ask(f"{cls.decl.span}:{cls.name}", walked, walked, capped=False) != "walk":
+        m.recorder.launched(symbol, span, block, smem, cluster)
         return Unknown("walked before", span)
     if args is None:
         params = method_of_object(m, obj, "Params", span)

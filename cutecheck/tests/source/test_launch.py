@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.engine.check import check_facts
+from cutecheck.model.prove import prove
+from cutecheck.rules import RULES
 from cutecheck.tests.source.test_extract import run
 
 KERNEL = """
@@ -88,3 +91,28 @@ def test_a_kernel_object(tmp_path: Path) -> None:
     assert event.reason is None
     assert event.threads == 32
     assert [str(o.layout) for o in event.operands] == ["((_1,_1),(_8)):((_0,_0),(_32))"] * 2
+
+
+TWICE = """
+template <class T> __global__ void kernel(T* p) {
+  Tensor g = make_tensor(make_gmem_ptr(p), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  auto c = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, T>{}, Layout<Shape<_16, _8>, Stride<_8, _1>>{},
+                           Layout<Shape<_1, _8>>{});
+  auto t = c.get_slice(threadIdx.x);
+  auto r = make_fragment_like(t.partition_S(g));
+  copy(c, t.partition_S(g), r);
+}
+void one(half_t* p) { kernel<<<1, 128>>>(p); }
+void other(half_t* p) { kernel<<<2, 64>>>(p); }
+void again(half_t* p) { kernel<<<3, dim3(64)>>>(p); }
+template <int N> void sized(half_t* p) { kernel<<<1, N>>>(p); }
+void more(half_t* p) { sized<128>(p); sized<32>(p); }
+"""
+
+
+def test_a_kernel_is_judged_under_every_block_that_it_is_launched_with(tmp_path: Path) -> None:
+    facts = run(tmp_path, TWICE)
+    assert sorted(launch.block_threads for launch in facts.launches) == [32, 64, 64, 128, 128]
+    assert sorted(event.threads for event in facts.events) == [32, 64, 128]
+    small = {f.message for f in check_facts(facts, RULES, prove, lambda _: None).findings if f.code == "CUT701"}
+    assert len(small) == 2 and any("64" in m for m in small) and any("32" in m for m in small)

@@ -101,6 +101,9 @@ class EventRecorder(LaunchRecorder):
         self.clock += 1
         place = (c.span, self.frame.symbol, self.frame.bindings)
         variant = _variant(facts, tiled)
+        same = self.events.get((*place, variant))
+        if same is not None and same.threads != threads:
+            variant = f"{variant}@{threads}"  # the kernel is launched with blocks of several sizes
         known = self._variants.setdefault(place, set())
         if variant not in known and len(known) >= MOST_VARIANTS:
             variant = "more"

@@ -94,12 +94,17 @@ class LaunchRecorder(RecorderState):
         """An instantiation over the limit was not walked."""
         self.drops[fn.name] = self.drops.get(fn.name, 0) + 1
 
+    def block(self, threads: Any) -> tuple[int, ...]:
+        """The extents of the block of the launch at hand, or its threads; empty where they are not known."""
+        dims = self.pending[-1][3] if self.pending else None
+        return dims if dims is not None else (threads,) if isinstance(threads, int) else ()
+
     def launched(self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None) -> None:
         if isinstance(block, int):
             self._threads[symbol] = block
             dims = self.pending[-1][3] if self.pending else None
             if dims is not None:
                 self._dims[symbol] = dims
-        self.launches[(symbol, span)] = Launch(
+        self.launches[(symbol, span, str(block))] = Launch(
             symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards)
         )
