@@ -73,6 +73,8 @@ class Library:
                     break
                 folder = folder.resolve().parent
                 folders.append(folder)
+            # and one that the import names: `from kernels.gemm import ...` in a scan of `kernels` or of a part of it
+            folders += [at.parent for at in (folder.resolve(), *folder.resolve().parents)[:8] if at.name == parts[0]]
         for folder in dict.fromkeys(folders):
             found = _file(folder, parts)
             if found is not None:

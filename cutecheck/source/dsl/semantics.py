@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
 PLAIN = (int, float, str, bool, tuple, list, dict, range, type(None))
 _COMPARE: dict[str, Rel] = {"==": Rel.EQ, "!=": Rel.NE, "<": Rel.LT, "<=": Rel.LE}
+_NESTED = 16  # objects in one another; beyond that they hold themselves
 _BITS = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
 
 
@@ -340,6 +341,8 @@ class DslDialect(Dialect):
             return cute_values.moved_in_loop(m, old, name)
         if isinstance(old, (TiledMMA, TiledCopy, MMAAtom, CopyAtom)) and functions.in_device_body(m):
             return old  # the DSL refuses a loop that changes the type of a value, and theirs says all
+        if isinstance(old, Object) and name.count(".") > _NESTED:
+            return Unknown(f"`{name.split('.', maxsplit=1)[0]}` holds itself and changes in a loop", span)
         if isinstance(old, Object):
             fields = {k: forget(m, v, f"{name}.{k}", ANY, span) for k, v in old.fields.items()}
             return Object(old.cls, fields, old.pointer, old.name)

@@ -15,6 +15,9 @@ from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, Tensor
 Numbers: TypeAlias = Callable[[Int, Int, Sequence[Int], str], Int]
 
 
+_NESTED = 16  # objects in one another; beyond that they hold themselves
+
+
 def same(a: Value, b: Value) -> bool:
     """Whether two values are known to be equal."""
     try:
@@ -23,12 +26,17 @@ def same(a: Value, b: Value) -> bool:
         return False
 
 
-def snapshot(value: Value) -> Value:
-    """The value with the fields that its objects have now: undoing writes empties the objects themselves."""
+def snapshot(value: Value, inside: tuple[Object, ...] = ()) -> Value:
+    """The value with the fields that its objects have now: undoing writes empties the objects themselves.
+
+    ``inside``: the objects that hold the value; one that holds itself is left there.
+    """
     if isinstance(value, Object):
-        return replace(value, fields={k: snapshot(v) for k, v in value.fields.items()})
+        if len(inside) > _NESTED or any(value is o for o in inside):
+            return value
+        return replace(value, fields={k: snapshot(v, (*inside, value)) for k, v in value.fields.items()})
     if isinstance(value, tuple) and any(isinstance(v, (Object, tuple)) for v in value):
-        return tuple(snapshot(v) for v in value)
+        return tuple(snapshot(v, inside) for v in value)
     return value
 
 
@@ -39,6 +47,8 @@ def combine(
     """A value of the shape of ``start`` with ``f`` of every integer that differs (``whole``: of every integer)."""
     if not whole and all(same(before, a) for a in afters) and same(start, before):
         return start
+    if name.count(".") > _NESTED:
+        return Unknown(f"`{name.split('.', maxsplit=1)[0]}` holds itself and changes in a loop", span)
     own = m.dialect.forgotten(m, before, name, span)
     if own is not None and not isinstance(before, (TensorVal, Object, tuple)):
         return own

@@ -231,3 +231,15 @@ def test_sets_are_python_s(text: str, tmp_path: Path) -> None:
     expected = eval(text)
     found = variables(tmp_path, f"result = {text}")["result"]
     assert (set(found) if isinstance(expected, set) else found) == expected
+
+
+def test_a_folder_that_imports_name_may_be_scanned_itself(tmp_path: Path) -> None:
+    folder = tmp_path / "kernels" / "gemm"
+    folder.mkdir(parents=True)
+    (tmp_path / "kernels" / "tiles.py").write_text("ROWS = 8\n")
+    main = folder / "main.py"
+    main.write_text("from kernels.tiles import ROWS\n")
+    for root in (tmp_path, tmp_path / "kernels", folder):
+        library = Library({}, (root,), None)
+        assert library.locate("kernels.tiles", main) == tmp_path / "kernels" / "tiles.py", root
+    assert Library({}, (folder,), None).locate("tiles", main) is None
