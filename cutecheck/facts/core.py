@@ -49,7 +49,8 @@ class Site:
 class Guard:
     """A run-time condition under which an event happens, as written.
 
-    ``bounds`` are its comparisons of coordinates with limits, ``complete`` False where it has other parts.
+    ``bounds`` are the comparisons of coordinates with limits that hold under it (``negated``: where it is false, as
+    after ``if (...) return``), ``complete`` False where it has other parts.
     """
 
     text: str

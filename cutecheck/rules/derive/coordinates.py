@@ -126,10 +126,10 @@ def predicates_of(event: Event, context: Context) -> list[Predicate]:
         return [
             p for p in context.facts.predicates if p.buffer == buffer and (p.enclosing, p.arch) == where and p.bounds
         ]
-    guards = [g for g in event.guards if g.bounds and not g.negated]
+    guards = [g for g in event.guards if g.bounds]
     if not guards:
         return []
-    complete = all(g.complete and not g.negated for g in event.guards)
+    complete = all(g.complete for g in event.guards)
     bounds = tuple(b for g in guards for b in g.bounds)
     return [Predicate("", guards[-1].span, bounds, complete, *where)]
 

@@ -13,6 +13,8 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import TensorVal, Value
 
 _BOOL = ("bool", "Boolean")
+_AND, _OR = ("&&", "and", "&"), ("||", "or", "|")
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _FLIPPED = {">": "<", ">=": "<="}
 _CASTS = ("int", "bool", "Boolean", "Int32", "static_cast")
 
@@ -51,15 +53,20 @@ def _element(m: Machine, target: Any, tensor: TensorVal, env: Env) -> Int | None
     return offset if isinstance(offset, (int, Dyn, Sym)) else None
 
 
-def conjunction(m: Machine, node: ir.Expr, env: Env) -> tuple[list[Bound], bool]:
-    """The comparisons that all must hold; False where some part is none that is followed."""
-    if isinstance(node, ir.Binary) and node.op in ("&&", "and", "&"):
-        left, all_left = conjunction(m, node.left, env)
-        right, all_right = conjunction(m, node.right, env)
+def conjunction(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tuple[list[Bound], bool]:
+    """The comparisons that all must be true, or with ``holds`` False all false; False where a part is not followed."""
+    if isinstance(node, ir.Unary) and node.op in ("!", "not"):
+        return conjunction(m, node.operand, env, not holds)
+    if isinstance(node, ir.Binary) and node.op in (_AND if holds else _OR):
+        left, all_left = conjunction(m, node.left, env, holds)
+        right, all_right = conjunction(m, node.right, env, holds)
         return left + right, all_left and all_right
-    if isinstance(node, ir.Binary) and node.op in ("<", "<=", ">", ">="):
-        low, high = (node.left, node.right) if node.op in ("<", "<=") else (node.right, node.left)
-        return _compared(m, low, high, _FLIPPED.get(node.op, node.op) == "<=", env)
+    if isinstance(node, ir.Binary) and node.op in _OPPOSITE:
+        op = node.op if holds else _OPPOSITE[node.op]
+        low, high = (node.left, node.right) if op in ("<", "<=") else (node.right, node.left)
+        return _compared(m, low, high, _FLIPPED.get(op, op) == "<=", env)
+    if not holds and not isinstance(node, ir.Cast):
+        return [], False
     if isinstance(node, ir.Call) and len(node.args) >= 2 and _ident(node.fn) in ("elem_less", "elem_leq"):
         first, second = node.args[0].value, node.args[1].value
         return _compared(m, first, second, _ident(node.fn) == "elem_leq", env)
@@ -68,7 +75,7 @@ def conjunction(m: Machine, node: ir.Expr, env: Env) -> tuple[list[Bound], bool]
         if _ident(callee) in _CASTS:
             return conjunction(m, node.args[0].value, env)
     if isinstance(node, ir.Cast):
-        return conjunction(m, node.operand, env)
+        return conjunction(m, node.operand, env, holds)
     return [], False
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from cutecheck.facts import Guard
-from cutecheck.source.eval import ir
+from cutecheck.source.eval import ir, predicates
 from cutecheck.source.eval.lookup import variable_value
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Entry, Env
@@ -28,7 +28,9 @@ def _block(m: Machine, node: ir.Block, env: Env) -> Done:
                 left = Done.MAYBE
                 if isinstance(stmt, ir.If):
                     stays = stmt.other is None or not _leaves(stmt.other)  # else the first branch is the one to stay
-                    guard = Guard(m.recorder.text(stmt.cond), getattr(stmt.cond, "span", stmt.span), stays)
+                    bounds, complete = predicates.conjunction(m, stmt.cond, inner, not stays)
+                    where = getattr(stmt.cond, "span", stmt.span)
+                    guard = Guard(m.recorder.text(stmt.cond), where, stays, tuple(bounds), complete)
                     passed.enter_context(m.recorder.guarded(guard, None, not stays))
                     if _leaves(stmt.then) or not stays:
                         passed.enter_context(m.recorder.passed(m, stmt.cond, inner, not stays))

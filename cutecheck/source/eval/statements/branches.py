@@ -48,7 +48,9 @@ def _both(
         first = m.run(then, env)
     after_then = written(m, mark)
     m.journal.undo(mark)
-    with m.recorder.guarded(replace(guard, negated=True), cond, False), m.recorder.passed(m, node, env, False):
+    bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
+    opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete)
+    with m.recorder.guarded(opposite, cond, False), m.recorder.passed(m, node, env, False):
         second = m.run(other, env) if other is not None else Done.NORMAL
     after_else = written(m, mark)
     m.journal.undo(mark)
