@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import Event
+from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import side_instruction
-from cutecheck.rules.derive.groups import Pending, pending, unknown_fill
+from cutecheck.rules.derive.groups import Pending, never_committed, pending, unknown_fill
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Order, Use, exclusive, order, uses_of
 
@@ -20,7 +20,7 @@ class CpAsyncNotWaited(Rule):
         In the order a kernel reaches them: between the first ``cp.async`` or TMA load into a buffer and a read of the
         buffer by a copy or an MMA, something waits (``cp_async_wait``, a pipeline's or barrier's wait). Where all waits
         are ``cp_async_wait<N>``: more than N groups can have been committed since that ``cp.async`` when the read is
-        first reached, so that the wait waits for something.
+        first reached, so that the wait waits for something; and a loop that fills and reads commits its copies.
 
     Why
         An asynchronous copy returns before the data is there, and ``__syncthreads()`` does not wait for it. The kernel
@@ -109,6 +109,10 @@ class CpAsyncNotWaited(Rule):
                 if short is not None:
                     yield self._left_open(filled, use, short)
                     return
+                lost = _lost(use, context)
+                if lost is not None:
+                    yield self._uncommitted(use, *lost)
+                    return
                 continue
             atom = atom_of_event(filled.event)
             kind = "TMA" if atom is not None and "TMA_LOAD" in atom.op else "cp.async"
@@ -125,6 +129,18 @@ class CpAsyncNotWaited(Rule):
                 arch=event.arch,
             )
             return
+
+    def _uncommitted(self, use: Use, filled: Use, wait: Call) -> Finding:
+        return self.finding(
+            use.event.span,
+            f"`{use.tensor.name}` reads shared memory that cp.async fills through `{filled.tensor.name}` in the same "
+            "loop, which commits no group: the wait for groups never waits for that copy",
+            label=f"filled at line {filled.event.span.line}, no commit in the loop",
+            help="commit the copies of each pass (cp_async_fence, cp_async_commit_group)",
+            related=[Related(filled.event.span, "filled asynchronously here"), Related(wait.span, "waits for groups")],
+            enclosing=use.event.enclosing,
+            arch=use.event.arch,
+        )
 
     def _left_open(self, filled: Use, use: Use, left: Pending) -> Finding:
         """A wait that lets every group pass that can have been committed."""
@@ -161,13 +177,32 @@ def _written_since(filled: Use, use: Use, reached: Order) -> bool:
     return any(_overlaps(u, use) and not _fills(u) for u in later)
 
 
+def _lost(use: Use, context: Context) -> tuple[Use, Call] | None:
+    """A cp.async of the loop that reads which no group of the loop holds, and the wait that passes it by."""
+    if not _complete(use, context):
+        return None
+    reached = order(context)
+    for filled in (*reached.before(use), *reached.after(use)):
+        used = side_instruction(filled.event, "dst") if filled.written else None
+        if used is not None and used.kind.startswith("cp.async") and _overlaps(filled, use):
+            wait = never_committed(filled, use, context)
+            if wait is not None and not exclusive(filled.event, use.event):
+                return filled, wait
+    return None
+
+
+def _complete(use: Use, context: Context) -> bool:
+    """All accesses of the buffer are known."""
+    buffers = context.index.buffers.get((use.tensor.buffer or "", use.event.arch), [])
+    return all(b.accesses_complete for b in buffers)
+
+
 def _short(filled: Use, use: Use, context: Context) -> Pending | None:
     """The wait between them that waits for nothing, where all accesses of the buffer are known."""
     used = side_instruction(filled.event, "dst")
     if used is None or not used.kind.startswith("cp.async"):
         return None
-    buffers = context.index.buffers.get((use.tensor.buffer or "", use.event.arch), [])
-    return pending(filled, use, context) if all(b.accesses_complete for b in buffers) else None
+    return pending(filled, use, context) if _complete(use, context) else None
 
 
 def _fills(use: Use) -> bool:

@@ -49,10 +49,26 @@ def pending(filled: Use, read: Use, context: Context) -> Pending | None:
                 if times is None:
                     return None
                 committed += times
-        if committed > allowed or (allowed == 0 and wait.function == "cp_async_wait"):  # wait<0> waits for all copies
+        if committed > allowed or _waits_for_all(wait):
             return None
         found = Pending(wait, allowed, committed)
     return found
+
+
+def never_committed(filled: Use, read: Use, context: Context) -> Call | None:
+    """A wait for groups in the loop around both, of which none is made there: it never waits for ``filled``."""
+    common = {loop.span for loop in filled.event.loops}
+    around = next((loop.span for loop in read.event.loops if loop.span in common), None)  # the outermost
+    inside = [c for c in _steps(context).get(read.event.arch, ()) if any(x.span == around for x in c.loops)]
+    waits = [c for c in inside if c.function not in _COMMITS]
+    if around is None or not waits or len(waits) != len(inside):
+        return None
+    return waits[-1] if all(not _waits_for_all(w) and _allowed(w) is not None for w in waits) else None
+
+
+def _waits_for_all(wait: Call) -> bool:
+    """``cp_async_wait<0>`` of C++ is ``cp.async.wait_all``, which needs no groups."""
+    return wait.function == "cp_async_wait" and _allowed(wait) == 0
 
 
 def unknown_fill(read: Use, context: Context) -> bool:

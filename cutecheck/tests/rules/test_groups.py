@@ -76,6 +76,22 @@ def test_without_a_commit_only_a_wait_for_everything_waits(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    ("before", "wait", "expected"),
+    [
+        (FILL, 1, []),
+        (FILL.replace("cp_async_fence();", ""), 1, ["CUT213"]),
+        (FILL.replace("cp_async_fence();", ""), 0, []),  # cp.async.wait_all needs no group
+        (FILL.replace("cp_async_fence();", "if (i < 3) cp_async_fence();"), 1, []),
+        (FILL.replace("cp_async_fence();", "auto commit = [&] { cp_async_fence(); }; commit();"), 1, []),
+        (FILL.replace("cp_async_fence();", 'asm volatile("cp.async.commit_group;");'), 1, []),
+        ("cp_async_fence();", 1, []),
+    ],
+)
+def test_a_loop_commits_what_it_fills(before: str, wait: int, expected: list[str], tmp_path: Path) -> None:
+    assert found(tmp_path, wait=wait, before=before) == expected
+
+
+@pytest.mark.parametrize(
     "changed",
     [
         {"prologue": "n"},  # a loop of unknown length commits
