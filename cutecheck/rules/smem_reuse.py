@@ -39,7 +39,8 @@ class SmemReuseWithoutBarrier(Rule):
         copy(r2s, thr.retile_S(acc), thr.partition_D(sC));
 
     Assumptions
-        Any call with sync, barrier or wait in its name holds all threads back, but waits for a thread's own copies.
+        Any call with sync, barrier or wait in its name holds all threads back, under whatever condition, but waits for
+        a thread's own copies. A function that is not followed has no barrier; blocks of one warp are not judged.
 
     Fix
         Put ``__syncthreads()``, or a named barrier of the warps involved, between the two.
