@@ -54,7 +54,8 @@ class TmaTransactionBytes(Rule):
 
     Assumptions
         The copies that follow an announcement signal the barrier that it is for. Announcements whose number, or copies
-        whose size, the source does not say, and copies under a condition of their own, are not judged.
+        whose size, the source does not say, copies under a condition of their own, and several announcements before
+        the first copy are not judged.
 
     Fix
         Compute the bytes from the layouts of all tiles that the barrier waits for.
