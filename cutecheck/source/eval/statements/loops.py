@@ -127,7 +127,7 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         if node.target is not None:
             bind_target(m, node.target, item, env, node.span)
         loop.parts = isinstance(item, Unknown) or varies(item)
-        _walk(m, lambda: _run_body(m, node, env), loop)
+        _walk(m, lambda: _run_body(m, node, env), loop, _values(item))
         return Done.NORMAL
     for item in items:
         bind_target(m, node.target, item, env, node.span)
@@ -210,6 +210,16 @@ def _count(m: Machine, induction: _Induction, start: Value, env: Env, loop: Recu
         m.journal.set(env.vars, induction.name, Scalar(value, now.ctype) if isinstance(now, Scalar) else value)
     elif abs(induction.step) == 1:
         loop.count = (value - first) * induction.step
+
+
+def _values(item: Value) -> int | None:
+    """How many values the item of a loop takes at most; None where its range is open."""
+    variables = item.expr.variables() if isinstance(item, Dyn) else ()
+    if len(variables) != 1:
+        return None
+    domain = next(iter(variables)).domain
+    lo, hi = domain.bounds()
+    return None if lo is None or hi is None else max(0, (hi - lo) // max(1, domain.divisor()) + 1)
 
 
 def _trips(m: Machine, node: ir.Loop, env: Env, induction: _Induction | None) -> int | None:
