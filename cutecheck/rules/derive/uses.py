@@ -120,11 +120,33 @@ def uses_of(event: Event) -> Iterator[Use]:
 def by_others(earlier: Use, use: Use) -> bool:
     """The threads that read are certainly others than those that wrote."""
     source, now = earlier.tensor.source, use.tensor.source
+    if source is None and now is None:
+        return _crossed(earlier, use)
     if source is None or now is None or earlier.tensor.provenance != "partition":
         return False
     if use.tensor.provenance != "partition":
         return False
     return source != now or earlier.root != use.root
+
+
+def _crossed(a: Use, b: Use) -> bool:
+    """A thread has an element in one access that another thread has in the other, as the indices stand at first."""
+    if (a.root, a.tensor.dtype, a.first) != (b.root, b.tensor.dtype, b.first):
+        return False
+    left, right = _by_thread(a), _by_thread(b)
+    if left is None or right is None or max(len(left[1]), len(right[1])) < 2:
+        return False
+    owner: dict[int, int] = {}
+    for thread, start in enumerate(left[1]):
+        for x in left[0]:
+            owner.setdefault(x + start, thread if len(left[1]) > 1 else -1)  # -1: all of them
+    everyone = len(right[1]) == 1
+    for thread, start in enumerate(right[1]):
+        for x in right[0]:
+            own = owner.get(x + start)
+            if own is not None and (everyone or own != thread):
+                return True
+    return False
 
 
 def uniform(use: Use) -> Expr:
@@ -138,6 +160,12 @@ def uniform(use: Use) -> Expr:
 
 def elements(use: Use) -> set[int] | None:
     """Elements of all threads, before any swizzle, at the first iteration; None where they are not numbers."""
+    found = _by_thread(use)
+    return None if found is None else {x + s for x in found[0] for s in set(found[1])}
+
+
+def _by_thread(use: Use) -> tuple[set[int], list[int]] | None:
+    """Elements from a thread's first, and where each thread's first is: one for all where the thread does not count."""
     layout, offset = use.tensor.layout, use.tensor.offset
     parts = None if isinstance(layout, Unknown) else plain(layout)
     if parts is None or isinstance(offset, (Unknown, tuple, ScaledBasis)):
@@ -157,10 +185,10 @@ def elements(use: Use) -> set[int] | None:
         return None
     try:
         places = [{**others, THREAD: t} for t in range(threads)]
-        starts = {start.evaluate(at) + parts.offset.evaluate(at) for at in places}
+        starts = [start.evaluate(at) + parts.offset.evaluate(at) for at in places]
     except (KeyError, ZeroDivisionError, ValueError):
         return None
-    return {x + s for x in found for s in starts}
+    return found, starts
 
 
 def exclusive(a: Event, b: Event) -> bool:
