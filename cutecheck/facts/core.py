@@ -62,10 +62,14 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop that was walked once; ``trips`` is how often its body runs at most, None where that is not known."""
+    """A loop that was walked once; ``trips`` is how often its body runs at most, None where that is not known.
+
+    ``entered``: when, among events and calls; another instantiation enters it again.
+    """
 
     span: Span
     trips: int | None = None
+    entered: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from cutecheck.facts import Call, Event, Launch, Lint, Predicate, Site, SmemBuffer, SourceError, Span, Unknown
+from cutecheck.facts import Call, Event, Launch, Lint, Loop, Predicate, Site, SmemBuffer, SourceError, Span, Unknown
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record import Recorder
@@ -114,14 +114,18 @@ def absorb(part: Collected, out: Collected) -> None:
 def _add_event(event: Event, out: Collected) -> None:
     old = out.events.get(event.event_id)
     if old is None:
-        out.events[event.event_id] = replace(event, order=event.order + out.clock)
+        out.events[event.event_id] = replace(event, order=event.order + out.clock, loops=_later(event.loops, out.clock))
     elif old.reason is not None and event.reason is None:
-        out.events[event.event_id] = replace(event, order=old.order)
+        out.events[event.event_id] = replace(event, order=old.order, loops=old.loops)
 
 
 def _add_call(key: tuple[object, ...], call: Call, out: Collected) -> None:
     if key not in out.facts:
-        out.facts[key] = replace(call, order=call.order + out.clock)
+        out.facts[key] = replace(call, order=call.order + out.clock, loops=_later(call.loops, out.clock))
+
+
+def _later(loops: tuple[Loop, ...], clock: int) -> tuple[Loop, ...]:
+    return tuple(replace(loop, entered=loop.entered + clock) for loop in loops)
 
 
 _RANK = {"resolved": 0, "symbolic": 1, "unknown": 2, "unbound": 3, "dead": 4}

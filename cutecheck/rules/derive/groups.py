@@ -57,9 +57,8 @@ def pending(filled: Use, read: Use, context: Context) -> Pending | None:
 
 def never_committed(filled: Use, read: Use, context: Context) -> Call | None:
     """A wait for groups in the loop around both, of which none is made there: it never waits for ``filled``."""
-    common = {loop.span for loop in filled.event.loops}
-    around = next((loop.span for loop in read.event.loops if loop.span in common), None)  # the outermost
-    inside = [c for c in _steps(context).get(read.event.arch, ()) if any(x.span == around for x in c.loops)]
+    around = next((loop for loop in read.event.loops if loop in filled.event.loops), None)  # the outermost
+    inside = [c for c in _steps(context).get(read.event.arch, ()) if around in c.loops]
     waits = [c for c in inside if c.function not in _COMMITS]
     if around is None or not waits or len(waits) != len(inside):
         return None
@@ -81,14 +80,13 @@ def _judged(filled: Use, read: Use) -> bool:
     guards = {(g.span, g.negated) for g in filled.event.guards}
     if not {(g.span, g.negated) for g in read.event.guards} <= guards:
         return False
-    common = {loop.span for loop in filled.event.loops} & {loop.span for loop in read.event.loops}
+    common = set(filled.event.loops) & set(read.event.loops)
     return not common or uniform(filled) == uniform(read)
 
 
 def _times(loops: tuple[Loop, ...], around: tuple[Loop, ...]) -> int | None:
     """How often a call is reached before the first pass through ``around`` gets past it, at most."""
-    shared = {loop.span for loop in around}
-    trips = [loop.trips for loop in loops if loop.span not in shared]
+    trips = [loop.trips for loop in loops if loop not in around]
     return None if None in trips else math.prod(cast("list[int]", trips))
 
 

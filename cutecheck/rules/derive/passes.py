@@ -25,7 +25,7 @@ def overtaken(write: Use, context: Context) -> Use | None:
         loop = _innermost(write.event, read.event)
         if read.written or loop is None or (loop.trips is not None and loop.trips < 2):
             continue
-        barriers = order(context).looped.get((write.event.arch, loop.span), [])
+        barriers = order(context).looped.get((write.event.arch, loop), [])
         if all(write.event.order < b < read.event.order for b in barriers) and _races(write, read):
             found = read  # the last one: what a barrier must follow
         elif any(b > read.event.order for b in barriers):
@@ -35,7 +35,7 @@ def overtaken(write: Use, context: Context) -> Use | None:
 
 def _innermost(a: Event, b: Event) -> Loop | None:
     """The innermost loop around both."""
-    common = [x for x, y in zip(a.loops, b.loops, strict=False) if x.span == y.span]
+    common = [x for x, y in zip(a.loops, b.loops, strict=False) if x == y]
     return common[-1] if common else None
 
 

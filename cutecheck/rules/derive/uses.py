@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
-from cutecheck.facts import Event, Span, TensorFact, Unknown
+from cutecheck.facts import Event, Loop, TensorFact, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.algebra import cosize
 from cutecheck.model.basis import ScaledBasis
@@ -48,7 +48,7 @@ class Order:
     uses: dict[tuple[str, str, str], list[Use]] = field(default_factory=dict)
     barriers: dict[str, list[int]] = field(default_factory=dict)
     waits: dict[str, list[int]] = field(default_factory=dict)
-    looped: dict[tuple[str, Span], list[int]] = field(default_factory=dict)  # barriers, by the loops around them
+    looped: dict[tuple[str, Loop], list[int]] = field(default_factory=dict)  # barriers, by the loops around them
 
     def before(self, use: Use) -> list[Use]:
         """Earlier accesses of the buffer, as they are reached."""
@@ -87,7 +87,7 @@ def order(context: Context) -> Order:
             if not any(word in call.function for word in _OWN):
                 found.barriers.setdefault(call.arch, []).append(call.order)
                 for loop in call.loops:
-                    found.looped.setdefault((call.arch, loop.span), []).append(call.order)
+                    found.looped.setdefault((call.arch, loop), []).append(call.order)
             if "wait" in call.function or call.function == "barrier":
                 found.waits.setdefault(call.arch, []).append(call.order)
         for times in (*found.barriers.values(), *found.waits.values()):

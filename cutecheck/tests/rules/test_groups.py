@@ -178,3 +178,37 @@ def test_slices_of_one_tile_do_not_reach_the_next(tmp_path: Path) -> None:
         path.write_text(PREAMBLE + text.replace("smem + cosize_v<Tile>", f"smem + {start}"))
         report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
         assert [f.code for f in report.findings if f.code == "CUT212"] == codes
+
+
+PLAIN = """
+template <class Threads>
+__global__ void __launch_bounds__(128) shift(float const* in, float* out, Threads threads, int n) {
+  __shared__ float smem[1024];
+  Tensor g = make_tensor(make_gmem_ptr(in), make_layout(make_shape(_32{}, _32{}, n), make_stride(_1{}, _32{}, 1024)));
+  Tensor s = make_tensor(make_smem_ptr(smem), Layout<Shape<_32, _32>>{});
+  Tensor o = make_tensor(make_gmem_ptr(out), make_layout(make_shape(_32{}, _32{}, n), make_stride(_1{}, _32{}, 1024)));
+  for (int i = 0; i < n; ++i) {
+    copy(local_partition(g(_, _, i), threads, threadIdx.x), local_partition(s, threads, threadIdx.x));
+    FIRST
+    copy(local_partition(s, Layout<Shape<_32, _4>>{}, threadIdx.x),
+         local_partition(o(_, _, i), Layout<Shape<_32, _4>>{}, threadIdx.x));
+    SECOND
+  }
+}
+void run(float const* in, float* out, int n) { shift<<<1, 128>>>(in, out, THREADS{}, n); }
+"""
+
+
+@pytest.mark.parametrize("threads", ["Layout<Shape<_32, _4>>", "Layout<Shape<_16, _8>>"])
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("second", [True, False])
+def test_threads_of_plain_partitions(threads: str, first: bool, second: bool, tmp_path: Path) -> None:
+    """A thread that reads what it wrote itself needs no barrier; threads of another layout read what others wrote."""
+    text = PLAIN.replace("FIRST", "__syncthreads();" * first).replace("SECOND", "__syncthreads();" * second)
+    path = tmp_path / "shift.cu"
+    path.write_text(PREAMBLE + text.replace("THREADS", threads))
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+    others = threads != "Layout<Shape<_32, _4>>"
+    found = [f.message for f in report.findings if f.code == "CUT212"]
+    writes, reads = others and not second, others and not first
+    assert ["reads in the same loop" in text for text in found] == [True] * writes + [False] * reads

@@ -216,7 +216,7 @@ class RecorderState:
     @contextmanager
     def looping(self, span: Span, trips: int | None = None) -> Iterator[None]:
         """Inside a loop that is walked once; ``trips``: how often its body runs at most."""
-        saved, self._loops = self._loops, (*self._loops, Loop(span, trips))
+        saved, self._loops = self._loops, (*self._loops, Loop(span, trips, self.clock))
         try:
             yield
         finally:
