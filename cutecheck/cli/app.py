@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import os
 import sys
@@ -57,7 +56,6 @@ def _place(error: BaseException) -> str:
 
 def run(argv: Sequence[str]) -> int:
     """Parse and run; every failure is one line on stderr and exit code 2."""
-    gc.set_threshold(200_000, 20, 100)  # programs are large and live long: looking for garbage rarely saves a fifth
     try:
         # an optional value after a space would swallow a PATH: it is only taken after `=`
         arguments = build().parse_args(["--confirm=host" if a == "--confirm" else a for a in argv])
