@@ -198,12 +198,12 @@ class RecorderState:
     @contextmanager
     def rehearsing(self) -> Iterator[None]:
         """Nothing that happens inside leaves a fact."""
-        self.rehearsal = True
+        outer, self.rehearsal = self.rehearsal, True
         try:
             with self.unevaluated():
                 yield
         finally:
-            self.rehearsal = False
+            self.rehearsal = outer
 
     @contextmanager
     def guarded(self, guard: Guard, cond: Value, taken: bool) -> Iterator[None]:
