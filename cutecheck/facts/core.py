@@ -39,8 +39,8 @@ class Site:
     hypotheses: tuple[Hypothesis, ...] = ()
     call: str = ""
     result: object | None = None
-    # what a call of the DSL was given: model values and element types; an enumerator as text, an operation as its
-    # printed fields, Unknown for anything else
+    # what a call of the DSL was given: model values and element types; an enumerator as text, an operation or a
+    # tensor as its printed fields, Unknown for anything else
     arguments: tuple[object, ...] = ()
     keywords: tuple[tuple[str, object], ...] = ()
 

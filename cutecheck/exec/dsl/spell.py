@@ -24,6 +24,7 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 RUN_TIME = 12  # parameters of each width that the traced function has
 _BITS = re.compile(r", (\d+) b>")
 _ENUMERATOR = re.compile(r"[A-Z]\w*\.[A-Za-z]\w*")
+_TENSOR = re.compile(r'!cute\.(?:memref|coord_tensor)<[\w<>,. "():?{}=@*+-]*>', re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # CUTLASS's element types by the DSL's names
 ELEMENTS = {
@@ -64,7 +65,7 @@ class Spelling:
                 raise UnspellableError(f"the DSL has no element type {v.name}")
             return f"element({ELEMENTS[v.name]!r})"
         if isinstance(v, dict):
-            return self._operation(v)
+            return _tensor(v) if v.get("kind") == "Tensor" else self._operation(v)
         if isinstance(v, ScaledBasis):
             return f"cute.ScaledBasis({self.value(v.value)}, {[int(i) for i in v.path]!r})"
         if isinstance(v, Swizzle):
@@ -128,6 +129,16 @@ class Spelling:
         return self.value(mode)
 
 
+def _tensor(fields: dict[str, Any]) -> str:
+    """A tensor of which the function sees no more than its type."""
+    kind, element = fields.get("type"), fields.get("dtype")
+    if not isinstance(kind, str) or not _TENSOR.fullmatch(kind):
+        raise UnspellableError("a tensor whose type is not known")
+    if element is not None and element not in ELEMENTS.values():
+        raise UnspellableError(f"a tensor of {element}")
+    return f"tensor({kind!r}, {element!r})"
+
+
 def _printed_operation(atom: CopyAtom | MMAAtom) -> dict[str, Any]:
     found = json.loads(dict(atom.extra).get("dsl op", "null"))
     if not isinstance(found, dict):
@@ -145,9 +156,14 @@ def call(name: str, arguments: tuple[object, ...], keywords: tuple[tuple[str, ob
     return f"function({name!r})({', '.join(given)})"
 
 
+def takes_tensors(text: str) -> bool:
+    """Whether an expression has tensors in it: they come from nothing, so that it can be traced but not compiled."""
+    return "tensor('" in text
+
+
 def value(v: object) -> str:
     """The expression of a configuration."""
     return Spelling().value(v)
 
 
-__all__ = ["ELEMENTS", "RUN_TIME", "Spelling", "UnspellableError", "call", "show_dsl", "value"]
+__all__ = ["ELEMENTS", "RUN_TIME", "Spelling", "UnspellableError", "call", "show_dsl", "takes_tensors", "value"]

@@ -62,16 +62,16 @@ def confirm(facts: Facts, options: DslOptions | None = None) -> DslResult:
     """
     options = options or DslOptions()
     planned = {id(s): _plan(s) for s in facts.sites}
-    wanted: dict[str, dict[str, None]] = {}
+    wanted: dict[tuple[str, bool], dict[str, None]] = {}
     for site in facts.sites:
         for _, text, found in planned[id(site)]:
             if found:
-                wanted.setdefault(site.arch, {})[text] = None
+                wanted.setdefault((site.arch, spell.takes_tensors(text)), {})[text] = None
     told: dict[tuple[str, str], Told] = {}
     version = missing = ""
-    for arch, texts in wanted.items():
+    for (arch, alone), texts in wanted.items():
         asked = [*texts]
-        answers, version, reason = trace(asked, arch, options)
+        answers, version, reason = trace(asked, arch, options, not alone)
         missing = missing or reason
         told.update({(arch, t): a for t, a in zip(asked, answers, strict=True)})
     made = tuple(_confirmation(s, planned[id(s)], told, version) for s in facts.sites)
@@ -137,8 +137,10 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def trace(texts: Sequence[str], arch: str, options: DslOptions) -> tuple[list[Told], str, str]:
+def trace(texts: Sequence[str], arch: str, options: DslOptions, compiled: bool = True) -> tuple[list[Told], str, str]:
     """What the DSL gives for each expression, its version, and why it could not be asked at all.
+
+    ``compiled``: what was traced is compiled, too.
 
     One child traces all of them; one that ends the process is noted and the rest is traced by another.
     """
@@ -146,14 +148,14 @@ def trace(texts: Sequence[str], arch: str, options: DslOptions) -> tuple[list[To
     version = ""
     start = 0
     while start < len(texts):
-        ended = _child(texts, start, arch, options)
+        ended = _child(texts, start, arch, options, compiled)
         got, unfinished, version = parsed(ended.out, version)
         answers.update(got)
         if not version:
             reason = why(ended, options.python)
             return [Told(failure=reason)] * len(texts), "", reason
         if unfinished is None:
-            if ended.failure and f"{_BEGIN}compiled" not in ended.out:
+            if compiled and ended.failure and f"{_BEGIN}compiled" not in ended.out:
                 _blame(texts, answers, start, ended, arch, options)
             break
         answers[unfinished] = Told(failure=f"the DSL was {ended.failure or 'cut short'} by it")
@@ -175,7 +177,7 @@ def _blame(
         answers.update(dict(enumerate(told, begin)))
 
 
-def _child(texts: Sequence[str], start: int, arch: str, options: DslOptions) -> child.Ended:
+def _child(texts: Sequence[str], start: int, arch: str, options: DslOptions, compiled: bool) -> child.Ended:
     with tempfile.TemporaryDirectory(prefix="cutecheck-") as name:
         folder = Path(name)
         probes = folder / "probes.json"
@@ -183,6 +185,7 @@ def _child(texts: Sequence[str], start: int, arch: str, options: DslOptions) -> 
         script = folder / "trace.py"
         script.write_bytes(trace_script().read_bytes())
         environment = {"CUTE_DSL_ARCH": arch, "HOME": name, "CUTE_DSL_CACHE_DIR": name}
+        environment |= {} if compiled else {"CUTE_DSL_DRYRUN": "1"}
         kept = {k: os.environ[k] for k in ("LD_LIBRARY_PATH", "VIRTUAL_ENV") if k in os.environ}
         command = [options.python, "-I", str(script), str(probes), str(start)]
         return child.run(command, folder, options.limits, {**kept, **environment})

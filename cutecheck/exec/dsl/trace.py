@@ -17,6 +17,8 @@ from typing import Any
 
 import cutlass
 from cutlass import Int32, Int64, cute
+from cutlass._mlir import ir
+from cutlass._mlir.dialects import builtin
 
 BEGIN, END = "\x1e", "\x1d"
 MODULES = [
@@ -54,6 +56,13 @@ def function(name: str) -> Any:
             importlib.import_module(".".join(["cutlass", *parts[: i + 1]]))
         made = getattr(made, part)
     return made
+
+
+def tensor(kind: str, dtype: str | None) -> Any:
+    """A tensor of a printed type, from nothing: what is traced with it is never run."""
+    made = builtin.unrealized_conversion_cast([ir.Type.parse(kind)], [Int32(0).ir_value()])
+    wrapped = importlib.import_module("cutlass.cute.tensor")._Tensor
+    return wrapped(made) if dtype is None else wrapped(made, element(dtype))
 
 
 def operation(fields: dict[str, Any]) -> Any:
@@ -96,6 +105,10 @@ def shown(value: Any) -> Any:
     """A value as sites record it: text, numbers, or named fields."""
     if value is None or isinstance(value, (bool, int)):
         return value
+    if isinstance(value, cute.Tensor):
+        return shown_tensor(value)
+    if isinstance(value, (tuple, list)) and any(isinstance(x, cute.Tensor) for x in value):
+        return [shown(x) for x in value]
     kind = type(value).__name__
     fields = FIELDS.get(kind)
     if fields is not None:
@@ -107,6 +120,14 @@ def shown(value: Any) -> Any:
                 out[name] = f"{type(error).__name__}: {error}"
         return out
     return part(value)
+
+
+def shown_tensor(value: Any) -> dict[str, Any]:
+    """A tensor: its type, and of one in memory the fields of it."""
+    out = {"kind": "Tensor", "type": str(value.type)}
+    if "coord_tensor" not in out["type"]:
+        out |= {"layout": part(value.layout), "dtype": value.element_type.__name__, "memspace": value.memspace.name}
+    return out
 
 
 def part(value: Any) -> Any:
@@ -129,7 +150,7 @@ def mode(value: Any) -> Any:
 
 
 NAMES = {"cute": cute, "cutlass": cutlass, "json": json, "element": element, "enumerator": enumerator,
-         "function": function, "operation": operation}  # fmt: skip
+         "function": function, "operation": operation, "tensor": tensor}  # fmt: skip
 WANTED: list[tuple[int, str]] = []
 
 

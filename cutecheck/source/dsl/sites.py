@@ -110,7 +110,7 @@ def _argument(v: Value) -> object:
         return v.dtype
     if isinstance(v, (tuple, list)):
         return tuple(map(_argument, v))
-    if isinstance(v, (EnumVal, OpValue)):
+    if isinstance(v, (EnumVal, OpValue)) or (isinstance(v, TensorVal) and not isinstance(v.layout, Unknown)):
         return show(v)
     kept = (int, str, type(None), Dyn, Underscore, ScaledBasis, Swizzle, Layout, ComposedLayout, CopyAtom, MMAAtom,
             TiledCopy, TiledMMA)  # fmt: skip

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 from cutecheck.exec import child
 from cutecheck.exec.dsl import DslOptions, confirm
-from cutecheck.exec.dsl.spell import UnspellableError, call, value
+from cutecheck.exec.dsl.spell import UnspellableError, call, takes_tensors, value
 from cutecheck.exec.dsl.tier import differences, trace
 from cutecheck.facts import Facts, Site, Unknown
 from cutecheck.model.basis import ScaledBasis, X
@@ -24,6 +26,20 @@ from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "dsl"
+MEMORY = '!cute.memref<f16, smem, align<1024>, S<3,4,3>, "((8,8),(64,1)):((64,512),(1,0))">'
+TILES = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+
+@cute.jit
+def host(a: cute.Tensor):
+    tiles = cute.zipped_divide(a, (32, 16))
+    one = cute.local_tile(a, (32, 16), (0, None))
+    rows = cute.group_modes(one, 1, 3)
+
+cute.compile(host, make_fake_tensor(cutlass.Float16, (64, 64), stride=(64, 1), assumed_align=16))
+"""
 FAKE = """#!{python}
 import json, os, sys, time
 texts, start = json.load(open(sys.argv[-2])), int(sys.argv[-1])
@@ -62,6 +78,7 @@ def fake(tmp_path: Path) -> str:
         (Dyn.named("m", Domain(step=8)), "cute.assume(i[0], divby=8)"),
         (Dyn.named("m:i64", ANY), "w[0]"),
         ("LayoutEnum.ROW_MAJOR", "enumerator('LayoutEnum.ROW_MAJOR')"),
+        ({"kind": "Tensor", "dtype": "Float16", "type": MEMORY}, f"tensor({MEMORY!r}, 'Float16')"),
     ],
 )  # fmt: skip
 def test_spelling(v: object, text: str) -> None:
@@ -76,7 +93,9 @@ def test_one_run_time_name_is_one_parameter() -> None:
 @pytest.mark.parametrize(
     "v",
     ["__import__('os').system('touch pwned')", "$(touch pwned)", "x", Unknown("a tensor"),
-     DType("$(touch pwned)", Bits(8)), {"kind": "a);b("}, Dyn(const(3))],
+     DType("$(touch pwned)", Bits(8)), {"kind": "a);b("}, Dyn(const(3)),
+     {"kind": "Tensor", "type": "!cute.memref<f16>') or x('", "dtype": "Float16"},
+     {"kind": "Tensor", "type": MEMORY, "dtype": "x"}, {"kind": "Tensor", "layout": None}],
 )  # fmt: skip
 def test_nothing_else_has_a_spelling(v: object) -> None:
     """Texts of the scanned source never become code."""
@@ -121,6 +140,27 @@ def test_a_site_of_cpp_is_not_asked() -> None:
     assert all("a site of C++" in c.reason for c in made.confirmations) and made.unavailable == ""
 
 
+def test_tensors_are_arguments_by_their_type(tmp_path: Path) -> None:
+    (tmp_path / "tiles.py").write_text(TILES)
+    sites = {s.call: s for s in extract(ExtractRequest(paths=(tmp_path / "tiles.py",), archs=("sm_80",))).sites}
+    first = sites["cute.zipped_divide"].arguments[0]
+    assert isinstance(first, dict) and first["type"] == '!cute.memref<f16, gmem, align<16>, "(64,64):(64,1)">'
+    assert all(takes_tensors(call(s.call, s.arguments, s.keywords)) for s in sites.values())
+
+
+def test_what_takes_tensors_is_traced_and_not_compiled(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[bool, str]] = []
+
+    def run(command: Sequence[str], folder: Path, limits: child.Limits, extra: dict[str, str]) -> child.Ended:
+        asked.append(("CUTE_DSL_DRYRUN" in extra, json.loads(Path(command[3]).read_text())[0]))
+        return child.Ended(1, "\n\x1eversion 9.9\n", "", 0.1)
+
+    monkeypatch.setattr(child, "run", run)
+    trace(["cute.make_layout(8)"], "sm_80", DslOptions(fake))
+    trace([value({"kind": "Tensor", "dtype": "Float16", "type": MEMORY})], "sm_80", DslOptions(fake), compiled=False)
+    assert asked == [(False, "cute.make_layout(8)"), (True, f"tensor({MEMORY!r}, 'Float16')")]
+
+
 def test_every_stated_field_is_compared() -> None:
     ours = {"kind": "TiledCopy", "op": {"kind": "CopyUniversalOp"}, "size": 128, "tiler_mn": ["16:1", "64:1"]}
     assert differences(ours, {**ours, "op": None, "more": 1}) == ()
@@ -163,3 +203,13 @@ def _mutated(site: Site) -> object:
 def test_what_the_dsl_refuses_is_unavailable_with_its_words() -> None:
     told, _, _ = trace(["cute.make_layout((8, 4), stride=(1,))", "cute.make_layout(8)"], "sm_80", DslOptions(DSL))
     assert "the DSL refuses it" in told[0].failure and told[1].value == "8:1"
+
+
+@REAL
+def test_tensors_are_confirmed_and_a_mutated_one_is_contradicted(tmp_path: Path) -> None:
+    (tmp_path / "tiles.py").write_text(TILES)
+    facts = extract(ExtractRequest(paths=(tmp_path / "tiles.py",), archs=("sm_80",)))
+    right = [s for s in facts.sites if isinstance(s.result, dict)]
+    wrong = [replace(s, result={**s.result, "layout": "8:1"}) for s in right if isinstance(s.result, dict)]
+    made = confirm(Facts(sites=(*right, *wrong)), DslOptions(DSL))
+    assert [c.status for c in made.confirmations] == ["confirmed"] * 3 + ["contradicted"] * 3
