@@ -40,12 +40,14 @@ def main() -> int:
     parser.add_argument("--drivers", nargs="*", default=[""], help="folders of TREE to run, default all")
     parser.add_argument("--bindings", type=Path, help="a TOML file with `[tool.cutecheck] instantiate`")
     parser.add_argument("--steps", type=int, default=Limits().steps_per_root)
+    parser.add_argument("--every-arch", action="store_true", help="also drivers without sites of their own")
     parser.add_argument("-v", "--verbose", action="store_true", help="list the sites that do not agree, with values")
     arguments = parser.parse_args()
     sys.setrecursionlimit(20000)
     wanted = [s for s in json.loads(arguments.table.read_text())["sites"] if s["repo"] == arguments.repo]
     files = {p.relative_to(arguments.tree).as_posix(): p for p in sorted(arguments.tree.rglob("*.py"))}
     drivers = [p for p in files if any(p.startswith(d) for d in arguments.drivers)]
+    every = {s["arch"] for s in wanted} if arguments.every_arch else set()
     own: dict[str, set[str]] = defaultdict(set)
     for s in wanted:
         own[os.path.normpath(s["path"])].add(s["arch"])
@@ -68,7 +70,7 @@ def main() -> int:
                     unknown[key] = str(site.reason)
 
     for path in drivers:
-        collect(runs(files, [path], (arguments.tree,), tuple(sorted(own.get(path, ()))), limits))
+        collect(runs(files, [path], (arguments.tree,), tuple(sorted(own.get(path, every))), limits))
     for text in bindings:
         start = time.process_time()
         collect(runs(files, [], (arguments.tree,), (), limits, [text]))

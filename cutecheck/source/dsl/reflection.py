@@ -9,10 +9,10 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import modules
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
 from cutecheck.source.dsl.unit import lower_unit
-from cutecheck.source.dsl.values import NONE, Builtin, Module, Namespace
+from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Module, Namespace
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst, Scope
-from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, Value
+from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -88,8 +88,10 @@ def _kind(word: str, of: tuple[type, ...]) -> None:
     FUNCTIONS[f"inspect.{word}"] = run
 
 
-for _word, _of in (("isfunction", (FuncSet, Closure)), ("ismethod", (FuncSet,)), ("isclass", (ClassInst,)),
-                   ("ismodule", (Module,))):  # fmt: skip
+for _word, _of in (
+    ("isfunction", (FuncSet, Closure)), ("ismethod", (FuncSet,)), ("ismodule", (Module,)),
+    ("isclass", (ClassInst, ScalarType, BuiltinType)),
+):  # fmt: skip
     _kind(_word, _of)
 
 

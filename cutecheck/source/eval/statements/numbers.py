@@ -62,6 +62,9 @@ def combine(
     if all(isinstance(v, (int, Dyn, Sym)) and not isinstance(v, bool) for v in values):
         return f(start, before, tuple(afters), name)
 
+    if isinstance(start, (int, Dyn, Sym)) and all(isinstance(v, (int, Dyn, Sym, Scalar, Extern)) for v in values):
+        return m.fresh(name)  # a loop keeps the types of its variables; some of these are not known
+
     def inner(part: Callable[[Any], Value], at: str) -> Value:
         return combine(m, f, part(start), part(before), [part(a) for a in afters], at, span, whole)
 

@@ -120,6 +120,7 @@ def test_a_generated_class_is_found_in_a_cache_by_its_digest(tmp_path: Path) -> 
     fields, pair = Args._fields, Args._make((1, 2)).b
     digest = hashlib.sha256("extra".encode()).hexdigest()
     known = made.__defaults__, made.__module__ == __name__, written.__qualname__
+    classes = [inspect.isclass(x) for x in (Base, first, int, cute.Float16, made, 3)]
     loaded = sys.modules.get("no such module")
 
     @cute.jit
@@ -134,6 +135,7 @@ def test_a_generated_class_is_found_in_a_cache_by_its_digest(tmp_path: Path) -> 
     assert found["digest"] == hashlib.sha256(b"extra").hexdigest()
     assert found["known"] == (None, True, "written")
     assert found["loaded"] is None
+    assert found["classes"] == [True, True, True, True, False, False]
     assert ["(8,4,2,4):(1,8,32,64)"] in results(driver(tmp_path, text)).values()
 
 

@@ -192,3 +192,26 @@ def test_objects_that_hold_one_another_may_change_in_a_loop(tmp_path: Path) -> N
     assert not made.cut
     found = [r for of_line in results(made).values() for r in of_line]
     assert "(3,5):(1,3)" in found and any("?" in str(r) for r in found), found
+
+
+def test_an_integer_that_a_loop_reads_from_elsewhere_stays_an_integer(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+    @cute.kernel
+    def kernel(n):
+        before = cutlass.Int32(0)
+        found = n > 3
+        while found and before < n:
+            before = cute.arch.some_shuffle(before)
+            found = before > 2
+        cute.make_layout((before, 4))
+
+    @cute.jit
+    def host(n):
+        kernel(n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+    cute.compile(host, cutlass.Int32(5))
+    """
+    )
+    assert ["(?,4):(1,?)"] in results(driver(tmp_path, text)).values()
