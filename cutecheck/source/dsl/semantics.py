@@ -341,6 +341,7 @@ class DslDialect(Dialect):
             return cute_values.moved_in_loop(m, old, name)
         if isinstance(old, (TiledMMA, TiledCopy, MMAAtom, CopyAtom)) and functions.in_device_body(m):
             return old  # the DSL refuses a loop that changes the type of a value, and theirs says all
+        name = str(name)  # of an item of a dictionary its key
         if isinstance(old, Object) and name.count(".") > _NESTED:
             return Unknown(f"`{name.split('.', maxsplit=1)[0]}` holds itself and changes in a loop", span)
         if isinstance(old, Object):

@@ -47,6 +47,7 @@ def combine(
     """A value of the shape of ``start`` with ``f`` of every integer that differs (``whole``: of every integer)."""
     if not whole and all(same(before, a) for a in afters) and same(start, before):
         return start
+    name = str(name)  # of an item of a dictionary its key
     if name.count(".") > _NESTED:
         return Unknown(f"`{name.split('.', maxsplit=1)[0]}` holds itself and changes in a loop", span)
     own = m.dialect.forgotten(m, before, name, span)

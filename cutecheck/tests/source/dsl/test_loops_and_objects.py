@@ -215,3 +215,32 @@ def test_an_integer_that_a_loop_reads_from_elsewhere_stays_an_integer(tmp_path: 
     """
     )
     assert ["(?,4):(1,?)"] in results(driver(tmp_path, text)).values()
+
+
+def test_items_of_a_dictionary_may_change_in_a_loop(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+    class State:
+        def __init__(self):
+            self.n = 0
+
+    @cute.kernel
+    def kernel(n):
+        held = {3: State(), (1, 2): 4, "last": State()}
+        for i in cutlass.range(n):
+            held[3] = State()
+            held[1, 2] = held[1, 2] + 1
+            held["last"].n = held["last"].n + 1
+            cute.make_layout((held[1, 2], held["last"].n + 8))
+
+    @cute.jit
+    def host(n):
+        kernel(n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+    cute.compile(host, cutlass.Int32(5))
+    """
+    )
+    made = driver(tmp_path, text)
+    assert not made.cut
+    assert ["(?,?):(1,?)"] in results(made).values(), results(made)
