@@ -68,7 +68,7 @@ def extract(request: ExtractRequest) -> Facts:
     limits = request.limits.over(len(asked))
     translator = Translator(tree, reported, limits, request.instantiate, request.tracing, others)
     if recall is not None:
-        recall.idle_steps = limits.idle_steps
+        recall.steps = limits.steps_per_root, limits.idle_steps
         recall.reported = reported
     try:
         _architectures(archs, units, asked, translator, request.jobs, out, recall)

@@ -32,7 +32,7 @@ class Recall:
     tree: Tree
     request: str
     reported: frozenset[str] = frozenset()
-    idle_steps: int = 0  # the limit, which depends on how many units there are
+    steps: tuple[int, ...] = ()  # the limits that depend on how many units there are
     _digests: dict[str, str] = field(default_factory=dict)
     _records: dict[tuple[str, str], str] = field(default_factory=dict)  # digests of the records
 
@@ -100,7 +100,7 @@ class Recall:
             return None
         closure = self.tree.closure(job.path, job.arch)
         wanted = [p for p in closure if p in self.reported]
-        about = [self.request, self.idle_steps, record, job.arch, job.path, sorted(job.owned), job.open, wanted]
+        about = [self.request, self.steps, record, job.arch, job.path, sorted(job.owned), job.open, wanted]
         return digest("part", json.dumps(about))
 
     def _name(self, path: str, arch: str) -> str:

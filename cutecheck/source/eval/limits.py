@@ -30,9 +30,10 @@ class Limits:
     mebibytes: int = 4096
 
     def over(self, units: int) -> Limits:
-        """The limits of a run over so many translation units: the more there are, the less each may find nothing.
+        """The limits of a run over so many translation units: the more there are, the less each may take.
 
         In two steps, so that a new file rarely changes the limits of all others.
         """
         share = 1 if units <= MANY_UNITS else 2 if units <= 2 * MANY_UNITS else 4
-        return replace(self, idle_steps=max(1, self.idle_steps // share))
+        steps, idle = max(1, self.steps_per_root // share), max(1, self.idle_steps // share)
+        return replace(self, steps_per_root=steps, idle_steps=idle)

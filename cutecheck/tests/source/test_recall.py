@@ -129,5 +129,5 @@ def test_limits_that_shrink_with_the_number_of_units_are_part_of_the_question(
     assert facts(project, store).errors == ()
     monkeypatch.setattr(limits, "MANY_UNITS", 1)
     less = facts(project, store)
-    assert less == facts(project, None)
+    assert less == facts(project, None) == facts(project, store)
     assert any("more than 15000 evaluation steps" in e.message for e in less.errors)
