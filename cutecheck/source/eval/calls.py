@@ -34,6 +34,7 @@ from cutecheck.source.eval.values import (
     Value,
 )
 
+STREAM = "stream_wait"  # as if the kernel waited for what its stream holds
 _SYNCHRONISES = re.compile(r"sync|barrier|wait|expect_t|transaction_bytes", re.IGNORECASE)
 _ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
 # launches that are function calls are the evaluator's own, also where CUTLASS is in the tree
@@ -154,6 +155,7 @@ def run_function(
         m.recorder.entered(m, fn, env)
         if "kernel" in fn.flags:
             m.recorder.kernel(m, fn, env)
+            m.recorder.synchronises(m, STREAM, [], span)  # what was launched before is done
         assert fn.body is not None
         with recurring(m, None), m.recorder.on_device() if "kernel" in fn.flags else nullcontext():
             m.run(fn.body.get(), env)

@@ -6,7 +6,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes
-from cutecheck.source.eval.calls import call_functions, instance_symbol, method_of_object, run_function
+from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
@@ -101,6 +101,7 @@ def _launch_operator(
     frame.kernel = symbol
     before, m.recorder.frame = m.recorder.frame, frame
     try:
+        m.recorder.synchronises(m, STREAM, [], span)
         with m.recorder.on_device():
             return call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
     finally:

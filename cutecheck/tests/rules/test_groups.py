@@ -212,3 +212,18 @@ def test_threads_of_plain_partitions(threads: str, first: bool, second: bool, tm
     found = [f.message for f in report.findings if f.code == "CUT212"]
     writes, reads = others and not second, others and not first
     assert ["reads in the same loop" in text for text in found] == [True] * writes + [False] * reads
+
+
+def test_a_kernel_begins_when_the_one_before_has_ended(tmp_path: Path) -> None:
+    """The tile of one launch is no earlier use of the tile of the next."""
+    pair = Path(__file__).parents[1] / "data" / "pairs" / "dsl-smem-read-without-sync"
+    launch = "    transpose(src, dst, rows, rows).launch(grid=(1, 1, 1), block=(128, 1, 1))\n"
+    made = "    twos = cute.make_tiled_copy_tv(atom, cute.make_layout((2, 32), stride=(32, 1)), "
+    other = made + "cute.make_layout((1, 1)))\n"
+    text = (pair / "good.py").read_text()
+    assert launch in text
+    path = tmp_path / "twice.py"
+    path.write_text(text.replace(launch, launch + other + launch.replace("rows, rows", "twos, twos")))
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+    assert [f.message for f in report.findings if f.code == "CUT212"] == []
+    assert len([e for e in report.facts.events if e.kind == "copy"]) == 4
