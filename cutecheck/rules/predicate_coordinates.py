@@ -63,7 +63,6 @@ class PredicateCoordinates(Rule):
     family = "predicate"
     severity = "error"
     confidence = "proved"
-    unasked = "Only where the coordinates of a predicate differ from those of its copy, which no public tree has."
     valid = (
         """
         using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
