@@ -299,6 +299,45 @@ def _annotation(m: Machine, p: ir.Param, env: Env) -> str:
     return "constexpr" if text.split(".")[-1] == "Constexpr" else text.split(".")[-1]
 
 
+def _configure(m: Machine, decl: ir.Function, call: KernelCall, dims: tuple[int | None, ...]) -> None:
+    """Number this launch: those of one object with one block, or with the same constants, are one configuration.
+
+    Buffers and copies of several configurations are several, as for the instances of a template.
+    """
+    given = tuple(a if isinstance(a, Object) else _brief(a) for a in (*call.args, *(v for _, v in call.kwargs)))
+    seen = modules.state(m).setdefault("configurations", {}).setdefault(id(decl), [])
+    same = (
+        number
+        for number, (others, block) in enumerate(seen, 1)
+        if block == dims and len(others) == len(given) and all(map(_alike, given, others))
+    )
+    number = next(same, len(seen) + 1)
+    if number > len(seen):
+        seen.append((given, dims))
+    modules.state(m).setdefault("launched", {})[id(decl)] = number
+
+
+def _brief(v: Value) -> object:
+    if isinstance(v, TensorVal):
+        return v.dtype
+    try:
+        return _keyed(v)
+    except TypeError:
+        return type(v)
+
+
+def _alike(a: object, b: object) -> bool:
+    if isinstance(a, Object) or isinstance(b, Object):
+        return a is b
+    return a == b
+
+
+def configuration(m: Machine, fn: ir.Function) -> tuple[str, ...]:
+    """The number of the launch of a kernel that is walked, from the second configuration on."""
+    number = modules.state(m).get("launched", {}).get(id(fn), 1)
+    return (f"configuration {number}",) if number > 1 else ()
+
+
 def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """``kernel(args).launch(grid=..., block=...)``: the block size holds inside the kernel."""
     block = kwargs.get("block")
@@ -307,7 +346,8 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     for d in dims:
         threads = None if threads is None or d is None else threads * d
     entry = call.function.entries[-1]
-    symbol = calls.instance_symbol(entry, entry.decl, ())
+    _configure(m, entry.decl, call, tuple(dims))
+    symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl))
     m.recorder._threads.pop(symbol, None)
     m.recorder._dims.pop(symbol, None)
     if threads is not None:

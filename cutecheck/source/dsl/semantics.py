@@ -324,6 +324,9 @@ class DslDialect(Dialect):
             return m.fresh(name, Domain(low, None if high is None else high - 1, aligned))
         return None
 
+    def configured(self, m: Machine, fn: ir.Function) -> tuple[str, ...]:
+        return functions.configuration(m, fn)
+
     def no_value(self, span: Span) -> Value:
         return None
 

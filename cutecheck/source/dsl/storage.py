@@ -158,7 +158,12 @@ def allocate(
     from cutecheck.model.layout import ComposedLayout, Layout
 
     allocator.count += 1
-    where = m.recorder.frame.symbol if m.recorder.frame is not None else ""
+    frame = m.recorder.frame
+    where = frame.symbol if frame is not None else ""
+    while frame is not None and (frame.function is None or "kernel" not in frame.function.flags):
+        frame = frame.caller
+    if frame is not None and frame.symbol != where:  # a helper allocates, for one configuration of a kernel
+        where = f"{frame.symbol}/{where}"
     ident = f"{where}::smem@{span.line}:{span.column}"
     first = args[0] if args else kwargs.get("element_type", kwargs.get("size_or_type"))
     if isinstance(first, Unknown):

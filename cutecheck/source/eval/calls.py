@@ -134,7 +134,7 @@ def run_function(
         for p in fn.tparams or ()
         if p.name and env.parent is not None and p.name in env.parent.vars
     )
-    symbol = instance_symbol(entry, fn, shown)
+    symbol = instance_symbol(entry, fn, shown + m.dialect.configured(m, fn))
     frame = Frame(
         symbol,
         fn,

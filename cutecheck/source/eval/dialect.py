@@ -68,6 +68,10 @@ class Hooks:
         """The item of a loop that is walked once for all its iterations."""
         return None
 
+    def configured(self, m: Machine, fn: ir.Function) -> tuple[str, ...]:
+        """What tells this run of a kernel from others of it, besides template arguments."""
+        return ()
+
     def no_value(self, span: Span) -> Value:
         """What a function without ``return`` gives."""
         return Unknown("the function returns no value", span)

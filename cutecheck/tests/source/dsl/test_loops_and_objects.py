@@ -244,3 +244,37 @@ def test_items_of_a_dictionary_may_change_in_a_loop(tmp_path: Path) -> None:
     made = driver(tmp_path, text)
     assert not made.cut
     assert ["(?,?):(1,?)"] in results(made).values(), results(made)
+
+
+def test_buffers_of_several_configurations_are_several(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+    class Rows:
+        def __init__(self, rows):
+            self.rows = rows
+
+        @cute.kernel
+        def kernel(self):
+            smem = cutlass.utils.SmemAllocator()
+            tile = smem.allocate_tensor(cutlass.Float16, cute.make_layout((self.rows, 64)), byte_alignment=16)
+            atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128)
+            threads = cute.make_layout((self.rows // 8, 8), stride=(8, 1))
+            copy = cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, 8)))
+            tidx, _, _ = cute.arch.thread_idx()
+            part = copy.get_slice(tidx).partition_S(tile)
+            cute.copy(copy, part, cute.make_rmem_tensor_like(part))
+
+        @cute.jit
+        def __call__(self):
+            self.kernel().launch(grid=(1, 1, 1), block=(self.rows, 1, 1))
+
+    for rows in (32, 128, 32):
+        made = Rows(rows)
+        made()
+        made()
+    """
+    )
+    made = driver(tmp_path, text)
+    assert sorted(int(b.fact.size_bytes) for b in made.recorder.buffers.values()) == [4096, 4096, 16384]
+    assert len({b.fact.enclosing for b in made.recorder.buffers.values()}) == 3
