@@ -21,7 +21,9 @@ from cutecheck.rules.derive.lanes import undecided
 
 _LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)
 _SINGLE = ("==", "elect", "%", "thread0", "thread(")  # thread0() and thread(t, b) of cute/util/debug.hpp
-_FEW = re.compile(r"![\w:.]*(?:thread|tid|lane)|<=?\s*(?:\d|[12]\d|3[01])\b", re.IGNORECASE)
+_FEW = re.compile(
+    r"![\w:.]*(?:thread|tid|lane)|(?:thread|tid|lane)[\w.]*\s*<=?\s*(?:\d|[12]\d|3[01])\b(?!>)", re.IGNORECASE
+)
 Cause = Literal["read", "write", "epilogue", "swizzle"]
 
 

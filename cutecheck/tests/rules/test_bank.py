@@ -158,6 +158,8 @@ def test_strides_that_depend_on_the_thread_are_those_of_the_thread() -> None:
         ("threadIdx.x != 0", False, False),
         ("threadIdx.x < 64", False, False),
         ("warp_idx != 0", False, False),
+        ("get<0>(thread_coordinate) < m", False, False),
+        ("thread_coordinate<0>(i) < m", False, False),
         ("n == 0", False, False),
     ],
 )
