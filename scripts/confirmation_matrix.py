@@ -32,8 +32,6 @@ def main() -> int:
     parser.add_argument("--raw", type=Path, help="where the raw results go (the output folder)")
     parser.add_argument("--state", type=Path, help="file that keeps what was measured, for a run in several pieces")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop measuring after that, with exit code 1")
-    parser.add_argument("--known", type=Path, help="raw results of an earlier run: what is the same is not run again")
-    parser.add_argument("--again", type=int, default=16, help="with --known: every so many are run again all the same")
     parser.add_argument("--report", type=Path, help="raw results to write the page from")
     given = parser.parse_args()
     raw = given.raw or given.output / f"{given.name}.json.xz"
@@ -57,13 +55,10 @@ def main() -> int:
 def _plan(given: argparse.Namespace) -> object:
     if given.from_plan is not None:
         return pickle.loads(lzma.decompress(given.from_plan.read_bytes()))
-    from confirmation.plan import keeping, make
+    from confirmation.plan import make
 
     with tempfile.TemporaryDirectory(prefix="cutecheck-") as folder:
-        plan = make(given.cases, ROOT / "cutecheck" / "fixtures", given.flash, Path(folder), given.scale)
-    if given.known is None:
-        return plan
-    return keeping(plan, json.loads(lzma.decompress(given.known.read_bytes())), given.again)
+        return make(given.cases, ROOT / "cutecheck" / "fixtures", given.flash, Path(folder), given.scale)
 
 
 def _run(plan: object, given: argparse.Namespace) -> object:

@@ -3,7 +3,8 @@
 Shared memory (ld, st, ldmatrix, stmatrix, cp.async.ca), exact on an H200 (compute capability 9.0) instruction by
 instruction: a warp instruction runs in phases of 32 lanes (up to 4 bytes a lane), 16 (8 bytes) or 8 (16 bytes; one
 8x8 matrix of ldmatrix and stmatrix). A phase takes as many wavefronts as the most distinct 4-byte words that meet in
-one of 32 banks; cp.async.ca does not merge equal words. Addresses are bytes in shared memory.
+one of 32 banks; cp.async.ca does not merge equal words, and meets the banks of its source in L1, too
+(:func:`ca_wavefronts`). Addresses are bytes in shared memory.
 
 cp.async.cg follows :func:`cg_segments`, a model of measured cycles, not of a counter.
 """
@@ -111,26 +112,26 @@ def _union_length(intervals: Iterable[tuple[int, int]]) -> int:
     return total
 
 
-def ca_wavefronts(shared: Lanes, source: Lanes, lane_bytes: Bytes) -> tuple[int, int]:
-    """The least and the most wavefronts of one cp.async.ca warp instruction that reads ``source`` in global memory.
+def ca_wavefronts(shared: Lanes, source: Lanes, lane_bytes: Bytes) -> int:
+    """Wavefronts of one cp.async.ca warp instruction that reads ``source`` in global memory.
 
-    The lines are read from L1, whose data has banks, too: a phase in which ``d`` lane-words meet in a bank of shared
-    memory and ``s`` in a bank of the source (byte offset modulo 128) takes at least max(d, s) and at most d + s - 1,
-    so exactly d where the source is free of conflicts (a contiguous one is) and exactly s where the destination is.
+    The lines are read from L1, whose data has banks, too: bank of a source is its byte offset modulo 128. Two lanes of
+    a phase meet where they share a bank of shared memory or a bank of the source, and a phase takes as many wavefronts
+    as the most lanes that one lane meets, itself among them. Exact on an H200: see docs/confirmation/gpu.md. A
+    contiguous source (each lane its own bank) leaves what :func:`wavefronts` says of the destination alone.
     """
-    size = phase_lanes("cp.async.ca", lane_bytes)
-    least = most = 0
+    size, width = phase_lanes("cp.async.ca", lane_bytes), int(lane_bytes)
+    total = 0
     for first in range(0, WARP, size):
-        pairs = [
-            (to, at)
+        banks = [
+            (to % _LINE // width, at % _LINE // width)
             for to, at in zip(shared[first : first + size], source[first : first + size], strict=True)
             if to is not None and at is not None
         ]
-        if pairs:
-            to, at = (_phase_degree(side, int(lane_bytes), merge=False) for side in zip(*pairs, strict=True))
-            least += max(to, at)
-            most += to + at - 1
-    return least, most
+        if banks:
+            written, read, both = Counter(b for b, _ in banks), Counter(b for _, b in banks), Counter(banks)
+            total += max(written[to] + read[at] - number for (to, at), number in both.items())
+    return total
 
 
 def bypass_sectors(shared: Lanes, source: Lanes) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +15,10 @@ from confirmation.illegal import illegal
 from confirmation.segments import Pattern, patterns
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, extract_facts, inputs
-from cutecheck.exec.gpu.counting import predicted
 from cutecheck.exec.gpu.gemm import GemmProbe, Operand
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
 from cutecheck.exec.gpu.results import Probe
-from cutecheck.exec.gpu.tier import coverage, plan
+from cutecheck.exec.gpu.tier import coverage, plan, site_probe
 from cutecheck.facts import Event
 from cutecheck.findings import Finding
 from cutecheck.model.algebra import composition, tile_to_shape
@@ -30,15 +32,11 @@ ARCH = "sm_90a"
 
 @dataclass(frozen=True)
 class Item:
-    """One configuration of the matrix; ``probe`` is a text where no reference kernel stands for it.
-
-    ``kept``: its result of an earlier run, which is not run again.
-    """
+    """One configuration of the matrix; ``probe`` is a text where no reference kernel stands for it."""
 
     group: str
     name: str
     probe: Probe | str
-    kept: Any = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,8 @@ class Source:
     name: str
     events: tuple[tuple[Event, Probe | str], ...]
     findings: tuple[Finding, ...]
+    own: tuple[CopyProbe | None, ...]  # for each finding: a copy of one tile of its TiledCopy
+    text: str  # empty for Python
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,6 @@ class IllegalSource:
     codes: tuple[str, ...]
     probe: CopyProbe | None
     coverage: str
-    kept: Any = None
 
 
 @dataclass(frozen=True)
@@ -72,11 +71,23 @@ class Plan:
     pages: tuple[tuple[str, Any], ...] = ()
     patterns: tuple[Pattern, ...] = ()
     unpaired: tuple[fixes.Unpaired, ...] = ()
-    earlier: Any = None  # the environment of the run whose results are kept
+
+
+_DRAWN: dict[str, tuple[int, int, Callable[..., Any]]] = {  # how many, seed, what draws one
+    "mma.sync GEMM": (130, 11, random_legal.mma_gemm),
+    "wgmma GEMM": (40, 12, random_legal.wgmma_gemm),
+    "copy": (80, 13, random_legal.tiled_copy),
+    "wgmma GEMM with TMA": (40, 21, random_epilogues.tma_wgmma),
+    "mma.sync GEMM with TMA": (20, 22, random_epilogues.tma_mma),
+    "GEMM, epilogue through shared memory": (40, 23, random_epilogues.staged),
+    "GEMM, epilogue by a copy": (20, 24, random_epilogues.direct),
+    "TMA copy": (30, 25, random_epilogues.tma_copy),
+}
+_ILLEGAL, _ILLEGAL_PARTS, _PATTERNS = 120, 4, 6000
 
 
 def make(cases: Path, fixtures: Path, flash: Path | None, scratch: Path, scale: float = 1.0) -> Plan:
-    """The whole matrix; ``scale`` below 1 makes a smaller one for a trial."""
+    """The whole matrix, worked out by several processes; ``scale`` below 1 makes a smaller one for a trial."""
 
     def n(count: int) -> int:
         return max(2, int(count * scale))
@@ -84,66 +95,43 @@ def make(cases: Path, fixtures: Path, flash: Path | None, scratch: Path, scale: 
     files = sorted([*fixtures.glob("*/*.cu"), *cases.glob("*/*.cu"), *cases.glob("*/*.py")])
     if scale < 1:
         files = files[:: int(1 / scale)]
-    drawn = [
-        ("mma.sync GEMM", random_legal.legal(n(130), 11, random_legal.mma_gemm)),
-        ("wgmma GEMM", random_legal.legal(n(40), 12, random_legal.wgmma_gemm)),
-        ("copy", random_legal.legal(n(80), 13, random_legal.tiled_copy)),
-        ("wgmma GEMM with TMA", random_legal.legal(n(40), 21, random_epilogues.tma_wgmma)),
-        ("mma.sync GEMM with TMA", random_legal.legal(n(20), 22, random_epilogues.tma_mma)),
-        ("GEMM, epilogue through shared memory", random_legal.legal(n(40), 23, random_epilogues.staged)),
-        ("GEMM, epilogue by a copy", random_legal.legal(n(20), 24, random_epilogues.direct)),
-        ("TMA copy", random_legal.legal(n(30), 25, random_epilogues.tma_copy)),
-    ]
-    items = [Item(f"random {group}", name, probe) for group, rows in drawn for name, probe in rows]
-    items += _flash(flash, scale) if flash is not None else []
-    compared = list(fixes.pairs(files, ARCH))
-    sources = tuple(_source("cases" if f.is_relative_to(cases) else "fixtures", f) for f in files)
-    return Plan(
-        sources,
-        tuple(items),
-        tuple(_illegal(scratch, n(120))),
-        tuple(p for p in compared if isinstance(p, fixes.Pair)),
-        tuple(pages()),
-        tuple(patterns(n(6000), 14)),
-        tuple(p for p in compared if isinstance(p, fixes.Unpaired)),
-    )
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=multiprocessing.get_context("spawn")) as pool:
+        attention = pool.submit(_flash, flash, scale) if flash is not None else None
+        wrong = [pool.submit(_illegal, scratch, n(_ILLEGAL), part) for part in range(_ILLEGAL_PARTS)]
+        drawn = [pool.submit(_drawn, group, n(count)) for group, (count, _, _) in _DRAWN.items()]
+        suggested = [pool.submit(_fixes, f) for f in files]
+        checked = [pool.submit(_source, "cases" if f.is_relative_to(cases) else "fixtures", f) for f in files]
+        compared = [pair for one in suggested for pair in one.result()]
+        return Plan(
+            tuple(one.result() for one in checked),
+            (*(item for one in drawn for item in one.result()), *(attention.result() if attention else ())),
+            tuple(one for part in wrong for one in part.result()),
+            tuple(p for p in compared if isinstance(p, fixes.Pair)),
+            tuple(pages()),
+            tuple(patterns(n(_PATTERNS), 14)),
+            tuple(p for p in compared if isinstance(p, fixes.Unpaired)),
+        )
 
 
-def keeping(plan: Plan, raw: Any, again: int) -> Plan:
-    """The plan with the results of an earlier run where configuration and prediction are the same and were equal.
-
-    Every ``again``-th of them is run again all the same.
-    """
-    rows: dict[Any, list[Any]] = {}
-    for row in raw["items"]:
-        if row["outcome"] == "equal":
-            rows.setdefault((row["group"], row["name"], _counts(row["predicted"])), []).append(row)
-    items, count = [], 0
-    for item in plan.items:
-        known = rows.get((item.group, item.name, _counts(_predicted(item.probe))))
-        count += bool(known)
-        items.append(replace(item, kept=known.pop(0)) if known and count % again else item)
-    sources = {row["text"]: row for row in raw["illegal"] if row["shown"] != "not shown"}
-    wrong = tuple(
-        replace(one, kept=old) if (old := sources.get(one.text)) and old["codes"] == list(one.codes) else one
-        for one in plan.illegal
-    )
-    return replace(plan, items=tuple(items), illegal=wrong, earlier=raw["environment"])
+def _drawn(group: str, count: int) -> list[Item]:
+    _, seed, draw = _DRAWN[group]
+    return [Item(f"random {group}", name, probe) for name, probe in random_legal.legal(count, seed, draw)]
 
 
-def _predicted(probe: Probe | str) -> dict[str, int]:
-    return {} if isinstance(probe, str) else predicted(probe)[0]
-
-
-def _counts(given: dict[str, int]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(given.items()))
+def _fixes(file: Path) -> list[fixes.Pair | fixes.Unpaired]:
+    return list(fixes.pairs([file], ARCH))
 
 
 def _source(group: str, path: Path) -> Source:
     report = check(inputs([str(path)]), replace(Settings(), arch=(ARCH,)))
     events = report.facts.events
     return Source(
-        group, f"{path.parent.name}/{path.name}", tuple((e, plan(e, events)) for e in events), report.findings
+        group,
+        f"{path.parent.name}/{path.name}",
+        tuple((e, plan(e, events)) for e in events),
+        report.findings,
+        tuple(site_probe(f, report.facts.sites) for f in report.findings),
+        "" if path.suffix == ".py" else path.read_text(encoding="utf-8"),
     )
 
 
@@ -173,10 +161,11 @@ def _head_dim(event: Event) -> str:
     return f"head dimension {match[1]}" if match else ""
 
 
-def _illegal(scratch: Path, count: int) -> list[IllegalSource]:
+def _illegal(scratch: Path, count: int, part: int) -> list[IllegalSource]:
+    """Every so many of the illegal configurations, checked."""
     scratch.mkdir(parents=True, exist_ok=True)
     made = []
-    for i, one in enumerate(illegal(count, 15)):
+    for i, one in list(enumerate(illegal(count, 15)))[part::_ILLEGAL_PARTS]:
         file = scratch / f"illegal_{i:03}.cu"
         file.write_text(one.text, encoding="utf-8")
         report = check(inputs([str(file)]), replace(Settings(), arch=(ARCH,)))

@@ -46,30 +46,25 @@ def _head(results: Row, name: str) -> list[str]:
         f"[{name}.json.xz]({name}.json.xz). The access model of `sm_90` is *measured* by this run (and by the tables "
         "of patterns in the tests); for every other architecture it is *assumed*, and reports say so.",
         "",
-        *_earlier(results),
+        *_calls(results),
         "Each kernel runs in a child process. Copies move coordinate codes, compared bitwise, into poisoned memory, "
         "and count every element they touch; GEMMs are compared exactly on coordinate-coded integers and with float64 "
         "on random inputs. Counters are of a bare run of the same cubin, without filling or dumping, by class of SASS "
-        "instruction: *equal* means that every counter equals the prediction to the unit, or lies within bounds where "
-        "the model gives only those (the table of counters says for how many kernels).",
+        "instruction: *equal* means that every counter equals the prediction to the unit.",
         "",
     ]
 
 
-def _earlier(results: Row) -> list[str]:
-    """What of the page was measured in an earlier run."""
-    e = results.get("earlier")
-    if not e:
-        return []
-    kept = [i for i in results["items"] if i.get("kept")]
-    others = [i for i in results["items"] if not i.get("kept")]
-    wrong = sum(bool(o.get("kept")) for o in results["illegal"])
-    return [
-        f"{len(kept)} of the {len(kept) + len(others)} kernels and {wrong} of the {len(results['illegal'])} illegal "
-        f"configurations are results of the run of {e['date']} ({e['device']}, driver {e['driver']}, {e['compiler']}) "
-        "whose configuration and prediction are unchanged (`--known`); all others, and every time, are of this date.",
-        "",
-    ]
+def _calls(results: Row) -> list[str]:
+    """How the run was cut, and what was measured again."""
+    calls, again = results.get("calls", 1), [n for _, n, m in kernels(results) if m.get("again")]
+    cut = f"All of it is one run, in {calls} calls (`--state`, `--seconds`)" if calls > 1 else "All of it is one run"
+    more = (
+        f"; {len(again)} kernels were measured again on the same day after a refinement (see *Differences*)"
+        if again
+        else ""
+    )
+    return [f"{cut}, on one GPU, with one compiler: {results['environment']['compiler']}{more}.", ""]
 
 
 def _summary(results: Row) -> list[str]:
@@ -97,20 +92,16 @@ def _counters(results: Row) -> list[str]:
     names: dict[str, list[tuple[int, int]]] = {}
     for _, _, m in kernels(results):
         for c in m.get("counted", ()):
-            names.setdefault(c["name"], []).append((c["predicted"], c["measured"], c["most"]))
+            names.setdefault(c["name"], []).append((c["predicted"], c["measured"]))
     out = [
         "## Counters",
         "",
-        "| counter | kernels | equal | within bounds | predicted in all (the least) | measured in all |",
-        "|---|---|---|---|---|---|",
+        "| counter | kernels | equal | predicted in all | measured in all |",
+        "|---|---|---|---|---|",
     ]
     for name, rows in sorted(names.items()):
-        exact = sum(p == m for p, m, most in rows if most is None)
-        within = sum(p <= m <= most for p, m, most in rows if most is not None)
-        out.append(
-            f"| {name} | {len(rows)} | {exact} | {within} | {sum(p for p, _, _ in rows)} | "
-            f"{sum(m for _, m, _ in rows)} |"
-        )
+        exact = sum(p == m for p, m in rows)
+        out.append(f"| {name} | {len(rows)} | {exact} | {sum(p for p, _ in rows)} | {sum(m for _, m in rows)} |")
     return [*out, "", "PLOT(wavefronts)", ""]
 
 
@@ -242,13 +233,7 @@ def _order(classes: dict[int, list[int]]) -> str:
 
 def _differences(results: Row) -> list[str]:
     merged = [(g, n, m) for g, n, m in kernels(results) if m.get("merged")]
-    again = [
-        (g, n, found["sectors_ldgsts"], found["sectors_read"])
-        for g, n, m in kernels(results)
-        if (found := {c["name"]: c for c in m.get("counted", ())})
-        and "sectors_read" in found
-        and found.get("sectors_ldgsts", {}).get("most") is not None
-    ]
+    again = [(g, n, m["again"]) for g, n, m in kernels(results) if m.get("again")]
     wrong = [(g, n, m) for g, n, m in kernels(results) if m["outcome"] == "wrong"]
     reasons = Counter(_short(m["reason"]) for _, _, m in kernels(results) if m["outcome"] in ("unavailable", "refused"))
     out = [
@@ -260,13 +245,10 @@ def _differences(results: Row) -> list[str]:
         "then predicted by the same model. *Equal* includes these kernels: all counters agree under one factor for "
         "each copy. Verdicts on such copies carry the assumption that the width is as CuTe emits it.", "",
         *(f"- {g}: {n}: {m['merged']}" for g, n, m in merged), "",
-        f"**Sectors counted again** ({len(again)} kernels). The tag stage of L1 counts more sectors of cp.async.cg "
-        "than are predicted; those that come from L2 are equal to the prediction (`sectors_read`).", "",
-        *(
-            f"- {g}: {n}: {c['measured']} counted, {c['predicted']} predicted, {r['measured']} read from L2, "
-            f"{r['predicted']} predicted"
-            for g, n, c, r in again
-        ), "",
+        *(["**Measured again after a refinement.** Where registers are spilled, reads of local memory are among the "
+           "sectors that come from L2, and how many miss L1 changes from run to run: the plain loads that miss are "
+           "then compared. First measured:", "", *(f"- {g}: {n}: {what}" for g, n, what in again), ""]
+          if again else []),
         f"**Wrong** ({len(wrong)} kernels).", "",
     ]  # fmt: skip
     out += [f"- {g}: {n}: {m['reason']}" for g, n, m in wrong]
@@ -282,8 +264,9 @@ def _short(text: str) -> str:
 def _plots(results: Row, folder: Path, name: str) -> dict[str, str]:
     try:
         import matplotlib
-    except ImportError:
-        return dict.fromkeys(("wavefronts", "fixes", "segments"), "")
+    except ImportError:  # the plots of an earlier page of the same results stay
+        files = {m: f"{name}-{m}.svg" for m in ("wavefronts", "fixes", "segments")}
+        return {m: file if (folder / file).is_file() else "" for m, file in files.items()}
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "cutecheck"
     from matplotlib import pyplot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import pickle
 import platform
 import subprocess
@@ -11,22 +12,24 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from confirmation import segments
-from confirmation.plan import IllegalSource, Plan
+from confirmation.plan import IllegalSource, Plan, Source
 from cutecheck.exec.gpu import copies, counters, gemms
 from cutecheck.exec.gpu.codegen import Unit, unit
-from cutecheck.exec.gpu.compile import compile_units
-from cutecheck.exec.gpu.measure import measure, unit_of
+from cutecheck.exec.gpu.compile import Compiled, compile_units
+from cutecheck.exec.gpu.measure import count, measure, unit_of, values
 from cutecheck.exec.gpu.probe import CopyProbe
 from cutecheck.exec.gpu.results import Bench, Measured, Probe
 from cutecheck.exec.gpu.run import Buffer, Launch, launch, launch_each
-from cutecheck.exec.gpu.tier import EventResult, finding_result, judged
+from cutecheck.exec.gpu.sources import by_source
+from cutecheck.exec.gpu.tier import EventResult, by_site, finding_result, judged
 
 _REPS = 256
 _CHUNK = 48
 _POISON = 0xCD
+Ran: TypeAlias = tuple[dict[Probe, Measured], dict[Probe, Path]]
 
 
 def run(plan: Plan, bench: Bench, state: Path | None = None, seconds: float = 1e9) -> dict[str, Any] | None:
@@ -40,64 +43,109 @@ def run(plan: Plan, bench: Bench, state: Path | None = None, seconds: float = 1e
     def said(name: str) -> None:
         print(f"{time.monotonic() - begin:7.1f} s  {name}", flush=True)
 
-    probes = [item.probe for item in plan.items if item.kept is None]
-    probes += [p for s in plan.sources for _, p in s.events]
+    probes = [item.probe for item in plan.items]
+    probes += [p for s in plan.sources for _, p in s.events] + [p for s in plan.sources for p in s.own if p is not None]
     probes += [p for pair in plan.pairs for p in (pair.before, pair.after)] + [p for _, p in plan.pages]
-    probes += [one.probe for one in plan.illegal if one.probe is not None and one.kept is None]
+    probes += [one.probe for one in plan.illegal if one.probe is not None]
     wanted = list(dict.fromkeys(p for p in probes if not isinstance(p, str)))
     said(f"{len(wanted)} different kernels")
-    measured = _measured(wanted, bench, said, state, seconds)
-    if measured is None:
+    kept = State(state, out["environment"])
+    whole = {one.text: Unit("illegal", one.text) for one in plan.illegal}
+    whole |= {s.text: Unit("source", s.text) for s in plan.sources if s.findings and s.text}
+    got = _measured(wanted, list(whole.values()), bench, said, kept, begin + seconds)
+    if got is None:
         return None
+    measured, compiled = got[0], dict(zip(whole, got[1], strict=True))
     said("measured")
+    out["calls"] = kept.calls
     out["items"] = [
-        {**i.kept, "kept": True}
-        if i.kept is not None
-        else {"group": i.group, "name": i.name, **_one(measured[i.probe] if not isinstance(i.probe, str) else i.probe)}
+        {"group": i.group, "name": i.name, **_one(measured[i.probe] if not isinstance(i.probe, str) else i.probe)}
         for i in plan.items
     ]
-    out["earlier"] = plan.earlier
-    out["sources"] = [_source(s, measured) for s in plan.sources]
-    fresh = iter(_illegal([one for one in plan.illegal if one.kept is None], measured, bench))
-    out["illegal"] = [{**one.kept, "kept": True} if one.kept is not None else next(fresh) for one in plan.illegal]
+    out["sources"] = [_source(s, measured, compiled.get(s.text)) for s in plan.sources]
+    out["illegal"] = _illegal(plan.illegal, [compiled[one.text] for one in plan.illegal], measured, bench)
     said("illegal sources")
+    times = timed([*((p.before, p.after) for p in plan.pairs), tuple(p for _, p in plan.pages)], measured, bench)
     out["pairs"] = [
         {"name": p.name, "suggestion": p.suggestion, "before": b, "after": a}
-        for p, (b, a) in zip(plan.pairs, timed([(p.before, p.after) for p in plan.pairs], measured, bench), strict=True)
+        for p, (b, a) in zip(plan.pairs, times[:-1], strict=True)
     ]
     out["unpaired"] = [{"name": u.name, "reason": u.reason} for u in plan.unpaired]
-    times = timed([tuple(p for _, p in plan.pages)], measured, bench)[0] if plan.pages else []
-    out["pages"] = [{"name": n, **t} for (n, _), t in zip(plan.pages, times, strict=True)]
+    out["pages"] = [{"name": n, **t} for (n, _), t in zip(plan.pages, times[-1], strict=True)]
     said("times")
     out["segments"] = segments.measure(list(plan.patterns), bench)
     said("segments")
+    out["seconds"] = round(time.monotonic() - begin)
     return out
 
 
+class State:
+    """What was measured, kept in a file for a run in several calls; only of this code, device and date."""
+
+    def __init__(self, file: Path | None, environment: dict[str, Any]) -> None:
+        self.file, self.calls, self.done = file, 1, dict[str, Measured]()
+        self.stamp = (environment, _code())
+        if file is not None and file.is_file():
+            stamp, calls, done = pickle.loads(file.read_bytes())
+            if stamp == self.stamp:
+                self.calls, self.done = calls + 1, done
+
+    def add(self, some: dict[Probe, Measured]) -> None:
+        self.done.update((key(p), m) for p, m in some.items())
+        if self.file is not None:
+            self.file.write_bytes(pickle.dumps((self.stamp, self.calls, self.done)))
+
+
+def key(probe: Probe) -> str:
+    """A probe by its content; what is predicted of it follows from that and the code, which :class:`State` stamps."""
+    return hashlib.sha256(repr(probe).encode()).hexdigest()
+
+
+def _code() -> str:
+    """A digest of all code that predicts, makes and measures."""
+    root = Path(__file__).resolve().parents[2]
+    files = sorted(
+        f for f in [*(root / "cutecheck").rglob("*.[ph]*"), *(root / "scripts").rglob("*.py")] if f.is_file()
+    )
+    kept = [f.read_bytes() for f in files if f.suffix in (".py", ".hpp") and "tests" not in f.parts]
+    return hashlib.sha256(b"\0".join(kept)).hexdigest()
+
+
 def _measured(
-    wanted: list[Probe], bench: Bench, said: Callable[[str], None], state: Path | None, seconds: float
-) -> dict[Probe, Measured] | None:
-    """Everything measured, some probes at a time, so that a lease that ends loses little."""
-    begin = time.monotonic()
-    done: dict[Probe, Measured] = {}
-    if state is not None and state.is_file():
-        done = pickle.loads(state.read_bytes())
-    left = [p for p in wanted if p not in done]
+    wanted: list[Probe], whole: list[Unit], bench: Bench, said: Callable[[str], None], kept: State, end: float
+) -> tuple[dict[Probe, Measured], list[Compiled]] | None:
+    """Everything measured, some probes at a time: compiled, run and counted side by side; then whole sources."""
+    keys = {p: key(p) for p in wanted}
+    left = [p for p in wanted if keys[p] not in kept.done]
     chunks = [left[start : start + _CHUNK] for start in range(0, len(left), _CHUNK)]
-    with ThreadPoolExecutor(1) as ahead:  # later chunks are compiled while earlier ones run
-        compiled = [ahead.submit(_compile, some, bench) for some in chunks]
+    ahead = ThreadPoolExecutor(1)
+    compiled = [ahead.submit(_compile, some, bench) for some in chunks]
+    sources = ahead.submit(compile_units, whole, bench.arch, bench.compiler, bench.cache, bench.jobs)
+
+    def ran(i: int) -> Ran | Exception:
+        compiled[i].result()
+        try:
+            return values(chunks[i], bench)
+        except (ValueError, AssertionError, TypeError) as error:
+            return error
+
+    with ThreadPoolExecutor(1) as runner:
+        running = [runner.submit(ran, i) for i in range(len(chunks))]
         for i, some in enumerate(chunks):
-            if time.monotonic() - begin > seconds:
+            if time.monotonic() > end:
                 said(f"stopped: {len(left) - i * _CHUNK} kernels left")
-                ahead.shutdown(cancel_futures=True)
+                for one in (*running, *compiled, sources):
+                    one.cancel()
                 return None
-            compiled[i].result()
-            said(f"{min((i + 1) * _CHUNK, len(left))} of {len(left)} kernels compiled")
-            done.update(zip(some, _guarded(some, bench), strict=True))
-            if state is not None:
-                state.write_bytes(pickle.dumps(done))
+            got = running[i].result()
+            if isinstance(got, Exception):
+                kept.add(dict(zip(some, _guarded(some, bench), strict=True)))
+            else:
+                done, cubins = got
+                count(done, cubins, bench)
+                kept.add(done)
             said(f"{min((i + 1) * _CHUNK, len(left))} of {len(left)} kernels measured")
-    return done
+    return {p: kept.done[keys[p]] for p in wanted}, sources.result()
 
 
 def _compile(some: list[Probe], bench: Bench) -> None:
@@ -126,7 +174,8 @@ def environment(bench: Bench) -> dict[str, Any]:
             return "unknown"
 
     ncu = next((source.path for source in bench.sources if source.tool == "ncu"), "")
-    name, _, driver = asked("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader").partition(", ")
+    gpus = asked("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
+    name, _, driver = gpus.partition("\n")[0].partition(", ")
     version = [x for x in (asked(ncu, "--version").splitlines() if ncu else []) if "Version" in x]
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
@@ -156,14 +205,17 @@ def _one(measured: Measured | str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _source(source: Any, measured: dict[Probe, Measured]) -> dict[str, Any]:
+def _source(source: Source, measured: dict[Probe, Measured], compiled: Compiled | None) -> dict[str, Any]:
     results = [
         EventResult(e, None, None, "unavailable", p)
         if isinstance(p, str)
         else judged(e, p, measured[p], source.findings)
         for e, p in source.events
     ]
-    found = [finding_result(f, results) for f in source.findings]
+    found = [
+        by_source(by_site(finding_result(f, results), p, None if p is None else measured[p]), compiled)
+        for f, p in zip(source.findings, source.own, strict=True)
+    ]
     return {
         "group": source.group,
         "name": source.name,
@@ -180,10 +232,10 @@ def _source(source: Any, measured: dict[Probe, Measured]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _illegal(sources: Sequence[IllegalSource], measured: dict[Probe, Measured], bench: Bench) -> list[dict[str, Any]]:
-    """Compile each source as it is; run what compiles; look at what was missed, doubled or left poisoned."""
-    units = [Unit("illegal", s.text) for s in sources]
-    made = compile_units(units, bench.arch, bench.compiler, bench.cache, bench.jobs)
+def _illegal(
+    sources: Sequence[IllegalSource], made: Sequence[Compiled], measured: dict[Probe, Measured], bench: Bench
+) -> list[dict[str, Any]]:
+    """Run the sources that compile as they are; look at what was missed, doubled or left poisoned."""
     out: list[dict[str, Any]] = []
     runs: list[tuple[int, Launch]] = []
     for i, (source, compiled) in enumerate(zip(sources, made, strict=True)):
@@ -217,32 +269,42 @@ def _illegal(sources: Sequence[IllegalSource], measured: dict[Probe, Measured], 
 
 
 def timed(rows: Sequence[Sequence[Probe]], measured: dict[Probe, Measured], bench: Bench) -> list[list[dict[str, Any]]]:
-    """Cycles of one run of each probe (the least of three launches), one row in one process."""
-    out = []
-    for row in rows:
-        launches = []
-        for probe in row:
-            m = measured[probe]
-            if m.outcome not in ("equal", "wrong"):
-                launches = []
-                break
-            cubin = compile_units([unit(probe)], bench.arch, bench.compiler, bench.cache)[0].cubin
-            assert cubin is not None
-            if isinstance(probe, CopyProbe):
-                launches.append(copies.launch(probe, copies.sides(probe), m.kernel, cubin, 0, 0, _REPS))
-            else:
-                launches.append(gemms.launch(probe, gemms.random(probe, 1), m.kernel, cubin, 0, _REPS))
-        got = launch([*launches, *launches, *launches]) if launches else []
-        if not got or any(one.failure for one in got):
-            out.append([{"cycles": None, "reason": next((g.failure for g in got if g.failure), "not run")}] * len(row))
-            continue
-        times = []
+    """Cycles of one run of each probe (the least of three launches, a row's in turn), all in one process."""
+    wanted = [_launches(row, measured, bench) for row in rows]
+    got = launch([one for row in wanted for one in row])
+    if any(one.failure for one in got):  # then each row in a process of its own
+        got = [one for row in wanted for one in (launch(row) if row else [])]
+    out, at = [], 0
+    for row, launches in zip(rows, wanted, strict=True):
+        mine = got[at : at + len(launches)]
+        at += len(launches)
+        failure = next((one.failure for one in mine if one.failure), "" if mine else "not run")
+        times: list[dict[str, Any]] = []
         for i, probe in enumerate(row):
-            runs = [got[i + k * len(row)].buffers[-1] for k in range(3)]
+            if failure:
+                times.append({"cycles": None, "reason": failure})
+                continue
+            runs = [mine[i + k * len(row)].buffers[-1] for k in range(3)]
             cycles = [max(int.from_bytes(b[j : j + 8], "little") for j in range(0, len(b), 8)) / _REPS for b in runs]
             times.append({"cycles": round(min(cycles), 1), **_waves(measured[probe])})
         out.append(times)
     return out
+
+
+def _launches(row: Sequence[Probe], measured: dict[Probe, Measured], bench: Bench) -> list[Launch]:
+    """Three launches of each probe of a row, in turn; none where one of them does not run."""
+    launches = []
+    for probe in row:
+        m = measured[probe]
+        if m.outcome not in ("equal", "wrong"):
+            return []
+        cubin = compile_units([unit(probe)], bench.arch, bench.compiler, bench.cache)[0].cubin
+        assert cubin is not None
+        if isinstance(probe, CopyProbe):
+            launches.append(copies.launch(probe, copies.sides(probe), m.kernel, cubin, 0, 0, _REPS))
+        else:
+            launches.append(gemms.launch(probe, gemms.random(probe, 1), m.kernel, cubin, 0, _REPS))
+    return launches * 3
 
 
 def _waves(m: Measured) -> dict[str, Any]:

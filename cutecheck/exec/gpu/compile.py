@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from cutecheck.exec import child
@@ -20,6 +21,7 @@ from cutecheck.exec.headers import cuda_directories, cutlass_directories, cutlas
 LIMITS = child.Limits(seconds=240.0, memory=12 << 30, file=1 << 30)
 OPTIONS = ("-std=c++17", "-w", "-default-device")
 _ERROR = re.compile(r"error\s*:\s*(.*)")
+_HEADING = re.compile(r"^[^\s(][^\n(]*\(\d+\): (?:catastrophic )?error", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +48,21 @@ class NoCompiler:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """One error of the compiler; ``lines`` of the unit itself that it names, itself or as what was instantiated."""
+
+    message: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Compiled:
-    """A cubin, or the first error of the compiler."""
+    """A cubin, or the first error of the compiler and all of them."""
 
     cubin: Path | None
     failure: str = ""
     cached: bool = False
+    errors: tuple[Refusal, ...] = ()
 
 
 def find_compiler(environ: Mapping[str, str] = os.environ) -> Compiler | NoCompiler:
@@ -121,7 +132,7 @@ def _one(unit: Unit, arch: str, compiler: Compiler, cache: Path) -> Compiled:
         source.write_text(unit.text, encoding="utf-8")
         ended = child.run(_command(compiler, arch, source, made), folder, LIMITS)
         if not made.is_file():
-            return Compiled(None, first_error(ended))
+            return Compiled(None, first_error(ended), errors=tuple(refusals(ended.err + ended.out, source.name)))
         moving = kept.with_suffix(f".{os.getpid()}.{unit.kernel}.part")
         shutil.copyfile(made, moving)
         moving.replace(kept)
@@ -136,6 +147,17 @@ def _command(compiler: Compiler, arch: str, source: Path, made: Path) -> list[st
         return [compiler.path, "-cubin", target, "-std=c++17", "-w", *folders, str(source), "-o", str(made)]
     script = str(Path(__file__).with_name("nvrtc.py"))
     return [sys.executable, "-I", script, compiler.path, str(source), str(made), f"-arch={arch}", *OPTIONS, *folders]
+
+
+def refusals(log: str, name: str) -> Iterator[Refusal]:
+    """The errors in a compiler's log of the file ``name``."""
+    starts = [*(m.start() for m in _HEADING.finditer(log)), len(log)]
+    for begin, end in pairwise(starts):
+        found = _ERROR.search(log, begin, end)
+        if found is not None:
+            places = re.findall(rf'(?:at line (\d+) of "?[^"\n]*{name}|^[^\n]*{name}\((\d+)\))', log[begin:end], re.M)
+            lines = (int(a or b) for a, b in places)
+            yield Refusal(" ".join(found[1].split())[:300], tuple(dict.fromkeys(lines)))
 
 
 def first_error(ended: child.Ended) -> str:

@@ -41,6 +41,9 @@ METRICS = {
     "sectors_st": _SECTORS + "st.sum",
     "sectors_ldgsts": _SECTORS + "ldgsts.sum",
     "sectors_read": "l1tex__m_xbar2l1tex_read_sectors_mem_lg_op_ld.sum",
+    # what tells the two apart where the compiler spills registers: reads of local memory cross from L2, too
+    "inst_local_ld": "smsp__sass_inst_executed_op_local_ld.sum",
+    "sectors_missed": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_miss.sum",
     "tma_load_bytes": "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",
     "tma_store_bytes": "l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum",
 }

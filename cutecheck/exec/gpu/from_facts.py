@@ -17,7 +17,7 @@ from cutecheck.exec.gpu.from_facts_copies import (
 )
 from cutecheck.exec.gpu.gemm import GemmProbe, Operand, element_copy
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
-from cutecheck.facts import Event, TensorFact, Unknown
+from cutecheck.facts import Event, Site, TensorFact, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import shape, size
 from cutecheck.model.dtype import DType
@@ -35,6 +35,23 @@ def probe_of(event: Event, events: Iterable[Event] = ()) -> CopyProbe | GemmProb
         return _copy(event) if event.kind == "copy" else _gemm(event, events)
     except (CuteError, UndecidedError) as error:
         raise NoProbeError(str(error)) from error
+
+
+def probe_of_site(site: Site) -> CopyProbe | None:
+    """A copy of exactly one tile of a TiledCopy, from global to shared memory; None where the site holds no such."""
+    tiled = site.value
+    if not isinstance(tiled, TiledCopy) or tiled.atom.kind not in ("universal", "cp_async"):
+        return None
+    shape = tiled.tiler_shape
+    extents = [known_value(size(m)) for m in shape] if isinstance(shape, tuple) else []
+    if len(extents) != 2 or None in extents:
+        return None
+    rows, columns = (e or 0 for e in extents)
+    try:
+        tile = Layout((rows, columns), (columns, 1) if _fills_k_major(tiled) else (1, rows))
+        return CopyProbe(tiled, tiled.atom.value_type, Tile("gmem", tile), Tile("smem", tile))
+    except (CuteError, UndecidedError, TypeError):
+        return None
 
 
 def _copy(event: Event) -> CopyProbe:

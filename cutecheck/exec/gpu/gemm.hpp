@@ -28,11 +28,16 @@ struct GemmJob {
   long long* cycles;
 };
 
+// A loop that runs once, which the compiler does not know: warps without a part in the copy branch around it. Were its
+// instructions predicated instead, counters of cp.async would count those of whole warps that are switched off.
 template <class Copy, class From, class To>
-CUTE_DEVICE void run_copy(Copy const& copier, From const& from, To const& to) {
+CUTE_DEVICE void run_copy(GemmJob const& job, Copy const& copier, From const& from, To const& to) {
   if (threadIdx.x < size(copier)) {
     auto thr = copier.get_slice(threadIdx.x);
-    copy(copier, thr.partition_S(from), thr.partition_D(to));
+    CUTE_NO_UNROLL
+    do {
+      copy(copier, thr.partition_S(from), thr.partition_D(to));
+    } while (job.flags & AGAIN);
   }
 }
 
@@ -120,8 +125,8 @@ CUTE_DEVICE void gemm_kernel(GemmJob const& job) {
           if constexpr (MapsB) tma_fetch<typename C::WholeB>(*static_cast<typename C::MapB const*>(job.map_b), bar, sB, k);
         }
       }
-      if constexpr (!MapsA) run_copy(typename C::CopyA{}, gA(_, _, k), sA);
-      if constexpr (!MapsB) run_copy(typename C::CopyB{}, gB(_, _, k), sB);
+      if constexpr (!MapsA) run_copy(job, typename C::CopyA{}, gA(_, _, k), sA);
+      if constexpr (!MapsB) run_copy(job, typename C::CopyB{}, gB(_, _, k), sB);
       if constexpr (Maps) wait_barrier(bar, phase);
       phase ^= 1;
       settle();

@@ -14,7 +14,7 @@ namespace cutecheck_gpu {
 
 using namespace cute;
 
-enum : unsigned { FILL = 1, DUMP = 2, COUNT = 4 };
+enum : unsigned { FILL = 1, DUMP = 2, COUNT = 4, AGAIN = 1u << 31 };  // AGAIN is never set
 
 // How a copy is called: with its tiled object, or plainly.
 struct Plain {};

@@ -17,6 +17,14 @@ from cutecheck.model.ints import CuteError, UndecidedError
 
 def measure(probes: Sequence[Probe], bench: Bench, tell: Callable[[str], None] = lambda _: None) -> list[Measured]:
     """Every probe, in order; equal probes are measured once. ``tell`` hears of each step done."""
+    done, running = values(probes, bench)
+    tell(f"{len(running)} kernels run")
+    count(done, running, bench)
+    return [done[p] for p in probes]
+
+
+def values(probes: Sequence[Probe], bench: Bench) -> tuple[dict[Probe, Measured], dict[Probe, Path]]:
+    """Compile and run every probe and compare what it moved or computed: the results, and the cubins that ran."""
     units: dict[Probe, codegen.Unit | str] = {}
     for probe in probes:
         if probe not in units:
@@ -37,9 +45,12 @@ def measure(probes: Sequence[Probe], bench: Bench, tell: Callable[[str], None] =
         else:
             running[probe] = cubin
     done.update(_values(running, units, bench))
-    tell(f"{len(running)} kernels run")
+    return done, running
+
+
+def count(done: dict[Probe, Measured], running: Mapping[Probe, Path], bench: Bench) -> None:
+    """Add the counters of those that ran right."""
     counting.count({p: c for p, c in running.items() if done[p].outcome == "equal"}, done, bench)
-    return [done[p] for p in probes]
 
 
 def unit_of(probe: Probe) -> codegen.Unit | None:

@@ -96,10 +96,8 @@ class Traffic:
             c["sectors_ldgsts"] += times * bypass_sectors(lanes, issue.source)
             return
         if kind == "cp.async.ca":
-            least, most = ca_wavefronts(lanes, issue.source, width)
             c["inst_ldgsts"] += times
-            c["wavefronts_ca"] += times * least
-            c["wavefronts_ca_most"] += times * most
+            c["wavefronts_ca"] += times * ca_wavefronts(lanes, issue.source, width)
             c["ideal_ca"] += times * wavefronts("cp.async.ca", lanes, width).ideal
             c["sectors_ldgsts"] += times * sectors(issue.source, width)[0]
             return

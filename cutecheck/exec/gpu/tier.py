@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from cutecheck.exec.confirmation import Status
 from cutecheck.exec.gpu import cycles
-from cutecheck.exec.gpu.from_facts import probe_of
+from cutecheck.exec.gpu.from_facts import probe_of, probe_of_site
 from cutecheck.exec.gpu.from_facts_copies import NoProbeError
 from cutecheck.exec.gpu.measure import measure
 from cutecheck.exec.gpu.probe import CopyProbe
 from cutecheck.exec.gpu.results import Bench, Measured, Probe
-from cutecheck.facts import Event, Facts
+from cutecheck.facts import Event, Facts, Site
 from cutecheck.findings import Finding
 from cutecheck.model.algebra import cosize
 from cutecheck.model.arch import Evidence, architecture
@@ -25,7 +25,7 @@ _BANK = {"bank-conflict-read": ("ld", "ldmatrix"), "bank-conflict-write": ("st",
 _STATUSES: tuple[Status, ...] = ("confirmed", "contradicted", "unavailable")
 _COVERAGE = ("coverage", "tile-divisibility", "size-mismatch")
 # what CuTe refuses to compile, or the hardware stops
-_STOPPED = ("vectorization", "alignment", "atom-count", "ldmatrix", "dynamic-static", "swizzle-params", "gmma-layout",
+STOPPED = ("vectorization", "alignment", "atom-count", "ldmatrix", "dynamic-static", "swizzle-params", "gmma-layout",
             "retile", "size-mismatch")  # fmt: skip
 
 
@@ -96,14 +96,44 @@ def unavailable(facts: Facts, findings: Sequence[Finding], arch: str, reason: st
 def confirm(facts: Facts, findings: Sequence[Finding], bench: Bench) -> GpuReport:
     """Run the events of the facts as probes, each different one once, and judge events and findings by them."""
     planned = [(e, plan(e, facts.events)) for e in facts.events]
-    probes = list(dict.fromkeys(p for _, p in planned if not isinstance(p, str)))
+    own = [site_probe(f, facts.sites) for f in findings]
+    probes = list(
+        dict.fromkeys([*(p for _, p in planned if not isinstance(p, str)), *(p for p in own if p is not None)])
+    )
     measured = dict(zip(probes, measure(probes, bench), strict=True))
     events = tuple(
         EventResult(e, None, None, "unavailable", p) if isinstance(p, str) else judged(e, p, measured[p], findings)
         for e, p in planned
     )
-    results = tuple(finding_result(f, events) for f in findings)
-    return GpuReport(bench.arch, evidence(bench.arch), events, results, devices=bench.devices)
+    results = [
+        by_site(finding_result(f, events), p, None if p is None else measured[p])
+        for f, p in zip(findings, own, strict=True)
+    ]
+    from cutecheck.exec.gpu.sources import by_sources
+
+    results = by_sources(results, bench)
+    return GpuReport(bench.arch, evidence(bench.arch), events, tuple(results), devices=bench.devices)
+
+
+def site_probe(finding: Finding, sites: Sequence[Site]) -> CopyProbe | None:
+    """A copy of one tile of the TiledCopy that a finding on its coverage stands at."""
+    if finding.family not in _COVERAGE:
+        return None
+    at = finding.span
+    for site in sites:
+        span = site.span
+        if (span.path, site.arch) == (at.path, finding.arch or site.arch) and span.line <= at.end_line:
+            made = probe_of_site(site) if at.line <= max(span.end_line, site.call_span.end_line) else None
+            if made is not None and coverage(made):
+                return made
+    return None
+
+
+def by_site(result: FindingResult, probe: CopyProbe | None, measured: Measured | None) -> FindingResult:
+    """A finding that no event shows, by a copy of one tile of its TiledCopy that counts every element it touches."""
+    if result.status != "unavailable" or probe is None or measured is None or measured.outcome != "equal":
+        return result
+    return FindingResult(result.finding, "confirmed", f"one tile copied and counted: {coverage(probe)}")
 
 
 def plan(event: Event, events: Sequence[Event]) -> Probe | str:
@@ -158,7 +188,7 @@ def _shows(finding: Finding, result: EventResult) -> tuple[Status, str]:
     assert measured is not None
     family = finding.family
     if measured.outcome in ("refused", "faulted"):
-        if family in _STOPPED:
+        if family in STOPPED:
             how = "CuTe refuses it" if measured.outcome == "refused" else "the hardware stops it"
             return "confirmed", f"{how}: {measured.reason}"
         return "unavailable", f"the copy does not run: {measured.reason}"

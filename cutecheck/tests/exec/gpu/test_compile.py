@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
 from cutecheck.exec.gpu import codegen, counters, devices, gemms
-from cutecheck.exec.gpu.compile import Compiler, NoCompiler, compile_units, find_compiler
+from cutecheck.exec.gpu.compile import Compiled, Compiler, NoCompiler, Refusal, compile_units, find_compiler, refusals
 from cutecheck.exec.gpu.from_facts import probe_of
 from cutecheck.exec.gpu.from_facts_copies import NoProbeError
+from cutecheck.exec.gpu.nvrtc import without_unused
 from cutecheck.exec.gpu.probe import CopyProbe
-from cutecheck.exec.gpu.tier import finding_result, unavailable
+from cutecheck.exec.gpu.results import Measured
+from cutecheck.exec.gpu.sources import by_source
+from cutecheck.exec.gpu.tier import FindingResult, by_site, coverage, finding_result, site_probe, unavailable
 from cutecheck.facts import Facts
+from cutecheck.findings import Finding
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
 
@@ -79,3 +87,80 @@ def test_small_integers_survive_encoding(name: str) -> None:
 def test_copy_probes_are_hashable_and_equal_by_value(facts: Facts) -> None:
     first, again = probe_of(facts.events[0]), probe_of(facts.events[0])
     assert isinstance(first, CopyProbe) and {first: 1}[again] == 1
+
+
+LOG = """/include/cute/atom/copy_atom.hpp(206): error: static assertion failed with "too few"
+    CUTE_STATIC_ASSERT_V(x, "too few");
+    ^
+          detected during:
+            instantiation of class "cute::TiledCopy<...>" at line 414
+            instantiation of "auto make" at line 11 of probe.cu
+
+probe.cu(30): error: identifier "x" is undefined
+    y = x;
+        ^
+
+2 errors detected in the compilation of "probe.cu".
+"""
+
+
+def test_errors_name_the_lines_of_the_source_that_caused_them() -> None:
+    assert list(refusals(LOG, "probe.cu")) == [
+        Refusal('static assertion failed with "too few"', (11,)),
+        Refusal('identifier "x" is undefined', (30,)),
+    ]
+
+
+def test_unused_variables_leave_the_symbols_of_a_cubin() -> None:
+    """A small ELF file by hand: sections null, .strtab, .symtab with relocations; `k` is used, `a` only declared."""
+    names = b"\0a\0k\0f\0"
+    symbols = [(0, 0), (1, 1), (3, 1), (5, 2)]  # name, type: nothing, objects a and k, function f
+    table = b"".join(struct.pack("<IBBHQQ", name, kind, 0, 1, 7, 8) for name, kind in symbols)
+    relocations = b"".join(struct.pack("<QQq", 8 * n, n << 32 | 2, 0) for n in (1, 2, 3))
+    places, body = [], b""
+    for data in (names, table, relocations):
+        places.append((64 + len(body), len(data)))
+        body += data
+    kinds = [(3, 0), (2, 1), (4, 2)]
+    headers = bytes(64) + b"".join(
+        struct.pack("<IIQQQQIIQQ", 0, kind, 0, 0, at, size, link, 0, 8, 24)
+        for (kind, link), (at, size) in zip(kinds, places, strict=True)
+    )
+    start = b"\x7fELF\x02\x01".ljust(0x28, b"\0") + struct.pack("<Q", 64 + len(body))
+    cubin = (start.ljust(0x3A, b"\0") + struct.pack("<HH", 64, 4)).ljust(64, b"\0") + body + headers
+    declared = b".global .align 4 .b8 a[4] = {3};\n.global .align 4 .b8 k[4] = {1};\n\n"
+    ptx = declared + b".entry f() { ld.global.u32 %r1, [k]; }\n"
+    out = without_unused(cubin, ptx)
+    at = places[1][0]
+    kept = [out[at + 24 * n : at + 24 * (n + 1)] for n in range(4)]
+    assert kept[1] == bytes(24) and kept[2:] == [table[48:72], table[72:96]]
+    assert len(out) == len(cubin)
+    assert struct.unpack_from("<Q", out, 64 + len(body) + 3 * 64 + 32) == (48,)
+    assert out[places[2][0] : places[2][0] + 48] == relocations[24:]
+    assert without_unused(b"no ELF", ptx) == b"no ELF"
+
+
+def checked(name: str) -> tuple[Facts, tuple[Finding, ...]]:
+    report = check(inputs([str(FIXTURES / name)]), replace(Settings(), arch=("sm_90a",)))
+    return report.facts, report.findings
+
+
+def test_a_finding_is_confirmed_by_an_error_at_its_lines_only() -> None:
+    finding = next(f for f in checked("atom_values.cu")[1] if f.code == "CUT301")
+    result = FindingResult(finding, "unavailable", "nothing runs it")
+    refusal = Refusal("too few", (finding.span.line,))
+    assert by_source(result, Compiled(None, errors=(refusal,))).status == "confirmed"
+    elsewhere = Refusal("too few", (finding.span.end_line + 1,))
+    assert by_source(result, Compiled(None, errors=(elsewhere,))) == result
+    assert by_source(result, None) == result
+
+
+def test_coverage_without_a_copy_is_counted_on_one_tile() -> None:
+    facts, findings = checked("coverage.cu")
+    found = [f for f in findings if f.code == "CUT201"]
+    probes = [site_probe(f, facts.sites) for f in found]
+    assert len(found) == 2 and all(probes)
+    assert "16 missed" in coverage(probes[0])
+    result = FindingResult(found[0], "unavailable", "nothing runs it")
+    assert by_site(result, probes[0], Measured("equal")).status == "confirmed"
+    assert by_site(result, probes[0], Measured("wrong")) == result
