@@ -92,8 +92,9 @@ def _rows_alike(layout: ComposedLayout) -> Accepted | None:
     swizzle, inner = layout.a, layout.b
     if not isinstance(swizzle, Swizzle) or swizzle.bits == 0 or swizzle.shift <= 0 or not isinstance(inner, Layout):
         return None
-    pairs = list(zip(leaves(inner.shape), leaves(inner.stride), strict=True))
-    if not all(isinstance(n, int) and isinstance(d, int) for n, d in pairs):
+    shape, stride = list(leaves(inner.shape)), list(leaves(inner.stride))
+    pairs = list(zip(shape, stride, strict=False))
+    if len(shape) != len(stride) or not all(isinstance(n, int) and isinstance(d, int) for n, d in pairs):
         return None
     rows = [(n, d) for n, d in pairs if n > 1 and d != 1]
     row = next((n for n, d in pairs if d == 1), 1)
