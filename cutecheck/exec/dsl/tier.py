@@ -20,6 +20,8 @@ from cutecheck.facts import Facts, Site
 LIMITS = child.Limits(seconds=180.0, memory=16 << 30, file=1 << 30)
 _ARCH = re.compile(r"sm_\d+[af]?")
 _BEGIN, _END = "\x1e", "\x1d"
+_RUN_TIME = re.compile(r"\?\{[^{}]*\}")
+_KNOWN = "alike but for the width and the multiples that are known of run-time integers"
 _SKIPPED = ("op",)  # compared by the type, which names all of its fields
 # the library's own messages on a wrong interpreter
 _MISSING = re.compile(r"(?:ModuleNotFoundError|ImportError): (.*)")
@@ -113,6 +115,10 @@ def _confirmation(site: Site, planned: Planned, told: Mapping[tuple[str, str], T
             attempts.append(Attempt(route, "unavailable", answer.failure))
             continue
         wrong = differences(site.result, answer.value)
+        if wrong and not differences(_bare(site.result), _bare(answer.value)):
+            # a parameter of the child may be known to be a multiple where the author's integer is not
+            attempts.append(Attempt(route, "unavailable", _KNOWN))
+            continue
         attempts.append(Attempt(route, "contradicted" if wrong else "confirmed", "", wrong))
     return Confirmation(site, tuple(attempts))
 
@@ -127,6 +133,11 @@ def differences(ours: object, theirs: object) -> tuple[Difference, ...]:
         for name, value in ours.items()
         if name not in _SKIPPED and value is not None and not _same(value, given.get(name))
     )
+
+
+def _bare(value: object) -> object:
+    """A value as it is printed, without what is known of its run-time integers."""
+    return json.loads(_RUN_TIME.sub("?", json.dumps(value)))
 
 
 def _same(a: object, b: object) -> bool:

@@ -109,6 +109,8 @@ def shown(value: Any) -> Any:
         return shown_tensor(value)
     if isinstance(value, (tuple, list)) and any(isinstance(x, cute.Tensor) for x in value):
         return [shown(x) for x in value]
+    if isinstance(value, tuple) and not all(isinstance(x, int) for x in value):
+        return [x if isinstance(x, int) else part(x) for x in value]
     kind = type(value).__name__
     fields = FIELDS.get(kind)
     if fields is not None:
@@ -119,6 +121,8 @@ def shown(value: Any) -> Any:
             except Exception as error:
                 out[name] = f"{type(error).__name__}: {error}"
         return out
+    if type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__:
+        return kind
     return part(value)
 
 

@@ -14,8 +14,8 @@ import pytest
 from cutecheck.exec import child
 from cutecheck.exec.dsl import DslOptions, confirm
 from cutecheck.exec.dsl.spell import UnspellableError, call, takes_tensors, value
-from cutecheck.exec.dsl.tier import differences, trace
-from cutecheck.facts import Facts, Site, Unknown
+from cutecheck.exec.dsl.tier import _bare, differences, trace
+from cutecheck.facts import Facts, Site, Span, Unknown
 from cutecheck.model.basis import ScaledBasis, X
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.expr import ANY, Domain, const
@@ -138,6 +138,22 @@ def test_a_site_of_cpp_is_not_asked() -> None:
     facts = extract(ExtractRequest(paths=(FIXTURES.parent / "cpp" / "ldmatrix_rows.cu",), archs=("sm_80",)))
     made = confirm(facts, DslOptions("/no/such/python"))
     assert all("a site of C++" in c.reason for c in made.confirmations) and made.unavailable == ""
+
+
+def test_what_is_known_of_run_time_integers_is_no_contradiction(fake: str) -> None:
+    """A parameter of the child is a multiple where the author's arithmetic has lost it; shapes count all the same."""
+    here = Span("a.py", 1, 1, 1, 2)
+
+    def told(ours: str) -> str:
+        site = Site("s", "layout", "s", here, here, (), "sm_80", "resolved", None, None, (), "cute.size", ours, (8,))
+        (made,) = confirm(Facts(sites=(site,)), DslOptions(fake)).confirmations
+        return made.status
+
+    text = "function('cute.size')(8)"  # what the fake answers
+    assert told(text) == "confirmed"
+    assert told(text.replace("8", "?{div=8}")) == "contradicted"
+    assert differences("(1,?):(0,1)", "(1,?{div=8}):(0,1)") != ()
+    assert _bare("(1,?{i64 div=8}):(0,1)") == _bare("(1,?):(0,1)") != _bare("(2,?):(0,1)")
 
 
 def test_tensors_are_arguments_by_their_type(tmp_path: Path) -> None:
