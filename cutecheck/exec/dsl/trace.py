@@ -150,7 +150,7 @@ def part(value: Any) -> Any:
 def mode(value: Any) -> Any:
     if value is None or str(value) == "_":
         return None
-    return f"{value}:1" if isinstance(value, int) else part(value)
+    return f"{value}:{int(value != 1)}" if isinstance(value, int) else part(value)
 
 
 NAMES = {"cute": cute, "cutlass": cutlass, "json": json, "element": element, "enumerator": enumerator,

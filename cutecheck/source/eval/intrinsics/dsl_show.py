@@ -170,10 +170,10 @@ def mma_type(op: OpValue) -> str:
 
 
 def tile_mode(v: Any) -> Any:
-    """A mode of a tiler: ``64`` prints ``64:1``; an omitted one is None."""
+    """A mode of a tiler: ``64`` prints ``64:1``, ``1`` prints ``1:0``; an omitted one is None."""
     if isinstance(v, Underscore) or v is None:
         return None
-    return f"{v}:1" if isinstance(v, int) else show_dsl(v)
+    return f"{v}:{int(v != 1)}" if isinstance(v, int) else show_dsl(v)
 
 
 def show(v: Any) -> Any:

@@ -156,6 +156,21 @@ def test_what_is_known_of_run_time_integers_is_no_contradiction(fake: str) -> No
     assert _bare("(1,?{i64 div=8}):(0,1)") == _bare("(1,?):(0,1)") != _bare("(2,?):(0,1)")
 
 
+def test_a_tiler_of_one_row(tmp_path: Path) -> None:
+    """The DSL prints a mode of extent 1 with stride 0 (nvidia-cutlass-dsl 4.8.1)."""
+    rows = TILES.replace(
+        "    tiles =",
+        """    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128)
+    one_row = cute.make_tiled_copy_tv(atom, cute.make_layout((1, 128)), cute.make_layout((1, 8)))
+    tiles =""",
+    )
+    (tmp_path / "tiles.py").write_text(rows)
+    sites = {s.call: s for s in extract(ExtractRequest(paths=(tmp_path / "tiles.py",), archs=("sm_80",))).sites}
+    result = sites["cute.make_tiled_copy_tv"].result
+    assert isinstance(result, dict) and result["tiler_mn"] == ["1:0", "1024:1"]
+    assert 'tiler_mn = <"[1:0;1024:1]">' in result["type"]
+
+
 def test_tensors_are_arguments_by_their_type(tmp_path: Path) -> None:
     (tmp_path / "tiles.py").write_text(TILES)
     sites = {s.call: s for s in extract(ExtractRequest(paths=(tmp_path / "tiles.py",), archs=("sm_80",))).sites}
