@@ -121,7 +121,7 @@ def shown(value: Any) -> Any:
             except Exception as error:
                 out[name] = f"{type(error).__name__}: {error}"
         return out
-    if type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__:
+    if " object at 0x" in str(value):
         return kind
     return part(value)
 
