@@ -151,12 +151,14 @@ def class_member(m: Machine, cls: ClassInst, name: str, span: Span) -> Value:
 
 
 def allocate(
-    m: Machine, allocator: Allocator, args: list[Value], kwargs: dict[str, Value], span: Span, what: str
+    m: Machine, allocator: Allocator | Unknown, args: list[Value], kwargs: dict[str, Value], span: Span, what: str
 ) -> Value:
     """``allocate``, ``allocate_array`` and ``allocate_tensor`` of a ``SmemAllocator``."""
     from cutecheck.model import algebra
     from cutecheck.model.layout import ComposedLayout, Layout
 
+    if isinstance(allocator, Unknown):  # which one it is was forgotten in a loop
+        return allocator
     allocator.count += 1
     frame = m.recorder.frame
     where = frame.symbol if frame is not None else ""
