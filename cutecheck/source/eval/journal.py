@@ -32,6 +32,13 @@ class Journal:
         """Cells written since the mark, with their current values."""
         return {(id(where), name): (where, name, where[name]) for where, name, _ in self._log[mark:] if name in where}
 
+    def before(self, mark: int) -> dict[tuple[int, str], Any]:
+        """Values at the mark of cells written since; None of those that were not there."""
+        found: dict[tuple[int, str], Any] = {}
+        for where, name, old in self._log[mark:]:
+            found.setdefault((id(where), name), None if old is _ABSENT else old)
+        return found
+
     def undo(self, mark: int) -> None:
         while len(self._log) > mark:
             where, name, old = self._log.pop()

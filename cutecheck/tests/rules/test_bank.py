@@ -160,6 +160,7 @@ def test_strides_that_depend_on_the_thread_are_those_of_the_thread() -> None:
         ("warp_idx != 0", False, False),
         ("get<0>(thread_coordinate) < m", False, False),
         ("thread_coordinate<0>(i) < m", False, False),
+        ("get<1>(thread_coordinates(0)) + tile * size<1>(s) < n", False, False),
         ("n == 0", False, False),
     ],
 )

@@ -109,13 +109,18 @@ def settle(m: Machine, body: Callable[[], object], loop: Recurrence) -> None:
 
 
 def walked_once(m: Machine, loop: Recurrence, mark: int) -> None:
-    """After one walk of a loop inside a rehearsal: what it changed is anything."""
+    """After one walk of a loop inside a rehearsal: what it changed is anything.
+
+    A value that came to differ from thread to thread may in a later iteration be in all the others.
+    """
     changed = _all_written(loop, m.journal.written_since(mark))
-    apart = loop.apart or loop.parts or any(varies(new) for _, _, new in changed.values())
+    old = m.journal.before(mark)
+    spread = any(varies(new) and not varies(old.get(key)) for key, (_, _, new) in changed.items())
+    apart = loop.apart or loop.parts or spread
     for where, name, new in changed.values():
         if where.get(name) is not None and (id(where), name) != loop.told:
-            old = where[name]
-            m.journal.set(where, name, combine(m, _Anything(m, apart), old, old, (new,), name, loop.span, whole=True))
+            now = where[name]
+            m.journal.set(where, name, combine(m, _Anything(m, apart), now, now, (new,), name, loop.span, whole=True))
 
 
 def leave(m: Machine, loop: Recurrence) -> None:
