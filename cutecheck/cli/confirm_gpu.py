@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import html
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ def run(
         arch = next(iter(settings.arch), "sm_90a")
         made = tier.unavailable(facts, findings, arch, bench)
     else:
-        made = tier.confirm(facts, findings, bench)
+        made = tier.confirm(facts, findings, bench, _folders(map(Path, arguments.paths)))
     for kind, file in reports:
         try:
             with Out(file) as out:
@@ -58,6 +58,11 @@ def run(
         return Exit.CONTRADICTED
     left = made.unavailable or any(r.status == "unavailable" for r in made.events)
     return Exit.FINDINGS if left and arguments.unavailable == "error" else Exit.CLEAN
+
+
+def _folders(paths: Iterable[Path]) -> list[Path]:
+    """What the paths in findings are relative to."""
+    return list(dict.fromkeys(p if p.is_dir() else p.parent for p in paths))
 
 
 def _reports(arguments: argparse.Namespace) -> list[tuple[str, str | None]]:
@@ -81,7 +86,7 @@ def outcome(request: Request) -> TierOutcome:
         arch = next(iter(request.settings.arch), "sm_90a")
         made = tier.unavailable(request.facts, request.findings, arch, bench)
     else:
-        made = tier.confirm(request.facts, request.findings, bench)
+        made = tier.confirm(request.facts, request.findings, bench, _folders(request.paths))
     judged = tuple(Judged(e.event.span, e.event.arch, e.status, e.reason) for e in made.events)
     left = bool(made.unavailable) or any(e.status == "unavailable" for e in made.events)
     findings = {f.finding: (f.status, f.reason) for f in made.findings}

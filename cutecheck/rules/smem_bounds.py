@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
@@ -135,7 +136,14 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
         make_obligation(payload, (event.event_id, buffer.buffer_id), arch=event.arch, span=event.span,
                         hypotheses=[h.condition for h in event.hypotheses])
     )  # fmt: skip
-    return (outcome, buffer, elements) if outcome.verdict is Verdict.REFUTED else None
+    if outcome.verdict is not Verdict.REFUTED:
+        return None
+    if offset.constant is None and any(not g.complete for g in event.guards):
+        # which threads, and which values of the others, pass the condition is not known
+        reason = f"`{next(g.text for g in event.guards if not g.complete)}` may leave out what goes past the end"
+        context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
+        return None
+    return outcome, buffer, elements
 
 
 def _finite(event: Event, tensor: TensorFact) -> Expr | None:

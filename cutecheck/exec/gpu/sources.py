@@ -14,18 +14,22 @@ from cutecheck.exec.gpu.tier import STOPPED, FindingResult
 _REFUSED = (*STOPPED, "tile-divisibility", "permutation", "tma-limits")
 
 
-def by_sources(results: Sequence[FindingResult], bench: Bench) -> list[FindingResult]:
+def by_sources(results: Sequence[FindingResult], bench: Bench, folders: Sequence[Path]) -> list[FindingResult]:
     """The results, those that are unavailable held against a compilation of their C++ files, each file once.
 
-    A file that needs other files of its tree does not compile alone: its findings stay unavailable.
+    ``folders``: those that the findings' paths are relative to; a path that is in several of them is left alone. A file
+    that needs other files of its tree does not compile alone: its findings stay unavailable.
     """
-    paths = dict.fromkeys(Path(r.finding.span.path) for r in results if _open(r))
-    texts = {p: p.read_text(encoding="utf-8", errors="replace") for p in paths if p.is_file()}
+    texts = {}
+    for path in dict.fromkeys(r.finding.span.path for r in results if _open(r)):
+        files = {f.resolve() for folder in folders if (f := folder / path).is_file()}
+        if len(files) == 1:
+            texts[path] = files.pop().read_text(encoding="utf-8", errors="replace")
     made = compile_units(
         [Unit("source", t) for t in texts.values()], bench.arch, bench.compiler, bench.cache, bench.jobs
     )
     compiled = dict(zip(texts, made, strict=True))
-    return [by_source(r, compiled.get(Path(r.finding.span.path))) for r in results]
+    return [by_source(r, compiled.get(r.finding.span.path)) for r in results]
 
 
 def by_source(result: FindingResult, compiled: Compiled | None) -> FindingResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from cutecheck.exec.confirmation import Status
 from cutecheck.exec.gpu import cycles
@@ -93,8 +94,11 @@ def unavailable(facts: Facts, findings: Sequence[Finding], arch: str, reason: st
     )
 
 
-def confirm(facts: Facts, findings: Sequence[Finding], bench: Bench) -> GpuReport:
-    """Run the events of the facts as probes, each different one once, and judge events and findings by them."""
+def confirm(facts: Facts, findings: Sequence[Finding], bench: Bench, folders: Sequence[Path] = ()) -> GpuReport:
+    """Run the events of the facts as probes, each different one once, and judge events and findings by them.
+
+    ``folders``: those that the paths of the findings are relative to.
+    """
     planned = [(e, plan(e, facts.events)) for e in facts.events]
     own = [site_probe(f, facts.sites) for f in findings]
     probes = list(
@@ -111,7 +115,7 @@ def confirm(facts: Facts, findings: Sequence[Finding], bench: Bench) -> GpuRepor
     ]
     from cutecheck.exec.gpu.sources import by_sources
 
-    results = by_sources(results, bench)
+    results = by_sources(results, bench, folders)
     return GpuReport(bench.arch, evidence(bench.arch), events, tuple(results), devices=bench.devices)
 
 
