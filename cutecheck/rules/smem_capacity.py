@@ -36,8 +36,7 @@ class SmemCapacity(Rule):
 
     Assumptions
         Buffers that the kernel places itself inside one dynamic allocation are not counted twice: aliasing members are
-        one buffer. Sources for sm_80 that nobody asked for by ``--arch`` may have the 227 KB of sm_90, where they run,
-        too.
+        one buffer. Where nobody asked for an architecture, a block may have the 227 KB of sm_90.
 
     Fix
         Fewer stages, a smaller tile, buffers that share storage in turn, or dynamic shared memory for static arrays.
@@ -134,13 +133,12 @@ class SmemCapacity(Rule):
         )
 
 
-_EARLY, _MOST = "sm_80", "sm_90"  # what runs on the one runs on the other, which has the most of all
+_MOST = "sm_90"  # no architecture has more
 
 
 def _limit(arch: str, context: Context) -> int | None:
-    """Bytes of a block on the architecture; of the one with the most where it was only guessed to be an early one."""
-    own, most = smem_limit(arch), smem_limit(_MOST)
-    return most if arch == _EARLY and not context.facts.archs else own
+    """Bytes of a block on the architecture; of the one with the most where it was only guessed."""
+    return smem_limit(arch if context.facts.archs else _MOST)
 
 
 def _named(arch: str, limit: int) -> str:

@@ -100,7 +100,7 @@ def test_a_guessed_architecture_has_the_most_shared_memory_of_those_it_runs_on()
         return codes(Facts(buffers=(SmemBuffer("raw", "raw", SPAN, arch, "", kib * 1024, 16, 16),)))
 
     assert guessed(227, "sm_80") == [] and guessed(228, "sm_80") == ["CUT702"]
-    assert guessed(99, "sm_120a") == [] and guessed(100, "sm_120a") == ["CUT702"]
+    assert guessed(227, "sm_120a") == [] and guessed(228, "sm_120a") == ["CUT702"]
 
 
 def test_static_arrays_have_48_kib() -> None:
