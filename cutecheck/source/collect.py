@@ -65,7 +65,7 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
         if event.span.path in reported:
             _add_event(event, out)
     for b in recorder.buffer_facts():
-        out.buffers.setdefault((b.buffer_id, b.arch), b)
+        _keep(b, out.buffers)
     for s in recorder.launches.values():
         of = f"{s.kernel} {s.smem_bytes if s.origin == 'attribute' else s.block_threads}"
         out.launches.setdefault((s.span, of, s.arch), s)
@@ -85,6 +85,13 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
     out.internals.extend((name, at, repr(error)) for name, at, error in recorder.internals)
 
 
+def _keep(buffer: SmemBuffer, into: dict[tuple[str, str], SmemBuffer]) -> None:
+    """Two allocations of one name and of other sizes are one of a size that is not known."""
+    old = into.setdefault((buffer.buffer_id, buffer.arch), buffer)
+    if old.size_bytes != buffer.size_bytes:
+        into[buffer.buffer_id, buffer.arch] = replace(old, size_bytes=None)
+
+
 def absorb(part: Collected, out: Collected) -> None:
     """What one translation unit says, added to what those before it said."""
     for key, site in part.sites.items():
@@ -96,7 +103,9 @@ def absorb(part: Collected, out: Collected) -> None:
     for key, call in part.facts.items():
         _add_call(key, call, out)
     out.clock += part.clock
-    for name in ("buffers", "launches", "predicates", "errors"):
+    for b in part.buffers.values():
+        _keep(b, out.buffers)
+    for name in ("launches", "predicates", "errors"):
         into = getattr(out, name)
         for key, value in getattr(part, name).items():
             into.setdefault(key, value)

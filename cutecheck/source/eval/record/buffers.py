@@ -84,7 +84,10 @@ class BufferRecorder(RecorderState):
     def _buffer(
         self, ident: str, name: str, span: Span, size: Int | None, align: int | None, t: Value, start: int | None = None
     ) -> None:
-        if ident in self.buffers:
+        known = self.buffers.get(ident)
+        if known is not None:
+            if known.fact.size_bytes != size:
+                known.fact = replace(known.fact, size_bytes=None)
             return
         inner = t.inner if isinstance(t, ArrayType) else t
         bits = inner.dtype.bits if isinstance(inner, ScalarType) else None
