@@ -47,7 +47,8 @@ def some(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:
 def differs(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
     """Whether threads of a warp may answer a condition differently, judged by its value or else by what it is made of.
 
-    Members of objects that are not followed (parameters of a kernel) are taken as uniform.
+    Members of objects that are not followed (parameters of a kernel) are taken as uniform; what a function answers that
+    is not followed (``elect_one_sync()``) is not.
     """
     number = cond.value if isinstance(cond, Scalar) else cond
     if isinstance(number, (int, Dyn, Sym)):
@@ -58,6 +59,8 @@ def differs(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
 def _leaf_differs(m: Machine, leaf: ir.Expr, env: Env) -> bool:
     if isinstance(leaf, ir.Name) and env.find_var(leaf.ident) is None:
         return False
+    if isinstance(leaf, ir.Call):
+        return True
     with m.recorder.rehearsing():
         value = m.eval(leaf, env)
     if isinstance(value, TensorVal):
@@ -68,8 +71,8 @@ def _leaf_differs(m: Machine, leaf: ir.Expr, env: Env) -> bool:
 
 
 def _leaves(node: Any) -> Iterator[ir.Expr]:
-    """The names of an expression, and its members as a whole."""
-    if isinstance(node, (ir.Name, ir.Attr)):
+    """The names of an expression, its members and calls of functions as a whole."""
+    if isinstance(node, (ir.Name, ir.Attr)) or (isinstance(node, ir.Call) and not isinstance(node.fn, ir.Attr)):
         yield node
     elif isinstance(node, (tuple, list)):
         for item in node:

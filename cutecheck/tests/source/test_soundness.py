@@ -175,6 +175,8 @@ __global__ void k(int n, bool odd, int const* table) {
   __shared__ alignas(128) half_t s[65536];
   int tid = threadIdx.x, w = 0, branch = 0;
   if (tid % 2) w = 256;
+  int elected = 0;
+  if (cute::elect_one_sync()) elected = 256;
   if (odd) branch = tid * 256;
   one(s, w, Int<0>{});
   one(s, branch, Int<1>{});
@@ -184,6 +186,7 @@ __global__ void k(int n, bool odd, int const* table) {
   one(s, __shfl_xor_sync(0xffffffff, tid * 8, 1), Int<5>{});
   one(s, tid < 16 ? 0 : 64, Int<6>{});
   for (int i = tid * 8; i < n; i += 256) one(s, i, Int<7>{});
+  one(s, elected, Int<9>{});
   one(s, 8, Int<8>{}); one(s, 16, Int<8>{}); one(s, 8, Int<8>{});
 }
 int main(int argc, char**) { k<<<1, 64>>>(argc, argc > 1, nullptr); }
@@ -205,6 +208,7 @@ def test_values_that_differ_from_thread_to_thread_are_not_taken_as_uniform(tmp_p
         "_5": ["shuffled~"],
         "_6": ["the two branches of ?:~"],
         "_7": ["256*iteration# + 8*threadIdx.x"],
+        "_9": ["elected~"],
         "_8": ["8", "16"],  # every call with other operands, and each once
     }
 
