@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from cutecheck.facts import Span, Unknown
@@ -90,6 +91,7 @@ class DslDialect(Dialect):
 
     def __init__(self, library: modules.Library) -> None:
         self.library = library
+        self._copies: dict[tuple[int, ...], Object] | None = None
 
     # ---------------------------------------------------------------- scalars
 
@@ -348,9 +350,23 @@ class DslDialect(Dialect):
         if isinstance(old, Object) and name.count(".") > _NESTED:
             return Unknown(f"`{name.split('.', maxsplit=1)[0]}` holds itself and changes in a loop", span)
         if isinstance(old, Object):
-            fields = {k: forget(m, v, f"{name}.{k}", ANY, span) for k, v in old.fields.items()}
-            return Object(old.cls, fields, old.pointer, old.name)
+            with self._once((id(old),), Object(old.cls, {}, old.pointer, old.name)) as (new, first):
+                if first:
+                    m.budget.used += 1
+                    new.fields.update({k: forget(m, v, f"{name}.{k}", ANY, span) for k, v in old.fields.items()})
+                return new
         return None
+
+    @contextmanager
+    def _once(self, of: tuple[int, ...], new: Object) -> Iterator[tuple[Object, bool]]:
+        """Objects that one value holds in several places become one object: its copy, and whether it is new."""
+        outer = self._copies
+        self._copies = copies = {} if outer is None else outer
+        try:
+            first = of not in copies
+            yield copies.setdefault(of, new), first
+        finally:
+            self._copies = outer
 
     def settles(self, m: Machine) -> bool:
         return functions.in_device_body(m)
@@ -365,8 +381,14 @@ class DslDialect(Dialect):
             return Scalar(None, "float")
         if isinstance(a, Object) and isinstance(b, Object) and a.cls is b.cls and a.fields.keys() == b.fields.keys():
             # the DSL makes a new object of the values that leave a branch
-            fields = {k: join(m, v, b.fields[k], f"{what}.{k}", span, None, varying) for k, v in a.fields.items()}
-            return Object(a.cls, fields, a.pointer if a.pointer == b.pointer else None, a.name)
+            pointer = a.pointer if a.pointer == b.pointer else None
+            with self._once((id(a), id(b)), Object(a.cls, {}, pointer, a.name)) as (new, first):
+                if first:
+                    m.budget.used += 1
+                    new.fields.update(
+                        {k: join(m, v, b.fields[k], f"{what}.{k}", span, None, varying) for k, v in a.fields.items()}
+                    )
+                return new
         return None
 
 

@@ -16,6 +16,7 @@ Numbers: TypeAlias = Callable[[Int, Int, Sequence[Int], str], Int]
 
 
 _NESTED = 16  # objects in one another; beyond that they hold themselves
+_OBJECTS = 256  # that one value holds
 
 
 def same(a: Value, b: Value) -> bool:
@@ -26,32 +27,41 @@ def same(a: Value, b: Value) -> bool:
         return False
 
 
-def snapshot(value: Value, inside: tuple[Object, ...] = ()) -> Value:
+def snapshot(value: Value, copies: dict[int, Object] | None = None) -> Value:
     """The value with the fields that its objects have now: undoing writes empties the objects themselves.
 
-    ``inside``: the objects that hold the value; one that holds itself is left there.
+    ``copies``: of the objects met so far, by the identity of what they are copies of; past ``_OBJECTS`` the objects
+    themselves are left.
     """
+    copies = {} if copies is None else copies
     if isinstance(value, Object):
-        if len(inside) > _NESTED or any(value is o for o in inside):
-            return value
-        return replace(value, fields={k: snapshot(v, (*inside, value)) for k, v in value.fields.items()})
+        if id(value) not in copies:
+            if len(copies) >= _OBJECTS:
+                return value
+            copies[id(value)] = made = replace(value, fields={})
+            made.fields.update({k: snapshot(v, copies) for k, v in value.fields.items()})
+        return copies[id(value)]
     if isinstance(value, tuple) and any(isinstance(v, (Object, tuple)) for v in value):
-        return tuple(snapshot(v, inside) for v in value)
+        return tuple(snapshot(v, copies) for v in value)
     return value
 
 
 def combine(
     m: Machine, f: Numbers, start: Value, before: Value, afters: Sequence[Value], name: str, span: Span,
-    whole: bool = False,
+    whole: bool = False, made: dict[tuple[int, ...], Object] | None = None,
 ) -> Value:  # fmt: skip
-    """A value of the shape of ``start`` with ``f`` of every integer that differs (``whole``: of every integer)."""
+    """A value of the shape of ``start`` with ``f`` of every integer that differs (``whole``: of every integer).
+
+    ``made``: the objects combined so far, by the identity of what they are combined of.
+    """
+    made = {} if made is None else made
     if not whole and all(same(before, a) for a in afters) and same(start, before):
         return start
     name = str(name)  # of an item of a dictionary its key
     if name.count(".") > _NESTED:
         return Unknown(f"`{name.split('.', maxsplit=1)[0]}` holds itself and changes in a loop", span)
-    own = m.dialect.forgotten(m, before, name, span)
-    if own is not None and not isinstance(before, (TensorVal, Object, tuple)):
+    own = None if isinstance(before, (TensorVal, Object, tuple)) else m.dialect.forgotten(m, before, name, span)
+    if own is not None:
         return own
     values = (start, before, *afters)
     if all(isinstance(v, Scalar) for v in values):
@@ -67,13 +77,20 @@ def combine(
         return m.fresh(name)  # a loop keeps the types of its variables; some of these are not known
 
     def inner(part: Callable[[Any], Value], at: str) -> Value:
-        return combine(m, f, part(start), part(before), [part(a) for a in afters], at, span, whole)
+        return combine(m, f, part(start), part(before), [part(a) for a in afters], at, span, whole, made)
 
     if all(isinstance(v, tuple) and len(v) == len(start) for v in values):
         return tuple(inner(lambda v, i=i: v[i], f"{name}.{i}") for i in range(len(start)))  # type: ignore[misc]
     if all(isinstance(v, Object) and v.cls is start.cls for v in values):
-        fields = {k: inner(lambda v, k=k: v.fields.get(k), f"{name}.{k}") for k in start.fields}  # type: ignore[misc]
-        return Object(start.cls, fields, start.pointer, start.name)
+        key = tuple(map(id, values))
+        if key not in made:
+            if len(made) >= _OBJECTS:
+                return Unknown(f"`{name.split('.', maxsplit=1)[0]}` holds many objects and changes in a loop", span)
+            made[key] = Object(start.cls, {}, start.pointer, start.name)
+            made[key].fields.update(
+                {k: inner(lambda v, k=k: v.fields.get(k), f"{name}.{k}") for k in start.fields}  # type: ignore[misc]
+            )
+        return made[key]
     if all(isinstance(v, Pointer) and v.buffer == start.buffer and v.type == start.type for v in values):
         if any(isinstance(v.offset, Unknown) for v in values):
             return replace(start, offset=Unknown(f"`{name}` moves by an unknown distance", span))

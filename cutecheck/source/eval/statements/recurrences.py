@@ -19,7 +19,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.joins import cover, hull
 from cutecheck.source.eval.statements.numbers import combine, same, snapshot
 from cutecheck.source.eval.threads import some, varies
-from cutecheck.source.eval.values import Value
+from cutecheck.source.eval.values import Object, Value
 
 _REHEARSALS = 5  # more than the chains of conditions on changed values that code has
 _NUMBER = re.compile(r"[#~](\d+)")
@@ -149,7 +149,8 @@ def _rehearse(m: Machine, body: Callable[[], object], loop: Recurrence) -> Writt
 
 def written(m: Machine, mark: int) -> Written:
     """Cells written since the mark, with values that outlive an undo."""
-    return {key: (at, name, snapshot(v)) for key, (at, name, v) in m.journal.written_since(mark).items()}
+    copies: dict[int, Object] = {}
+    return {key: (at, name, snapshot(v, copies)) for key, (at, name, v) in m.journal.written_since(mark).items()}
 
 
 def _all_written(loop: Recurrence, changed: Written) -> Written:

@@ -68,6 +68,42 @@ def counted(n):
 
 doubled()
 counted(1)
+
+
+class Node:
+    def __init__(self, left, right):
+        self.left, self.right, self.steps = left, right, 0
+
+
+def shared(given, depth):
+    # each node holds the next one twice: 2 ** depth ways lead to the last
+    node = Node(None, None)
+    for _ in range(depth):
+        node = Node(node, node)
+    last = node
+    for item in given:
+        node.steps += 1
+        last, node = node, Node(node, node)
+    while given.more:
+        node.left.steps += 1
+        node = node.left
+    if given.odd:
+        last, node = Node(node, node), Node(last, last)
+    return last
+
+
+@cute.kernel
+def walks(given: cutlass.Int32):
+    node = shared((), 12)
+    for i in range(given):
+        node.left.steps += i
+        node.right = node.left
+        if i > 2:
+            node = node.left
+
+
+shared(input(), 40)
+walks(5).launch(grid=(1, 1, 1), block=(32, 1, 1))
 """
 CHECK = """
 import resource, sys
