@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from cutecheck.facts import Span
 from cutecheck.model.prove.obligation import Outcome, Witness
+from cutecheck.records import record
 
 
 class UnknownRuleError(Exception):
@@ -17,7 +17,7 @@ Severity = Literal["note", "warning", "error"]
 Confidence = Literal["proved", "model-based", "heuristic"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Related:
     """A labelled secondary place: the atom here, the layout there."""
 
@@ -25,7 +25,7 @@ class Related:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Edit:
     """Replace the text of a span."""
 
@@ -33,14 +33,14 @@ class Edit:
     replacement: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Fix:
     title: str
     edits: tuple[Edit, ...]
     safe: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Confirmed:
     """What a tier of ``confirm`` says of a finding: its status there (confirmed, contradicted, unavailable) and why."""
 
@@ -49,7 +49,7 @@ class Confirmed:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Finding:
     """One report: ``message`` says what is wrong with numbers, ``label`` goes under the caret, ``help`` what to do."""
 
@@ -70,7 +70,7 @@ class Finding:
     confirmations: tuple[Confirmed, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Result:
     """All findings and all outcomes of one run."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from cutecheck.model.version import REFERENCE, Version, parse_version
+from cutecheck.records import record
 
 FailOn = Literal["note", "warning", "error"]
 UnknownPolicy = Literal["ignore", "warn", "error"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Settings:
     """Everything a configuration file or the command line can set.
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 
 from cutecheck.config import ConfigError
 from cutecheck.facts import Call, Event, Facts, Hypothesis, Site
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr, Var
 from cutecheck.model.ints import Condition, Rel
+from cutecheck.records import record
 
 _CONTRACT = re.compile(r"\s*([A-Za-z_][\w.:]*)\s*(?:%\s*(\d+)\s*==\s*0|(<=|<|>=|>|==)\s*(\d+))\s*")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Contract:
     """``name % number == 0`` (``rel`` is ``%``) or a comparison of a name with a number."""
 

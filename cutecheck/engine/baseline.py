@@ -15,6 +15,7 @@ from typing import Any, get_args
 from cutecheck.config import ConfigError
 from cutecheck.facts import Span
 from cutecheck.findings import Severity
+from cutecheck.records import record
 from cutecheck.report.data import Report, Suppressed
 from cutecheck.report.job import RANK, Alert, Place, alerts
 from cutecheck.rules.own import StaleBaseline
@@ -35,7 +36,7 @@ class Entry:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Scope:
     """What a run could have found: the project's paths it read, and its rules. Other entries are left alone."""
 

@@ -7,11 +7,11 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cutecheck.config import ConfigError
+from cutecheck.records import record
 
 NAME = "compile_commands.json"
 MAX_BYTES = 64 << 20
@@ -21,7 +21,7 @@ _SEPARATE = {"-I": "include", "-isystem": "include", "--include-path": "include"
              "--gpu-architecture": "arch", "--cuda-gpu-arch": "arch"}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CompileFlags:
     """What the commands of the scanned files have in common.
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from cutecheck.config.settings import Settings
 from cutecheck.model.version import REFERENCE, parse_version
+from cutecheck.records import record
 
 _HEADER = Path("cutlass", "version.h")
 _CHECKOUTS = ("cutlass", "third_party/cutlass", "third-party/cutlass", "3rdparty/cutlass", "extern/cutlass",
@@ -22,7 +23,7 @@ _SKIPPED = frozenset({".git", "node_modules", "build", "__pycache__", "docs", "m
 _DEPTH, _FOLDERS, _ABOVE = 4, 400, 4
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Found:
     """``major.minor.patch`` as a header says it, and which header."""
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from cutecheck.config import ConfigError, Settings
 from cutecheck.findings import Finding
+from cutecheck.records import record
 from cutecheck.report.data import Report, Suppressed
 from cutecheck.report.full import fold
 from cutecheck.report.job import RANK, Place, fingerprints
@@ -21,7 +22,7 @@ MAX_FILE = 16 << 20
 MAX_TREE = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Base:
     """The commit compared with: its id, and the new name of each renamed file by its old one."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from cutecheck.config import Settings
 from cutecheck.engine.sources import SourceLines
 from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import REFERENCE, using_cute
+from cutecheck.records import record
 from cutecheck.report.data import Report
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.files import exists, noted, watched
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from cutecheck.source.discover import Discovery
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Inputs:
     """The paths that exist, and one line for each that does not.
 

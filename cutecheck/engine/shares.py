@@ -20,6 +20,7 @@ from cutecheck import timing
 from cutecheck.facts import Facts, SourceError, Span
 from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Obligation, Outcome
+from cutecheck.records import record
 from cutecheck.rules import Context, Rule
 from cutecheck.rules.base import LeftToParentError
 
@@ -36,7 +37,7 @@ Crash = Callable[[str, Exception, Span], SourceError]
 _Place = tuple[int, int]  # a block, and the position of a fact in it
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Block:
     """A hook of one rule, and the facts that it is called with."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from cutecheck.facts.hypothesis import Hypothesis
@@ -10,13 +10,14 @@ from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import TensorFact
 from cutecheck.model.ints import Int
 from cutecheck.model.units import Bits, ByteCount
+from cutecheck.records import record
 
 SiteKind = Literal["tiled_copy", "tiled_mma", "smem_layout", "layout", "copy_atom", "mma_atom"]
 SiteStatus = Literal["resolved", "symbolic", "unknown", "unbound", "dead"]
 Bindings = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Site:
     """A configuration site under one instantiation and architecture.
 
@@ -45,7 +46,7 @@ class Site:
     keywords: tuple[tuple[str, object], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Guard:
     """A run-time condition under which an event happens, as written.
 
@@ -60,7 +61,7 @@ class Guard:
     complete: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Loop:
     """A loop that was walked once; ``trips`` is how often its body runs at most, None where that is not known.
 
@@ -72,7 +73,7 @@ class Loop:
     entered: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Event:
     """A ``copy``/``copy_if``/``gemm`` call in a function body, under one instantiation and architecture.
 
@@ -101,7 +102,7 @@ class Event:
     loops: tuple[Loop, ...] = ()  # around it, the outermost first
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Call:
     """A call of one of CuTe's own functions, or of a barrier, with what it was given and what came out.
 
@@ -125,7 +126,7 @@ class Call:
     kernel: str = ""  # the kernel that was walked when it was reached
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SmemBuffer:
     """One shared-memory allocation; aliasing members of a union are one buffer.
 
@@ -147,7 +148,7 @@ class SmemBuffer:
     start_bytes: ByteCount | None = None  # of a member, from the start of its struct
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Launch:
     """A kernel launch or ``__launch_bounds__``: block size in threads, dynamic shared memory in bytes.
 
@@ -165,7 +166,7 @@ class Launch:
     guards: tuple[Guard, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Bound:
     """``value < limit``; ``value`` is, or is computed from, a leaf of ``coordinates``."""
 
@@ -174,7 +175,7 @@ class Bound:
     coordinates: tuple[Int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Predicate:
     """What is assigned to the elements of a register tensor of bools.
 
@@ -191,7 +192,7 @@ class Predicate:
     element: Int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SourceError:
     """A file or construct that could not be read: one clear line, the other results stand."""
 
@@ -205,7 +206,7 @@ class SourceError:
         return self.message.startswith("internal error")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Lint:
     """A purely syntactic observation of the front end (for instance a comma expression as coordinate)."""
 
@@ -214,7 +215,7 @@ class Lint:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Facts:
     """Everything extracted from one run, in deterministic order."""
 

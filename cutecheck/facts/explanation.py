@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cutecheck.facts.core import Bindings
 from cutecheck.facts.span import Span
+from cutecheck.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Use:
     """A name inside a definition, and the value it had there."""
 
@@ -17,7 +16,7 @@ class Use:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Definition:
     """A named alias, variable or parameter in one instantiation: ``value`` as it prints, ``uses`` in source order.
 
@@ -34,7 +33,7 @@ class Definition:
     uses: tuple[Use, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Step:
     """One step from a root inwards: at ``span``, within ``outer``, ``inner`` is called or instantiated."""
 
@@ -44,7 +43,7 @@ class Step:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Trace:
     """What one traced run leaves: every definition, and for each place (symbol, architecture) the way to it."""
 

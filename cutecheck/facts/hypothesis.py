@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from cutecheck.facts.span import Span
 from cutecheck.model.ints import Condition
+from cutecheck.records import record
 
 Origin = Literal["static_assert", "assert", "contract", "config", "launch-bounds", "guard"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Hypothesis:
     """A condition that dominates a site; ``assert`` and ``contract`` origins hold at run time only."""
 

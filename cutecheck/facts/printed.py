@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias, Union
 
 from cutecheck.model.algebra import CuteError, cosize, offsets_hash, rank, size
@@ -15,6 +14,7 @@ from cutecheck.model.ints import NotModelledError, UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.notation import show
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.records import record
 
 Field: TypeAlias = Union[str, tuple[str, ...], "Printed"]
 Json: TypeAlias = Union[str, list[str], dict[str, "Json"]]
@@ -27,7 +27,7 @@ _CPP = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Printed:
     """Named fields in CuTe's order, each the text ``cute::print`` writes (nested for an atom)."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from cutecheck.facts.core import Call, Facts, Launch, SmemBuffer
@@ -13,13 +12,14 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import size
 from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError, known_value
 from cutecheck.model.layout import Layout
+from cutecheck.records import record
 
 ACCUMULATORS = ("partition_fragment_C", "make_fragment_C")
 _OPERANDS = ("partition_fragment_A", "make_fragment_A", "partition_fragment_B", "make_fragment_B")
 _LANE = 1 << 16  # stride of a lane in tensor memory addresses (PTX ISA, tensor memory addressing)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class KernelResources:
     """Of one instantiation of a kernel on one architecture; None where the source leaves it open.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cutecheck.records import record
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
@@ -32,7 +34,7 @@ class Span:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Unknown:
     """A value cutecheck does not know, why, and where that was decided. Never a guess.
 

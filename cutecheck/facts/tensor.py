@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from cutecheck.facts.span import Span, Unknown
@@ -10,12 +9,13 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Int
 from cutecheck.model.layout import AnyLayout, IntTuple
 from cutecheck.model.units import Bits, ByteCount
+from cutecheck.records import record
 
 Space = Literal["gmem", "smem", "rmem", "tmem", "coord", "unknown"]
 Provenance = Literal["partition", "fragment", "retile", "slice", "tile", "view", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TensorFact:
     """One operand: the layout CuTe would print, and the offset of its first element.
 

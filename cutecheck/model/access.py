@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from cutecheck.model.units import ByteAddress, Bytes
+from cutecheck.records import record
 
 AccessKind = Literal["ld", "st", "ldmatrix", "stmatrix", "cp.async.ca"]
 Lanes: TypeAlias = Sequence[ByteAddress | None]  # the address of each lane, None for an inactive one
@@ -30,7 +30,7 @@ _WORD, _LINE, _SECTOR = int(WORD_BYTES), int(LINE_BYTES), int(SECTOR_BYTES)
 MEASURED_ARCH = "sm_90"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Wavefronts:
     """Cost of one warp instruction: ``phases`` holds (first lane, wavefronts) of every phase with an active lane."""
 

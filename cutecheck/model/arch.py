@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from cutecheck.model.units import Bytes
+from cutecheck.records import record
 
 Evidence = Literal["measured", "assumed"]
 _KB = 1024
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Arch:
     """Limits of one target. Shared memory in bytes, registers of 32 bits, tensor memory in columns of 128 x 32 bits.
 

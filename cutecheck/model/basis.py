@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
 from cutecheck.model.ints import CuteError, Dyn, Int, NotModelledError, Sym
+from cutecheck.records import record
 
 
 class Underscore:
@@ -32,7 +32,7 @@ def whole(value: Fraction) -> Int:
     return value.numerator if value.denominator == 1 else cast(Int, value)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ScaledBasis:
     """``value * E<path...>``, a stride into a coordinate (``cute/numeric/arithmetic_tuple.hpp``).
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cutecheck.model.units import Bits
+from cutecheck.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DType:
     """An element type under its CUTLASS name (``half_t``, ``float``, ``uint128_t``); ``bits`` its width.
 

@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias, Union, cast
 
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import ANY, Domain, Expr
+from cutecheck.records import record
 
 
 class _Arithmetic:
@@ -70,7 +70,7 @@ class _Arithmetic:
         raise TypeError("a run-time or symbolic integer has no truth value; use decide() or truth()")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Dyn(_Arithmetic):
     """A run-time integer. A known value (``8`` in the source) is a constant expression that stays run-time."""
 
@@ -92,7 +92,7 @@ class Dyn(_Arithmetic):
         return str(self.expr)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sym(_Arithmetic):
     """A static integer that nothing in the tree binds; printed by its expression."""
 
@@ -290,7 +290,7 @@ class Rel(Enum):
     DIVIDES = "divides"  # lhs divides rhs
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Condition:
     rel: Rel
     lhs: Expr
@@ -302,7 +302,7 @@ class Condition:
         return f"{self.lhs} {self.rel.value} {self.rhs}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Undecided:
     """The answer depends on the open parameters named in the condition."""
 

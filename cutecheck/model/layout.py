@@ -13,6 +13,7 @@ from cutecheck.model.expr import Expr
 from cutecheck.model.ints import CuteError, Dyn, Int, Sym
 from cutecheck.model.units import Bits
 from cutecheck.model.version import cute_version
+from cutecheck.records import record
 
 # A hierarchical tuple of integers; strides may also hold basis elements.
 IntTuple: TypeAlias = Union[Int, ScaledBasis, tuple["IntTuple", ...]]
@@ -28,7 +29,7 @@ class SwizzleUnit(Enum):
     BYTE = "byte"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Swizzle:
     """``Swizzle<bits, base, shift>``: XOR ``bits`` bits at ``base + shift`` into those at ``base``.
 
@@ -75,7 +76,7 @@ class Swizzle:
         return f"Sw<{self.bits},{self.base},{self.shift}>"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SmemPtrFlag:
     """The unset shared-memory pointer in the middle of a composed layout; ``bits`` an element.
 
@@ -90,7 +91,7 @@ class SmemPtrFlag:
         return f"{sparse}[{self.bits}b](unset)"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class MixedBits:
     """CuTe's ``MixedBits<static, flags>``: an unsigned integer some of whose bits are static.
 
@@ -161,7 +162,7 @@ _set_shape: Callable[[Layout, IntTuple], None] = Layout.__dict__["shape"].__set_
 _set_stride: Callable[[Layout, IntTuple], None] = Layout.__dict__["stride"].__set__
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ComposedLayout:
     """``a o offset o b``: ``a(offset + b(c))``. ``a`` is a swizzle, a layout or another composed layout."""
 

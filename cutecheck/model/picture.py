@@ -8,7 +8,7 @@ renderers are in ``cutecheck.report``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from cutecheck.model import inttuple as it
@@ -33,6 +33,7 @@ from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, SmemPtrFla
 from cutecheck.model.notation import show
 from cutecheck.model.tiled import TiledCopy, TiledMMA, make_tiled_mma
 from cutecheck.model.tiled.ownership import explained
+from cutecheck.records import record
 
 MAX_CELLS = 1 << 20
 _ROW = 1 << 32  # the stride that keeps a tile's two coordinates apart in one integer
@@ -43,7 +44,7 @@ class NoPictureError(ValueError):
     """Why a value cannot be drawn."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Grid:
     """A table of ``rows`` x ``columns`` cells, row major.
 
@@ -77,7 +78,7 @@ class Grid:
         return None if cell < 0 else divmod(cell, self.num_val)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Picture:
     """Grids on one sheet. ``title`` says what is drawn, ``notes`` name the layouts behind the grids."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from cutecheck.facts import Event, Facts, Site, SiteStatus, SourceError
 from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Outcome, Verdict
 from cutecheck.model.version import REFERENCE
+from cutecheck.records import record
 
 # A distinct site has the status of its worst instantiation.
 _WORST: tuple[SiteStatus, ...] = ("unknown", "unbound", "symbolic", "resolved", "dead")
@@ -19,7 +20,7 @@ UNSETTLED = (Verdict.UNKNOWN, Verdict.VACUOUS)
 _DECIDED = (Verdict.PROVED, Verdict.REFUTED, Verdict.ASSUMED)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Suppressed:
     """A finding that is not reported, why, and by what: the source, the baseline, or the base of a diff."""
 
@@ -28,7 +29,7 @@ class Suppressed:
     by: Literal["source", "baseline", "diff-base"] = "source"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Report:
     """One run of ``check``. ``failures`` are crashes inside cutecheck, ``errors`` what the user gave or wrote."""
 
@@ -44,7 +45,7 @@ class Report:
     confirmation: tuple[Mapping[str, object], ...] = ()  # a document a tier, where --confirm was given
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Summary:
     """The counts of the summary line. Sites, events and findings are distinct places, whatever their instantiations.
 

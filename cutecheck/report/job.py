@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from cutecheck.findings import Confidence, Finding, Severity
 from cutecheck.model.arch import architecture
+from cutecheck.records import record
 from cutecheck.report.data import Report
 from cutecheck.report.full import fold
 
@@ -16,7 +16,7 @@ Place = Callable[[str], str]
 RANK: dict[str, int] = {"error": 0, "warning": 1, "note": 2}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RuleInfo:
     """A rule as the reports describe it. ``sections`` are (title, text) in the order of its documentation."""
 
@@ -29,7 +29,7 @@ class RuleInfo:
     sections: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Alert:
     """One place with one rule's finding; ``others`` counts further instantiations of the same place.
 
@@ -43,7 +43,7 @@ class Alert:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Job:
     """One run, ready to be written in any format. ``rules`` are of SARIF alone, which lists them."""
 

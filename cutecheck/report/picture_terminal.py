@@ -7,10 +7,10 @@ side by side where they fit, else one under the other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
 from cutecheck.model.picture import Grid, Picture
+from cutecheck.records import record
 from cutecheck.report.terminal import wants_colour
 from cutecheck.report.text import safe
 
@@ -72,7 +72,7 @@ def write(picture: Picture, stream: TextIO, width: int, rows: int = ROWS) -> Non
         console.print(Text.assemble(*((text, styles.get(style, style)) for text, style in line)))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Frame:
     """A grid with the columns of text it needs: ``cell`` for one cell, ``label`` for the labels at its left."""
 

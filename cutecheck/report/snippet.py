@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from cutecheck.facts import Span
+from cutecheck.records import record
 from cutecheck.report.text import safe, width
 
 MAX_COLUMNS = 160
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Mark:
     """A span to underline: ``^`` where it is the finding itself, ``-`` where it only explains."""
 
@@ -20,7 +20,7 @@ class Mark:
     primary: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Line:
     """A line of output: text, the style it has on a terminal, and the file that it leads to there."""
 

@@ -12,6 +12,7 @@ from cutecheck.facts.index import FactIndex
 from cutecheck.findings import Confidence, Finding, Fix, Related, Severity
 from cutecheck.model.ints import Condition
 from cutecheck.model.prove.obligation import EngineRun, Obligation, Outcome, Verdict, Witness
+from cutecheck.records import record
 
 if TYPE_CHECKING:
     from cutecheck.rules.derive.buffers import Suggestion
@@ -164,7 +165,7 @@ class Rule:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RuleDoc:
     """A rule's documentation: its first line, and its sections in order."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
@@ -14,6 +14,7 @@ from cutecheck.model.ints import as_expr
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
 from cutecheck.model.prove import Outcome, Verdict, make_obligation
 from cutecheck.model.prove.properties import THREAD, LayoutEqual
+from cutecheck.records import record
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import static_layout
 from cutecheck.rules.derive.vectors import mode_sizes
@@ -21,7 +22,7 @@ from cutecheck.rules.derive.vectors import mode_sizes
 _MOST_MODES = 4  # 24 orders of the modes
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class View:
     """How one copy sees a buffer: the whole tensor before it was partitioned."""
 

@@ -8,11 +8,12 @@ reported file; if it cannot, its facts are those of the run over the files that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Dyn, Sym
+from cutecheck.records import record
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst, Entry
 from cutecheck.source.eval.values import (
@@ -36,7 +37,7 @@ _PLAIN = frozenset({
 _MOST = 10_000  # parts of the arguments of a launch
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Bystanders:
     """``others`` are the files of the tree that are not reported, ``reported`` those that are."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import SourceError
+from cutecheck.records import record
 from cutecheck.source.files import exists, read_bytes, size_bytes
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def has_cute_names(data: bytes, python: bool = False) -> bool:
     return any(word in data for word in _WORDS)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SourceFile:
     """``path`` is the display path (POSIX, relative to the scanned root), ``cute`` whether CuTe names occur in it."""
 
@@ -52,7 +52,7 @@ class SourceFile:
     cute: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Discovery:
     files: tuple[SourceFile, ...]
     errors: tuple[SourceError, ...]
@@ -150,21 +150,25 @@ def drivers(cute: Sequence[str], files: Mapping[str, Path]) -> list[str]:
 
 
 def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[str, Path]) -> list[str]:
-    """Of Python files those that are touched or name a touched module in an import, and so on."""
+    """Of Python files those that are touched or name a touched module in an import, and so on.
+
+    What leads from one to the other may be any of ``files``.
+    """
     names: dict[str, frozenset[str]] = {}
-    for path in scripts:
+    scanned = [p for p in files if p.endswith(DSL_SUFFIXES)]
+    for path in scanned if not touched.isdisjoint(scanned) else ():
         try:
             names[path] = frozenset(
                 m.decode() for m in _WORD.findall(b" ".join(_IMPORT.findall(read_bytes(files[path]))))
             )
         except OSError:
             names[path] = frozenset()
-    hit = {p for p in scripts if p in touched}
-    todo = [p for p in touched if p.endswith(DSL_SUFFIXES)]
+    hit = {p for p in names if p in touched}
+    todo = list(hit)
     while todo:
         file = PurePosixPath(todo.pop())
         module = file.parent.name if file.stem == "__init__" else file.stem
-        more = [p for p in scripts if p not in hit and module in names[p]]
+        more = [p for p in names if p not in hit and module in names[p]]
         hit.update(more)
         todo += more
     return [p for p in scripts if p in hit]

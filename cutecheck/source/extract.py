@@ -50,9 +50,8 @@ def extract(request: ExtractRequest) -> Facts:
     named = len(python)
     python += drivers(python, files)
     if request.changed is not None:
-        changed = {os.path.realpath(f) for f in request.changed}
-        touched = frozenset(p for p, f in files.items() if os.path.realpath(f) in changed)
-        depend = tree.reaching(touched & reach)
+        touched = _touched(files, request.changed)
+        depend = tree.reaching(touched)
         units = [p for p in units if p in depend]
         python = importing(touched, python, files)
         named = len(python)
@@ -154,10 +153,20 @@ def _about(request: ExtractRequest) -> str:
     return digest(repr((request.defines, request.instantiate, cute_version(), limits)))
 
 
+def _touched(files: Mapping[str, Path], changed: Iterable[Path]) -> frozenset[str]:
+    """The files that changed, or that stand in folders that are named so."""
+    names = {os.path.realpath(f) for f in changed}
+    folders = tuple(os.path.join(n, "") for n in names if os.path.isdir(n))  # noqa: PTH112, PTH118 - many files
+    real = {p: os.path.realpath(f) for p, f in files.items()}
+    return frozenset(p for p, at in real.items() if at in names or at.startswith(folders))
+
+
 def _errors_of(errors: Iterable[SourceError], changed: tuple[Path, ...] | None) -> list[SourceError]:
     """What could not be read; with ``changed`` only of those files."""
-    names = None if changed is None else {f.name for f in changed}
-    return [e for e in errors if names is None or PurePosixPath(e.path).name in names]
+    if changed is None or any(f.is_dir() for f in changed):
+        return list(errors)
+    names = {f.name for f in changed}
+    return [e for e in errors if PurePosixPath(e.path).name in names]
 
 
 def _python(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest, out: Collected) -> None:

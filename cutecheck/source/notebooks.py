@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+
+from cutecheck.records import record
 
 SUFFIX = ".ipynb"
 _PLACE = re.compile(r"(.*\.ipynb):cell (\d+)", re.DOTALL)
@@ -16,7 +17,7 @@ _MAGIC = re.compile(r"^(\s*)(%|!|\?)|^(\s*)\w+\s*=\s*(%|!)")
 _KEPT_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")  # magics that run the rest of the cell as Python
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Cell:
     """A code cell: its number, its lines, and where it starts in the joined text (0-based)."""
 

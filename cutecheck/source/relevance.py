@@ -19,6 +19,7 @@ from typing import Any
 
 from cutecheck.facts import Span
 from cutecheck.model.atoms import atom_names
+from cutecheck.records import record
 from cutecheck.source.cpp.defines import Macro
 from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.cpp.words import words
@@ -53,6 +54,7 @@ OWN = (
     (CONFIG_NAMES | RECORDED | CONFIGURING | _TYPES | {n for n in FUNCTIONS if not _PLAIN.fullmatch(n)})
     - _EVERYDAY - _COMMON
 )  # fmt: skip
+NAMES = OWN | _COMMON | FUNCTIONS.keys()  # also those that come to nothing by themselves
 _WORD = re.compile(r"[^\W\d]\w*")
 _QUALIFIED = re.compile(
     rf"\bcute\s*::\s*(?:{'|'.join(sorted(_COMMON))})\b|\bLayout_(?:MN|K)_\w+_Atom\b"
@@ -161,7 +163,7 @@ class Words:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class File:
     """``cute``: one of CuTe's own headers. ``opens`` CuTe's namespace for all that follows; ``asks`` for explicit
     instantiations. ``macros`` are those at its end, ``named`` what it declares in its namespaces. ``asleep`` are its

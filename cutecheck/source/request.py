@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutecheck.cache import Store
+from cutecheck.records import record
 from cutecheck.source.eval.limits import Limits
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.trace import Tracing
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ExtractRequest:
     """What to read and under which bindings. ``archs`` empty: what the sources' own names ask for.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cutecheck.facts import SourceError
+from cutecheck.records import record
 from cutecheck.source.bystanders import Bystanders
 from cutecheck.source.collect import Collected, collect, note_unit
 from cutecheck.source.cpp import lower_expression
@@ -19,13 +20,14 @@ from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
+from cutecheck.source.handing import hands_on
 from cutecheck.source.relevance import Relevance, Words, is_root
 from cutecheck.source.roots import Roots, left_open, templates_of
 
 Template = tuple[str, int]  # a file, and the position of a template in it
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Job:
     """A translation unit for one architecture.
 
@@ -70,12 +72,15 @@ class Translator:
         """The facts of a job after ``launches``, which learn what was walked here."""
         launches.attempts = []
         closure = self.tree.closure(job.path, job.arch)
-        units = [u for p in closure if (u := self.tree.unit(p, job.arch)) is not None]
+        own = self._units([p for p in closure if p in self.reported], job.arch)
         part = Part()
-        for unit in units:
+        for unit in own:
             if unit.path in job.owned:
                 note_unit(unit, part.facts)
         part.templates = {p: len(self._templates_of(p, job.arch)) for p in closure if p in job.owned}
+        if self.others and not self.instantiate and all(hands_on(unit) for unit in own):
+            return part
+        units = self._units(closure, job.arch)
         relevance = self._relevance(job, units)
         if not self._matters(job, units, relevance):
             return part
@@ -104,6 +109,9 @@ class Translator:
         self._finish(job, roots, closure, part)
         part.attempts = tuple(launches.attempts)
         return part
+
+    def _units(self, paths: Sequence[str], arch: str) -> list[ir.Unit]:
+        return [u for p in paths if (u := self.tree.unit(p, arch)) is not None]
 
     def _roots(self, job: Job, program: Program, relevance: Relevance, launches: Launches) -> Roots:
         tracing = self.tracing

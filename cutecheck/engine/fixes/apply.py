@@ -15,6 +15,7 @@ from cutecheck.engine.fixes.text import Change, SourceText, overlap
 from cutecheck.engine.fixes.trial import Trial, changes_of
 from cutecheck.facts import SourceError
 from cutecheck.findings import Finding, Fix
+from cutecheck.records import record
 from cutecheck.report.data import Report
 from cutecheck.rules import Context
 from cutecheck.source.files import held
@@ -27,7 +28,7 @@ Checker = Callable[[], Checked]
 Todo = list[tuple[Finding, Proposal]]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Applied:
     """One fix that was tried: ``problem`` says why it was rolled back, empty where it stays."""
 

@@ -12,6 +12,7 @@ from cutecheck.engine.fixes.text import Change, SourceText
 from cutecheck.facts import Call, Event, Facts, Site, Span, TensorFact
 from cutecheck.findings import Edit, Finding, Fix
 from cutecheck.model.layout import AnyLayout
+from cutecheck.records import record
 from cutecheck.rules import Context
 from cutecheck.rules.derive import bank
 from cutecheck.rules.derive.buffers import Suggestion
@@ -22,7 +23,7 @@ _KEYWORDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Proposal:
     """A fix for one finding; ``sure``: proved for all accesses, or plain from the text, before it is applied."""
 

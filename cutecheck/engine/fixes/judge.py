@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from cutecheck.engine.fixes.trial import Place, Trial
 from cutecheck.facts import Span
 from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Verdict
+from cutecheck.records import record
 from cutecheck.report.data import Report
 from cutecheck.rules.derive.buffers import excess_bytes
 
@@ -17,7 +17,7 @@ _OPEN = (Verdict.UNKNOWN, Verdict.VACUOUS, Verdict.DISAGREE)
 Key = tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Problem:
     """Why edits must go again; ``new`` are the findings that appeared, where that is all that is wrong."""
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cutecheck.facts import Span
+from cutecheck.records import record
 from cutecheck.source.cpp.strip import strip_comments
 
 _BOM = b"\xef\xbb\xbf"
@@ -17,7 +18,7 @@ _PYTHON = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\
 _NOT_NEWLINE = re.compile(r"[^\n]+")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Change:
     """Replace the characters ``begin .. end`` of a text."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from cutecheck.engine.fixes.text import Change, SourceText, moved
 from cutecheck.facts import Span
 from cutecheck.findings import Fix
+from cutecheck.records import record
 
 Place = tuple[str, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Step:
     """One set of edits: the files before and after it."""
 
@@ -35,7 +35,7 @@ class Step:
         return path, span.line, span.column
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Trial:
     """Contents of edited files after some steps."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from cutecheck.model.atoms import older, table
@@ -14,6 +13,7 @@ from cutecheck.model.layout import Layout
 from cutecheck.model.notation import parse
 from cutecheck.model.units import Bits
 from cutecheck.model.version import Version, cute_version
+from cutecheck.records import record
 
 Argument = object  # DType, int, or the text of an enumerator or type
 _BIT = DType("uint1b_t", Bits(1))
@@ -23,7 +23,7 @@ class UnknownAtomError(LookupError):
     """No MMA or copy operation of that name, or none of its specialisations fits the arguments."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class AtomRecord:
     """What the traits say, under their own field names; layouts of copies are in bits. ``arch``: lowest target.
 

@@ -8,7 +8,6 @@ older version of CuTe the lines of :mod:`cutecheck.model.atoms.older` take the p
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from cutecheck.model.atoms import older
 from cutecheck.model.atoms.conditions import holds
 from cutecheck.model.dtype import DType
 from cutecheck.model.version import REFERENCE, cute_version
+from cutecheck.records import record
 
 _DATA = Path(__file__).parent / "data"
 _CANONICAL = {
@@ -29,7 +29,7 @@ _CANONICAL = {
 _FIXED = 7  # kind, guards, ptx, declared, pattern, when, asserts come before the fields
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Row:
     """One case of a specialisation, still with its parameters open."""
 
@@ -43,7 +43,7 @@ class Row:
     fields: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Record:
     """A resolved specialisation: the traits' own field names and their printed values."""
 

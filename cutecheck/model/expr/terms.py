@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from cutecheck.records import record
 
 OpKind = Literal["div", "mod", "min", "max", "and", "or", "xor", "shl", "shr", "abs", "opaque"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Domain:
     """The values a variable may take: ``lo <= v <= hi`` and ``v % step == 0``, or exactly ``values``."""
 
@@ -41,7 +43,7 @@ ANY = Domain()
 NATURAL = Domain(lo=0)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Var:
     """A named integer, for instance ``threadIdx.x``, ``lda`` or a template parameter."""
 
@@ -55,7 +57,7 @@ class Var:
         return f"Var(name={self.name!r}, domain={self.domain!r})"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Op:
     """A non-polynomial operation; ``opaque`` stands for a named function of its arguments."""
 
@@ -94,7 +96,7 @@ Atom = Var | Op
 Monomial = tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Expr:
     """A sum of ``coefficient * monomial``, sorted; the empty sum is 0. Build with the functions below."""
 

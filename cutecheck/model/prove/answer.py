@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass
 from typing import Literal
 
 from cutecheck.model.prove.obligation import Outcome
+from cutecheck.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Options:
     """How to prove. ``rlimit`` is Z3's reproducible budget, ``timeout_ms`` the wall-clock backstop behind it.
 
@@ -26,7 +26,7 @@ class Options:
     cache: MutableMapping[str, Outcome] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Answer:
     """One engine's answer. ``values`` assigns numbers to names: the counterexample that replay must confirm.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Literal, TypeAlias, Union
 
 from cutecheck.model.ints import Condition
+from cutecheck.records import record
 
 
 class Verdict(Enum):
@@ -21,12 +22,12 @@ class Verdict(Enum):
     ASSUMED = "assumed"  # the goal follows from one hypothesis alone
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FiniteSet:
     values: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Multiple:
     """Multiples of ``of`` between ``lo`` and ``hi`` (None: unbounded)."""
 
@@ -35,7 +36,7 @@ class Multiple:
     hi: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Range:
     lo: int | None = None
     hi: int | None = None
@@ -44,7 +45,7 @@ class Range:
 ParamDomain: TypeAlias = Union[FiniteSet, Multiple, Range]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Obligation:
     """A property of model objects that must hold for all parameters in their domains.
 
@@ -64,7 +65,7 @@ class Obligation:
     span: object | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Witness:
     """A concrete counterexample: numbers by name, and a one-line account in the user's words."""
 
@@ -73,7 +74,7 @@ class Witness:
     lines: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class EngineRun:
     engine: str
     answer: Literal["holds", "fails", "unknown"]
@@ -81,7 +82,7 @@ class EngineRun:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Outcome:
     """The verdict on one obligation with its evidence.
 

@@ -7,7 +7,6 @@ CuTe integers (``int``, ``Dyn``, ``Sym``). ``what`` is how the user's source cal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
 
 from cutecheck.model.access import AccessKind
@@ -15,6 +14,7 @@ from cutecheck.model.expr import Expr, const
 from cutecheck.model.ints import Condition, Int
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.units import Bits, ByteCount, Bytes, ElementCount, Elements, bits_to_bytes
+from cutecheck.records import record
 
 Major = Literal["K", "MN"]
 
@@ -23,7 +23,7 @@ NO_REST = Layout((), ())
 ZERO = const(0)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class BankAccess:
     """Shared-memory accesses of one copy: every warp instruction takes as many wavefronts as it has phases.
 
@@ -56,7 +56,7 @@ class BankAccess:
         return bits_to_bytes(self.vector_bits)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Coverage:
     """A thread-value layout hits every element of a tile exactly once.
 
@@ -70,7 +70,7 @@ class Coverage:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Bijective:
     """A layout permutes ``[0, size)``: a PermutationMNK entry on its mode of the tile."""
 
@@ -79,7 +79,7 @@ class Bijective:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Injective:
     """No two coordinates of a layout share an offset (stride-0 modes of size > 1 are overlaps)."""
 
@@ -87,7 +87,7 @@ class Injective:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CosizeFits:
     """Every offset of a layout, after its swizzle and the ``offset`` of its first element, lies in an allocation."""
 
@@ -97,7 +97,7 @@ class CosizeFits:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LayoutEqual:
     """Two layouts are the same function on linear indices: equal sizes and equal offsets."""
 
@@ -106,7 +106,7 @@ class LayoutEqual:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Count:
     """One number that must equal another: ``actual`` of the configuration, ``required`` by the atom."""
 
@@ -115,7 +115,7 @@ class Count:
     required: Int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class AtomCounts:
     """Threads and values a configuration offers against what its atom needs."""
 
@@ -123,7 +123,7 @@ class AtomCounts:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Division:
     """``dividend % divisor == 0`` for one mode, named as in the source (``kBlockM``, ``mode 0``)."""
 
@@ -132,7 +132,7 @@ class Division:
     divisor: Int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Divides:
     """Every mode of a tile is a whole number of tilers."""
 
@@ -140,7 +140,7 @@ class Divides:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Holds:
     """Every condition holds for all parameters that meet the hypotheses: capacities, equalities, bounds."""
 
@@ -148,7 +148,7 @@ class Holds:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Alignment:
     """Every vector of an access starts at a byte address divisible by ``vector_bytes``.
 
@@ -164,7 +164,7 @@ class Alignment:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Contiguous:
     """The first ``count`` elements of a layout are at consecutive offsets; ``static``: by compile-time strides.
 
@@ -177,7 +177,7 @@ class Contiguous:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class InBounds:
     """Each coordinate lies in ``[0, extent)`` under the obligation's hypotheses (its predicate among them)."""
 
@@ -186,7 +186,7 @@ class InBounds:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GmemSectors:
     """A warp's global access touches at most ``factor`` times the least number of 32-byte sectors.
 
@@ -209,7 +209,7 @@ class GmemSectors:
         return bits_to_bytes(self.vector_bits)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GmmaCanonical:
     """A shared-memory tile is one of the canonical layouts a descriptor can state (PTX ISA, wgmma and tcgen05).
 
@@ -224,7 +224,7 @@ class GmmaCanonical:
     engine: Literal["GMMA", "UMMA"] = "GMMA"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TmaLimits:
     """Limits of ``cuTensorMapEncodeTiled``: box extents in elements, global strides of modes 1.. in bytes.
 

@@ -7,7 +7,6 @@ up to 16 segments the cycles follow the segments (about 2.75 each); beyond, they
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from functools import lru_cache
 
 from cutecheck.model.access import LINE_BYTES, MEASURED_ARCH, cg_segments
@@ -18,6 +17,7 @@ from cutecheck.model.prove.engines.banks import swizzled
 from cutecheck.model.prove.engines.concrete import TooLargeError, plain_offsets
 from cutecheck.model.prove.properties import BankAccess, GmemSectors
 from cutecheck.model.units import ByteAddress
+from cutecheck.records import record
 
 CYCLES_PER_SEGMENT = 2.75
 _FAR_ROWS = 1 << 12  # lines between source rows of an open stride: rows never share a line
@@ -27,7 +27,7 @@ class NoCostError(Exception):
     """The copy's addresses are not known well enough; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SegmentCost:
     """Segments of the costliest warp instruction and the least for its source lines; totals over the copy.
 

@@ -6,20 +6,20 @@ All numbers are in units of 16 bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from cutecheck.model.algebra import congruent, layout, logical_divide, rank, recast_layout, size, stride
 from cutecheck.model.ints import CuteError, divides, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.units import Bits
+from cutecheck.records import record
 
 Engine = Literal["GMMA", "UMMA"]
 UNIT = Bits(128)  # what descriptors count in
 _PROFILE = ((1, 1), (1, 1))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SmemDescriptor:
     """``layout_type`` is the swizzle span; the byte offsets are in 16-byte units, as its fields hold them."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from cutecheck.model.algebra import max_alignment, max_common_vector, size
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.units import Bits
+from cutecheck.records import record
 
 Side = Literal["src", "dst"]
 Kind = Literal["ld", "st", "ldmatrix", "stmatrix", "cp.async.ca", "cp.async.cg"]
@@ -18,7 +18,7 @@ _MATRIX = re.compile(r"^(ldmatrix|stmatrix)\.sync\.aligned\.(?:m(\d+)n(\d+)\.)?(
 _COUNT = re.compile(r"\.x(\d)\b")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Instruction:
     """What one thread issues for one copy of the atom.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +30,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.ints import CuteError, Dyn, Int, NotModelledError, is_constant, known_value
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.units import Bits, ByteCount, Bytes, Elements
+from cutecheck.records import record
 
 _MAX_BOX = Elements(256)
 _COUNT = itertools.count()
@@ -41,7 +41,7 @@ class UnsupportedTmaError(NotModelledError):
     """The copy may be fine, but this construction is not modelled."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TensorMap:
     """What ``cuTensorMapEncodeTiled`` is given.
 

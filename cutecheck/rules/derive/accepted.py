@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from cutecheck.facts import Call, TensorFact
@@ -13,13 +12,14 @@ from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError, known_valu
 from cutecheck.model.inttuple import leaves
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy
+from cutecheck.records import record
 from cutecheck.rules.base import Family
 
 _DIVIDES = ("logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
 _WARP = 32
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Accepted:
     """One thing that the DSL took: what is wrong with it, and what to do instead."""
 

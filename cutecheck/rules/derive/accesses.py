@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from cutecheck.facts import Event, TensorFact, Unknown
@@ -20,6 +20,7 @@ from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.instructions import Instruction, Side, automatic_bits, instruction
 from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_elements
+from cutecheck.records import record
 from cutecheck.rules.derive.lanes import active
 from cutecheck.rules.derive.slices import counted, first_thread, parts_from, shifted
 from cutecheck.rules.derive.vectors import Mode, as_layout, contiguous_elements, peel, plain, split_run
@@ -29,7 +30,7 @@ GMEM_BASE = Bytes(256)
 SMEM_BASE = Bytes(16)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Access:
     """One side of a copy in shared or global memory.
 
@@ -147,7 +148,7 @@ def _static(value: object) -> bool:
     return not hasattr(value, "expr") or is_static(value)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Opaque:
     """One side of a copy in shared or global memory whose accesses are not known, and why."""
 

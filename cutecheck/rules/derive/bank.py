@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from cutecheck.facts import Event, Guard, TensorFact
@@ -13,6 +13,7 @@ from cutecheck.model.identity import once
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove import Obligation, Options, Outcome, Verdict, make_obligation
 from cutecheck.model.tiled import TiledMMA
+from cutecheck.records import record
 from cutecheck.rules.base import Context, LeftToParentError
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import vector_faults
@@ -27,7 +28,7 @@ _FEW = re.compile(
 Cause = Literal["read", "write", "epilogue", "swizzle"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Conflict:
     """A refuted obligation: one warp instruction takes ``wavefronts`` where ``ideal`` would do."""
 

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cutecheck.facts import Event, Facts, SmemBuffer, TensorFact, Unknown
 from cutecheck.model import expr as ex
@@ -20,6 +20,7 @@ from cutecheck.model.prove.engines.periods import TooManyError, values_to_try
 from cutecheck.model.prove.properties import BankAccess
 from cutecheck.model.prove.synthesis import Synthesis, suggest
 from cutecheck.model.units import BYTE
+from cutecheck.records import record
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import splits
 from cutecheck.rules.derive.vectors import as_layout, leaves, plain
@@ -27,7 +28,7 @@ from cutecheck.rules.derive.vectors import as_layout, leaves, plain
 _TRIES = 1 << 16  # values that are listed to see a range
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Group:
     """What is known of one buffer (or of the views of it that share a layout) in one instantiation.
 
@@ -48,7 +49,7 @@ class Group:
     others: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Suggestion:
     """The result for one group. ``safe`` is True when every access of the buffer is known and went into it.
 

@@ -7,7 +7,6 @@ equal at these: no coefficient that occurs in a kernel reaches the number (Krone
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import cast
 
 from cutecheck.facts import Event, Predicate, TensorFact, Unknown
@@ -17,6 +16,7 @@ from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Int, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.properties import THREAD
+from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.vectors import leaves, mode_sizes
 
@@ -24,7 +24,7 @@ _BASE = 1 << 24
 _INDICES = ("threadIdx.", "blockIdx.")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Guarded:
     """A partition of a global tensor by a tiled copy, with the modes of the whole tensor.
 

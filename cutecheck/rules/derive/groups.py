@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import cast
 
 from cutecheck.facts import Call, Event, Loop, TensorFact, Unknown
 from cutecheck.model.ints import Dyn, Sym, known_value
+from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.uses import Use, uniform
 
@@ -15,7 +15,7 @@ _WAITS = ("cp_async_wait", "cp_async_wait_group")
 _COMMITS = ("cp_async_fence", "cp_async_commit_group", "commit")  # the last is inline assembly
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Pending:
     """A wait that leaves ``allowed`` groups open when ``committed`` are, at most, since the copy began."""
 

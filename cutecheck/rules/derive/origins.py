@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.model.tiled import TiledMMA
+from cutecheck.records import record
 from cutecheck.rules.base import Context
 
 _FRAGMENTS = ("partition_fragment_", "make_fragment_")
 _PARTITIONS = ("partition_A", "partition_B", "partition_C")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Owner:
     """A TiledMMA and the operand (A, B or C) that a tensor is a part or fragment of."""
 

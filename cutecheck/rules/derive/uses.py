@@ -16,6 +16,7 @@ from cutecheck.model.ints import CuteError, Int, UndecidedError, as_expr, known_
 from cutecheck.model.layout import AnyLayout, ComposedLayout
 from cutecheck.model.prove.domains import per_thread
 from cutecheck.model.prove.properties import THREAD
+from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import thread_count
 from cutecheck.rules.derive.vectors import plain
@@ -29,7 +30,7 @@ _OWN = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Use:
     """One access of a buffer: bytes from its start, through the whole tensor's layout."""
 

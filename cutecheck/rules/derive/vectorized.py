@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cutecheck.facts import Event
 from cutecheck.model import expr as ex
 from cutecheck.model.algebra import composition, get, rank
@@ -15,6 +13,7 @@ from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess, Gmem
 from cutecheck.model.prove.synthesis import VectorCopy, suggest_vectors
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.units import BYTE, Bits, bits_to_bytes
+from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import SMEM_BASE, Access, accesses
 from cutecheck.rules.derive.buffers import bare
@@ -25,7 +24,7 @@ _WIDTHS = tuple(map(Bits, (128, 64, 32, 16, 8)))
 _THREAD = ex.var(THREAD)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Vectorized:
     """A tiled copy of wider vectors for one copy: ``copy`` in place of ``now`` bits a thread and instruction.
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Int, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, MixedBits, SmemPtrFlag, Swizzle
+from cutecheck.records import record
 
 Mode = tuple[Int, Int]  # (extent, stride)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Plain:
     """A layout taken apart: ``swizzle(offset + modes)``; strides and offset in elements."""
 

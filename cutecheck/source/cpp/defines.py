@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from cutecheck.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record(frozen=True, slots=True)
 class Macro:
     """``#define name(params) body``; ``params`` None for object-like macros. ``variadic`` names the pack."""
 
@@ -18,7 +20,7 @@ class Macro:
     variadic: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Defines:
     """One target: ``arch`` as ``sm_80``/``sm_90a`` (empty: the host pass), ``-D`` definitions of the user, and
     ``macros`` found elsewhere in the tree (included files)."""

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from cutecheck.records import record
 from cutecheck.source.cpp.conditions import evaluate
 from cutecheck.source.cpp.defines import ARCH_NAME, Defines, Macro
 from cutecheck.source.cpp.strip import blank
@@ -18,7 +19,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 MAX_NESTING = 400
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Include:
     text: str
     is_system: bool
@@ -50,7 +51,7 @@ class MacroScope:
         return {name: events[-1][1] for name, events in self.events.items() if events[-1][1] is not None}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Preprocessed:
     """``text`` has the length of the input; ``guard`` is the name of the include guard, if any."""
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from cutecheck.records import record
 from cutecheck.source.cpp.defines import Macro
 from cutecheck.source.cpp.directives import MacroScope
 from cutecheck.source.cpp.lexer import lex
@@ -43,7 +44,7 @@ class TooLarge(Exception):
     """The expansion exceeds :data:`MAX_TOKENS`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Expanded:
     source: Source
     too_large: tuple[tuple[str, int, int], ...] = ()
@@ -176,7 +177,7 @@ def _body_tokens(body: str, place: tuple[int, int], space: bool) -> list[Token]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Use:
     """One use of a macro in the file: ``place`` is where, ``budget`` the tokens it may still spend."""
 

@@ -7,8 +7,9 @@ template argument lists close without a special case.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import accumulate
+
+from cutecheck.records import record
 
 # A token and the white space after it. Alternatives by frequency; the last one takes any character.
 _TOKEN = (
@@ -29,7 +30,7 @@ _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _BRACKETS = frozenset("()[]{}")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Tokens:
     """Parallel lists: texts, start offsets, and for each bracket the index of its partner (-1 elsewhere).
 

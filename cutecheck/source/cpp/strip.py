@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from cutecheck.records import record
 
 _PARTS = r"""/(?:/(?:[^\n\\]|\\.)*|\*.*?(?:\*/|\Z))|"(?:[^"\\\n]|\\.)*"|'(?<!\w')(?:[^'\\\n]|\\.)+'"""
 # Every alternative begins with a character of its own: the search skips from one to the next.
@@ -13,7 +14,7 @@ _NOT_NEWLINE = re.compile(r"[^\n]+")
 _DIRECTIVE = re.compile(r"//\s*cutecheck:\s*(ignore(?:-file)?|assume|instantiate)\b[ \t]*(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Comment:
     """``// cutecheck: word text``; ``begin`` is the offset of the comment, ``text_at`` of ``text``."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.records import record
 from cutecheck.source.dsl import classes, functions, modules
 from cutecheck.source.dsl.unit import lower_expression
 from cutecheck.source.dsl.values import Module
@@ -23,7 +23,7 @@ _ARCH = re.compile(r"(.*\S)\s*@\s*(sm_\d+[af]?)", re.DOTALL)
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Binding:
     """One call to evaluate: its text without the module's name, the file whose names it uses, its architecture."""
 

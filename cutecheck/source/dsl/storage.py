@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int
 from cutecheck.model.units import byte_count, bytes_to_hold
+from cutecheck.records import record
 from cutecheck.source.dsl.values import Builtin, BuiltinType
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Aligned:
     """``cute.struct.Align[type, bytes]``."""
 

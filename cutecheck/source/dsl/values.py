@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from cutecheck.records import record
 from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.values import FuncSet, Object, Value
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Module:
     """A Python module by its dotted name: of the tree or of a library read as source, or known by name only."""
 
@@ -21,7 +22,7 @@ class Distinct(list[Value]):
     """A set: its items in the order they came."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Builtin:
     """A function or method of Python or its libraries, by name; ``self_`` for a method."""
 
@@ -32,14 +33,14 @@ class Builtin:
 NONE = Builtin("None")  # stands for the value None where None says that there is nothing
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class BuiltinType:
     """``int``, ``str``, ``tuple`` ... and markers such as ``Enum`` or ``cute.Tensor``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Enumerator:
     """A member of an enumeration of the tree."""
 
@@ -48,7 +49,7 @@ class Enumerator:
     value: Value = field(default=None, hash=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TmaAtom:
     """The atom of a TMA descriptor: its operation, and CuTe's atom with the box where that is modelled."""
 
@@ -56,7 +57,7 @@ class TmaAtom:
     atom: Value = field(default=None, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TmaInfo:
     """What makes a TMA descriptor: the atom, the tensor of coordinates, the shared-memory layout; unpacks to two."""
 
@@ -65,7 +66,7 @@ class TmaInfo:
     smem_layout: Value = field(default=None, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class KernelCall:
     """``kernel(args)`` before ``.launch(...)``."""
 
@@ -74,7 +75,7 @@ class KernelCall:
     kwargs: tuple[tuple[str, Value], ...] = field(hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Super:
     """``super()`` in a method of ``cls``."""
 
@@ -82,7 +83,7 @@ class Super:
     cls: ClassInst
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RunTimeRange:
     """The iterations of a loop that runs on the device."""
 
@@ -91,7 +92,7 @@ class RunTimeRange:
     step: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class HostTensor:
     """A torch, NumPy, CuPy or JAX array: shape and strides in elements."""
 
@@ -111,7 +112,7 @@ class HostCute:
     concrete: tuple[Any, ...] = ()  # strides of the data
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Partial:
     """``functools.partial(fn, *args, **kwargs)``."""
 
@@ -120,7 +121,7 @@ class Partial:
     kwargs: tuple[tuple[str, Value], ...] = field(hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Compiled:
     """The result of ``cute.compile``."""
 

@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from cutecheck.records import record
 from cutecheck.source.eval.limits import Limits
 
 Answer = Literal["walk", "before", "dropped"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Attempt:
     """A kernel (by its place and name) under template arguments; ``types`` are those that are no flags."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from cutecheck.records import record
 
 TIME_IS_UP = "raise `file-timeout`"
 MEMORY_IS_UP = "raise `max-memory`"
@@ -10,7 +12,7 @@ FILES_SHARE = 3
 MANY_UNITS = 300
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Limits:
     """What a user can raise. Steps are evaluated nodes; instantiations are walked kernels a declaration,
     ``flag_combinations`` those that differ in boolean template arguments alone; ``idle_steps`` those at a stretch that

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.records import record
 from cutecheck.source.eval import classes, intrinsics, ir
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.machine import Machine
@@ -25,7 +26,7 @@ from cutecheck.source.eval.values import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Namespace:
     """A namespace: of the tree (``scope``), of a known library (``library`` is its path), or both."""
 
@@ -33,7 +34,7 @@ class Namespace:
     library: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class EnumRef:
     """An enumeration type of the tree."""
 

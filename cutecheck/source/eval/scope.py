@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from cutecheck.records import record
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.values import Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Entry:
     """A declaration, the environment it stands in, and the file it came from."""
 

@@ -13,6 +13,7 @@ from cutecheck.facts import Provenance, Space, Span, Unknown
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.model.layout import AnyLayout
+from cutecheck.records import record
 
 if TYPE_CHECKING:
     from cutecheck.source.eval import ir
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 Value: TypeAlias = Any
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Scalar:
     """A scalar of the scanned language: a number whose C++ type is ``ctype``.
 
@@ -34,26 +35,26 @@ class Scalar:
     ctype: str = "int"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ScalarType:
     """An arithmetic or element type."""
 
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ValueType:
     """The type of a CuTe value: ``decltype(v)``. Static parts of the value are parts of the type."""
 
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class PtrType:
     inner: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ArrayType:
     """``T[n]``, ``cute::array<T, n>``, ``array_aligned<T, n, align>``: ``align`` in bytes, None the element's own.
 
@@ -66,12 +67,12 @@ class ArrayType:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class VoidType:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ExternType:
     """A class that is not in the tree and that the evaluator does not model."""
 
@@ -79,7 +80,7 @@ class ExternType:
     args: tuple[Value, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TraitType:
     """A type trait: members ``type`` and ``value``."""
 
@@ -87,7 +88,7 @@ class TraitType:
     value: Value = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CuteOp:
     """An operation tag of CuTe (``SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>``), or its traits when ``traits``."""
 
@@ -96,14 +97,14 @@ class CuteOp:
     traits: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Tag:
     """An empty tag value of a library (``LayoutRight``, ``cute::false_type`` has none); printed by its name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TemplateRef:
     """The name of a class or alias template, not applied: entries of the tree, or an intrinsic's name."""
 
@@ -111,26 +112,26 @@ class TemplateRef:
     entries: tuple[Entry, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class EnumVal:
     enum: str
     name: str
     value: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Pack:
     items: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Str:
     """A string of the scanned program that is not data of interest."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Pointer:
     """A pointer or iterator: ``offset`` in elements of ``dtype`` from the start of ``buffer`` (a buffer id).
 
@@ -146,7 +147,7 @@ class Pointer:
     swizzle: object | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TensorVal:
     """A CuTe tensor. ``pointer`` is None for coordinate tensors, whose ``offset`` is a coordinate."""
 
@@ -185,7 +186,7 @@ class TensorVal:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Slice:
     """``tiled.get_slice(index)``: a ThrCopy or ThrMMA."""
 
@@ -206,7 +207,7 @@ class Object:
         return self.cls.name
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FuncSet:
     """Overloads of a function of the tree, perhaps bound to an object and explicit template arguments."""
 
@@ -217,7 +218,7 @@ class FuncSet:
     targs: tuple[Value, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Intrinsic:
     """A function of CuTe (or the standard library) that the evaluator knows; ``self_`` for a method."""
 
@@ -232,14 +233,14 @@ class Closure:
     env: Env
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Bound:
     """Alternatives of a value after a join: one a guard."""
 
     alternatives: tuple[tuple[str, Value], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Extern:
     """A value of a type outside the tree, with the expression it came from."""
 

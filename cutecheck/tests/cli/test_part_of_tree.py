@@ -51,6 +51,20 @@ def test_a_changed_header_brings_what_includes_it(tree: Path, capsys: pytest.Cap
     assert "1 of 3 files with CuTe; 2 sites found, 2 resolved" in shown
 
 
+def test_a_changed_header_without_cute_brings_what_includes_it(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "width.h").write_text("constexpr int kWidth = 64;\n")
+    (tree / "more.h").write_text('#include "width.h"\n')
+    (tree / "use.cu").write_text('#include "more.h"\n' + USE.replace("<64>", "<kWidth>"))
+    _, document = checked(capsys, "--tree", str(tree), str(tree / "width.h"))
+    assert sites(document) == 1
+    assert document["summary"]["sites"]["resolved"] == 1
+
+
+def test_a_changed_folder_is_all_that_stands_in_it(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sites(checked(capsys, "--tree", str(tree), str(tree))[1]) == sites(checked(capsys, str(tree))[1]) == 3
+    assert sites(checked(capsys, "--tree", str(tree), str(tree / "include"))[1]) == 2
+
+
 def test_a_changed_file_outside_the_tree_is_taken_and_a_missing_one_said(
     tree: Path, capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -70,6 +84,18 @@ def test_python_that_imports_a_changed_module(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "alone.py").write_text("import cutlass.cute as cute\nx = cute.make_layout(4)\n")
     _, document = checked(capsys, "--tree", str(tmp_path), str(tmp_path / "atoms.py"))
     assert document["summary"]["files_with_cute"] == 2
+
+
+def test_python_that_imports_a_changed_module_without_cute_through_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "numbers_.py").write_text("WIDTH = 8\n")
+    (tmp_path / "shapes.py").write_text("from numbers_ import WIDTH\nSHAPE = (WIDTH, 64)\n")
+    (tmp_path / "user.py").write_text(
+        "import cutlass.cute as cute\nfrom shapes import SHAPE\nx = cute.make_layout(SHAPE)\n"
+    )
+    _, document = checked(capsys, "--tree", str(tmp_path), str(tmp_path / "numbers_.py"))
+    assert document["summary"]["files_with_cute"] == sites(document) == 1
 
 
 def test_standard_input_in_place_of_a_file(

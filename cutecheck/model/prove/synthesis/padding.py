@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
@@ -16,9 +16,10 @@ from cutecheck.model.prove.make import make_obligation
 from cutecheck.model.prove.obligation import Outcome, Verdict
 from cutecheck.model.prove.properties import BankAccess
 from cutecheck.model.prove.scheduler import prove
+from cutecheck.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Padding:
     """Rows of ``pitch`` elements instead of ``pitch - extra``, with the proofs for all accesses."""
 

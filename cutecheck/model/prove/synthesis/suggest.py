@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cutecheck.model.layout import Swizzle, SwizzleUnit
 from cutecheck.model.prove.answer import Options
@@ -14,9 +14,10 @@ from cutecheck.model.prove.scheduler import prove
 from cutecheck.model.prove.synthesis.padding import Padding, find_padding
 from cutecheck.model.prove.synthesis.swizzles import Family, SwizzleSearch, find_swizzle
 from cutecheck.model.prove.synthesis.xor_layout import NotConcreteError, XorLayout, find_xor_layout
+from cutecheck.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Synthesis:
     """The result for ``count`` accesses; ``text`` says it in one line.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cutecheck.model.layout import Swizzle, SwizzleUnit
 from cutecheck.model.prove.answer import Options
@@ -13,9 +13,10 @@ from cutecheck.model.prove.obligation import Outcome, Verdict, Witness
 from cutecheck.model.prove.properties import BankAccess
 from cutecheck.model.prove.replay import replayed
 from cutecheck.model.prove.scheduler import prove
+from cutecheck.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Family:
     """``Swizzle<B,M,S>`` with ``B <= max_bits``, ``M <= max_base``, ``B <= S <= max_shift``; vectors stay whole.
 
@@ -51,7 +52,7 @@ class Family:
         return f"Swizzle<B,M,S>, B <= {self.max_bits}, M <= {self.max_base}, B <= S <= {self.max_shift}{inside}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SwizzleSearch:
     """What the family gives: the member that is proved for all accesses, or why each fails.
 
@@ -76,7 +77,7 @@ class SwizzleSearch:
 
 def find_swizzle(
     accesses: Sequence[BankAccess],
-    family: Family = Family(),
+    family: Family = Family(),  # noqa: B008 - frozen
     options: Options = Options(),  # noqa: B008 - frozen
     arch: str = "",
     unit: SwizzleUnit = SwizzleUnit.ELEMENT,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.answer import Options
 from cutecheck.model.prove.make import make_obligation
@@ -11,9 +9,10 @@ from cutecheck.model.prove.obligation import Outcome, Verdict
 from cutecheck.model.prove.properties import Coverage, Divides, Division
 from cutecheck.model.prove.scheduler import prove
 from cutecheck.model.units import Bits
+from cutecheck.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class VectorCopy:
     """Arguments of ``make_tiled_copy``: thread layout and value layout, rank 2, over (rows, columns) of the tile.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from cutecheck.model import expr as ex
 from cutecheck.model.access import active_lanes, phase_lanes, wavefronts
@@ -27,12 +27,13 @@ from cutecheck.model.prove.obligation import Outcome, Verdict
 from cutecheck.model.prove.properties import BankAccess
 from cutecheck.model.prove.scheduler import prove
 from cutecheck.model.units import ByteAddress
+from cutecheck.records import record
 
 _ADDRESSES = 1 << 17
 _NODES = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class XorLayout:
     """``columns[i]`` is XORed into byte-address bits ``low`` .. 6 when bit ``7 + i`` is set.
 

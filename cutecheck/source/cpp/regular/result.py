@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from cutecheck.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Blank:
     """Text ``begin .. end`` that was blanked but carries a fact."""
 
@@ -14,7 +14,7 @@ class Blank:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Regular:
     """``text`` is ASCII and as long as what it was made from, character by character."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from cutecheck.model import atoms
@@ -10,11 +10,12 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
 from cutecheck.model.layout import Layout
 from cutecheck.model.units import Bits
+from cutecheck.records import record
 from cutecheck.source.eval.intrinsics.registry import Unsupported
 from cutecheck.source.eval.values import EnumVal, ScalarType, Value, constant
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class OpValue:
     """An operation of ``cute.nvgpu``: its class name, the module it is of, and its fields in order."""
 

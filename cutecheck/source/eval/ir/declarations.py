@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, TypeAlias, Union
 
 from cutecheck.facts.span import Span
+from cutecheck.records import record
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.ir.expressions import Arg, Expr
     from cutecheck.source.eval.ir.statements import Lazy, Stmt
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TParam:
     """A template parameter; ``kind`` ``value`` has its type in ``type``. ``name`` is empty when unnamed."""
 
@@ -25,7 +26,7 @@ class TParam:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Param:
     """A function parameter; ``type`` None is ``auto`` or untyped. ``kind`` follows Python's parameter kinds."""
 
@@ -37,7 +38,7 @@ class Param:
     kind: Literal["normal", "keyword", "positional", "varargs", "varkw"] = "normal"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Alias:
     """``using name = target`` (a template when ``tparams`` is not None) or a typedef."""
 
@@ -48,7 +49,7 @@ class Alias:
     full_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Variable:
     """A variable or data member. ``init`` None: default-initialised; ``brace`` when written ``T x{...}``/``T x(...)``.
 
@@ -69,7 +70,7 @@ class Variable:
     spec_args: tuple[Expr, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Function:
     """A function, method, constructor (``name`` equals the class) or operator (``operator()``).
 
@@ -95,7 +96,7 @@ class Function:
     decorators: tuple[Expr, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Class:
     """A class template, specialisation (``spec_args`` not None) or plain class; ``kind`` names the keyword.
 
@@ -118,7 +119,7 @@ class Class:
     forward: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Enum:
     name: str
     underlying: Expr | None
@@ -128,7 +129,7 @@ class Enum:
     full_span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Namespace:
     """``name`` empty: anonymous. ``a::b`` is nested."""
 
@@ -137,7 +138,7 @@ class Namespace:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Using:
     """``using namespace X``, ``using X::y``, ``namespace a = b`` (kind ``alias``, with ``name``)."""
 
@@ -147,7 +148,7 @@ class Using:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Import:
     """Python import: ``module`` with leading dots for relative ones; ``names`` empty for ``import m [as alias]``."""
 
@@ -158,7 +159,7 @@ class Import:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Instantiate:
     """An explicit instantiation, or ``// cutecheck: instantiate X<...>``.
 
@@ -170,7 +171,7 @@ class Instantiate:
     each: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TopLevel:
     """A statement outside functions (static_assert, Python module code)."""
 
@@ -182,7 +183,7 @@ Decl: TypeAlias = Union[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Note:
     """Something kept from the source text: a blanked annotation, an error node, an ignored construct."""
 
@@ -191,7 +192,7 @@ class Note:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Unit:
     """One parsed file under one set of defines. ``includes`` are as written: (text, is_system, span).
 

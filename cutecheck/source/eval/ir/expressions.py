@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, Union
 
 from cutecheck.facts.span import Span
+from cutecheck.records import record
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.ir.declarations import Param, TParam
     from cutecheck.source.eval.ir.statements import Lazy
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Lit:
     """A literal. ``ctype`` is the C++ type name (``int``, ``unsigned``, ``bool``, ``float`` ...) or ``py``."""
 
@@ -21,7 +21,7 @@ class Lit:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Name:
     """An unqualified name; ``targs`` is None when no template arguments were written (``f`` against ``f<>``)."""
 
@@ -30,7 +30,7 @@ class Name:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Scoped:
     """``base::ident<targs>``; ``base`` None is the global ``::``. ``typename`` and ``template`` are dropped."""
 
@@ -40,7 +40,7 @@ class Scoped:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Attr:
     """``base.ident`` or ``base->ident`` (and Python attribute access)."""
 
@@ -50,7 +50,7 @@ class Attr:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Arg:
     """A call argument; ``name`` for keywords, ``star`` for ``*x``/``**x`` in Python."""
 
@@ -59,7 +59,7 @@ class Arg:
     star: Literal["", "*", "**"] = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LaunchConfig:
     """``<<<grid, block, smem, stream>>>``."""
 
@@ -67,7 +67,7 @@ class LaunchConfig:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Call:
     """``fn(args)``. A functional cast ``T(x)`` is a Call too: the evaluator sees that ``fn`` is a type."""
 
@@ -77,7 +77,7 @@ class Call:
     launch: LaunchConfig | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Construct:
     """``T{args}``; designated initialisers carry names."""
 
@@ -86,14 +86,14 @@ class Construct:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Index:
     base: Expr
     args: tuple[Expr, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SliceExpr:
     """Python ``a:b:c`` inside an index."""
 
@@ -103,7 +103,7 @@ class SliceExpr:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Unary:
     """``op`` is one of ``+ - ! ~ & * ++ -- not`` (prefix) or ``p++ p--`` (postfix)."""
 
@@ -112,7 +112,7 @@ class Unary:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Binary:
     """``op`` as written: arithmetic, comparison, ``&& || and or in is`` (``not in``, ``is not``), ``,``, ``//`` ``**``.
 
@@ -125,7 +125,7 @@ class Binary:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Select:
     """``cond ? then : other`` and Python's conditional expression."""
 
@@ -135,7 +135,7 @@ class Select:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sequence_:  # noqa: N801 - `Sequence` is taken
     """A Python tuple, list or set display, or a C++ braced list without a type (``init``)."""
 
@@ -144,20 +144,20 @@ class Sequence_:  # noqa: N801 - `Sequence` is taken
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DictLit:
     items: tuple[tuple[Expr | None, Expr], ...]  # key None: `**mapping`
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CompClause:
     target: Expr
     iterable: Expr
     conditions: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Comprehension:
     kind: Literal["list", "set", "dict", "generator"]
     element: Expr
@@ -166,13 +166,13 @@ class Comprehension:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FString:
     parts: tuple[Expr, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Lambda:
     """A closure; ``tparams`` for generic lambdas (an ``auto`` parameter stays a Param with type None)."""
 
@@ -183,7 +183,7 @@ class Lambda:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DeclType:
     """``decltype(expr)``; with ``expr`` None: ``decltype(auto)``."""
 
@@ -191,7 +191,7 @@ class DeclType:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SizeOf:
     """``sizeof(x)``, ``alignof(T)`` or ``sizeof...(pack)``; the operand is an expression or a type."""
 
@@ -200,7 +200,7 @@ class SizeOf:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Cast:
     """``(T)x``, ``static_cast<T>(x)`` and the other named casts (``how`` names them, ``c`` for the first)."""
 
@@ -210,7 +210,7 @@ class Cast:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TypeMod:
     """A type built from another: pointer, lvalue/rvalue reference, const, volatile, array (``extra`` is the extent)."""
 
@@ -220,14 +220,14 @@ class TypeMod:
     extra: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Auto:
     """Placeholder type ``auto``."""
 
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Expand:
     """Pack expansion ``pattern...``."""
 
@@ -235,7 +235,7 @@ class Expand:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Fold:
     """``(pattern op ...)``, ``(... op pattern)``, with optional ``init``."""
 
@@ -246,7 +246,7 @@ class Fold:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Opaque:
     """Source text that was not lowered, and why; ``names`` are the identifiers in it (for escapes)."""
 

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, Union
 
 from cutecheck.facts.span import Span
+from cutecheck.records import record
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.ir.declarations import Decl
     from cutecheck.source.eval.ir.expressions import Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Block:
     body: tuple[Stmt, ...]
     span: Span
     scoped: bool = True  # False in Python: names live in the function
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class ExprStmt:
     expr: Expr
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Local:
     """A declaration inside a function body."""
 
@@ -34,7 +34,7 @@ class Local:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Bind:
     """Structured binding ``auto [a, b] = value`` (names may be nested tuples in Python targets)."""
 
@@ -43,7 +43,7 @@ class Bind:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Assign:
     """``target op value``: op is ``=`` or ``+=`` ...; target is any assignable expression."""
 
@@ -53,7 +53,7 @@ class Assign:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class If:
     cond: Expr
     then: Block
@@ -63,7 +63,7 @@ class If:
     init: Stmt | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Loop:
     """``kind``: ``for`` (init; cond; step), ``while``, ``do``, ``foreach`` (target in iterable)."""
 
@@ -77,32 +77,32 @@ class Loop:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Case:
     values: tuple[Expr, ...]  # empty: default
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Switch:
     subject: Expr
     cases: tuple[Case, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Return:
     value: Expr | None
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Jump:
     kind: Literal["break", "continue", "goto", "raise"]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Assert:
     """``static_assert``, ``assert``-like macros, and ``// cutecheck: assume`` contracts."""
 
@@ -112,7 +112,7 @@ class Assert:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class With:
     items: tuple[tuple[Expr, Expr | None], ...]
     body: Block

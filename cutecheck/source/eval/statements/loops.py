@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, Sym, as_expr
+from cutecheck.records import record
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
@@ -143,7 +143,7 @@ def _run_body(m: Machine, node: ir.Loop, env: Env) -> None:
     m.run(node.body, env)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Induction:
     """``for (int i = a; i < b; i += step)``: the name, the values it takes in the body, and those after the loop."""
 
