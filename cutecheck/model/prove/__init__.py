@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cutecheck.model.prove.answer import Options
-    from cutecheck.model.prove.make import make_obligation, question
+    from cutecheck.model.prove.canonical import question
+    from cutecheck.model.prove.make import make_obligation
     from cutecheck.model.prove.obligation import (
         EngineRun,
         FiniteSet,
@@ -42,7 +43,7 @@ __all__ = [
     "question",
 ]
 
-_WHERE = {"Options": "answer", "make_obligation": "make", "question": "make", "prove": "scheduler"}
+_WHERE = {"Options": "answer", "make_obligation": "make", "question": "canonical", "prove": "scheduler"}
 
 
 def __getattr__(name: str) -> object:

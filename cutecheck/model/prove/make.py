@@ -49,15 +49,3 @@ def make_obligation(
         span=span,
     )
     return _INTERNED.setdefault(obligation, obligation)
-
-
-def question(obligation: Obligation) -> str:
-    """A hash of what is asked alone; obligations of different places with one question share an answer."""
-    return _digest(
-        obligation.property,
-        obligation.objects,
-        obligation.params,
-        obligation.hypotheses,
-        obligation.assumptions,
-        obligation.arch,
-    )

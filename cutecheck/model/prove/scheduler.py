@@ -10,6 +10,7 @@ from typing import cast
 
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
+from cutecheck.model.prove.canonical import canonical, renamed
 from cutecheck.model.prove.domains import (
     PER_THREAD,
     describe,
@@ -21,7 +22,6 @@ from cutecheck.model.prove.domains import (
 from cutecheck.model.prove.engines import brute
 from cutecheck.model.prove.hypotheses import follows_from_one, satisfiable
 from cutecheck.model.prove.instances import at, finite_parameters, instances
-from cutecheck.model.prove.make import question
 from cutecheck.model.prove.obligation import EngineRun, Obligation, Outcome, Verdict, Witness
 from cutecheck.model.prove.replay import replayed
 
@@ -64,13 +64,20 @@ def engine_names() -> tuple[str, ...]:
 
 def prove(obligation: Obligation, options: Options = Options()) -> Outcome:  # noqa: B008 - frozen
     """Answer an obligation. Never raises for what is merely unknown; the reason is in the outcome."""
-    key = question(obligation) if options.cache is not None else ""
-    if options.cache is not None and key in options.cache:
-        return replace(options.cache[key], obligation=obligation)
-    outcome = replace(_by_instances(obligation, options, _prove(obligation, options)), question=key)
-    if options.cache is not None:
-        options.cache[key] = outcome
-    return outcome
+    if options.cache is None:
+        return _answer(obligation, options)
+    asked = canonical(obligation)
+    found = options.cache.get(asked.question)
+    if found is None:
+        found = replace(_answer(asked.obligation, options), question=asked.question)
+        options.cache[asked.question] = found
+    if not asked.names:
+        return replace(found, obligation=obligation)
+    return replace(renamed(replace(found, obligation=None), asked.names), obligation=obligation)  # type: ignore[arg-type]
+
+
+def _answer(obligation: Obligation, options: Options) -> Outcome:
+    return _by_instances(obligation, options, _prove(obligation, options))
 
 
 def _prove(obligation: Obligation, options: Options) -> Outcome:

@@ -10,7 +10,8 @@ from cutecheck.facts import Hypothesis
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
-from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict, question
+from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict
+from cutecheck.model.prove.canonical import canonical, renamed
 from cutecheck.model.prove.domains import per_thread, variable_domains
 from cutecheck.model.prove.properties import Alignment
 from cutecheck.rules.base import Context, Contract
@@ -63,15 +64,17 @@ def prove_or_contract(obligation: Obligation, variables: list[Var], divisor: int
     outcome, divisor = context.prove(obligation), int(divisor)
     if outcome.verdict not in (Verdict.REFUTED, Verdict.UNKNOWN) or not variables or divisor <= 1:
         return outcome
-    key = question(obligation)
-    if key not in context.contracts:
-        context.contracts[key] = _contract(obligation, variables, divisor, context)
-    found = context.contracts[key]
+    asked = canonical(obligation)
+    if asked.question not in context.contracts:
+        variables = sorted(renamed(tuple(variables), asked.ends), key=lambda v: v.name)
+        context.contracts[asked.question] = _contract(asked.obligation, variables, divisor, context)
+    found = context.contracts[asked.question]
     if found is None:
         return outcome
     needed, runs = found
     stated = re.sub(r"[#~]+\d+", "", " and ".join(map(str, needed)))  # names without the suffixes that keep them apart
     reason = f"holds if {stated}, which nothing in the source states"
+    runs = renamed(runs, asked.names)
     return context.record(
         replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason, scope="", measure=(), runs=runs)
     )
