@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.dtype import DType, dtype
-from cutecheck.model.layout import Layout
-from cutecheck.model.tiled import TiledMMA
+from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.units import Bits
 from cutecheck.source.dsl import cute_values, hopper, tma
 from cutecheck.source.dsl import sites as dsl_sites
@@ -27,7 +27,9 @@ from cutecheck.source.eval.intrinsics.dsl_legality import illegal
 from cutecheck.source.eval.intrinsics.dsl_ops import OPERATIONS, make_op
 from cutecheck.source.eval.intrinsics.dsl_show import NAMES
 from cutecheck.source.eval.intrinsics.registry import FUNCTIONS, TOLERANT, Call, Unsupported
-from cutecheck.source.eval.values import Extern, Intrinsic, ScalarType, Value
+from cutecheck.source.eval.undetermined import part as open_part
+from cutecheck.source.eval.undetermined import undetermined
+from cutecheck.source.eval.values import Extern, Intrinsic, ScalarType, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -50,6 +52,14 @@ _DEVICE = frozenset({
 })  # fmt: skip
 _RENAMED = {"make_fragment": "make_rmem_tensor", "slice": "slice_", "rmem_tensor": "make_rmem_tensor"}
 _ARCH_NUMBERS = {"WARP_SIZE": 32, "WARPS_PER_WARPGROUP": 4, "THREADS_PER_WARPGROUP": 128}
+_STRUCTURES = (Layout, ComposedLayout, TiledCopy, TiledMMA, TensorVal)
+_SHAPED = frozenset({  # all of their numbers are extents and strides of the result
+    "make_layout", "make_ordered_layout", "make_composed_layout", "make_swizzle", "make_identity_layout",
+    "tile_to_shape", "make_layout_tv", "make_tiled_mma", "make_tiled_copy", "make_tiled_copy_tv", "make_cotiled_copy",
+    "composition", "complement", "recast_layout", "make_rmem_tensor", "make_identity_tensor", "logical_divide",
+    "zipped_divide", "tiled_divide", "flat_divide", "logical_product", "zipped_product", "tiled_product",
+    "flat_product", "raked_product", "blocked_product", "make_copy_atom",
+})  # fmt: skip
 _SELF_TYPES = ("struct", "union")
 _NVGPU_MODULES = ("warp", "warpgroup", "cpasync", "tcgen05")
 
@@ -177,6 +187,8 @@ def call_api(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Val
             value = bad
         elif args and isinstance(args[0], Extern):
             value = _of_foreign(m, name, args[0], span)
+        elif name.removeprefix("dsl.") in _SHAPED and (open_ := open_part([*args, *kwargs.values()])) is not None:
+            value = _open(open_, span)
     if value is None:
         model = [m.dialect.to_model(a) for a in args]
         c = Call(m, name, (), model, span, {k: m.dialect.to_model(v) for k, v in kwargs.items()}, args)
@@ -184,9 +196,15 @@ def call_api(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Val
         if name not in TOLERANT:
             c.name = name.removeprefix("dsl.")
             c.args = _in_order(c.name, model, c.kwargs)
+            if isinstance(value, _STRUCTURES) and (open_ := open_part(value)) is not None:
+                value = _open(open_, span)
             m.recorder.called(m, c, value if c.refused is None else c.refused)
     dsl_sites.api_called(m, name.removeprefix("dsl."), kind, args, kwargs, value, span)
     return m.dialect.from_model(value)
+
+
+def _open(name: str, span: Span) -> Unknown:
+    return Unknown(f"which number `{name}` is, is not known", span)
 
 
 def _in_range(value: Value) -> Value:
@@ -233,7 +251,11 @@ def _host(m: Machine, v: Value) -> Value:
 
 def _of_foreign(m: Machine, name: str, v: Extern, span: Span) -> Value:
     if name in ("dsl.size", "dsl.ceil_div", "dsl.round_up", "dsl.cosize", "dsl.size_in_bytes"):
-        return m.fresh(name[4:])
+        return undetermined(m, name[4:])
     if name in ("dsl.make_layout", "dsl.min", "dsl.max", "dsl.make_identity_tensor"):
-        return m.fresh("value") if name in ("dsl.min", "dsl.max") else Unknown(f"`{name[4:]}` of `{v.what}`", span)
+        return (
+            undetermined(m, name[4:])
+            if name in ("dsl.min", "dsl.max")
+            else Unknown(f"`{name[4:]}` of `{v.what}`", span)
+        )
     return Unknown(f"`{name.removeprefix('dsl.')}` of `{v.what}`, which is not followed", span)

@@ -28,6 +28,7 @@ from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.intrinsics.dsl_show import alignment
 from cutecheck.source.eval.intrinsics.registry import METHODS, Call
 from cutecheck.source.eval.threads import some, varies
+from cutecheck.source.eval.undetermined import part
 from cutecheck.source.eval.values import (
     EnumVal,
     Extern,
@@ -93,7 +94,7 @@ def to_parameter(m: Machine, v: Value, kind: str, convert: bool, name: str) -> V
     if isinstance(v, bool):
         return Scalar(None, "bool")
     if isinstance(v, (int, Dyn)):
-        return m.fresh(name) if isinstance(v, int) or v.expr.constant is not None else v
+        return m.fresh(name) if isinstance(v, int) or v.expr.constant is not None or part(v) is not None else v
     if isinstance(v, float):
         return Scalar(None, "float")
     if isinstance(v, tuple):
@@ -125,6 +126,8 @@ def tensor_of(m: Machine, t: HostCute, name: str) -> TensorVal | Unknown:
     if not isinstance(t.dtype, ScalarType):
         return t.dtype if isinstance(t.dtype, Unknown) else Unknown("an element type that is not known")
     layout = Layout(tuple(t.shape), tuple(t.stride))
+    if (name_ := part(layout)) is not None:
+        return Unknown(f"which number `{name_}` is, is not known")
     pointer = Pointer(name, "gmem", t.dtype, 0, t.align)
     return TensorVal(layout, pointer, "gmem", t.dtype.dtype, 0, "view", name=name)
 

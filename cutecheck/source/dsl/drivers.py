@@ -29,11 +29,14 @@ class Driver:
         self.library = library
         self.dialect = DslDialect(library)
         self.recorder = (Recorder if tracing is None else TracingRecorder)(arch, self._lines)
-        given = (Program(), self.dialect, self.recorder, arch, Budget(limits))
+        given = (Program(), self.dialect, self.recorder, arch, Budget(limits, self._found))
         self.machine = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
         self.cut: list[Unknown] = []
         self.limits = limits
         self.spent = 0  # evaluation steps of the whole file
+
+    def _found(self) -> int:
+        return len(self.recorder.sites) + len(self.recorder.events) + len(self.library.launches)
 
     def _note(self, span: Span) -> None:
         reason = f"more than {self.limits.steps_per_root} evaluation steps for this file; raise `max-steps`"
@@ -41,8 +44,12 @@ class Driver:
             self.cut.append(Unknown(reason, span))
 
     def _lines(self, path: str) -> list[str]:
-        text = self.library.texts.get(path)
-        return text.split("\n") if text is not None else []
+        if path not in self.library.lines:
+            text = self.library.texts.get(path)
+            if text is None:
+                return []
+            self.library.lines[path] = text.split("\n")
+        return self.library.lines[path]
 
     def run(self, file: Path, path: str) -> None:
         """The file as a script, then its tests."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import classes, cute_values, made_classes, modules
+from cutecheck.source.dsl.likeness import likeness
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import (
     Builtin,
@@ -76,8 +79,6 @@ def declare(m: Machine, decl: ir.Decl, env: Env) -> bool:
 
 
 def _bind(m: Machine, at: Env, name: str, value: Value) -> None:
-    from dataclasses import replace
-
     if isinstance(value, TensorVal) and value.name != name:
         value = replace(value, name=name)
     m.journal.set(at.vars, name, value)
@@ -346,6 +347,34 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     for d in dims:
         threads = None if threads is None or d is None else threads * d
     entry = call.function.entries[-1]
+    walks = m.dialect.library.launches  # type: ignore[attr-defined]
+    like = _likeness(m, call, entry, kwargs)
+    walked = modules.state(m).setdefault("walked", set())
+    if like is not None and like in walks:
+        walked |= walks[like]
+        return None
+    reached: set[int] = set()
+    modules.state(m)["walked"] = reached
+    try:
+        _walk(m, call, entry, dims, threads, span)
+    finally:
+        modules.state(m)["walked"] = walked
+        walked |= reached
+    if like is not None and like == _likeness(m, call, entry, kwargs):  # what changes its arguments is walked each time
+        walks[like] = frozenset(reached)
+    return None
+
+
+def _likeness(m: Machine, call: KernelCall, entry: Entry, kwargs: dict[str, Value]) -> Hashable | None:
+    """What a launch has in common with those that walk the kernel alike; None where each is walked."""
+    if m.recorder.rehearsal or m.recorder.open:
+        return None
+    certain = bool(m.functions.get("dsl architecture is certain"))
+    found = likeness([replace(call.function, entries=(entry,)), call.args, call.kwargs, kwargs.get("block")])
+    return None if found is None else (m.arch, certain, found)
+
+
+def _walk(m: Machine, call: KernelCall, entry: Entry, dims: list[int | None], threads: int | None, span: Span) -> None:
     _configure(m, entry.decl, call, tuple(dims))
     symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl))
     m.recorder._threads.pop(symbol, None)
@@ -354,7 +383,6 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
         m.recorder._dims[symbol] = tuple(d for d in dims if d is not None)
     m.recorder.launched(symbol, span, threads, None)
     run(m, call.function, entry, list(call.args), dict(call.kwargs), span)
-    return None
 
 
 def super_of(m: Machine, args: list[Value], env_vars: dict[str, Value], self_: Value, span: Span) -> Value:

@@ -15,6 +15,7 @@ from cutecheck.source.dsl.modules import scope_of
 from cutecheck.source.dsl.values import (
     Builtin,
     BuiltinType,
+    Enumerator,
     HostTensor,
     Module,
     Namespace,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 
 _MAX_DIGITS = 400  # more than a float has
+_OWN = (Enumerator, BuiltinType, ScalarType, str, int, float, tuple, list, dict, type(None))
 
 # -------------------------------------------------------------------- functions
 
@@ -304,6 +306,8 @@ def _hasattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     if isinstance(args[0], (Unknown, Extern)) or not isinstance(args[1], str):
         return Scalar(None, "bool")
     found = attribute(m, args[0], args[1], span)
+    if isinstance(found, Unknown) and not isinstance(args[0], (Object, ClassInst, *_OWN)):
+        return Scalar(None, "bool")  # what the DSL's own modules and values have is known in part
     return not isinstance(found, Unknown)
 
 

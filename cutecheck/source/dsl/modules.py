@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,9 +40,11 @@ class Library:
     cutlass: Path | None = None
     shown: dict[Path, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, list[str]] = field(default_factory=dict)
     units: dict[str, ir.Unit] = field(default_factory=dict)
     cells: dict[str, tuple[notebooks.Cell, ...]] = field(default_factory=dict)  # of the notebooks read so far
     byte: Value = None
+    launches: dict[Hashable, frozenset[int]] = field(default_factory=dict)  # walked: the functions each came to
 
     def __post_init__(self) -> None:
         from cutecheck.model.dtype import DType

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.dtype import DType
+from cutecheck.model.expr import ANY
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.model.tiled.scale_factors import tmem_layout_sf
@@ -25,6 +26,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     guarded,
 )
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
@@ -166,7 +168,7 @@ def _align(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
 
 @builtin("pointer.toint")
 def _toint(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return m.fresh("address")
+    return some(m, "address", ANY, varies(args[0]))
 
 
 @builtin("tensor_value.nothing")

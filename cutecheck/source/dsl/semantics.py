@@ -45,6 +45,7 @@ from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.joins import cover, join
 from cutecheck.source.eval.statements.loops import iterate
+from cutecheck.source.eval.undetermined import undetermined
 from cutecheck.source.eval.values import (
     Extern,
     FuncSet,
@@ -323,7 +324,8 @@ class DslDialect(Dialect):
             step = iterable.step if isinstance(iterable.step, int) and iterable.step > 0 else 1
             aligned = step if low is not None and low % step == 0 else 1
             name = node.target.ident if isinstance(node.target, ir.Name) else "i"
-            return m.fresh(name, Domain(low, None if high is None else high - 1, aligned))
+            domain = Domain(low, None if high is None else high - 1, aligned)
+            return m.fresh(name, domain) if functions.in_device_body(m) else undetermined(m, name, domain)
         return None
 
     def configured(self, m: Machine, fn: ir.Function) -> tuple[str, ...]:
@@ -340,6 +342,8 @@ class DslDialect(Dialect):
             return Scalar(None, "bool")
         if isinstance(old, float):
             return Scalar(None, "float")
+        if isinstance(old, (int, Dyn)) and not functions.in_device_body(m):
+            return undetermined(m, str(name))
         if isinstance(old, tuple):
             return tuple(None if v is None else forget(m, v, name, ANY, span) for v in old)
         if isinstance(old, TensorVal):
@@ -371,11 +375,15 @@ class DslDialect(Dialect):
     def settles(self, m: Machine) -> bool:
         return functions.in_device_body(m)
 
-    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span, varying: bool) -> Value | None:
+    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value, varying: bool) -> Value | None:
         number = (int, float, Dyn, Scalar)
         if isinstance(a, (bool, Scalar)) and isinstance(b, (bool, Scalar)):
             return Scalar(None, "bool" if isinstance(a, bool) or isinstance(b, bool) else a.ctype)
         if isinstance(a, (int, Dyn)) and isinstance(b, (int, Dyn)):
+            if not functions.in_device_body(m) or isinstance(cond, (Unknown, Extern)):  # Python may decide
+                if isinstance(a, int) and isinstance(b, int):
+                    return undetermined(m, what, Domain(values=tuple(sorted({a, b}))))
+                return undetermined(m, what)
             return cover(m, a, b, what, span, static=False, varying=varying)
         if isinstance(a, number) and isinstance(b, number):
             return Scalar(None, "float")
@@ -386,7 +394,7 @@ class DslDialect(Dialect):
                 if first:
                     m.budget.used += 1
                     new.fields.update(
-                        {k: join(m, v, b.fields[k], f"{what}.{k}", span, None, varying) for k, v in a.fields.items()}
+                        {k: join(m, v, b.fields[k], f"{what}.{k}", span, cond, varying) for k, v in a.fields.items()}
                     )
                 return new
         return None

@@ -241,8 +241,9 @@ def join_returns(m: Machine, returns: list[Value], span: Span, varying: bool) ->
     if not returns:
         return m.dialect.no_value(span)
     value = returns[0]
+    which = Unknown("which of its values a function returns", span)
     for other in returns[1:]:
-        value = join(m, value, other, "returned value", span, varying=varying)
+        value = join(m, value, other, "returned value", span, which, varying)
     return value
 
 

@@ -76,8 +76,11 @@ class Hooks:
         """What a function without ``return`` gives."""
         return Unknown("the function returns no value", span)
 
-    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span, varying: bool) -> Value | None:
-        """One value for the two that branches of an unknown condition leave; ``varying``: threads part there."""
+    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value, varying: bool) -> Value | None:
+        """One value for the two that branches of an unknown condition leave; ``varying``: threads part there.
+
+        ``cond``: the condition, None where it is one that the device decides.
+        """
         return None
 
     def entering(self, m: Machine, item: Value) -> Value:

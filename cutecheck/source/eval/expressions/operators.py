@@ -97,7 +97,7 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
         return right
     if node.op in ("and", "or") and not isinstance(right, (bool, Scalar)):
         # the value of the expression is one of its operands
-        return left if isinstance(left, Unknown) else join(m, left, right, "an `or`", node.span)
+        return left if isinstance(left, Unknown) else join(m, left, right, "an `or`", node.span, left)
     other = m.dialect.truth(right)
     if known is not None and other is not None:
         return Scalar(int(other), "bool")

@@ -16,6 +16,7 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.units import byte_count
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.undetermined import undetermined
 from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, Slice, TensorVal, Value
 
 KNOWN = (
@@ -34,7 +35,9 @@ def number(c: Call, v: Value) -> Any:
     if isinstance(v, (Scalar, Extern)):
         if isinstance(v, Scalar) and isinstance(v.value, (int, Dyn)):
             return v.value
-        return c.m.fresh("value")
+        if isinstance(v, Scalar):
+            return c.m.fresh("value")
+        return undetermined(c.m, v.what if len(v.what) < 80 else "value")
     if isinstance(v, Unknown):
         raise Unsupported(v.reason)
     if not isinstance(v, KNOWN):

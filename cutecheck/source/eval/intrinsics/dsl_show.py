@@ -71,8 +71,12 @@ def _forget(shape: Any) -> Any:
 
 
 def _is_variable(v: Dyn) -> bool:
+    """A number whose type says what divides it (of a tensor, or by ``assume``); what a loop adds up has none."""
     terms = v.expr.terms
-    return len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1 and isinstance(terms[0][0][0], Var)
+    if not (len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1 and isinstance(terms[0][0][0], Var)):
+        return False
+    name = terms[0][0][0].name
+    return name.startswith("assumed") or not ("#" in name or "~" in name)
 
 
 def type_name(d: DType | None) -> str:

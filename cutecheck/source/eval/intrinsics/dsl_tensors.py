@@ -10,11 +10,14 @@ from cutecheck.model import algebra as alg
 from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.basis import Underscore
 from cutecheck.model.dtype import DType
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.dsl_layouts import layout_of, number
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import Extern, Pointer, ScalarType, Slice, TensorVal, Value
 
 
@@ -121,7 +124,13 @@ def _make_ptr(c: Call) -> Value:
     known: Any = space if space in ("gmem", "smem", "rmem", "tmem") else "unknown"
     if not isinstance(dtype, ScalarType):
         raise Unsupported("a pointer to an unknown element type")
-    return Pointer(f"ptr@{c.span.line}:{c.span.column}", known, dtype, 0, align if isinstance(align, int) else None)
+    align = align if isinstance(align, int) else None
+    address = c.kwargs.get("value", c.args[1] if len(c.args) > 1 else 0)
+    bits = dtype.dtype.bits
+    at: Any = 0
+    if varies(address) or (isinstance(address, Dyn) and known != "gmem"):  # of each thread its own, as far as is known
+        at = some(c.m, "address", Domain(step=max(1, (align or 1) * 8 // int(bits)) if bits else 1), True)
+    return Pointer(f"ptr@{c.span.line}:{c.span.column}", known, dtype, at, align)
 
 
 def addressed(v: Value) -> Value:

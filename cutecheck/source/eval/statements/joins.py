@@ -24,7 +24,7 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
     """
     if a is b or _same(a, b):
         return a
-    own = m.dialect.joined(m, a, b, what, span, varying)
+    own = m.dialect.joined(m, a, b, what, span, cond, varying)
     if own is not None:
         return own
     if isinstance(a, Unknown):
