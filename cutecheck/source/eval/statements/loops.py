@@ -15,6 +15,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import _assigned_in, havoc
+from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.recurrences import Recurrence, leave, recurring, settle, walked_once
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.values import Scalar, Value, constant
@@ -47,6 +48,9 @@ def range_length(value: range) -> int:
 @runs(ir.Loop)
 def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     inner = Env(env, "block") if m.dialect.block_scope else env
+    quiet = inert(m, node, env)
+    if quiet and m.recorder.rehearsal:
+        return Done.NORMAL
     if node.init is not None:
         m.run(node.init, inner)
     if node.kind == "foreach":
@@ -73,22 +77,28 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
             m.run(node.step, inner)
         ended.append(done)
 
-    _walk(m, iteration, loop, trips)
+    _walk(m, iteration, loop, trips, quiet and not loop.cells)
     if induction is not None:
         after = some(m, induction.name, induction.after, varies(start) or loop.parts)
         m.journal.set(inner.vars, induction.name, Scalar(after, start.ctype) if isinstance(start, Scalar) else after)
     return Done.MAYBE if ended[-1] in (Done.RETURN, Done.MAYBE) else Done.NORMAL
 
 
-def _walk(m: Machine, iteration: Callable[[], None], loop: Recurrence, trips: int | None = None) -> None:
-    """Walk the body once for all iterations, after what it changes was found; then leave the loop."""
+def _walk(
+    m: Machine, iteration: Callable[[], None], loop: Recurrence, trips: int | None = None, quiet: bool = False
+) -> None:
+    """Walk the body once for all iterations, after what it changes was found; then leave the loop.
+
+    ``quiet``: it is known to change nothing.
+    """
     with recurring(m, loop):
         if m.recorder.rehearsal or not m.dialect.settles(m):
             mark = m.journal.mark()
             iteration()
             walked_once(m, loop, mark)
             return
-        settle(m, iteration, loop)
+        if not quiet:
+            settle(m, iteration, loop)
         with m.recorder.looping(loop.span, trips):
             iteration()
     leave(m, loop)
