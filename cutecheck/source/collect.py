@@ -129,6 +129,7 @@ def _add_event(event: Event, out: Collected) -> None:
 
 
 def _add_call(key: tuple[object, ...], call: Call, out: Collected) -> None:
+    key = tuple(k + out.clock if type(k) is int else k for k in key)  # barriers are told by when they are reached
     if key not in out.facts:
         out.facts[key] = replace(call, order=call.order + out.clock, loops=_later(call.loops, out.clock))
 

@@ -187,7 +187,10 @@ def call_api(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Val
             value = bad
         elif args and isinstance(args[0], Extern):
             value = _of_foreign(m, name, args[0], span)
-        elif name.removeprefix("dsl.") in _SHAPED and (open_ := open_part([*args, *kwargs.values()])) is not None:
+        elif (
+            name.removeprefix("dsl.") in _SHAPED
+            and (open_ := open_part([*args, *(v for k, v in kwargs.items() if k not in ("loc", "ip"))])) is not None
+        ):
             value = _open(open_, span)
     if value is None:
         model = [m.dialect.to_model(a) for a in args]

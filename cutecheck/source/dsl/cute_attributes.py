@@ -120,7 +120,7 @@ ENUMERATIONS = frozenset({
     "OperandMajorMode", "OperandSource", "SmemLayoutAtomKind", "LoadCacheMode", "CtaGroup", "Field", "Pack", "Unpack",
     "Repetition", "AddressSpace", "MemoryOrder", "MemoryScope", "L2PrefetchSize", "CacheEvictionPriority",
     "StoreCacheMode", "SharedSpace", "ReductionOp", "ReductionKind", "OutputMajorMode", "NamedBarrierId",
-    "TmemAllocMode", "Arch", "ProxyKind", "TmemLoadRedOp",
+    "TmemAllocMode", "Arch", "ProxyKind", "TmemLoadRedOp", "SparseMetadataFormat",
 })  # fmt: skip
 _LAYOUT_ENUM = {
     "is_k_major_a": "ROW_MAJOR", "is_m_major_a": "COL_MAJOR", "is_n_major_b": "COL_MAJOR", "is_k_major_b": "ROW_MAJOR",

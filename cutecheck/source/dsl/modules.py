@@ -218,7 +218,8 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> None:
         if scope is not None:
             for key, value in list(scope.env.vars.items()):
                 if not key.startswith("_") and " " not in key:
-                    m.journal.set(at.vars, key, value)
+                    own = attribute(m, base, key, span)  # what the evaluator knows comes before its source
+                    m.journal.set(at.vars, key, value if own is None else None if own is NONE else own)
         return
     for ident, alias in decl.names:
         value = attribute(m, base, ident, span) if isinstance(base, Module) else base

@@ -14,7 +14,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
-from cutecheck.source.eval.values import TensorVal, Value
+from cutecheck.source.eval.values import Extern, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -28,9 +28,11 @@ def undetermined(m: Machine, name: str, domain: Domain = ex.ANY) -> Dyn:
 
 
 def part(value: Value) -> str | None:
-    """The name of an undetermined number among the extents and strides of a value; None where there is none."""
+    """The name of an undetermined number (or foreign value) among the extents and strides of a value, or None."""
     if isinstance(value, (Dyn, Sym)):
         return next((v.name.split(_MARK)[0] for v in value.expr.variables() if _MARK in v.name), None)
+    if isinstance(value, Extern):
+        return value.what
     parts: tuple[Any, ...] = ()
     if isinstance(value, (tuple, list)):
         parts = tuple(value)

@@ -157,3 +157,40 @@ def test_tensor_memory(columns: int, stages: int, message: str | None, tmp_path:
     text = TENSOR_MEMORY.replace("COLUMNS", str(columns)).replace("STAGES", str(stages))
     messages = [f.message for f in found(text, tmp_path, "sm_100a")]
     assert messages == [] if message is None else messages[0].startswith(message)
+
+
+@pytest.mark.parametrize(("sync", "codes"), [("cute.arch.sync_threads()", []), ("pass", ["CUT212"])])
+def test_barriers_of_two_scripts_that_launch_one_kernel_are_two(sync: str, codes: list[str], tmp_path: Path) -> None:
+    """The second walk has other copies and the same barrier, at the same step of its own."""
+    kernel = (
+        HEAD
+        + """
+class Through:
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+    @cute.kernel
+    def kernel(self):
+        tid, _, _ = cute.arch.thread_idx()
+        s = cutlass.memory.SmemAllocator().allocate_tensor(self.dtype, cute.make_layout((32, 32)), byte_alignment=16)
+        atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), self.dtype, num_bits_per_copy=32)
+        columns = cute.make_tiled_copy_tv(atom, cute.make_layout((32, 4)), cute.make_layout((1, 1)))
+        rows = cute.make_tiled_copy_tv(atom, cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((1, 1)))
+        to, at = columns.get_slice(tid).partition_D(s), rows.get_slice(tid).partition_S(s)
+        cute.copy(columns, cute.make_rmem_tensor_like(to), to)
+        SYNC
+        cute.copy(rows, at, cute.make_rmem_tensor_like(at))
+
+    @cute.jit
+    def __call__(self):
+        self.kernel().launch(grid=(1, 1, 1), block=(128, 1, 1))
+"""
+    )
+    (tmp_path / "kernel.py").write_text(kernel.replace("SYNC", sync))
+    for name, dtype in (("first", "Float32"), ("second", "Int32")):
+        run = f"import cutlass\nimport cutlass.cute as cute\nfrom kernel import Through\nThrough(cutlass.{dtype})()\n"
+        (tmp_path / f"{name}.py").write_text(run)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT212",)))
+    copies = [e for e in report.facts.events if e.kind == "copy"]
+    assert len(copies) == 4 and all(e.reason is None for e in copies)
+    assert [f.code for f in report.findings] == codes

@@ -35,9 +35,9 @@ def number(c: Call, v: Value) -> Any:
     if isinstance(v, (Scalar, Extern)):
         if isinstance(v, Scalar) and isinstance(v.value, (int, Dyn)):
             return v.value
-        if isinstance(v, Scalar):
+        if isinstance(v, Scalar) and v.ctype.endswith("_t"):  # an element, or a conversion to a type of the device
             return c.m.fresh("value")
-        return undetermined(c.m, v.what if len(v.what) < 80 else "value")
+        return undetermined(c.m, v.what if isinstance(v, Extern) and len(v.what) < 80 else "value")
     if isinstance(v, Unknown):
         raise Unsupported(v.reason)
     if not isinstance(v, KNOWN):

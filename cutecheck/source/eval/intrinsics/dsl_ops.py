@@ -204,7 +204,8 @@ def mma_atom(op: Value) -> MMAAtom:
 _TENSOR_MEMORY = {
     "MmaF16BF16Op": "F16BF16", "MmaTF32Op": "TF32", "MmaI8Op": "S8", "MmaFP8Op": "F8F6F4", "MmaF8F6F4Op": "F8F6F4",
     "MmaMXF8Op": "MXF8", "MmaMXF8F6F4Op": "MXF8", "MmaMXF4Op": "MXF4", "MmaMXF4NVF4Op": "MXF4",
-    "SM103MmaMXF4Op": "ULTRA_F4", "SM103MmaMXF4NVF4Op": "ULTRA_F4",
+    "SM103MmaMXF4Op": "ULTRA_F4", "SM103MmaMXF4NVF4Op": "ULTRA_F4", "MmaF16BF16SparseOp": "F16BF16",
+    "MmaFP8SparseOp": "F8F6F4",
 }  # fmt: skip
 
 
@@ -255,6 +256,8 @@ def _tensor_memory_mma(op: OpValue) -> MMAAtom:
         return atoms.mma_op(name, (*shown, *k_majors))
     arguments = (*(t.dtype for t in types), m, n, *(f"UMMA::Major::{x}" for x in majors))
     name = f"SM100_MMA_{kind}{pair}_{source}"
+    if "Sparse" in op.name:
+        return _sparse(atoms.mma_op(name, arguments))
     if m == 128 and n % 16 == 8 and not pair:
         return _narrow(atoms.mma_op(name, (*arguments[:3], m, n + 8, *arguments[5:])), arguments)
     return atoms.mma_op(name, arguments)
@@ -268,6 +271,19 @@ def _narrow(wide: MMAAtom, arguments: tuple[Any, ...]) -> MMAAtom:
         wide, args=arguments, shape_mnk=(m, n, k),
         b_tv=Layout((1, (n, k)), (0, (1, n))), c_tv=Layout((1, (m, n)), (0, (1, m))),
     )  # fmt: skip
+
+
+def _sparse(dense: MMAAtom) -> MMAAtom:
+    """With 2 of 4 elements of A in use: twice the K of the instruction for dense operands, by the DSL's layouts."""
+    m, n, k = _numbers(dense.shape_mnk)
+
+    def deeper(tv: Any) -> Layout:
+        (threads, (rows, _)), stride = tv.shape, tv.stride
+        return Layout((threads, (rows, 2 * k)), stride)
+
+    return replace(
+        dense, op=f"{dense.op}_SPARSE", shape_mnk=(m, n, 2 * k), a_tv=deeper(dense.a_tv), b_tv=deeper(dense.b_tv)
+    )
 
 
 def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:

@@ -164,6 +164,12 @@ def mma_type(op: OpValue) -> str:
                 f"!cute_nvgpu.sm100.mma_bs<{shape}, num_cta = {ctas}, ab_major = ({majors}), elem_type = {types}, "
                 f"sf_type = {t('sf_dtype')}, frag_kind = {kind}, vec_size = {op.get('sf_vec_size')}{newer}>"
             )
+        if "Sparse" in op.name:
+            format_ = str(getattr(op.get("sparse_metadata_format"), "name", "?")).lower()
+            return (
+                f"!cute_nvgpu.sm100.mma_sp<{shape}, num_cta = {ctas}, ab_major = ({majors}), elem_type = {types}, "
+                f"e_type = ui8, sparse_metadata_format = {format_}, frag_kind = {kind}, c_scale_exp = 0>"
+            )
         if op.name == "MmaI8Op":
             types = types.replace("i8", "ui8" if "Uint" in show(op.get("a_dtype")) else "si8").replace("i32", "si32")
         return (

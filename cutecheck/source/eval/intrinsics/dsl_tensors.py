@@ -164,9 +164,25 @@ def _gemm(c: Call) -> Value:
     if not isinstance(tiled, (TiledMMA, MMAAtom, Unknown)):
         tiled = Unknown("an MMA operation that is not modelled", c.span)
     operands = [addressed(a) for a in flat if isinstance(a, (TensorVal, Unknown))]
+    reason = _miscounted(tiled, args[1:3])
+    if reason is not None:
+        c.m.recorder.called(c.m, Call(c.m, "gemm", (), [], c.span), Unknown(reason, c.span, True))
     call = Call(c.m, "gemm", (), args, c.span, {}, c.raw)
     c.m.recorder.event(c.m, "gemm", call, tiled, operands, None)
     return None
+
+
+def _miscounted(tiled: Value, given: list[Value]) -> str | None:
+    """Why the DSL refuses the tensors of A and B: one each, or with scale factors two each."""
+    atom = tiled.atom if isinstance(tiled, TiledMMA) else tiled
+    if not isinstance(atom, MMAAtom) or len(given) < 2:
+        return None
+    counts = tuple(len(a) if isinstance(a, tuple) else 1 for a in given)
+    scaled = "BLOCKSCALED" in atom.op or "_MX" in atom.op
+    if counts == (1, 1) or (scaled and counts == (2, 2)):
+        return None
+    wanted = "1 and 1, or 2 and 2 with scale factors" if scaled else "1 and 1: it takes no scale factors"
+    return f"the DSL rejects gemm: {counts[0]} and {counts[1]} tensors for A and B, {atom.op} takes {wanted}"
 
 
 def is_foreign(v: Value) -> bool:

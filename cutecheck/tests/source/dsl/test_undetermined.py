@@ -124,3 +124,18 @@ def test_a_pointer_made_of_an_address_is_of_each_thread_its_own(pointer: str, co
     assert [f.code for f in findings(text, tmp_path)] == codes
     copies = [e for e in events(driver(tmp_path, text)) if e.kind == "copy"]
     assert [e.reason for e in copies] == [None]
+
+
+def test_a_foreign_tiler_is_not_refused(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+import somewhere
+tiler = somewhere.shape()
+cute.zipped_divide(cute.make_layout((64, 64)), tiler)
+cute.make_layout((somewhere.rows, 4))
+"""
+    )
+    assert findings(text, tmp_path) == []
+    last = [s for s in sites(driver(tmp_path, text)) if s.span.line in (7, 8)]
+    assert {(s.call, s.status) for s in last} >= {("cute.zipped_divide", "unknown"), ("cute.make_layout", "unknown")}
