@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast, get_args
-
-import pathspec
+from typing import TYPE_CHECKING, cast, get_args
 
 from cutecheck.config import Settings
 from cutecheck.findings import Finding, Severity
 from cutecheck.rules import Rule
 from cutecheck.rules.registry import find
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 
 class Overrides:
@@ -26,7 +27,7 @@ class Overrides:
         self._root = Path(settings.origin).absolute().parent if settings.origin else Path.cwd()
         self._severity = _chosen(settings.severity)
         self._paths = [
-            (pathspec.GitIgnoreSpec.from_lines([glob]), [r.code for s in ignore for r in find(s)], _chosen(levels))
+            (_pattern(glob), [r.code for s in ignore for r in find(s)], _chosen(levels))
             for glob, ignore, levels in settings.per_path
         ]
 
@@ -68,3 +69,9 @@ def _chosen(levels: Sequence[tuple[str, str]]) -> dict[str, Severity]:
 
 def _weight(selector: str, rule: type[Rule]) -> int:
     return 0 if selector == "ALL" else 100 if selector == rule.name else len(selector)
+
+
+def _pattern(glob: str) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec  # most runs have none, and it takes time to read
+
+    return GitIgnoreSpec.from_lines([glob])

@@ -13,8 +13,7 @@ import signal
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cutecheck import timing
 from cutecheck.facts import Facts, SourceError, Span
@@ -23,6 +22,9 @@ from cutecheck.model.prove.obligation import Obligation, Outcome
 from cutecheck.records import record
 from cutecheck.rules import Context, Rule
 from cutecheck.rules.base import LeftToParentError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 WORTH = 2_000  # facts for which another process is worth its start
 _GROUPS: dict[str, Callable[[Any], str]] = {  # facts that rules look at, and the function each belongs to

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, MutableMapping
 from dataclasses import replace
 
@@ -13,12 +14,14 @@ from cutecheck.model.version import cute_version
 MOST = 50_000  # answers kept
 _MOST_ENTRIES = 8  # each run adds one; then they become one
 _KIND = "verdicts"
+_TRIED = re.compile(r"Z3: |\w+: \w*(?:Error|Exception): ")  # Z3 gave up on a query, or an engine failed
 
 
 class Verdicts(MutableMapping[str, Outcome]):
     """The cache of a prover, over a store. An outcome has no obligation of its own there.
 
-    What an engine gave up on after a time is asked again next time: a faster machine may know.
+    What Z3 gave up on is asked again next time: a faster machine may know. A question that is not put to it, because
+    it cannot be written down, is not.
     """
 
     def __init__(self, store: Store | None, timeout_ms: int) -> None:
@@ -80,4 +83,4 @@ class Verdicts(MutableMapping[str, Outcome]):
 
 
 def _kept(outcome: Outcome) -> bool:
-    return not any(r.engine.startswith("z3") and r.answer == "unknown" for r in outcome.runs)
+    return not any(r.answer == "unknown" and _TRIED.match(r.detail) for r in outcome.runs)

@@ -9,6 +9,8 @@ _TOKEN = re.compile(
     r'[{}]|"(?<=R")([^()\\\s]{0,16})\((?:.|\n)*?\)\1"|"[^"\\\n]*(?:\\(?:.|\n)[^"\\\n]*)*"'
     r"|'(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.){1,12}'"
 )
+_USING = re.compile(r"\b(?:using\s[\s\w:]*|namespace\s+\w+\s*=[\s\w:]*);")
+_NOTHING = re.compile(r"\s*(?:namespace\b[\s\w:]*\{\s*|\}\s*)*")
 _CLASS = re.compile(r"\b(?:struct|class|union)\b")
 _SCOPE = re.compile(
     r'(?:\bnamespace\b[\w\s:]*(?:\[\[[^\]]*\]\])?[\w\s:]*(?:\([()\w"\s]*\))?[\w\s]*|\bextern\s*"[^"]*"\s*)\Z'
@@ -67,3 +69,70 @@ def without(text: str, begin: int, end: int, parts: list[tuple[int, int]]) -> st
         at = after - 1
     pieces.append(text[at:end])
     return "".join(pieces)
+
+
+def without_namespace(text: str, name: str) -> str:
+    """The text without what its ``namespace name`` declares, but for using-declarations and namespace aliases.
+
+    Length and lines stay, and so does a text whose braces do not match.
+    """
+    scopes: list[bool] = []  # whether the namespace is that one, or within it
+    pieces: list[str] = []
+    depth, last, at = 0, 0, 0  # in braces of declarations; after the last brace; up to where pieces reach
+
+    def declared(upto: int, head: int) -> None:
+        """``text[at:upto]``, which stands in a namespace: ``head`` is where that of the next one begins."""
+        nonlocal at
+        if scopes and scopes[-1]:
+            begin = at
+            for match in _USING.finditer(text, at, head):
+                pieces.extend((_blank(text[begin : match.start()]), match.group()))
+                begin = match.end()
+            pieces.extend((_blank(text[begin:head]), text[head:upto]))
+        else:
+            pieces.append(text[at:upto])
+        at = upto
+
+    for match in _TOKEN.finditer(text):
+        brace, start = match.group(), match.start()
+        if brace == "{" and (depth or not _opens_scope(text, last, start)):
+            depth += 1
+            if depth == 1:
+                declared(start, start)
+        elif brace == "{":
+            head = max(text.rfind("namespace", last, start), text.rfind("extern", last, start))
+            declared(start + 1, head)
+            named = re.match(r"namespace\s+(\w+)", text[head:start])
+            scopes.append(bool(scopes and scopes[-1]) or (named is not None and named[1] == name))
+            last = start + 1
+        elif brace == "}":
+            last = match.end()
+            if depth:
+                depth -= 1
+                if not depth:
+                    inner = text[at:last]
+                    pieces.append(_blank(inner) if scopes and scopes[-1] else inner)
+                    at = last
+            elif not scopes:
+                return text
+            else:
+                declared(start, start)
+                scopes.pop()
+                pieces.append(brace)
+                at = last
+        elif not depth and scopes and scopes[-1] and brace not in ('"C"', '"C++"'):  # a literal
+            declared(start, start)
+            pieces.append(_blank(brace))
+            at = match.end()
+    if scopes or depth:
+        return text
+    return "".join([*pieces, text[at:]])
+
+
+def says_nothing(text: str) -> bool:
+    """Whether there is nothing but empty namespaces."""
+    return _NOTHING.fullmatch(text) is not None
+
+
+def _blank(text: str) -> str:
+    return "\n".join(" " * len(line) for line in text.split("\n"))

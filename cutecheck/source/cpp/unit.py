@@ -11,12 +11,14 @@ from cutecheck.source.cpp.directives import MacroScope, Preprocessed, preprocess
 from cutecheck.source.cpp.expand import Expanded, expand
 from cutecheck.source.cpp.lower.declarations import CONTRACT, Lowering
 from cutecheck.source.cpp.lower.hands import Fail, TooDeep, steady
+from cutecheck.source.cpp.outline import says_nothing, without_namespace
 from cutecheck.source.cpp.scan import configuration_calls
 from cutecheck.source.cpp.strip import Comment, strip_comments
 from cutecheck.source.cpp.syntax import NOTHING, file_piece
 from cutecheck.source.cpp.text import Origin, Source
 from cutecheck.source.cpp.words import BUILTIN_TYPES
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.program import is_cute_header
 
 
 def decode(data: bytes) -> tuple[str, bool]:
@@ -56,6 +58,11 @@ def finish(
 
     ``share(path, parsed text, make)`` may answer with a unit made earlier from the same parsed text.
     """
+    if is_cute_header(origin.path):  # what it declares is known, and it configures nothing
+        stripped = without_namespace(done.text, "cute")
+        if says_nothing(stripped):
+            return ir.Unit(origin.path, "cpp", ())
+        done = replace(done, text=stripped)
     body, misplaced = _with_assumptions(done.text, comments)
     if "\\\n" in body:  # line splices outside directives
         body = body.replace("\\\n", " \n")

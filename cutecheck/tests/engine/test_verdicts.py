@@ -59,8 +59,10 @@ def test_what_ran_out_of_time_is_asked_again(tmp_path: Path) -> None:
     outcome = Outcome(OBLIGATIONS[0], Verdict.PROVED, (EngineRun("normal-form", "holds", 0.1),))
     verdicts["sure"] = outcome
     verdicts["late"] = replace(outcome, runs=(*outcome.runs, EngineRun("z3-int", "unknown", 5000.0, "Z3: timeout")))
+    verdicts["fault"] = replace(outcome, runs=(EngineRun("z3-bv", "unknown", 1.0, "bitvec: MemoryError: "),))
+    verdicts["never asked"] = replace(outcome, runs=(EngineRun("z3-bv", "unknown", 0.1, "open parameters"),))
     verdicts.save()
-    assert set(Verdicts(opened(tmp_path), 5000)) == {"sure"}
+    assert set(Verdicts(opened(tmp_path), 5000)) == {"sure", "never asked"}
 
 
 def test_many_runs_become_one_entry(tmp_path: Path) -> None:
