@@ -195,12 +195,18 @@ def _together(call: Call, context: Context) -> list[Call]:
 def _operands(call: Call, context: Context) -> list[tuple[int, Call]]:
     """One step along K of the largest fragments of A and B of the same MMA; empty unless both are known."""
     mma = call.arguments[0] if call.arguments else None
+    if "operands" not in context.memo:
+        made: dict[object, list[Call]] = {}
+        for c in context.facts.calls:
+            if c.function.endswith(("_fragment_A", "_fragment_B")):
+                made.setdefault((c.function[-1], c.enclosing, c.arch, c.bindings), []).append(c)
+        context.memo["operands"] = made
+    fragments = cast("dict[object, list[Call]]", context.memo["operands"])
     found: list[tuple[int, Call]] = []
     for operand in "AB":
         sizes = [
-            (n, c) for c in context.facts.calls
-            if c.function.endswith(f"_fragment_{operand}") and (c.enclosing, c.arch) == (call.enclosing, call.arch)
-            and c.bindings == call.bindings and c.arguments[:1] == (mma,) and (n := _step(c)) is not None
+            (n, c) for c in fragments.get((operand, call.enclosing, call.arch, call.bindings), ())
+            if c.arguments[:1] == (mma,) and (n := _step(c)) is not None
         ]  # fmt: skip
         found += [max(sizes, key=lambda pair: pair[0])] if sizes else []
     return found if len(found) == 2 else []

@@ -27,12 +27,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """An obligation with canonical names, and the hash of what it asks.
+    """An obligation, the hash of what it asks, and the names it asks it with.
 
     ``ends`` has the canonical end of a name by the one that was given, ``names`` the given one by the canonical.
     """
 
-    obligation: Obligation
+    given: Obligation
     question: str
     ends: Mapping[str, str]
     names: Mapping[str, str]
@@ -44,20 +44,38 @@ def canonical(obligation: Obligation) -> Canonical:
     o = obligation
     asked = (o.property, o.objects, o.params, o.hypotheses, o.assumptions, o.arch)
     text = "\x1f".join(map(repr, asked))
-    given = sorted({hit.group() for hit in _NUMBERED.finditer(text)}, key=_number)  # in the order of a walk
-    ends = {end: f"{end.rstrip(_DIGITS)}{i:03}" for i, end in enumerate(given)}
+    ends = _ends(text)
     text = renamed(text, ends)
     question = hashlib.sha256(text.encode()).hexdigest()[:16]
-    if all(old == new for old, new in ends.items()):
-        return Canonical(obligation, question, {}, {})
-    stated = replace(
-        obligation,
+    return Canonical(obligation, question, ends, {new: old for old, new in ends.items()})
+
+
+@once
+def restated(asked: Canonical) -> Obligation:
+    """The obligation with canonical names."""
+    o, ends = asked.given, asked.ends
+    if not ends:
+        return o
+    return replace(
+        o,
         objects=renamed(o.objects, ends),
         params=tuple(sorted(renamed(o.params, ends))),
         hypotheses=renamed(o.hypotheses, ends),
         assumptions=renamed(o.assumptions, ends),
     )
-    return Canonical(stated, question, ends, {new: old for old, new in ends.items()})
+
+
+def unnumbered(value: _T) -> tuple[_T, Mapping[str, str]]:
+    """Plain data with canonical names, and the ends of names that were there by those that are there now."""
+    ends = _ends(repr(value))
+    return renamed(value, ends), {new: old for old, new in ends.items()}
+
+
+def _ends(text: str) -> dict[str, str]:
+    """The canonical end of every numbered name in a text; nothing where all are canonical."""
+    given = sorted({hit.group() for hit in _NUMBERED.finditer(text)}, key=_number)  # in the order of a walk
+    ends = {end: f"{end.rstrip(_DIGITS)}{i:03}" for i, end in enumerate(given)}
+    return {} if all(old == new for old, new in ends.items()) else ends
 
 
 def question(obligation: Obligation) -> str:

@@ -10,7 +10,7 @@ from typing import cast
 
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
-from cutecheck.model.prove.canonical import canonical, renamed
+from cutecheck.model.prove.canonical import canonical, renamed, restated
 from cutecheck.model.prove.domains import (
     PER_THREAD,
     describe,
@@ -69,7 +69,7 @@ def prove(obligation: Obligation, options: Options = Options()) -> Outcome:  # n
     asked = canonical(obligation)
     found = options.cache.get(asked.question)
     if found is None:
-        found = replace(_answer(asked.obligation, options), question=asked.question)
+        found = replace(_answer(restated(asked), options), question=asked.question)
         options.cache[asked.question] = found
     if not asked.names:
         return replace(found, obligation=obligation)

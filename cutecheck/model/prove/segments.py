@@ -12,6 +12,7 @@ from functools import lru_cache
 from cutecheck.model.access import LINE_BYTES, MEASURED_ARCH, cg_segments
 from cutecheck.model.expr import Domain, Expr
 from cutecheck.model.layout import SwizzleUnit
+from cutecheck.model.prove.canonical import renamed, unnumbered
 from cutecheck.model.prove.domains import expressions, first_values, opaque_names
 from cutecheck.model.prove.engines.banks import swizzled
 from cutecheck.model.prove.engines.concrete import TooLargeError, plain_offsets
@@ -56,6 +57,15 @@ def cg_cost(shared: BankAccess, source: GmemSectors) -> SegmentCost:
     Both run over the same threads and instructions. Uniform values are taken at their smallest; a run-time stride
     between source rows is taken as whole 128-byte lines.
     """
+    (shared, source), names = unnumbered((shared, source))
+    try:
+        return renamed(_cost(shared, source), names)
+    except NoCostError as error:
+        raise NoCostError(renamed(str(error), names)) from error.__cause__
+
+
+@lru_cache(maxsize=1024)
+def _cost(shared: BankAccess, source: GmemSectors) -> SegmentCost:
     if int(shared.vector_bits) != 128 or int(source.vector_bits) != 128:
         raise NoCostError("cp.async.cg moves 16 bytes a lane")
     if shared.threads != source.threads:

@@ -11,7 +11,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict
-from cutecheck.model.prove.canonical import canonical, renamed
+from cutecheck.model.prove.canonical import canonical, renamed, restated
 from cutecheck.model.prove.domains import per_thread, variable_domains
 from cutecheck.model.prove.properties import Alignment
 from cutecheck.rules.base import Context, Contract
@@ -67,7 +67,7 @@ def prove_or_contract(obligation: Obligation, variables: list[Var], divisor: int
     asked = canonical(obligation)
     if asked.question not in context.contracts:
         variables = sorted(renamed(tuple(variables), asked.ends), key=lambda v: v.name)
-        context.contracts[asked.question] = _contract(asked.obligation, variables, divisor, context)
+        context.contracts[asked.question] = _contract(restated(asked), variables, divisor, context)
     found = context.contracts[asked.question]
     if found is None:
         return outcome

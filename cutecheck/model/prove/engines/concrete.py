@@ -46,8 +46,12 @@ def offsets(layout: AnyLayout, values: Values) -> list[int]:
     start = number(layout.offset, values)
     inner = [start + x for x in offsets(layout.b, values)]
     if isinstance(layout.a, Swizzle):
-        sw = layout.a
-        return [swizzle(sw, x) for x in inner]
+        bits, shift = (1 << layout.a.bits) - 1, layout.a.shift
+        if shift >= 0:
+            source = bits << (layout.a.base + shift)
+            return [x ^ ((x & source) >> shift) for x in inner]
+        source = bits << layout.a.base
+        return [x ^ ((x & source) << -shift) for x in inner]
     outer = offsets(layout.a, values)
     return [outer[x] for x in inner]
 

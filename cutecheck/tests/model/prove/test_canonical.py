@@ -7,7 +7,7 @@ from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Obligation, Options, Outcome, Verdict, make_obligation, prove, question
 from cutecheck.model.prove import properties as p
-from cutecheck.model.prove.canonical import canonical, renamed
+from cutecheck.model.prove.canonical import canonical, renamed, restated, unnumbered
 from cutecheck.model.units import Bits, Bytes
 
 
@@ -64,4 +64,11 @@ def test_all_ends_are_replaced_at_once() -> None:
 
 def test_a_question_without_numbers_is_its_own() -> None:
     plain = aligned("lda", "k")
-    assert canonical(plain).obligation is plain
+    assert restated(canonical(plain)) is plain and not canonical(plain).names
+
+
+def test_data_without_numbers_and_back() -> None:
+    e = add(mul(const(5), var("x#71")), var("y~8"))
+    found, names = unnumbered((e, "of x#71"))
+    assert found == (add(mul(const(5), var("x#001")), var("y~000")), "of x#001")
+    assert renamed(found, names) == (e, "of x#71")
