@@ -145,12 +145,15 @@ def _component(
     inside = [h for h in hypotheses if {v.name for x in (h.lhs, h.rhs) for v in x.variables()} <= set(names)]
     found: dict[int, Assignment] = {}
     function = function_of(part, tuple(names))
+    most = m // math.gcd(m, *(factor for _, factor in part.terms))  # values are multiples of what divides all terms
     for combination in itertools.product(*choices):
         r = function(*combination) % m
         if r not in found:
             values = dict(zip(names, combination, strict=True))
             if meets(inside, values):
                 found[r] = values
+                if len(found) == most:
+                    break
     if not found or inside:
         # Hypotheses may rule out the small representatives of a class but not its larger members.
         exhausted = all(values_to_try(part, n, domains[n], m)[1] for n in names)
