@@ -1,7 +1,7 @@
 """Results of pure functions of the model, kept by the values of their arguments.
 
 One kernel under other flags or element types asks for the same partitions again and again. What a function answers
-depends on its arguments, on the hypotheses in force (``ints.assuming``) and on the version of CuTe.
+depends on its arguments, on the hypotheses in force (``ints.assuming``) and on the version of CuTe, or the DSL.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from cutecheck.model.ints import hypotheses_in_force
-from cutecheck.model.version import cute_version
+from cutecheck.model.version import cute_version, of_the_dsl
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ABSENT = object()
@@ -24,7 +24,7 @@ def memoised(function: F) -> F:
 
     @wraps(function)
     def wrapper(*args: Any) -> Any:
-        key = (args, hypotheses_in_force(), cute_version())
+        key = (args, hypotheses_in_force(), cute_version(), of_the_dsl())
         try:
             found = table.get(key, _ABSENT)
         except TypeError:  # an argument that cannot be a key

@@ -17,6 +17,9 @@ OLDEST: Version = (3, 5)
 _VERSION: ContextVar[Version] = ContextVar("cute_version", default=REFERENCE)
 
 
+_DSL: ContextVar[bool] = ContextVar("of the DSL", default=False)
+
+
 def parse_version(text: str) -> Version:
     """``4.2``, ``4.2.0`` or ``4.2.0.0`` as a version; ValueError for anything else and for what is not modelled."""
     parts = text.strip().removeprefix("v").split(".")
@@ -41,3 +44,18 @@ def using_cute(version: str | Version) -> Iterator[None]:
         yield
     finally:
         _VERSION.reset(token)
+
+
+def of_the_dsl() -> bool:
+    """Whether layouts come out as the compiler of the Python DSL has them, where C++ has others."""
+    return _DSL.get()
+
+
+@contextmanager
+def following_dsl() -> Iterator[None]:
+    """Follow the compiler of the Python DSL inside the block: ``docs/cute-versions.md`` says where it differs."""
+    token = _DSL.set(True)
+    try:
+        yield
+    finally:
+        _DSL.reset(token)

@@ -56,6 +56,7 @@ def evaluate_dsl(text: str) -> Value:
     from cutecheck.model.algebra import dsl
     from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
     from cutecheck.model.notation import NotationError
+    from cutecheck.model.version import following_dsl
 
     try:
         call = json.loads(text)
@@ -73,7 +74,8 @@ def evaluate_dsl(text: str) -> Value:
     except NotationError as error:
         return Unknown(f"cannot read {error}")
     try:
-        return dsl.call(name, values, named)
+        with following_dsl():
+            return dsl.call(name, values, named)
     except CuteError as error:
         return Unknown(f"the DSL rejects {name}: {error}", None, True)
     except (UndecidedError, NotModelledError, LookupError) as error:

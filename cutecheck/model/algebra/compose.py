@@ -17,7 +17,7 @@ from cutecheck.model.ints import CuteError, Dyn, Int
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, SmemPtrFlag, Swizzle
 from cutecheck.model.memo import memoised
 from cutecheck.model.swizzle import compose_swizzles, make_swizzle
-from cutecheck.model.version import cute_version
+from cutecheck.model.version import cute_version, of_the_dsl
 
 
 def composition(*args: Any) -> Any:
@@ -107,7 +107,12 @@ def _compose(lhs_shape: IntTuple, lhs_stride: IntTuple, shape: IntTuple, stride:
 
 
 def _compose_mode(shapes: tuple[Any, ...], strides: tuple[Any, ...], shape: Int, stride: Int) -> Layout:
-    """One integral mode ``shape:stride`` on the right of several modes."""
+    """One integral mode ``shape:stride`` on the right of several modes. The DSL merges what came of it again."""
+    found = _compose_flat(shapes, strides, shape, stride)
+    return coalesce_x(found) if of_the_dsl() and isinstance(found.shape, tuple) else found
+
+
+def _compose_flat(shapes: tuple[Any, ...], strides: tuple[Any, ...], shape: Int, stride: Int) -> Layout:
     result_shape: list[IntTuple] = []
     result_stride: list[IntTuple] = []
     for s, d in zip(shapes[:-1], strides[:-1], strict=True):

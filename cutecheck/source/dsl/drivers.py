@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.version import following_dsl
 from cutecheck.source.dsl import classes, functions, modules
 from cutecheck.source.dsl.semantics import DslDialect
 from cutecheck.source.dsl.statements import spelled
@@ -126,7 +127,8 @@ class Driver:
         mark = m.journal.mark()
         frame = m.recorder.frame
         try:
-            run()  # type: ignore[operator]
+            with following_dsl():
+                run()  # type: ignore[operator]
         except BudgetExceeded as error:
             self.cut.append(Unknown(str(error), span))
         except RecursionError:

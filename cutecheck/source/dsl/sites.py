@@ -12,7 +12,7 @@ from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
-from cutecheck.source.eval.intrinsics.dsl_show import show, without_arguments, without_arithmetic, without_quotients
+from cutecheck.source.eval.intrinsics.dsl_show import ordered, show, without_arithmetic, without_quotients
 from cutecheck.source.eval.record.kinds import has_open, site_kind
 from cutecheck.source.eval.values import EnumVal, Extern, FuncSet, Object, ScalarType, TensorVal, Value
 
@@ -44,7 +44,7 @@ def api_called(
     if name == "make_layout":
         value = without_arithmetic(value)
     if name == "make_ordered_layout":
-        value = without_arguments(value)
+        value = ordered(value, kwargs["order"] if "order" in kwargs else args[1])
     named(m, call, args, kwargs, value, None, span)
 
 

@@ -24,7 +24,7 @@ KNOWN = (
     MMAAtom, Slice, ScalarType, Pointer, EnumVal, float, str, type(None),
 )  # fmt: skip
 MAX_MODES = 1024
-_COUNTED = ("append", "prepend", "repeat")  # their integers say how many modes come out
+_COUNTED = {"append": 2, "prepend": 2, "repeat": 1}  # the argument that says how many modes come out
 _OPTIONAL = ("target_profile", "up_to_rank", "end", "stride", "order", "proj", "pred", "swizzle", "dtype")
 
 
@@ -74,7 +74,8 @@ def _run(name: str) -> Any:
         args = [number(c, a) for a in c.args]
         kwargs = keywords(c)
         if name in _COUNTED:
-            _few(*(a for a in (*args[1:], *kwargs.values()) if isinstance(a, int)))
+            counts = (*args[_COUNTED[name] :], *(v for k, v in kwargs.items() if k != "elem"))
+            _few(*(a for a in counts if isinstance(a, int)))
         if args and isinstance(args[0], TensorVal):
             t = args[0]
             rest = [layout_of(a) for a in args[1:]]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Unknown
-from cutecheck.model.algebra import CuteError
+from cutecheck.model.algebra import CuteError, dsl
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import DType
@@ -55,10 +55,10 @@ def without_arithmetic(v: Any) -> Any:
     return v
 
 
-def without_arguments(v: Any) -> Any:
+def ordered(v: Any, order: Any) -> Any:
     """An ordered layout: its strides are computed inside the call, from extents without the divisors of arithmetic."""
-    if isinstance(v, Layout) and _forget(v.shape) is not v.shape and _forget(v.shape) != v.shape:
-        return without_arithmetic(v)
+    if isinstance(v, Layout) and _forget(v.shape) != v.shape:
+        return dsl.make_ordered_layout(_forget(v.shape), order)
     return v
 
 

@@ -304,3 +304,52 @@ def test_operations_of_tensor_memory(tmp_path: Path) -> None:
     load: Any = found["make_copy_atom"]
     assert load["type"] == "!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x32>"
     assert (load["layout_src_tv"], load["layout_dst_tv"]) == ("(32,1024):(0,1)", "(32,32):(32,1)")
+
+
+def test_compositions_with_run_time_extents_are_merged_as_the_dsl_does(tmp_path: Path) -> None:
+    """Recorded of the DSL 4.8.1; C++ keeps `(8,16):(1,8)`."""
+    text = (
+        HEAD
+        + """
+@cute.kernel
+def kernel(n: cutlass.Int32, k: cutlass.Int32):
+    a = cute.make_layout((8, n), stride=(1, 8))
+    cute.coalesce(a)
+    cute.composition(a, cute.make_layout(128))
+    cute.composition(a, cute.make_layout((4, 32)))
+    cute.composition(a, cute.make_layout(k))
+    cute.composition(cute.make_layout((8, n), stride=(1, k)), cute.make_layout(64))
+    cute.composition(cute.make_layout((8, 4, n), stride=(4, 1, 32)), cute.make_layout(64))
+    cute.logical_divide(a, 128)
+    b = cute.make_layout((1, (8, n), (n, k)), stride=(0, (cute.E(0), 8 * cute.E(0)), (cute.E(1), cute.E(2))))
+    cute.zipped_divide(b, (1, 128))
+    cute.flat_divide(b, (1, 128))
+    cute.make_ordered_layout((1, (8, n // 2), (k, n * 8)), order=(0, (1, 2), (3, 4)))
+    cute.make_ordered_layout((n * 8, k, 16), order=(1, 0, 2))
+    cute.make_ordered_layout((n * 8, k // 16, 16), order=(0, 1, 2))
+
+@cute.jit
+def host(n: cutlass.Int32, k: cutlass.Int32):
+    kernel(n, k).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+cute.compile(host, cutlass.Int32(4), cutlass.Int32(4))
+"""
+    )
+    made = driver(tmp_path, text)
+    recorded = [
+        ("coalesce", "(8,?):(1,8)"), ("composition", "128:1"), ("composition", "(4,32):(1,4)"),
+        ("composition", "(?,?):(1,8)"), ("composition", "(8,8):(1,?)"), ("composition", "(8,4,2):(4,1,32)"),
+        ("logical_divide", "(128,?):(1,128)"), ("zipped_divide", "((1,128),(1,?,(?,?))):((0,1@0),(0,128@0,(1@1,1@2)))"),
+        ("flat_divide", "(1,128,1,?,(?,?)):(0,1@0,0,128@0,(1@1,1@2))"),
+        ("make_ordered_layout", "(1,(8,?),(?,?)):(0,(1,8),(?{div=8},?{div=8}))"),
+        ("make_ordered_layout", "(?,?,16):(?,1,?)"), ("make_ordered_layout", "(?,?,16):(1,?,?)"),
+    ]  # fmt: skip
+    seen = [(call, value[0]) for (_, call), value in sorted(results(made).items()) if call != "make_layout"]
+    assert seen == recorded
+
+
+@pytest.mark.parametrize("call", ["append((1, 2), 4096)", "append((1, 2), elem=4096)", "prepend((1, 2), 4096)"])
+def test_an_extent_is_no_number_of_modes(call: str, tmp_path: Path) -> None:
+    made = driver(tmp_path, HEAD + f"cute.make_layout(cute.{call})\n")
+    (text,) = next(v for (_, name), v in results(made).items() if name == "make_layout")
+    assert "4096" in str(text)
