@@ -63,6 +63,19 @@ def test_a_class_is_checked_for_the_declared_domain(tmp_path: Path, capsys: pyte
     assert isinstance(atom, dict) and atom["layout_src_tv"] == "(1,4):(0,1)"
 
 
+def test_what_one_binding_reaches_is_not_unbound_for_another_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gemm.py").write_text("# cutecheck: instantiate Gemm((128, 128, 64), cutlass.Float16)\n" + KERNEL)
+    (tmp_path / "wide.py").write_text(
+        "from gemm import Gemm\nimport cutlass\nmade = Gemm((256, 128, 64), cutlass.Float16)\n"
+    )
+    assert main(["facts", str(tmp_path), "--output-format", "json"]) == 0
+    sites = json.loads(capsys.readouterr().out)["sites"]
+    assert {s["status"] for s in sites if s["call"] == "cute.tile_to_shape"} == {"resolved"}
+    assert {s["status"] for s in sites if s["call"] == "cute.make_copy_atom"} == {"unbound"}
+
+
 def test_the_configuration_and_comments_bind_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "gemm.py").write_text(KERNEL + "\n# cutecheck: instantiate configure(32)\n")
     config = '[tool.cutecheck]\ninstantiate = ["gemm.Gemm(tile=(128, 128, 64), dtype=Float16)"]\n'
