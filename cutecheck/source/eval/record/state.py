@@ -89,7 +89,7 @@ class RecorderState:
         self.open = False  # evaluating a template whose parameters nothing binds
         self.clock = 0
         self._events_off = False
-        self.rehearsal = False
+        self.rehearsal = 0  # how many walks that leave no fact surround this one
         self._loops: tuple[Loop, ...] = ()  # around what is walked, the outermost first
         self._guards: list[Guard] = []
         self._threads: dict[str, int] = {}
@@ -198,12 +198,12 @@ class RecorderState:
     @contextmanager
     def rehearsing(self) -> Iterator[None]:
         """Nothing that happens inside leaves a fact."""
-        outer, self.rehearsal = self.rehearsal, True
+        self.rehearsal += 1
         try:
             with self.unevaluated():
                 yield
         finally:
-            self.rehearsal = outer
+            self.rehearsal -= 1
 
     @contextmanager
     def guarded(self, guard: Guard, cond: Value, taken: bool) -> Iterator[None]:

@@ -14,7 +14,8 @@ from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements.recurrences import Changing, Recurrence
+from cutecheck.source.eval.statements.numbers import combine
+from cutecheck.source.eval.statements.recurrences import Anything, Changing, Recurrence
 from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
 
@@ -29,6 +30,8 @@ def havoc(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, induction: tupl
         old = at.vars[name]
         inducted = induction is not None and induction[0] == name
         new = forget(m, old, name, induction[1] if induction is not None and inducted else ex.ANY, node.span)
+        if not inducted and varies(old):
+            new = combine(m, Anything(m), old, old, (new,), name, node.span)
         if new is not old:
             m.journal.set(at.vars, name, new)
             if not inducted:

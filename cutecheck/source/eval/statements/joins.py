@@ -75,7 +75,8 @@ def _same(a: Value, b: Value) -> bool:
 def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True, varying: bool = False) -> Int:
     """An integer that may be either of two, a multiple of what divides both; static when they and the condition are.
 
-    Where they depend on the thread it is ``a`` plus 0 or 1 times their difference, so that each thread keeps its own.
+    Where they depend on the thread it is one plus 0 or 1 times their difference, so that each thread keeps its own, or
+    a multiple of what divides a difference that is the same in all.
     """
     name = what.strip("`") or "join"
     if varying and not (static and isinstance(a, Sym) and isinstance(b, Sym)):
@@ -87,8 +88,10 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
         first, other = as_expr(a), as_expr(b)
         if not varies(a):
             first, other = other, first  # `0 or 8 * threadIdx.x` is one product
-        either = m.fresh(name, Domain(0, 1)).expr
-        return Dyn(ex.add(other, ex.mul(either, ex.sub(first, other))))
+        apart = ex.sub(first, other)
+        if not varies(apart) and (ex.divisor(apart) > 1 or None not in ex.bounds(apart)):
+            return Dyn(ex.add(other, m.fresh(name, hull(ex.const(0), apart)).expr))
+        return Dyn(ex.add(other, ex.mul(m.fresh(name, Domain(0, 1)).expr, apart)))
     static = static and isinstance(a, (int, Sym)) and isinstance(b, (int, Sym))
     m.recorder.symbols = m.recorder.symbols or static
     if isinstance(a, int) and isinstance(b, int):

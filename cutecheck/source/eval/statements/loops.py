@@ -20,6 +20,8 @@ from cutecheck.source.eval.statements.recurrences import Recurrence, leave, recu
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.values import Scalar, Value, constant
 
+_SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
+
 
 def iterate(m: Machine, value: Value, span: Span) -> Iterator[Value] | list[Value] | Unknown:
     """The items of a value that can be enumerated."""
@@ -92,7 +94,7 @@ def _walk(
     ``quiet``: it is known to change nothing.
     """
     with recurring(m, loop):
-        if m.recorder.rehearsal or not m.dialect.settles(m):
+        if m.recorder.rehearsal >= _SETTLED or not m.dialect.settles(m):
             mark = m.journal.mark()
             iteration()
             walked_once(m, loop, mark)

@@ -36,6 +36,8 @@ class Changing:
     start: Value
     before: Value = None
     afters: tuple[Value, ...] = ()
+    summed: bool = False
+    spread: bool = False  # what iterations add differs from thread to thread
 
 
 @dataclass(slots=True)
@@ -81,9 +83,10 @@ def recurring(m: Machine, loop: Recurrence | None) -> Iterator[None]:
 def settle(m: Machine, body: Callable[[], object], loop: Recurrence) -> None:
     """Set every cell that the loop changes to what it is before any iteration.
 
-    The body is walked without leaving facts until no more cells are found; those are unknown meanwhile. What an
-    iteration adds to each is then summed: ``start + k * step`` where every iteration adds the same, else ``start`` plus
-    some multiple of it, of each thread its own where the step or the way through the body is.
+    The body is walked without leaving facts until no more cells are found; each is ``start`` plus anything meanwhile,
+    the same in all threads. What an iteration adds to it is then summed: ``start + k * step`` where every one adds the
+    same, else ``start`` plus some multiple of it, of each thread its own where the step or the way through the body is.
+    Where threads came to differ, the body is walked again, for what else is computed from it.
     """
     changed: Written = {}
     for _ in range(_REHEARSALS):
@@ -93,19 +96,17 @@ def settle(m: Machine, body: Callable[[], object], loop: Recurrence) -> None:
             old = where.get(name)
             if key not in loop.cells and key != loop.told and old is not None and not same(old, new):
                 loop.cells[key] = Changing(where, name, old)
-                m.journal.set(where, name, combine(m, _Anything(m), old, old, (new,), name, loop.span))
+                m.journal.set(where, name, combine(m, Anything(m), old, old, (new,), name, loop.span))
                 found = True
         if not found:
             break
-    first = True
     for _ in range(_REHEARSALS):
-        if not _refine(m, loop, changed, first):
+        if not _refine(m, loop, changed):
             return
-        first = False
         changed = _rehearse(m, body, loop)
     for c in loop.cells.values():
         value = c.where[c.name]
-        m.journal.set(c.where, c.name, combine(m, _Anything(m, True), value, value, (value,), c.name, loop.span))
+        m.journal.set(c.where, c.name, combine(m, Anything(m, True), value, value, (value,), c.name, loop.span))
 
 
 def walked_once(m: Machine, loop: Recurrence, mark: int) -> None:
@@ -120,7 +121,7 @@ def walked_once(m: Machine, loop: Recurrence, mark: int) -> None:
     for where, name, new in changed.values():
         if where.get(name) is not None and (id(where), name) != loop.told:
             now = where[name]
-            m.journal.set(where, name, combine(m, _Anything(m, apart), now, now, (new,), name, loop.span, whole=True))
+            m.journal.set(where, name, combine(m, Anything(m, apart), now, now, (new,), name, loop.span, whole=True))
 
 
 def leave(m: Machine, loop: Recurrence) -> None:
@@ -162,33 +163,37 @@ def _all_written(loop: Recurrence, changed: Written) -> Written:
     return found
 
 
-def _refine(m: Machine, loop: Recurrence, changed: Written, first: bool) -> bool:
-    """Sum what the iterations add; True where a value now depends on the thread, which others may be computed from."""
+def _refine(m: Machine, loop: Recurrence, changed: Written) -> bool:
+    """Sum what the iterations add; True where threads came to differ, so that others may that are computed from it."""
     again = False
     count = loop.count
     for key, c in loop.cells.items():
+        if c.spread:
+            continue
         before = c.where[c.name]
         after = changed[key][2] if key in changed else before
         afters = (after, *(w[key] for w in loop.ways if key in w))
-        if not first and (varies(before) or not any(varies(a) for a in afters)):
-            continue
         if count is None:
             count = loop.count = m.fresh("iteration", ex.NATURAL)
-        c.before, c.afters = before, afters
-        new = combine(m, _Sum(m, loop, count), c.start, before, afters, c.name, loop.span)
-        again = again or (varies(new) and not varies(before))
+        total = _Sum(m, loop, count)
+        new = combine(m, total, c.start, before, afters, c.name, loop.span)
+        if c.summed and not total.spread:
+            continue  # what was said of it holds for whatever the others are
+        c.before, c.afters, c.summed, c.spread = before, afters, True, total.spread
+        again = again or c.spread
         m.journal.set(c.where, c.name, new)
     return again
 
 
-class _Anything:
-    """Any integer, of each thread its own where the value was or ``apart``."""
+class Anything:
+    """``start`` plus any integer, the same in all threads; ``apart``: any integer, of each thread its own."""
 
     def __init__(self, m: Machine, apart: bool = False) -> None:
         self.m, self.apart = m, apart
 
     def __call__(self, start: Int, before: Int, afters: Sequence[Int], name: str) -> Int:
-        return some(self.m, name, ex.ANY, self.apart or varies(start))
+        unknown = some(self.m, name, ex.ANY, self.apart)
+        return Dyn(ex.add(as_expr(start), unknown.expr)) if varies(start) and not self.apart else unknown
 
 
 @dataclass(slots=True)
@@ -202,50 +207,73 @@ class _Part:
 
 
 class _Sum:
-    """The value before an iteration, of one integer."""
+    """The value before an iteration, of one integer. ``spread``: the distance of one from its start varies."""
 
     def __init__(self, m: Machine, loop: Recurrence, count: Int) -> None:
         self.m, self.loop, self.count = m, loop, count
+        self.spread = False
 
     def __call__(self, start: Int, before: Int, afters: Sequence[Int], name: str) -> Int:
         first, old = as_expr(start), as_expr(before)
-        steps = [ex.sub(as_expr(a), old) for a in afters]
-        if all(s.constant == 0 for s in steps):
+        news = [as_expr(a) for a in afters]
+        if all(new == old for new in news):
             return before
-        others = {ex.add(s, old) for s in steps} - {first}
-        if not self._from(old, others) and all(self._all_old(o) for o in others) and len(others) <= 1:
-            return self._either(start, others, name)
+        found = self._total(first, old, news, name, self.loop.apart)
+        if varies(ex.sub(as_expr(found), first)):
+            self.spread = True
+            found = self._total(first, old, news, name, True)
+        return found
+
+    def _total(self, first: Expr, old: Expr, news: list[Expr], name: str, apart: bool) -> Int:
+        known = self._placeholder(old)
+        if known is not None and known.name not in {v.name for v in first.variables()}:  # from its start on
+            old = ex.add(first, ex.var(known.name))
+            news = [new.substitute({known.name: old}) for new in news]
+        anything = self._placeholder(ex.sub(old, first))
+        others = {n for n in news if n not in (first, old)}
+        if anything is not None and old not in news and len(others) <= 1 and all(map(self._all_old, others)):
+            return self._either(first, others, name)
+        steps = [ex.sub(new, old) for new in news]
+        each = anything is None or not any(_mentions(s, anything) for s in steps)
+        if anything is not None:
+            taken = [_without(ex.sub(new, first), anything) for new in news]
+            steps = [t[0] for t in taken]
+            apart = apart or any(varies(t[1]) for t in taken)
+            rising = all(t[1] in (ex.const(0), ex.const(1)) for t in taken)
+        else:
+            rising = True
         parts = self._parts(steps)
-        uniform = not (varies(first) or self.loop.apart or any(varies(as_expr(a)) for a in afters))
-        if uniform and any(p.rest and abs(p.divisor) <= 1 and not shared for shared, p in parts.items()):
-            return self.m.fresh(name, hull(first, *map(as_expr, afters)))
+        linear = {k for k, p in parts.items() if each and not p.rest and len(set(p.factors)) == 1}
+        if len(linear) < len(parts) and not (apart or varies(first) or any(map(varies, news))):
+            within = hull(first, *(o for o in others))
+            most = math.gcd(*(math.gcd(p.divisor, *p.factors) for p in parts.values()))
+            if all(not shared for shared in parts) and (most <= within.step or None not in (within.lo, within.hi)):
+                return self.m.fresh(name, within)
         total = first
         for shared, part in parts.items():
             inside = ex.const(1)
             for atom in shared:
                 inside = ex.mul(inside, ex.atom_expr(atom))
-            if not part.rest and len(set(part.factors)) == 1:
+            if shared in linear:
                 times = ex.mul(ex.const(part.factors[0]), as_expr(self.count))
             else:
-                step = math.gcd(part.divisor, *part.factors)
-                grows = not part.rest and min(part.factors) >= 0
-                own = part.varying or self.loop.apart
-                unit = some(self.m, name, ex.NATURAL if grows else ex.ANY, own)
-                times = ex.mul(ex.const(step), unit.expr)
+                grows = rising and not part.rest and min(part.factors) >= 0
+                unit = some(self.m, name, ex.NATURAL if grows else ex.ANY, apart or part.varying)
+                times = ex.mul(ex.const(math.gcd(part.divisor, *part.factors)), unit.expr)
             total = ex.add(total, ex.mul(inside, times))
         return Dyn(total)
 
-    def _from(self, old: Expr, values: set[Expr]) -> bool:
-        """Whether values come from the value before the iteration, which is a variable as long as it is unknown."""
-        names = {v.name for v in old.variables()}
-        unknown = len(old.terms) == 1 and len(names) == 1 and not self._all_old(old)
-        return not unknown or any(v.name in names for value in values for v in value.variables())
+    def _placeholder(self, distance: Expr) -> Var | None:
+        """The variable that stands for what is not known yet of the distance from the start."""
+        atom = distance.terms[0][0][0] if len(distance.terms) == 1 and distance.terms[0][0] else None
+        alone = isinstance(atom, Var) and distance == ex.atom_expr(atom)
+        return atom if alone and isinstance(atom, Var) and not self._invariant(atom) else None
 
-    def _either(self, start: Int, others: set[Expr], name: str) -> Int:
+    def _either(self, first: Expr, others: set[Expr], name: str) -> Int:
         """Every iteration sets the same value: it is that, or in the first iteration the start."""
         for other in others:
-            return cover(self.m, start, Dyn(other), name, self.loop.span, False, self.loop.apart)
-        return start
+            return cover(self.m, _number(first), _number(other), name, self.loop.span, False, self.loop.apart)
+        return _number(first)
 
     def _parts(self, steps: list[Expr]) -> dict[Monomial, _Part]:
         parts: dict[Monomial, _Part] = {}
@@ -275,3 +303,24 @@ class _Sum:
 
     def _old(self, name: str) -> bool:
         return "~?" not in name and all(int(n) < self.loop.since for n in _NUMBER.findall(name))
+
+
+def _mentions(e: Expr, v: Var) -> bool:
+    return any(v.name == other.name for other in e.variables())
+
+
+def _number(e: Expr) -> Int:
+    return Dyn(e) if e.constant is None else e.constant
+
+
+def _without(e: Expr, v: Var) -> tuple[Expr, Expr]:
+    """The terms that the variable is no factor of, and the others divided by it."""
+    rest: dict[Monomial, int] = {}
+    taken: dict[Monomial, int] = {}
+    for monomial, factor in e.terms:
+        if v in monomial:
+            at = monomial.index(v)
+            taken[monomial[:at] + monomial[at + 1 :]] = factor
+        else:
+            rest[monomial] = factor
+    return build(rest), build(taken)
