@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
-from cutecheck.model.expr import Expr, Var, const, var
+from cutecheck.model.expr import Expr, Var, add, const, divisor, var
 from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.domains import per_thread
 from cutecheck.model.prove.properties import THREAD, GmemSectors
 from cutecheck.model.units import Bytes
 from cutecheck.rules.base import Context, Rule
@@ -130,12 +131,22 @@ class GlobalNotCoalesced(Rule):
             )
 
 
-def sectors(access: Access) -> GmemSectors:
-    """The payload of one side of a copy in global memory."""
+def sectors(access: Access, unit: Bytes = Bytes(_SECTOR)) -> GmemSectors:
+    """The payload of one side of a copy in global memory, but for what moves all lanes by whole units."""
     return GmemSectors(
-        access.element_bits, access.bits, access.offset, access.threads, as_layout(access.rest),
+        access.element_bits, access.bits, _within(access, unit), access.threads, as_layout(access.rest),
         base_alignment=max(access.base, GMEM_BASE), what=access.tensor.name,
     )  # fmt: skip
+
+
+def _within(access: Access, unit: Bytes) -> Expr:
+    """The offset without the terms that are the same in all lanes and multiples of the unit."""
+    bits, total = int(unit) * 8, const(0)
+    for term in (Expr((t,)) for t in access.offset.terms):
+        own = any(v.name == THREAD or per_thread(v.name) for v in term.variables())
+        if own or divisor(term) * int(access.element_bits) % bits:
+            total = add(total, term)
+    return total
 
 
 def _advice(access: Access) -> str:

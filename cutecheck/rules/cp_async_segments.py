@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
+from cutecheck.model.access import LINE_BYTES
 from cutecheck.model.prove.properties import BankAccess
 from cutecheck.model.prove.segments import NoCostError, SegmentCost, cg_cost
 from cutecheck.rules.base import Context, Rule
@@ -91,7 +92,7 @@ class CpAsyncSegments(Rule):
         if vector_faults(src, context) or vector_faults(dst, context):
             return
         try:
-            cost = cg_cost(_written(dst), sectors(src))
+            cost = cg_cost(_written(dst), sectors(src, LINE_BYTES))
         except NoCostError as error:
             context.unknown("cp-async-segments", event, "dst", str(error))
             return

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from cutecheck.model.access import LINE_BYTES, MEASURED_ARCH, cg_segments
 from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.expr.terms import Op
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove.canonical import renamed, unnumbered
 from cutecheck.model.prove.domains import expressions, first_values, opaque_names
@@ -54,8 +55,8 @@ class SegmentCost:
 def cg_cost(shared: BankAccess, source: GmemSectors) -> SegmentCost:
     """Segments of a cp.async.cg copy from its destination and source accesses; NoCostError when not known.
 
-    Both run over the same threads and instructions. Uniform values are taken at their smallest; a run-time stride
-    between source rows is taken as whole 128-byte lines.
+    Both run over the same threads and instructions. Uniform values are taken at their smallest (divisors: but 0); a
+    run-time stride between source rows is taken as whole 128-byte lines.
     """
     (shared, source), names = unnumbered((shared, source))
     try:
@@ -131,8 +132,21 @@ def _fixed(offset: Expr, name: str, domain: Domain, access: BankAccess | GmemSec
         value = _FAR_ROWS * int(LINE_BYTES) * 8 // int(access.element_bits)
         assumptions.append(f"rows of {name} elements start on {LINE_BYTES}-byte lines")
         return value if value in domain else first_values(domain, 1)[-1]
-    found = first_values(domain, 1)
-    return found[0] if found else 0
+    divides = name in _divisors(offset)
+    found = [v for v in first_values(domain, 2) if v or not divides]  # nothing is divided by 0
+    return found[0] if found else int(divides)
+
+
+def _divisors(e: Expr) -> set[str]:
+    """Names of the variables by which something is divided."""
+    found: set[str] = set()
+    for monomial, _ in e.terms:
+        for atom in monomial:
+            if isinstance(atom, Op):
+                found |= {name for a in atom.args for name in _divisors(a)}
+                if atom.kind in ("div", "mod"):
+                    found |= {v.name for v in atom.args[1].variables()}
+    return found
 
 
 def _shared_byte(access: BankAccess, element: int) -> int:

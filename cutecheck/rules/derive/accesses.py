@@ -13,6 +13,8 @@ from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.expr.bits import joined as joined_bits
+from cutecheck.model.expr.bits import possible_bits
 from cutecheck.model.identity import once
 from cutecheck.model.ints import Int, as_expr, is_static, known_value
 from cutecheck.model.layout import AnyLayout, Layout, Swizzle, SwizzleUnit
@@ -23,7 +25,7 @@ from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_
 from cutecheck.records import record
 from cutecheck.rules.derive.lanes import active
 from cutecheck.rules.derive.slices import counted, first_thread, parts_from, shifted
-from cutecheck.rules.derive.vectors import Mode, as_layout, contiguous_elements, peel, plain, split_run
+from cutecheck.rules.derive.vectors import Mode, Plain, as_layout, contiguous_elements, peel, plain, split_run
 
 # What CuTe may assume of a pointer it knows nothing about: the allocators' own guarantee.
 GMEM_BASE = Bytes(256)
@@ -259,7 +261,7 @@ def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, wid
     if split is None:
         return f"the first {count} elements of `{tensor.name}` cannot be told from the rest"
     broken = not used.automatic and contiguous_elements(split[0]) < count  # no vector, wherever it starts
-    if inside and ex.divisor(outer) % _period(parts.swizzle) and not broken:
+    if inside and ex.divisor(outer) % _period(parts.swizzle) and not broken and not _apart(outer, parts):
         return f"`{tensor.name}` starts inside a period of its swizzle"
     base, base_known = _base(tensor)
     rest, start = _uniform(split[1], ex.add(outer, parts.offset))
@@ -324,6 +326,22 @@ def _width(event: Event, element_bits: Bits, used: Instruction) -> Bits | str:
 def _period(swizzle: Swizzle | None) -> int:
     """Elements after which an element-wise swizzle repeats."""
     return 1 if swizzle is None else 1 << (swizzle.bits + swizzle.base + abs(swizzle.shift))
+
+
+def _apart(outer: Expr, parts: Plain) -> bool:
+    """Whether ``outer + swizzle(inner)`` is ``swizzle(outer + inner)``: outer shares no bit with inner or the swizzle.
+
+    CuTe leaves the bits that a swizzle does not touch in the pointer where it slices at a run-time coordinate.
+    """
+    inner = possible_bits(parts.offset)
+    for i, (extent, stride) in enumerate(parts.modes):
+        size, step = known_value(extent), as_expr(stride)
+        if size != 1:
+            index = ex.var(f"value[{i}]", Domain(0, None if size is None else size - 1))
+            inner = joined_bits(inner, possible_bits(ex.mul(index, step)))
+    assert parts.swizzle is not None
+    active = parts.swizzle.yyy_mask | parts.swizzle.zzz_mask
+    return not possible_bits(outer) & (inner | active)
 
 
 def _root_swizzle(tensor: TensorFact) -> Swizzle | None:
