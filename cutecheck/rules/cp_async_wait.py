@@ -14,13 +14,14 @@ from cutecheck.rules.derive.uses import Order, Use, exclusive, order, uses_of
 
 
 class CpAsyncNotWaited(Rule):
-    """Shared memory is read that cp.async or TMA fills, and nothing has waited for the copy.
+    """Shared memory is read or stored to that cp.async or TMA fills, and nothing has waited for the copy.
 
     What it checks
         In the order a kernel reaches them: between the first ``cp.async`` or TMA load into a buffer and a read of the
         buffer by a copy or an MMA, something waits (``cp_async_wait``, a pipeline's or barrier's wait). Where all waits
         are ``cp_async_wait<N>``: more than N groups can have been committed since that ``cp.async`` when the read is
-        first reached, so that the wait waits for something; and a loop that fills and reads commits its copies.
+        first reached, so that the wait waits for something; and a loop that fills and reads commits its copies. Before
+        other stores to a buffer (an epilogue's), something waits for the ``cp.async`` into it that every pass makes.
 
     Why
         An asynchronous copy returns before the data is there, and ``__syncthreads()`` does not wait for it. The kernel
@@ -99,6 +100,10 @@ class CpAsyncNotWaited(Rule):
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for use in uses_of(event):
             if use.written:
+                late = None if _fills(use) else _in_flight(use, context)
+                if late is not None:
+                    yield self._overwritten(late, use)
+                    return
                 continue
             reached = order(context)
             filled = next((u for u in reached.before(use) if _fills(u) and _overlaps(u, use)), None)
@@ -129,6 +134,18 @@ class CpAsyncNotWaited(Rule):
                 arch=event.arch,
             )
             return
+
+    def _overwritten(self, late: Use, use: Use) -> Finding:
+        return self.finding(
+            use.event.span,
+            f"`{use.tensor.name}` is stored to shared memory that cp.async fills through `{late.tensor.name}`, and "
+            "nothing has waited for it: the copy may arrive later and overwrite the stores",
+            label=f"filled at line {late.event.span.line}, no wait since",
+            help="put cp_async_wait<0>() and a barrier before the stores",
+            related=[Related(late.event.span, "filled asynchronously here")],
+            enclosing=use.event.enclosing,
+            arch=use.event.arch,
+        )
 
     def _uncommitted(self, use: Use, filled: Use, wait: Call) -> Finding:
         return self.finding(
@@ -203,6 +220,21 @@ def _short(filled: Use, use: Use, context: Context) -> Pending | None:
     if used is None or not used.kind.startswith("cp.async"):
         return None
     return pending(filled, use, context) if _complete(use, context) else None
+
+
+def _in_flight(use: Use, context: Context) -> Use | None:
+    """A cp.async of all passes of an earlier loop that fills this place after the last wait; all accesses are known."""
+    reached = order(context)
+    since = [u for u in reached.before(use) if u.event.order > reached.waited(use) and u.written and _overlaps(u, use)]
+    mine = {(g.span, g.negated) for g in use.event.guards}
+    for fill in since:
+        used = side_instruction(fill.event, "dst")
+        if not fill.event.loops or fill.event.loops[-1] in use.event.loops:
+            continue
+        always = not fill.event.predicated and {(g.span, g.negated) for g in fill.event.guards} <= mine
+        if used is not None and used.kind.startswith("cp.async") and always and _complete(use, context):
+            return fill
+    return None
 
 
 def _fills(use: Use) -> bool:

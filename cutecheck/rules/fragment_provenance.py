@@ -11,7 +11,7 @@ from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.origins import fragment_owner
-from cutecheck.rules.derive.ownership import differing_thread
+from cutecheck.rules.derive.ownership import differing_owner, differing_thread
 
 
 class FragmentNotRetiled(Rule):
@@ -134,6 +134,26 @@ class FragmentNotRetiled(Rule):
                 "give gemm the fragments in the order A, B, C",
             )  # fmt: skip
             return
+        yield from self._of_another(event, context)
+
+    def _of_another(self, event: Event, context: Context) -> Iterable[Finding]:
+        """One of A and B is a fragment of the product's own MMA, the other of one whose threads hold other elements."""
+        assert isinstance(event.tiled, TiledMMA)
+        pair = event.operands[-3:-1]
+        owners = [fragment_owner(t, event, context) for t in pair]
+        if any(o is None or o.operand != place for o, place in zip(owners, "AB", strict=True)):
+            return
+        threads = [differing_owner(o.mma, event.tiled, o.operand) for o in owners if o is not None]
+        for at, (fragment, thread) in enumerate(zip(pair, threads, strict=True)):
+            if thread is not None and threads[1 - at] is None:
+                operand, other = "AB"[at], "AB"[1 - at]
+                yield self._reported(
+                    event, fragment, event.operands[-1],
+                    f"`{fragment.name}` is a fragment of operand {operand} of another TiledMMA, whose threads hold "
+                    f"other elements than this one's; operand {other} is this one's: thread {thread} is the first",
+                    f"not the {operand} fragment of this MMA's threads",
+                    "partition both operands by the MMA that multiplies them",
+                )  # fmt: skip
 
     def _reported(
         self, event: Event, fragment: TensorFact, other: TensorFact, message: str, label: str, hint: str

@@ -225,7 +225,8 @@ def _of_two_tensors(earlier: Event, event: Event, context: Context) -> bool:
     guards = [{(g.span, g.negated) for g in e.guards} for e in (earlier, event)]
     loads = all(a is not None and "TMA_LOAD" in a.op for a in atoms)
     known = first.root_layout is not None and second.root_layout is not None
-    return loads and guards[0] == guards[1] and known and first.root_layout != second.root_layout
+    apart = first.root_layout != second.root_layout or earlier.tiled != event.tiled
+    return loads and guards[0] == guards[1] and known and apart
 
 
 def _stores_results(use: Use) -> bool:

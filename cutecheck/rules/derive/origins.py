@@ -10,6 +10,7 @@ from cutecheck.records import record
 from cutecheck.rules.base import Context
 
 _FRAGMENTS = ("partition_fragment_", "make_fragment_")
+_ALIKE = ("make_fragment_like", "make_tensor_like")  # for instance of another type: the same elements
 _PARTITIONS = ("partition_A", "partition_B", "partition_C")
 
 
@@ -46,9 +47,13 @@ def _index(context: Context) -> dict[object, Owner | None]:
         found: dict[object, Owner | None] = {}
         for call in context.facts.calls:
             tensor, mma = call.result, call.arguments[0] if call.arguments else None
+            where = (call.enclosing, call.arch)
+            if call.function in _ALIKE and isinstance(tensor, TensorFact) and isinstance(mma, TensorFact):
+                if tensor.space == mma.space == "rmem" and mma.provenance != "retile":
+                    found.setdefault((*where, tensor.buffer), found.get((*where, mma.buffer)))
+                continue
             if not isinstance(tensor, TensorFact) or not isinstance(mma, TiledMMA):
                 continue
-            where = (call.enclosing, call.arch)
             owner = Owner(mma, call.function[-1], call)
             if call.function.startswith(_FRAGMENTS) and tensor.space in ("rmem", "smem"):
                 place = (*where, *_fragment(tensor))

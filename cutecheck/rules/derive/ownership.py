@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from cutecheck.model.algebra import apply_layout, size
@@ -22,18 +22,34 @@ def differing_thread(mma: TiledMMA, operand: str, copy: TiledCopy) -> int | None
     Elements of accumulators are compared whole, those of A and B by their row (M or N) only: both may permute K alike.
     None too where a layout is not static, or the tiles are too large to list.
     """
+    return _first(mma, operand, copy.tiler_shape, lambda: copy.layout_tv, (0, 1) if operand == "C" else (0,))
+
+
+def differing_owner(fragment: TiledMMA, product: TiledMMA, operand: str) -> int | None:
+    """The first thread that has other elements of an operand in one MMA than in the other; None as above."""
+    if fragment == product:
+        return None
+    tile = tuple(product.tile_shape[m] for m in _MODES[operand])
+    return _first(fragment, operand, tile, lambda: _tv(product, operand), (0, 1))
+
+
+def _tv(mma: TiledMMA, operand: str) -> AnyLayout:
+    return getattr(mma, f"get_layout{operand}_TV")()  # type: ignore[no-any-return]
+
+
+def _first(
+    mma: TiledMMA, operand: str, other: object, layout: Callable[[], AnyLayout], modes: tuple[int, ...]
+) -> int | None:
     tile = tuple(mma.tile_shape[m] for m in _MODES[operand])
-    other = copy.tiler_shape
     if not isinstance(other, tuple) or len(other) != 2 or not all(isinstance(x, int) for x in (*tile, *other)):
         return None
     try:
-        own = _elements(getattr(mma, f"get_layout{operand}_TV")(), tile)
-        theirs = _elements(copy.layout_tv, other)
+        own = _elements(_tv(mma, operand), tile)
+        theirs = _elements(layout(), other)
     except (CuteError, UndecidedError, TypeError):
         return None
     if own is None or theirs is None or len(own) != len(theirs):
         return None
-    modes = (0, 1) if operand == "C" else (0,)
     common = tuple(math.lcm(_int(a), _int(b)) for a, b in zip(tile, other, strict=True))
     if math.prod(common) > _MOST:
         return None

