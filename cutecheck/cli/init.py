@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ HOOK = """\
         name: cutecheck
         entry: cutecheck check --tree . --output-format concise
         language: system
-        types_or: [c++, cuda, python]
+        types_or: [c++, cuda, python, jupyter]
         require_serial: true
 """
 
@@ -75,11 +76,20 @@ def run(arguments: argparse.Namespace) -> int:
     elif not _create(folder / "cutecheck.toml", CONFIG):
         return 2
     hooks = folder / ".pre-commit-config.yaml"
-    if hooks.exists():
+    if _has_hook(hooks):
+        print(f"{hooks}: has the hook already, left as it is")
+    elif hooks.exists():
         print(f"{hooks}: is there already; add to its repos:\n{HOOK}", end="")
     elif not _create(hooks, f"repos:\n{HOOK}"):
         return 2
     return 0
+
+
+def _has_hook(hooks: Path) -> bool:
+    try:
+        return re.search(r"\bid:\s*[\"']?cutecheck\b", hooks.read_text(encoding="utf-8", errors="replace")) is not None
+    except OSError:
+        return False
 
 
 def _create(file: Path, text: str) -> bool:

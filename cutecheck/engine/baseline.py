@@ -48,13 +48,17 @@ class Scope:
 
 
 def scope(paths: Iterable[Path], report: Report, place: Place, codes: Iterable[str]) -> Scope:
-    """The scope of a run over ``paths``; files that could not be read are outside."""
+    """The scope of a run over ``paths``; files that could not be read are outside, and those it does not report."""
     broken = {place(e.path) for e in report.errors if e.span is None and e.path}
+    some = report.facts.reported
+    reported = None if some is None else {place(p) for p in some}
     given = [(PurePosixPath(_within(p, place)), p.is_dir()) for p in paths]
 
     def reads(path: str) -> bool:
         file = PurePosixPath(path)
-        return path not in broken and any(file == p or (folder and file.is_relative_to(p)) for p, folder in given)
+        if path in broken or (reported is not None and path not in reported):
+            return False
+        return any(file == p or (folder and file.is_relative_to(p)) for p, folder in given)
 
     return Scope(reads, frozenset(codes))
 

@@ -13,6 +13,7 @@ from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Obligation, Outcome
 from cutecheck.report.data import Report, Suppressed
 from cutecheck.rules import Context, Rule
+from cutecheck.source import notebooks
 
 Prover = Callable[[Obligation], Outcome]
 Lines = Callable[[str], "list[str] | None"]
@@ -56,13 +57,13 @@ def check_facts(
         failures.append(SourceError("", "interrupted: not every rule has seen everything; this is what is known"))
     finally:
         results.close()
+    if facts.reported is not None:
+        found = [f for f in found if notebooks.split(f.span.path)[0] in facts.reported]
     found = override(found)
     if pedantic:
         found = [replace(f, severity="warning") if f.severity == "note" else f for f in found]
     ordered = sorted(dict.fromkeys(found), key=_order)
-    kept, suppressed, extra = _apply_suppressions(
-        ordered, rules, lines, {s.path for s in _places(facts)}, reasons_required
-    )
+    kept, suppressed, extra = _apply_suppressions(ordered, rules, lines, _judged(facts), reasons_required)
     reported = sorted([*kept, *extra], key=_order)
     if finish is not None:
         reported = [_finished(f, finish, context, failures) for f in reported]
@@ -96,6 +97,14 @@ def _places(facts: Facts) -> Iterator[Span]:
     for group in (facts.sites, facts.events, facts.buffers, facts.launches, facts.calls, facts.lints):
         for fact in group:
             yield fact.span
+
+
+def _judged(facts: Facts) -> set[str]:
+    """The files whose suppressions are judged."""
+    met = {s.path for s in _places(facts)}
+    if facts.reported is not None:
+        met = {path for path in met if notebooks.split(path)[0] in facts.reported}
+    return met.union(facts.commented)
 
 
 def _apply_suppressions(

@@ -16,8 +16,8 @@ from cutecheck.records import record
 from cutecheck.report.data import Report, Suppressed
 from cutecheck.report.full import fold
 from cutecheck.report.job import RANK, Place, fingerprints
+from cutecheck.source.discover import SUFFIXES
 
-SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".cxx", ".inl", ".py")
 MAX_FILE = 16 << 20
 MAX_TREE = 1 << 30
 

@@ -32,6 +32,7 @@ def gate(report: Report, given: Inputs, settings: Settings, diff_base: str | Non
         extract_tree(base, project.root, into)
         paths = tuple(base_paths(given.paths, project.root, into))
         sources = SourceLines(paths)
-        before = checker(Inputs(paths, ()), base_settings(settings, project.root, into))
+        changed = None if given.changed is None else tuple(base_paths(given.changed, project.root, into))
+        before = checker(Inputs(paths, (), changed), base_settings(settings, project.root, into))
         there = Project(sources, into)
         return compare(report, project.place, before, there.place, base)

@@ -207,7 +207,8 @@ def _report(given: Inputs, settings: Settings, timeout_s: float, found: Discover
     if settings.select or settings.ignore or settings.extend_select or settings.severity or settings.per_path:
         return _checked(given, settings, timeout_s)[0]
     facts = _extracted(given, settings, open_store(settings.cache_dir) if settings.cache else None, found)
-    if any((facts.sites, facts.events, facts.buffers, facts.launches, facts.calls, facts.lints, facts.predicates)):
+    found_any = facts.sites, facts.events, facts.buffers, facts.launches, facts.calls, facts.lints, facts.predicates
+    if any(found_any) or facts.commented:
         return _checked(given, settings, timeout_s, facts=facts)[0]
     return Report(
         facts=facts,

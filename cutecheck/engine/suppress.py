@@ -8,22 +8,34 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from cutecheck.facts import Span
 from cutecheck.findings import Finding, UnknownRuleError
+from cutecheck.records import record
 from cutecheck.rules import Rule, find
 from cutecheck.rules.own import UnexplainedSuppression, UnknownSuppression, UnusedSuppression
 
-_COMMENT = re.compile(
-    r"(?://|#|/\*)\s*cutecheck:\s*(ignore-(?:file|begin|end)|ignore)(?![\w-])\s*(\[([^\]\n]*)\])?(.*)$"
-)
+_WORDS = r"\s*cutecheck:\s*([\w-]+)\s*(\[([^\]\n]*)\])?(.*)$"
+_COMMENT = {False: re.compile(rf"(?://|#|/\*){_WORDS}"), True: re.compile(rf"#{_WORDS}")}  # of Python
+_OURS = ("ignore", "ignore-file", "ignore-begin", "ignore-end")
+_NAME = re.compile(r"[^\s,](?:[^,]*[^\s,])?")
+_OTHERS = ("assume", "instantiate")  # comments that the front ends read
+
+
+@record(frozen=True, slots=True)
+class _Code:
+    """A code as it is written, and the rules that it means; none where there are none."""
+
+    text: str
+    rules: frozenset[str]
+    span: Span
 
 
 @dataclass(slots=True)
 class _Directive:
     span: Span
-    codes: tuple[str, ...]  # as written; empty silences every rule
-    rules: frozenset[str]
+    codes: tuple[_Code, ...]  # empty: it silences every rule
     reason: str
     lines: frozenset[int] | None  # None: the whole file
     used: set[str] = field(default_factory=set)
@@ -40,12 +52,15 @@ class Suppressions:
         self._directives: list[_Directive] = []
         self._unknown: list[Finding] = []
         self._open: list[_Directive] = []
+        comment = _COMMENT[path.endswith(".py") or ".ipynb" in path]
         for number, line in enumerate(lines, 1):
-            if "cutecheck:" in line and (match := _COMMENT.search(line)):
+            if "cutecheck:" in line and (match := comment.search(line)):
                 if match[1] == "ignore-end":
                     self._close(path, number, line, match)
-                else:
+                elif match[1] in _OURS:
                     self._directives.append(self._directive(path, number, line, match, lines))
+                elif match[1] not in _OTHERS:
+                    self._misspelt(path, number, line, match)
         for left in self._open:
             message = "`ignore-begin` without its `ignore-end`; it silences nothing"
             self._unknown.append(UnknownSuppression().finding(left.span, message, label="never ends"))
@@ -61,16 +76,27 @@ class Suppressions:
             message = "`ignore-end` without an `ignore-begin`"
             self._unknown.append(UnknownSuppression().finding(span, message, label="ends nothing"))
 
+    def _misspelt(self, path: str, number: int, line: str, match: re.Match[str]) -> None:
+        """A comment that looks like one of ours and does nothing; other words may be prose."""
+        near = get_close_matches(match[1], (*_OURS, *_OTHERS), 1, 0.75)
+        if near or match[2] is not None:
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            span = Span(path, number, match.start() + 1, number, len(line.rstrip()) + 1)
+            message = f"no comment of cutecheck begins with `{match[1]}`{hint}"
+            self._unknown.append(UnknownSuppression().finding(span, message, label="does nothing"))
+
     def _directive(self, path: str, number: int, line: str, match: re.Match[str], lines: Sequence[str]) -> _Directive:
         whole = line[match.start() :].rstrip()
         span = Span(path, number, match.start() + 1, number, match.start() + 1 + len(whole))
-        codes = tuple(c.strip() for c in (match[3] or "").split(",") if c.strip())
-        rules: set[str] = set()
-        for code in codes:
+        codes = []
+        for written in _NAME.finditer(match[3] or ""):
+            begin = match.start(3) + written.start() + 1
+            rules: frozenset[str] = frozenset()
             try:
-                rules |= {r.code for r in find(code)}
+                rules = frozenset(r.code for r in find(written[0]))
             except UnknownRuleError as error:
                 self._unknown.append(UnknownSuppression().finding(span, str(error), label="names no rule"))
+            codes.append(_Code(written[0], rules, Span(path, number, begin, number, begin + len(written[0]))))
         reason = match[4].strip().removesuffix("*/").strip(" -:—")
         if match[1] == "ignore-file":
             reach = None
@@ -78,7 +104,7 @@ class Suppressions:
             reach = frozenset((number,))
         else:
             reach = frozenset((number, _next_code_line(lines, number)))
-        directive = _Directive(span, codes, frozenset(rules), reason, reach)
+        directive = _Directive(span, tuple(codes), reason, reach)
         if match[1] == "ignore-begin":
             self._open.append(directive)
         return directive
@@ -89,7 +115,7 @@ class Suppressions:
             covered = range(finding.span.line, max(finding.span.line, finding.span.end_line) + 1)
             if directive.lines is not None and directive.lines.isdisjoint(covered):
                 continue
-            if not directive.codes or finding.code in directive.rules:
+            if not directive.codes or any(finding.code in c.rules for c in directive.codes):
                 directive.used.add(finding.code)
                 return directive.reason
         return None
@@ -106,12 +132,17 @@ class Suppressions:
         if UnusedSuppression.code not in self._running:
             return found
         for directive in self._directives:
-            wanted = directive.rules & self._running if directive.codes else self._running
-            if not directive.used and wanted:
-                what = ", ".join(directive.codes) or "any rule"
-                message = f"unused suppression: no finding of {what} here"
-                found.append(UnusedSuppression().finding(directive.span, message, label="remove it"))
+            unused = [c for c in directive.codes if c.rules & self._running and not c.rules & directive.used]
+            whole = len(unused) == len(directive.codes) if directive.codes else not directive.used
+            if whole:
+                found.append(_unused(directive.span, ", ".join(c.text for c in unused) or "any rule"))
+            else:
+                found += [_unused(c.span, c.text) for c in unused]
         return found
+
+
+def _unused(span: Span, what: str) -> Finding:
+    return UnusedSuppression().finding(span, f"unused suppression: no finding of {what} here", label="remove it")
 
 
 def _next_code_line(lines: Sequence[str], number: int) -> int:

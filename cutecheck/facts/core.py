@@ -233,3 +233,5 @@ class Facts:
     notes: tuple[str, ...] = field(default=())
     archs: tuple[str, ...] = ()  # asked for by name; empty: guessed from the names in each file
     dropped: tuple[tuple[str, int], ...] = ()  # launched kernels, and their instantiations past the limit
+    reported: tuple[str, ...] | None = None  # of a part of a tree: the files that findings may be of
+    commented: tuple[str, ...] = ()  # C++ and Python files that may be reported and say `cutecheck:`

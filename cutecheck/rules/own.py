@@ -9,11 +9,13 @@ from cutecheck.rules.base import Rule
 
 
 class UnknownSuppression(Rule):
-    """A suppression names a code that no rule has, or half a range.
+    """A suppression names a code that no rule has, is half a range, or is misspelt.
 
     What it checks
         Every code inside ``// cutecheck: ignore[...]`` and ``// cutecheck: ignore-file[...]`` is the code, a prefix of
-        a code, or the name of a rule, and every ``ignore-begin`` has its ``ignore-end``.
+        a code, or the name of a rule, and every ``ignore-begin`` has its ``ignore-end``. A comment ``cutecheck: word``
+        whose word is nearly one of cutecheck's, or has a ``[`` after it, is one of these: ``ignore``, ``ignore-file``,
+        ``ignore-begin``, ``ignore-end``, ``assume``, ``instantiate``.
 
     Why
         A misspelt code silences nothing, and its author believes that it does.
@@ -56,7 +58,8 @@ class UnusedSuppression(Rule):
     """A suppression silences nothing.
 
     What it checks
-        Every ``// cutecheck: ignore[...]`` whose rules ran has silenced at least one finding.
+        Every code of a ``// cutecheck: ignore[...]`` whose rules ran has silenced at least one finding. Of a part of a
+        tree (``--tree``, the hook) only the comments of the reported files are looked at.
 
     Why
         Code moves away from under its comments. A suppression that is no longer needed hides the next real finding.
@@ -71,7 +74,7 @@ class UnusedSuppression(Rule):
         The rules named by the suppression were selected in this run.
 
     Fix
-        Remove the comment.
+        Remove the comment, or the code.
 
     References
         docs/rules

@@ -17,6 +17,7 @@ from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
 from cutecheck.source.discover import discover, drivers, importing
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.launches import Launches
+from cutecheck.source.files import read_bytes
 from cutecheck.source.installed import find_cutlass
 from cutecheck.source.recall import Recall, ScriptRecall
 from cutecheck.source.request import ExtractRequest
@@ -49,6 +50,7 @@ def extract(request: ExtractRequest) -> Facts:
     python = [f.path for f in found.files if f.cute and f.path.endswith((".py", ".ipynb"))]
     named = len(python)
     python += drivers(python, files)
+    touched: frozenset[str] = frozenset()
     if request.changed is not None:
         touched = _touched(files, request.changed)
         depend = tree.reaching(touched)
@@ -64,6 +66,7 @@ def extract(request: ExtractRequest) -> Facts:
         else request.archs
     )
     others = frozenset() if request.changed is None else frozenset(files) - reported
+    partial = None if request.changed is None else tuple(sorted({*units, *python, *touched}))
     limits = request.limits.over(len(asked))
     translator = Translator(tree, reported, limits, request.instantiate, request.tracing, others)
     if recall is not None:
@@ -95,6 +98,12 @@ def extract(request: ExtractRequest) -> Facts:
         cutlass_version=request.cutlass_version,
         archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),
+        reported=partial,
+        commented=tuple(
+            p
+            for p in ([f.path for f in found.files if f.cute] if partial is None else partial)
+            if _has_comments(p, files)
+        ),
     )
 
 
@@ -159,6 +168,13 @@ def _touched(files: Mapping[str, Path], changed: Iterable[Path]) -> frozenset[st
     folders = tuple(os.path.join(n, "") for n in names if os.path.isdir(n))  # noqa: PTH112, PTH118 - many files
     real = {p: os.path.realpath(f) for p, f in files.items()}
     return frozenset(p for p, at in real.items() if at in names or at.startswith(folders))
+
+
+def _has_comments(path: str, files: Mapping[str, Path]) -> bool:
+    try:
+        return not path.endswith(".ipynb") and b"cutecheck:" in read_bytes(files[path])
+    except OSError:
+        return False
 
 
 def _errors_of(errors: Iterable[SourceError], changed: tuple[Path, ...] | None) -> list[SourceError]:

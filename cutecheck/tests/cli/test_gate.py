@@ -90,6 +90,39 @@ def test_stale_entries_are_errors_within_what_was_read(tree: Path, capsys: Captu
     assert check(capsys, "src", "--baseline", "cutecheck-baseline.json")[0] == 0
 
 
+def test_of_changed_files_alone_no_entry_of_another_is_stale(tree: Path, capsys: Capture) -> None:
+    (tree / "src/b.cu").write_text(HEADER + TWO)
+    assert main(["baseline", "write", "."]) == 0
+    known = ("--baseline", "cutecheck-baseline.json", "--tree", ".")
+    assert check(capsys, *known, "src/b.cu") == (0, check(capsys, *known, "src/b.cu")[1])
+    (tree / "src/b.cu").write_text("int nothing;\n")
+    code, document = check(capsys, *known, "src/b.cu")
+    assert (code, codes(document)) == (1, ["CUT003"])
+    assert "src/b.cu" in document["findings"][0]["message"]
+
+
+def test_diff_base_of_changed_files_alone(tree: Path, capsys: Capture) -> None:
+    (tree / "src/b.cu").write_text(HEADER)
+    commit("b")
+    (tree / "src/b.cu").write_text(HEADER + TWO)
+    (tree / "src/a.cu").write_text(HEADER)
+    code, document = check(capsys, "--diff-base", "HEAD", "--tree", ".", "src/b.cu")
+    assert (code, codes(document)) == (1, ["CUT203"])
+    assert document["summary"]["fixed"] == document["summary"]["pre_existing"] == 0  # of a.cu nothing is said
+    (tree / "src/new.cu").write_text(HEADER + ONE)
+    assert check(capsys, "--diff-base", "HEAD", "--tree", ".", "src/new.cu")[0] == 1
+
+
+def test_diff_base_knows_notebooks(tree: Path, capsys: Capture) -> None:
+    text = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    (tree / "book.ipynb").write_text(text)
+    commit("book")
+    from cutecheck.engine.diffbase import base_of, extract_tree
+
+    extract_tree(base_of("HEAD", tree), tree, tree / "out")
+    assert (tree / "out/book.ipynb").read_text() == text
+
+
 def test_prune_never_adds_and_update_keeps_other_paths(tree: Path, capsys: Capture) -> None:
     assert main(["baseline", "write", "src"]) == 0
     (tree / "src/b.cu").write_text(HEADER + TWO)
@@ -210,8 +243,12 @@ def test_init_writes_what_cutecheck_reads_and_replaces_nothing(tmp_path: Path, c
     assert "id: cutecheck" in (tmp_path / ".pre-commit-config.yaml").read_text()
     (tmp_path / "cutecheck.toml").write_text("")
     assert main(["init", str(tmp_path)]) == 0
+    assert "has the hook already" in capsys.readouterr().out
+    (tmp_path / ".pre-commit-config.yaml").write_text("repos:\n  - repo: local\n")
+    assert main(["init", str(tmp_path)]) == 0
     assert (tmp_path / "cutecheck.toml").read_text() == ""
-    assert "left as it is" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "left as it is" in shown and "add to its repos:\n  - repo: local\n" in shown
     assert main(["init", str(tmp_path / "none")]) == 2
     assert "cannot be written" in capsys.readouterr().err
 
@@ -256,7 +293,7 @@ def test_the_hook_runs_an_existing_command(tree: Path, capsys: Capture) -> None:
     fields = dict(line.strip(" -").split(": ", 1) for line in lines)
     assert (fields["language"], fields["types_or"], fields["require_serial"]) == (
         "python",
-        "[c++, cuda, python]",
+        "[c++, cuda, python, jupyter]",
         "true",
     )
     program, *arguments = fields["entry"].split()

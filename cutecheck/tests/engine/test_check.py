@@ -83,6 +83,61 @@ def test_unknown_codes_are_errors_and_unselected_rules_are_not_unused() -> None:
     assert report.findings == ()
 
 
+def test_a_code_that_silences_nothing_is_said_beside_one_that_does() -> None:
+    text = "f((0, _));  // cutecheck: ignore[CUT901, bank-conflict-read,CUT502] why\n"
+    report = run(text, (comma(1),))
+    assert [f.message for f in report.findings] == [
+        f"unused suppression: no finding of {code} here" for code in ("bank-conflict-read", "CUT502")
+    ]
+    shown = [text[f.span.column - 1 : f.span.end_column - 1] for f in report.findings]
+    assert shown == ["bank-conflict-read", "CUT502"]
+    assert [s.reason for s in report.suppressed] == ["why"]
+    report = run("f();  // cutecheck: ignore[CUT502, CUT901]\n", (comma(2),))
+    assert next(f.message for f in report.findings) == "unused suppression: no finding of CUT502, CUT901 here"
+
+
+@pytest.mark.parametrize(
+    ("comment", "said"),
+    [
+        ("ingore[CUT901]", "did you mean `ignore`?"),
+        ("ignore-flie[CUT901] all", "did you mean `ignore-file`?"),
+        ("asume N > 0", "did you mean `assume`?"),
+        ("disable[CUT901]", "begins with `disable`"),
+        ("ignored on purpose", "did you mean `ignore`?"),
+    ],
+)
+def test_a_misspelt_comment_is_an_error(comment: str, said: str) -> None:
+    report = run(f"f((0, _));  // cutecheck: {comment}\n", (comma(1),))
+    assert [f.code for f in report.findings] == ["CUT901", "CUT001"]
+    assert said in report.findings[1].message
+
+
+@pytest.mark.parametrize("comment", ["see the manual", "assume N > 0", "instantiate f<8>", "", "[CUT901]"])
+def test_other_comments_are_not(comment: str) -> None:
+    assert [f.code for f in run(f"f();  // cutecheck: {comment}\n", (comma(1),)).findings] == ["CUT901"]
+
+
+def test_what_is_no_comment_of_python_is_none() -> None:
+    lint = Lint("comma-coordinate", Span("a.py", 1, 1, 1, 7), "(0, _)")
+    text = 'f("// cutecheck: ignore[CUT901]")'
+    report = check_facts(Facts(lints=(lint,)), selected(), no_prover, lambda _: [text])
+    assert [f.code for f in report.findings] == ["CUT901"]
+
+
+def test_of_a_part_of_a_tree_nothing_else_is_reported() -> None:
+    lines = {
+        "a.cu": ["f((0, _));"],
+        "b.h": ["f((0, _));  // cutecheck: ignore[CUT101]"],
+        "c.cu": ["// cutecheck: ignore[X]"],
+    }
+    lints = tuple(Lint("comma-coordinate", Span(p, 1, 3, 1, 9), "(0, _)") for p in ("a.cu", "b.h"))
+    facts = Facts(lints=lints, reported=("a.cu", "c.cu"), commented=("c.cu",))
+    report = check_facts(facts, selected(), no_prover, lines.get)
+    assert [(f.span.path, f.code) for f in report.findings] == [("a.cu", "CUT901"), ("c.cu", "CUT001")]
+    whole = check_facts(Facts(lints=lints, commented=("c.cu",)), selected(), no_prover, lines.get)
+    assert [f.code for f in whole.findings] == ["CUT901", "CUT901", "CUT002", "CUT001"]
+
+
 def test_a_crashing_rule_is_one_line_and_the_others_still_run() -> None:
     class Crash(Rule):
         code, name, family, severity, confidence = "CUT999", "crash", "lint", "error", "proved"

@@ -160,6 +160,14 @@ def test_unused_suppressions_go(tmp_path: Path) -> None:
     assert b"cutecheck" not in file.read_bytes() and b"\n\nusing Elem = half_t;\nusing Mma" in file.read_bytes()
 
 
+@pytest.mark.parametrize("codes", ["CUT901,CUT101", "CUT101 , CUT901", "CUT502, CUT101,CUT901"])
+def test_an_unused_code_goes_and_the_others_stay(codes: str, tmp_path: Path) -> None:
+    line = next(part for part in ROWS.split(b"\n") if b"copy(" in part)
+    file = put(tmp_path, ROWS.replace(line, line + f"  // cutecheck: ignore[{codes}] why".encode()))
+    assert main(["check", str(file), "--arch", "sm_80", "--fix"]) == 0
+    assert b"// cutecheck: ignore[CUT101] why" in file.read_bytes()
+
+
 def test_json_lists_the_fixes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = put(tmp_path, ROWS)
     main(["check", str(file), "--arch", "sm_80", "--output-format", "json"])

@@ -78,12 +78,18 @@ def explicit_width(finding: Finding, bench: Bench) -> Iterator[Proposal]:
 
 
 def unused_suppression(finding: Finding, bench: Bench) -> Iterator[Proposal]:
-    """The comment goes, and its line with it where nothing else is on it."""
+    """The comment goes, and its line with it where nothing else is on it; or one of its codes."""
     region = bench.region(finding.span)
     if region is None:
         return
     text = region.source.text
     begin, end = region.begin, region.end
+    if not text.startswith(("//", "#", "/*"), begin):
+        before, after = re.compile(r"\s*,\s*\Z").search(text, 0, begin), re.compile(r"\s*,\s*").match(text, end)
+        change = Change(before.start(), end, "") if before else Change(begin, after.end() if after else end, "")
+        if (fix := bench.fix("remove the code that silences nothing", [change], region.source, True)) is not None:
+            yield Proposal(fix, sure=True)
+        return
     line = text.rfind("\n", 0, begin) + 1
     stop = text.find("\n", end)
     stop = len(text) if stop < 0 else stop
