@@ -177,6 +177,7 @@ def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[st
 def _walk(root: Path, errors: list[SourceError]) -> Iterator[tuple[Path, str]]:
     """Files below a folder and their real paths, each real folder once (symlink loops end), ignored ones left out."""
     seen: set[tuple[int, int]] = set()
+    inside = os.path.join(os.path.realpath(root), "")  # noqa: PTH118 - with its separator
     stack: list[tuple[Path, tuple[tuple[str, GitIgnoreSpec], ...]]] = [(root, _outer_ignores(root))]
     while stack:
         folder, ignores = stack.pop()
@@ -206,7 +207,13 @@ def _walk(root: Path, errors: list[SourceError]) -> Iterator[tuple[Path, str]]:
             except OSError:
                 continue
             if is_folder:
-                if entry.name not in _SKIPPED_FOLDERS and not _ignored(path, True, ignores):
+                if entry.name in _SKIPPED_FOLDERS or _ignored(path, True, ignores):
+                    continue
+                # a tree must not make a run read the rest of the disk
+                if entry.is_symlink() and not os.path.join(os.path.realpath(path), "").startswith(inside):  # noqa: PTH118
+                    said = "link to a folder outside, not followed (name that folder to have it read)"
+                    errors.append(SourceError(path.relative_to(root).as_posix(), said))
+                else:
                     folders.append((path, ignores))
             elif is_file and path.suffix in SUFFIXES and not _ignored(path, False, ignores):
                 yield path, os.path.realpath(path) if entry.is_symlink() else os.path.join(real, entry.name)  # noqa: PTH118

@@ -166,7 +166,15 @@ def _touched(files: Mapping[str, Path], changed: Iterable[Path]) -> frozenset[st
     """The files that changed, or that stand in folders that are named so."""
     names = {os.path.realpath(f) for f in changed}
     folders = tuple(os.path.join(n, "") for n in names if os.path.isdir(n))  # noqa: PTH112, PTH118 - many files
-    real = {p: os.path.realpath(f) for p, f in files.items()}
+    parents: dict[str, str] = {}
+
+    def where(file: Path) -> str:
+        parent, name = os.path.split(file)
+        if parent not in parents:
+            parents[parent] = os.path.realpath(parent)
+        return os.path.realpath(file) if os.path.islink(file) else os.path.join(parents[parent], name)  # noqa: PTH114, PTH118
+
+    real = {p: where(f) for p, f in files.items()}
     return frozenset(p for p, at in real.items() if at in names or at.startswith(folders))
 
 

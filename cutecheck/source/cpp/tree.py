@@ -21,7 +21,8 @@ _T = TypeVar("_T")
 TRANSLATION_UNITS = (".cu", ".cpp", ".cc", ".cxx")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
 
-_INCLUDE_LINE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
+# begins with its own character, so that the search skips all others: every file of the tree is looked through
+_INCLUDE_LINE = re.compile(rb"#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]")
 
 
 @dataclass(slots=True)
@@ -129,22 +130,22 @@ class Tree:
         Of several files of the tree with that trailing path the one nearest to the includer, then the one with the
         shortest path; between equals there is no answer.
         """
-        parent = PurePosixPath(from_path).parent
-        key = (include, "<>" if is_system and "/" in include else str(parent) + (" <>" if is_system else ""))
+        parent = from_path.rpartition("/")[0]
+        key = (include, "<>" if is_system and "/" in include else parent + (" <>" if is_system else ""))
         if key not in self._resolved:
             self._resolved[key] = self._resolve(include, from_path, parent, is_system)
         return self._resolved[key]
 
-    def _resolve(self, include: str, from_path: str, parent: PurePosixPath, is_system: bool) -> str | None:
-        target = PurePosixPath(include)
+    def _resolve(self, include: str, from_path: str, parent: str, is_system: bool) -> str | None:
         if not is_system:
-            beside = _normal(parent / target)
+            beside = _beside(parent, include)
             if beside in self.files:
                 return beside
             disk = self.files[from_path].parent / include if from_path in self.files else None
             if disk is not None and is_file(disk):
                 return self._adopt(beside, disk)
-        matches = [p for p in self._suffixes.get(target.name, ()) if p == include or p.endswith("/" + include)]
+        name = include.rpartition("/")[2]
+        matches = [p for p in self._suffixes.get(name, ()) if p == include or p.endswith("/" + include)]
         if matches:
             ranked = sorted(matches, key=lambda p: (-_common(p, from_path), p.count("/")))
             if len(ranked) > 1 and all(
@@ -223,7 +224,11 @@ class Tree:
             data = read_bytes(self.files[path])
         except OSError:
             return []
-        return [(q.decode(), t.decode("utf-8", "replace")) for q, t in _INCLUDE_LINE.findall(data)]
+        return [
+            (m[1].decode(), m[2].decode("utf-8", "replace"))
+            for m in _INCLUDE_LINE.finditer(data)
+            if not data[data.rfind(b"\n", 0, m.start()) + 1 : m.start()].strip(b" \t")
+        ]
 
     # ------------------------------------------------------------ macros and units
 
@@ -293,12 +298,14 @@ def _postorder(start: str, targets: Callable[[str], tuple[str, ...]]) -> list[st
     return out
 
 
-def _normal(path: PurePosixPath) -> str:
-    parts: list[str] = []
-    for p in path.parts:
+def _beside(parent: str, include: str) -> str:
+    """The display path of an include line's text, seen from a folder; an absolute one keeps its root."""
+    path = include if include.startswith("/") else f"{parent}/{include}" if parent else include
+    parts: list[str] = ["/"] if path.startswith("/") else []
+    for p in path.split("/"):
         if p == ".." and parts and parts[-1] != "..":
             parts.pop()
-        elif p != ".":
+        elif p not in ("", "."):
             parts.append(p)
     return "/".join(parts)
 

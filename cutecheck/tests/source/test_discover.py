@@ -69,6 +69,25 @@ def test_symbolic_link_loops(tmp_path: Path) -> None:
     ]
 
 
+def test_links_to_folders_outside_are_said_and_not_followed(tmp_path: Path) -> None:
+    write(tmp_path, {"tree/x.cu": CUTE, "tree/.gitignore": "ignored\n", "out/y.cu": CUTE, "tree2/z.cu": CUTE})
+    tree = tmp_path / "tree"
+    for name, target in (
+        ("root", "/"),
+        ("up", ".."),
+        ("next", "../tree2"),
+        ("ignored", "/"),
+        ("venv", "/"),
+        ("in", "."),
+    ):
+        (tree / name).symlink_to(target)
+    found = discover([tree])
+    assert [f.path for f in found.files] == ["x.cu"]
+    assert sorted(e.path for e in found.errors) == ["next", "root", "up"]
+    assert all(e.message.startswith("link to a folder outside, not followed") for e in found.errors)
+    assert [f.path for f in discover([tree / "next"]).files] == ["z.cu"]
+
+
 def test_one_clear_line_for_each_bad_file(tmp_path: Path) -> None:
     write(tmp_path, {"bin.cu": b"cute::\0\0", "latin.cu": CUTE.encode() + b"// \xe9\n", "ok.cu": CUTE})
     found = discover([tmp_path, tmp_path / "missing.cu"])

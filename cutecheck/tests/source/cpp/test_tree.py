@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import random
+import re
+from pathlib import Path, PurePosixPath
 
-from cutecheck.source.cpp.tree import Tree
+from cutecheck.source.cpp.tree import Tree, _beside
 from cutecheck.source.eval import ir
 
 
@@ -84,3 +86,31 @@ def test_unreadable_files_are_none(tmp_path: Path) -> None:
     where = Tree({"gone.cu": tmp_path / "gone.cu"})
     assert where.unit("gone.cu", "sm_80") is None
     assert where.includes("gone.cu", "sm_80") == ()
+
+
+def test_what_an_include_line_names_seen_from_a_folder() -> None:
+    pick = random.Random(5)
+    for _ in range(2_000):
+        parent = "/".join(pick.choices(("a", "b.c", "..", "d"), k=pick.randrange(4)))
+        text = "/".join(pick.choices(("a", "..", ".", "x.h", "", "d e"), k=pick.randrange(1, 5)))
+        text = re.sub("^//+", "/", text)
+        parts: list[str] = []
+        for p in (PurePosixPath(parent) / text).parts:
+            if p == ".." and parts and parts[-1] != "..":
+                parts.pop()
+            elif p != ".":
+                parts.append(p)
+        assert _beside(parent, text) == "/".join(parts), (parent, text)
+
+
+def test_include_lines_are_those_that_begin_with_the_sign(tmp_path: Path) -> None:
+    pick = random.Random(6)
+    pieces = (
+        "#include <a.h>", ' \t#  include "b/c.h" // x', "// #include <d.h>", "#includes", "x #include <e.h>", "",
+        '#include "f', "#define X #include <g.h>", "\\", "#\tinclude\t<h.h>  ", "/**/ #include <i.h>",
+    )  # fmt: skip
+    pattern = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
+    for n in range(50):
+        text = pick.choice(("\n", "\r\n")).join(pick.choices(pieces, k=20))
+        where = tree(tmp_path, {f"{n}.h": text})
+        assert where._include_lines(f"{n}.h") == pattern.findall(text)
