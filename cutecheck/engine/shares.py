@@ -19,6 +19,7 @@ from cutecheck import timing
 from cutecheck.facts import Facts, SourceError, Span
 from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Obligation, Outcome
+from cutecheck.progress import progress
 from cutecheck.records import record
 from cutecheck.rules import Context, Rule
 from cutecheck.rules.base import LeftToParentError
@@ -88,20 +89,24 @@ def run(work: Sequence[Block], context: Context, processes: int, crash: Crash) -
         if count > 1:
             _ = context.index, len(context.answers)  # made once, for all
             children = [_start(work, owners, share, context, crash) for share in range(1, count)]
-            results.update(_share(work, owners, 0, context, crash))
+            mine = sum(own.count(0) for block in work for own in (owners[block.kind],))
+            with progress("checking", mine) as step:
+                results.update(_share(work, owners, 0, context, crash, step))
             for share, (pipe, _) in enumerate(children, 1):
                 if _receive(pipe, context, results):
                     done.add(share)
             context.outcomes.clear()
-        for b, block in enumerate(work):
-            own = owners[block.kind]
-            for i, fact in enumerate(block.facts):
-                found = results.pop((b, i), None)
-                if count == 1 or own[i] not in done or (found is not None and found.left):
-                    yield _one(block, fact, context, crash)
-                elif found is not None:
-                    context.outcomes.update(found.noted)
-                    yield found
+        with progress("checking", sum(len(block.facts) for block in work) if count == 1 else 0) as step:
+            for b, block in enumerate(work):
+                own = owners[block.kind]
+                for i, fact in enumerate(block.facts):
+                    found = results.pop((b, i), None)
+                    if count == 1 or own[i] not in done or (found is not None and found.left):
+                        yield _one(block, fact, context, crash)
+                    elif found is not None:
+                        context.outcomes.update(found.noted)
+                        yield found
+                    step()
     finally:
         for pipe, child in children:
             pipe.close()
@@ -140,7 +145,12 @@ def _one(block: Block, fact: Any, context: Context, crash: Crash) -> Found:
 
 
 def _share(
-    work: Sequence[Block], owners: dict[str, list[int]], share: int, context: Context, crash: Crash
+    work: Sequence[Block],
+    owners: dict[str, list[int]],
+    share: int,
+    context: Context,
+    crash: Crash,
+    step: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[_Place, Found]]:
     """What the hooks say of the facts of one share; where they say and note nothing, nothing."""
     noted = context.journal = []
@@ -153,6 +163,7 @@ def _share(
                 found = _one(block, fact, context, crash)
                 found.noted = list(noted)
                 noted.clear()
+                step()
                 if found.findings or found.failure is not None or found.noted or found.left:
                     yield (b, i), found
     finally:

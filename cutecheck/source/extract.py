@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from cutecheck.cache import digest
 from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import cute_version
+from cutecheck.progress import counted
 from cutecheck.source.bindings import unmatched
 from cutecheck.source.collect import Collected, absorb, collect, note_unit, uncovered
 from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
@@ -212,10 +213,11 @@ def _run_scripts(
     from cutecheck.source.dsl import extract as dsl
 
     out = Collected()
-    for path, driver in dsl.runs(
+    runs = dsl.runs(
         scripts, wanted, request.paths, request.archs, request.limits,
         request.instantiate, request.include_dirs, request.tracing,
-    ):  # fmt: skip
+    )  # fmt: skip
+    for path, driver in counted("evaluating Python", runs, len(wanted)):
         unit = driver.library.unit(scripts[path])
         note_unit(unit, out)
         for error in dsl.unit_errors(unit, scripts[path]):

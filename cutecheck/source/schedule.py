@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from cutecheck.facts import SourceError
+from cutecheck.progress import progress
 from cutecheck.source.eval.launches import Launches
 from cutecheck.source.recall import Recall
 from cutecheck.source.translate import Job, Part, Translator
@@ -22,34 +23,41 @@ def parts(
     """
     known = {i for i, job in enumerate(jobs) if recall is not None and recall.has(job)}
     todo = [job for i, job in enumerate(jobs) if i not in known]
-    fresh = _evaluated(todo, translator, launches, processes, recall)
-    try:
-        for i, job in enumerate(jobs):
-            part = recall.part(job) if recall is not None and i in known else next(fresh)
-            if part is None or not launches.follows(part.attempts):
-                part = translator.run(job, launches)
-                if recall is not None:
-                    recall.keep(job, part)
-            yield part
-    finally:
-        fresh.close()
+    with progress(f"evaluating, {jobs[0].arch if jobs else ''}", len(todo)) as step:
+        fresh = _evaluated(todo, translator, launches, processes, recall, step)
+        try:
+            for i, job in enumerate(jobs):
+                part = recall.part(job) if recall is not None and i in known else next(fresh)
+                if part is None or not launches.follows(part.attempts):
+                    part = translator.run(job, launches)
+                    if recall is not None:
+                        recall.keep(job, part)
+                yield part
+        finally:
+            fresh.close()
 
 
 def _evaluated(
-    jobs: Sequence[Job], translator: Translator, launches: Launches, processes: int, recall: Recall | None
+    jobs: Sequence[Job],
+    translator: Translator,
+    launches: Launches,
+    processes: int,
+    recall: Recall | None,
+    step: Callable[[], None],
 ) -> Generator[Part, None, None]:
-    """The part of every job, after some guess of what was walked before."""
+    """The part of every job, after some guess of what was walked before. ``step`` hears of each that is evaluated."""
     if processes <= 1 or len(jobs) < _WORTH or not _can_fork():
         for job in jobs:
             part = translator.run(job, launches.copy())
             if recall is not None:
                 recall.keep(job, part)
+            step()
             yield part
         return
     from cutecheck.source.workers import Crew
 
     with Crew(jobs, translator, launches, min(processes, len(jobs)), recall) as crew:
-        for job, found in crew.results():
+        for job, found in crew.results(step):
             if found is None:
                 found = translator.run(job, launches.copy())
             yield _failed(job, found) if isinstance(found, str) else found

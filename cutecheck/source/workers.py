@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import signal
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -64,8 +64,11 @@ class Crew:
         for worker in self._workers:
             worker.process.join()
 
-    def results(self) -> Iterator[tuple[Job, Part | str | None]]:
-        """Every job in order with its part, the reason why there is none, or None where it must be evaluated here."""
+    def results(self, step: Callable[[], None] = lambda: None) -> Iterator[tuple[Job, Part | str | None]]:
+        """Every job in order with its part, the reason why there is none, or None where it must be evaluated here.
+
+        ``step`` hears of each as it comes, which is not in order.
+        """
         ready: dict[int, Part | str | None] = {}
         following = 0
         while following < len(self._jobs):
@@ -79,6 +82,7 @@ class Crew:
             for pipe in wait([w.pipe for w in self._workers]):
                 worker = next(w for w in self._workers if w.pipe is pipe)
                 ready.update(self._receive(worker))
+                step()
 
     def _start(self) -> None:
         ours, theirs = self._context.Pipe()
