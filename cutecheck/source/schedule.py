@@ -24,7 +24,8 @@ def parts(
     known = {i for i, job in enumerate(jobs) if recall is not None and recall.has(job)}
     todo = [job for i, job in enumerate(jobs) if i not in known]
     with progress(f"evaluating, {jobs[0].arch if jobs else ''}", len(todo)) as step:
-        fresh = _evaluated(todo, translator, launches, processes, recall, step)
+        early: list[Part] = []
+        fresh = _evaluated(todo, translator, launches, processes, recall, step, early)
         try:
             for i, job in enumerate(jobs):
                 part = recall.part(job) if recall is not None and i in known else next(fresh)
@@ -33,6 +34,9 @@ def parts(
                     if recall is not None:
                         recall.keep(job, part)
                 yield part
+        except KeyboardInterrupt:  # what is known is shown
+            yield from early
+            raise
         finally:
             fresh.close()
 
@@ -44,8 +48,12 @@ def _evaluated(
     processes: int,
     recall: Recall | None,
     step: Callable[[], None],
+    early: list[Part],
 ) -> Generator[Part, None, None]:
-    """The part of every job, after some guess of what was walked before. ``step`` hears of each that is evaluated."""
+    """The part of every job, after some guess of what was walked before.
+
+    ``step`` hears of each that is evaluated; ``early`` gets those that an interrupt finds evaluated before their turn.
+    """
     if processes <= 1 or len(jobs) < _WORTH or not _can_fork():
         for job in jobs:
             part = translator.run(job, launches.copy())
@@ -57,10 +65,14 @@ def _evaluated(
     from cutecheck.source.workers import Crew
 
     with Crew(jobs, translator, launches, min(processes, len(jobs)), recall) as crew:
-        for job, found in crew.results(step):
-            if found is None:
-                found = translator.run(job, launches.copy())
-            yield _failed(job, found) if isinstance(found, str) else found
+        try:
+            for job, found in crew.results(step):
+                if found is None:
+                    found = translator.run(job, launches.copy())
+                yield _failed(job, found) if isinstance(found, str) else found
+        except KeyboardInterrupt:
+            early += crew.waiting()
+            raise
 
 
 def _can_fork() -> bool:

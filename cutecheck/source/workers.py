@@ -51,6 +51,7 @@ class Crew:
         self._processes = processes
         self._context = multiprocessing.get_context("fork")
         self._workers: list[_Worker] = []
+        self._ready: dict[int, Part | str | None] = {}
         size = max(1, min(_SHARE, len(jobs) // (processes * 3)))
         self._shares = deque(deque(range(i, min(i + size, len(jobs)))) for i in range(0, len(jobs), size))
 
@@ -69,7 +70,7 @@ class Crew:
 
         ``step`` hears of each as it comes, which is not in order.
         """
-        ready: dict[int, Part | str | None] = {}
+        ready = self._ready
         following = 0
         while following < len(self._jobs):
             while following in ready:
@@ -83,6 +84,10 @@ class Crew:
                 worker = next(w for w in self._workers if w.pipe is pipe)
                 ready.update(self._receive(worker))
                 step()
+
+    def waiting(self) -> list[Part]:
+        """The parts that have come before their turn."""
+        return [part for _, part in sorted(self._ready.items(), key=lambda item: item[0]) if isinstance(part, Part)]
 
     def _start(self) -> None:
         ours, theirs = self._context.Pipe()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
 
 from cutecheck.facts import Facts
+from cutecheck.source import workers
 from cutecheck.source.eval.launches import Attempt, Launches
 from cutecheck.source.eval.limits import Limits
-from cutecheck.source.extract import extract
+from cutecheck.source.extract import INTERRUPTED, extract
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.translate import Job, Part, Translator
 
@@ -76,6 +78,27 @@ def test_a_worker_that_dies_costs_one_file(tmp_path: Path, monkeypatch: pytest.M
     assert [e.path for e in found.errors] == [f"unit{victim}.cu"]
     assert "signal 9" in found.errors[0].message
     assert {e.span.path for e in found.events} == {e.span.path for e in whole.events}
+
+
+def test_an_interrupt_keeps_what_came_before_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, wait, came = Translator.run, workers.wait, []
+
+    def slow(self: Translator, job: Job, launches: Launches) -> Part:
+        if job.path == "unit0.cu":
+            time.sleep(60)
+        return run(self, job, launches)
+
+    def interrupted(pipes: list[object]) -> list[object]:
+        if len(came) == 4:
+            raise KeyboardInterrupt
+        came.append(0)
+        return wait(pipes)
+
+    monkeypatch.setattr(Translator, "run", slow)
+    monkeypatch.setattr(workers, "wait", interrupted)
+    found = facts(tree(tmp_path), 2)
+    assert [e.message for e in found.errors] == [INTERRUPTED]
+    assert "kernel<16,false,true>" in {e.enclosing for e in found.events}  # of units after the first
 
 
 def test_time_for_a_file_runs_out_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
