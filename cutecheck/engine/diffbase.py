@@ -5,6 +5,7 @@ The commit is read as objects (``ls-tree``, ``cat-file``): no checkout, so no ho
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +20,14 @@ from cutecheck.report.job import RANK, Place, fingerprints
 from cutecheck.source.discover import SUFFIXES
 
 MAX_FILE = 16 << 20
+# what a configuration in the tree could have run: a monitor of files, hooks, programs that fetch missing objects
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_SEALED = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+}
 MAX_TREE = 1 << 30
 
 
@@ -34,7 +43,7 @@ def base_of(ref: str, root: Path) -> Base:
     """The merge base of ``ref`` and HEAD (``ref`` where there is none). Raises ConfigError without git or ref."""
     commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", what=f"'{ref}'")
     tip = commit.decode().strip()
-    shared = subprocess.run(["git", "-C", str(root), "merge-base", tip, "HEAD"], capture_output=True, check=False)
+    shared = _run(root, "merge-base", tip, "HEAD")
     found = shared.stdout.decode().strip() or tip
     changes = _git(root, "diff-index", "-M", "--diff-filter=R", "--name-status", "-z", found, "--").split(b"\0")
     names = [c.decode("utf-8", "surrogateescape") for c in changes]
@@ -60,8 +69,9 @@ def extract_tree(base: Base, root: Path, into: Path) -> None:
             raise ConfigError(f"--diff-base: more than {MAX_TREE >> 20} MiB of sources in {base.commit[:12]}")
         wanted.append((fields[2].decode(), into / path))
     with subprocess.Popen(
-        ["git", "-C", str(root), "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
+        [*_GIT, "-C", str(root), "cat-file", "--batch"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **_SEALED},
+    ) as process:  # fmt: skip
         assert process.stdin is not None and process.stdout is not None
         for blob, file in wanted:
             process.stdin.write(f"{blob}\n".encode())
@@ -134,10 +144,15 @@ def _marks(report: Report, place: Place) -> dict[tuple[str, object], tuple[str, 
 
 def _git(root: Path, *arguments: str, what: str = "") -> bytes:
     try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False)
+        done = _run(root, *arguments)
     except OSError as error:
         raise ConfigError(f"--diff-base: git cannot be run: {error.strerror}") from None
     if done.returncode:
         text = " ".join(done.stderr.decode("utf-8", "replace").split())
         raise ConfigError(f"--diff-base: {text or f'no such commit: {what}'}")
     return done.stdout
+
+
+def _run(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = [*_GIT, "-C", str(root), *arguments]
+    return subprocess.run(command, capture_output=True, check=False, env={**os.environ, **_SEALED})

@@ -222,6 +222,19 @@ def test_diff_base_runs_no_hook_or_filter(tree: Path, capsys: Capture) -> None:
     assert not (tree / "ran").exists()
 
 
+def test_diff_base_runs_no_program_of_the_tree_s_git_configuration(tree: Path, capsys: Capture) -> None:
+    git("config", "core.fsmonitor", f"touch {tree}/monitor; echo")
+    git("config", "remote.origin.url", f"ext::sh -c touch% {tree}/fetched")
+    git("config", "remote.origin.promisor", "true")
+    git("config", "protocol.ext.allow", "always")
+    (tree / "src/a.cu").write_text(HEADER + ONE + TWO)
+    code, document = check(capsys, "src", "--diff-base", "HEAD")
+    assert (code, codes(document)) == (1, ["CUT203"])
+    check_missing = main(["check", "src", "--diff-base", "0" * 39 + "1"])
+    assert check_missing == 2
+    assert not (tree / "monitor").exists() and not (tree / "fetched").exists()
+
+
 def test_show_settings_names_origins(tree: Path, capsys: Capture) -> None:
     (tree / "cutecheck.toml").write_text('arch = ["sm_80"]\nignore = ["CUT9"]\nunknown = "warn"\n')
     assert main(["check", "src", "--show-settings", "--ignore", "CUT204", "--fail-on", "error"]) == 0
