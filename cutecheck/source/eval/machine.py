@@ -102,6 +102,8 @@ class Machine:
         self.deriving = 0  # classes whose bases are being evaluated
         self.outs: dict[int, Value] = {}  # final values of the reference parameters of the last call
         self.loop: Recurrence | None = None  # the loop whose body is walked, in the function that is
+        # declarations, by identity and scope, and whether what they do changes variables of others
+        self.inert: dict[tuple[int, int], tuple[bool, Any, Any]] = {}
         self._fresh = 0
 
     def eval(self, node: ir.Expr, env: Env) -> Value:

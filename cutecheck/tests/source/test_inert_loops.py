@@ -24,9 +24,34 @@ struct Counter {{
 struct Adds {{ static __device__ void to(int& x) {{ x += 8; }} }};
 template <class T> struct Of {{ static __device__ void to(int& x) {{ x += 8; }} }};
 __device__ void add(int& x) {{ x += 8; }}
+struct Most {{ __device__ float operator()(float a, float b) const {{ return a > b ? a : b; }} }};
+struct Sums {{ int sum = 0; __device__ float operator()(float a, float b) {{ ++sum; return a + b; }} }};
+struct Base {{ int kept = 0; __device__ void keep(int x) {{ kept += x; }} }};
+template <int N> struct Rows : Base {{
+  float scale;
+  template <class T> __device__ void times(T& t, int i) {{ double_all(t, i); t(0, i) = t(0, i) * scale; }}
+  template <class T> __device__ void double_all(T& t, int i) {{ for (int q = 0; q < N; ++q) t(q, i) = t(q, i) * 2; }}
+  template <class T> __device__ void count(T& t, int i) {{ double_all(t, i); again(8); }}
+  __device__ void again(int x) {{ this->keep(x); }}
+}};
+template <class T, class Op> __device__ void reduce(T& t, int i, Op& op) {{
+  auto last = t(0, i);
+  for (int q = 0; q < 8; ++q) {{ last = op(last, t(q, i)); }}
+  t(0, i) = last;
+}}
+template <class T> __device__ void maxima(T& t, int i) {{ Most most; reduce(t, i, most); }}
+template <class By> __device__ void by(int& x) {{ By::to(x); }}
+__device__ void through(int& x) {{ add(x); }}
+__device__ void odd(int n, int& x);
+__device__ void even(int n, int& x) {{ if (n > 0) odd(n - 1, x); }}
+__device__ void odd(int n, int& x) {{ if (n > 0) even(n - 1, x); else x += 8; }}
+__device__ void into(Counter (&all)[2], int i) {{ all[0] = Counter{{i}}; }}
+template <class T> __device__ void moved(T& t) {{ t.data() = t.data() + 8; }}
+template <class F> __device__ void calls(F f) {{ f(); }}
+__device__ int counted() {{ static int calls = 0; calls += 1; return calls; }}
 __global__ void k(int n, half_t* g, Counter* far) {{
   __shared__ alignas(128) half_t s[65536];
-  int x = 0; int j = 0; Counter c; Counter cs[2];
+  int x = 0; int j = 0; Counter c; Counter cs[2]; Rows<4> rows; Sums sums; Most most;
   auto each = [&] {{ x += 8; }};
   auto A = make_tensor(make_smem_ptr(s), Layout<Shape<_8, _8>>{{}});
   auto r = make_tensor<half_t>(Layout<Shape<_8, _8>>{{}});
@@ -46,6 +71,14 @@ INERT = (
     "if (i < n - 1) { copy(A(_, i), r(_, i)); } else { clear(r(_, i)); }",
     "auto part = A(_, i); cute::copy(part, r(_, i)); __syncthreads();",
     "float v = exp2f(float(i)); r(0, i) = v;",
+    "maxima(r, i);",
+    "atomicAdd(&r(0, i), 1.f);",
+    "static constexpr int two = 2; int own[4]; own[i] = two;",
+    "auto t = r(_, i); t.data() = t.data() + 8;",
+    "reduce(r, i, most);",
+    "rows.times(r, i);",
+    "auto f = [&](int v) { r(0, v) = r(1, v); }; f(i);",
+    "Most own; r(0, i) = own(r(0, i), r(1, i));",
 )
 CHANGES = (
     "x += 8;",
@@ -74,6 +107,20 @@ CHANGES = (
     "r(0, ++x) = r(0, 0);",
     "copy(A(_, x++), r(_, i));",
     "clear(r(_, x += 1));",
+    "through(x);",
+    "even(2, x);",
+    "by<Adds>(x);",
+    "by<Of<float>>(x);",
+    "reduce(r, i, sums); x = sums.sum;",
+    "rows.count(r, i); x = rows.kept;",
+    "rows.keep(8); x = rows.kept;",
+    "calls(each);",
+    "calls([&] { x += 8; });",
+    "auto f = [&](int& v) { v += 8; }; f(x);",
+    "r(0, i) = counted();",
+    "static int kept = 0; kept += i;",
+    "into(cs, i);",
+    "moved(A);",
 )
 
 

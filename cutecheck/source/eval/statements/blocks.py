@@ -12,6 +12,7 @@ from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.done import Done
+from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.values import TensorVal
 
 
@@ -44,7 +45,8 @@ def _leaves(block: ir.Block) -> bool:
 
 @runs(ir.ExprStmt)
 def _expr(m: Machine, node: ir.ExprStmt, env: Env) -> Done:
-    m.eval(node.expr, env)
+    if not (m.recorder.rehearsal and inert(m, node, env)):
+        m.eval(node.expr, env)
     return Done.NORMAL
 
 

@@ -1,23 +1,26 @@
-"""Loops that change nothing but variables of their own: they need no rehearsal, and none of them does in one.
+"""Statements that change nothing but variables of their own: they need no rehearsal, and none of them does in one.
 
-Judged by what a loop spells, and by what the names in it mean where it stands: it assigns only to what it declares and
-to elements of tensors, and calls nothing but the library's functions and methods, on values that run no code of the
-tree. What cannot be told so is not inert.
+Judged by what a statement spells, and by what the names in it mean where it stands: it assigns only to what it declares
+and to elements of tensors, and the functions of the tree that it may reach do no more. Functions are judged with all
+that their classes, arguments and template arguments could bring. What cannot be told so is not inert.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 from cutecheck.facts import Span
 from cutecheck.model.identity import once
-from cutecheck.source.eval import ir
+from cutecheck.records import record
+from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.values import (
     ArrayType,
     Closure,
+    Extern,
     FuncSet,
     Object,
     Pack,
@@ -27,85 +30,221 @@ from cutecheck.source.eval.values import (
     Value,
 )
 
-_Leaf = ir.Name | ir.Scoped
+_Leaf: TypeAlias = ir.Name | ir.Scoped | ir.Attr
 _COMPARES = ("==", "!=", "<=", ">=")
 _STEPS = ("++", "--", "p++", "p--")
 
 
-def inert(m: Machine, node: ir.Loop, env: Env) -> bool:
-    """Whether a walk of the loop leaves every variable that is not its own as it was; nor does it end the function."""
+def inert(m: Machine, node: ir.Loop | ir.ExprStmt, env: Env) -> bool:
+    """Whether running it leaves every variable that is not its own as it was; nor does it end the function."""
     spelled = _spelled(node)
     if spelled is None or m.dialect.name != "cpp":
         return False
-    for name in spelled:
-        if isinstance(name, ir.Name):
-            value = lookup(m, name.ident, env, name.span)
-        else:
-            with m.recorder.rehearsing(), m.budget.aside():
-                value = m.eval(name, env)
-        if _runs_code(value):
+    judge = _Judge(m)
+    answer = judge.names(spelled, env)
+    if answer:  # so nothing that was assumed on the way proved wrong
+        m.inert.update({key: (True, *of) for key, of in judge.assumed.items()})
+    return answer
+
+
+class _Judge:
+    """One question. ``assumed``: declarations, each in its scope, that are being judged or change nothing if those do.
+
+    Functions that call each other are so judged together.
+    """
+
+    def __init__(self, m: Machine) -> None:
+        self.m = m
+        self.assumed: dict[tuple[int, int], tuple[Any, Any]] = {}
+
+    def names(self, leaves: Iterable[_Leaf], env: Env) -> bool:
+        """The values of names are harmless."""
+        m = self.m
+        foreign = calls = False
+        for leaf in leaves:
+            if isinstance(leaf, ir.Name):
+                value = lookup(m, leaf.ident, env, leaf.span)
+            else:
+                with m.recorder.rehearsing(), m.budget.aside():
+                    value = m.eval(leaf, env)
+            foreign = foreign or isinstance(value, Extern)
+            calls = calls or isinstance(value, FuncSet)
+            if (foreign and calls) or not self.harmless(value):  # a parameter may tell more of a value than its place
+                return False
+        return True
+
+    def harmless(self, value: Value) -> bool:
+        """Code that operators, members or calls of the value run changes nothing."""
+        if isinstance(value, (tuple, Pack)):
+            return all(map(self.harmless, value.items if isinstance(value, Pack) else value))
+        if isinstance(value, Pointer):
+            return self.harmless(value.type)
+        if isinstance(value, (PtrType, ArrayType)):
+            return self.harmless(value.inner)
+        if isinstance(value, FuncSet):
+            return all(self._function(e, value.self_) for e in value.entries)
+        if isinstance(value, TemplateRef):
+            return all(self._template(e) for e in value.entries)
+        if isinstance(value, Closure):
+            spelled = _spelled(value.node)
+            return spelled is not None and self._known(value.node, value.env, spelled)
+        if isinstance(value, Object):
+            return self.harmless(value.cls) and all(map(self.harmless, value.fields.values()))
+        if isinstance(value, ClassInst):
+            spelled = _spelled(value.decl)
+            return (
+                spelled is not None
+                and self._known(value.decl, value.env, spelled)
+                and all(map(self.harmless, classes.bases(self.m, value)))
+            )
+        return not isinstance(value, (list, dict))
+
+    def _function(self, entry: Entry, this: Object | None) -> bool:
+        spelled = _spelled(entry.decl) if isinstance(entry.decl, ir.Function) else None
+        if spelled is None:
             return False
-    return True
+        if this is None:
+            return self._known(entry.decl, entry.env, spelled)
+        return self.names(spelled, Env(entry.env, "function", self_=this)) if self._new(entry.decl, this) else True
 
+    def _template(self, entry: Entry) -> bool:
+        known = isinstance(entry.decl, (ir.Class, ir.Alias))
+        spelled = _spelled(entry.decl) if known else None
+        return spelled is not None and self._known(entry.decl, entry.env, spelled)
 
-def _runs_code(value: Value) -> bool:
-    """Operators, members or calls of the value may be code of the tree."""
-    if isinstance(value, tuple):
-        return any(_runs_code(v) for v in value)
-    if isinstance(value, Pointer):
-        return isinstance(value.type, (ClassInst, PtrType, ArrayType))
-    if isinstance(value, TemplateRef):
-        return bool(value.entries)
-    return isinstance(value, (FuncSet, Closure, Object, ClassInst, Pack, list, dict))
+    def _known(self, node: Any, env: Env, spelled: tuple[_Leaf, ...]) -> bool:
+        """``spelled``, kept with the machine: names that a declaration uses mean the same each time."""
+        key = (id(node), id(env))
+        known = self.m.inert.get(key)
+        if known is not None:
+            return known[0]
+        if not self._new(node, env):
+            return True
+        answer = self.names(spelled, env)
+        if not answer:
+            self.m.inert[key] = (False, node, env)
+        return answer
+
+    def _new(self, node: Any, where: Any) -> bool:
+        key = (id(node), id(where))
+        if key in self.assumed:
+            return False
+        self.assumed[key] = (node, where)
+        return True
 
 
 class _NotInertError(Exception):
     pass
 
 
+@record(frozen=True, slots=True)
+class _Own:
+    """Names that a statement declares; ``shared`` of them are other names of variables outside."""
+
+    names: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
+
+    def more(self, names: Iterable[str], shared: Iterable[str] = ()) -> _Own:
+        names = frozenset(names)
+        return _Own(self.names | names, (self.shared - names) | frozenset(shared))
+
+    def writable(self, node: ir.Expr) -> bool:
+        return isinstance(node, ir.Name) and node.ident in self.names and node.ident not in self.shared
+
+
 @once
-def _spelled(node: ir.Loop) -> tuple[_Leaf, ...] | None:
-    """The names of a loop that it does not declare, each once; None where it may change something."""
+def _spelled(node: Any) -> tuple[_Leaf, ...] | None:
+    """The names of a statement or declaration that it does not declare, each once; None where it may change others."""
     found: dict[str, _Leaf] = {}
     try:
-        _statement(node, frozenset(), found)
+        if isinstance(node, (ir.Loop, ir.ExprStmt)):
+            _statement(node, _Own(), found)
+        elif isinstance(node, ir.Lambda):
+            _expression(node, _Own(), found)
+        else:
+            _declaration(node, _Own(), found)
     except _NotInertError:
         return None
     return tuple(found.values())
 
 
-def _statement(node: ir.Stmt | None, own: frozenset[str], found: dict[str, _Leaf]) -> frozenset[str]:
-    """Goes through a statement; the names that are declared after it."""
+def _declaration(node: ir.Decl, own: _Own, found: dict[str, _Leaf]) -> None:
+    if isinstance(node, ir.Function):
+        if "kernel" in node.flags:
+            raise _NotInertError
+        own = _parameters(own, (*(node.tparams or ()), *node.owner_tparams), node.params, found)
+        _expression((node.ret, tuple(args for _, args in node.inits)), own, found)
+        if node.body is not None:
+            _statement(node.body.get(), own, found, ends=True)
+    elif isinstance(node, ir.Class):
+        own = _parameters(own, (*(node.tparams or ()), *node.owner_tparams), (), found)
+        _expression((node.spec_args, node.bases), own, found)
+        for member in node.members:
+            _declaration(member, own, found)
+    elif isinstance(node, ir.Alias):
+        own = _parameters(own, node.tparams or (), (), found)
+        _expression(node.target, own, found)
+    elif isinstance(node, ir.Variable):
+        own = _parameters(own, node.tparams or (), (), found)
+        _expression((node.type, node.init, node.init_args), own, found)
+    elif not isinstance(node, (ir.Enum, ir.TopLevel)) and not (isinstance(node, ir.Using) and node.kind == "namespace"):
+        raise _NotInertError
+
+
+def _parameters(own: _Own, tparams: Iterable[Any], params: tuple[ir.Param, ...], found: dict[str, _Leaf]) -> _Own:
+    own = own.more(t.name for t in tparams)
+    for p in (*tparams, *params):
+        _expression((p.type, p.default), own, found)
+    return own.more((p.name for p in params), (p.name for p in params if _is_reference(p.type)))
+
+
+def _is_reference(t: ir.Expr | None) -> bool:
+    """A reference through which may be written."""
+    return isinstance(t, ir.TypeMod) and t.kind in ("ref", "rref") and not (
+        isinstance(t.inner, ir.TypeMod) and t.inner.kind == "const"
+    )  # fmt: skip
+
+
+def _statement(node: ir.Stmt | None, own: _Own, found: dict[str, _Leaf], ends: bool = False) -> _Own:
+    """Goes through a statement; the names that are declared after it. ``ends``: it may leave the function."""
     if isinstance(node, ir.Block):
         inside = own
         for stmt in node.body:
-            inside = _statement(stmt, inside, found)
+            inside = _statement(stmt, inside, found, ends)
     elif isinstance(node, ir.ExprStmt):
         _expression(node.expr, own, found)
     elif isinstance(node, ir.Local):
         decl = node.decl
-        if not isinstance(decl, ir.Variable) or decl.flags & {"static", "shared"}:
+        if isinstance(decl, ir.Alias) and decl.tparams is None:
+            _expression(decl.target, own, found)
+        elif isinstance(decl, ir.Variable) and ("static" not in decl.flags or decl.flags & {"constexpr", "const"}):
+            _expression((decl.type, decl.init, decl.init_args), own, found)
+        else:
             raise _NotInertError
-        _expression((decl.type, decl.init, decl.init_args), own, found)
-        return own | {decl.name}
+        return own.more((decl.name,))
     elif isinstance(node, ir.Assign):
         target = node.target
-        if isinstance(target, ir.Call):  # an element of a tensor; `x.data() = p` is another tensor
-            if isinstance(target.fn, ir.Attr):
+        if isinstance(target, ir.Call):  # an element of a tensor; but `x.data() = p` moves the tensor
+            if isinstance(target.fn, ir.Attr) and not own.writable(target.fn.base):
                 raise _NotInertError
-        elif not (isinstance(target, ir.Name) and target.ident in own):
+        elif isinstance(target, ir.Index):
+            if isinstance(target.base, ir.Name) and target.base.ident in own.shared:
+                raise _NotInertError
+        elif not own.writable(target):
             raise _NotInertError
         _expression((target, node.value), own, found)
     elif isinstance(node, ir.If):
-        inside = _statement(node.init, own, found)
+        inside = _statement(node.init, own, found, ends)
         _expression(node.cond, inside, found)
-        _statement(node.then, inside, found)
-        _statement(node.other, inside, found)
+        _statement(node.then, inside, found, ends)
+        _statement(node.other, inside, found, ends)
     elif isinstance(node, ir.Loop) and node.kind != "foreach":
-        inside = _statement(node.init, own, found)
+        inside = _statement(node.init, own, found, ends)
         _expression(node.cond, inside, found)
-        _statement(node.step, inside, found)
-        _statement(node.body, inside, found)
+        _statement(node.step, inside, found, ends)
+        _statement(node.body, inside, found, ends)
+    elif isinstance(node, ir.Return) and ends:
+        _expression(node.value, own, found)
     elif isinstance(node, ir.Assert):
         _expression(node.cond, own, found)
     elif node is not None and not (isinstance(node, ir.Jump) and node.kind in ("break", "continue")):
@@ -113,21 +252,22 @@ def _statement(node: ir.Stmt | None, own: frozenset[str], found: dict[str, _Leaf
     return own
 
 
-def _expression(node: Any, own: frozenset[str], found: dict[str, _Leaf]) -> None:
+def _expression(node: Any, own: _Own, found: dict[str, _Leaf]) -> None:
     """Goes through an expression, or several of them."""
     if isinstance(node, ir.Name):
-        if node.ident not in own:
+        if node.ident not in own.names:
             found.setdefault(node.ident, node)
         _expression(node.targs, own, found)
-    elif isinstance(node, ir.Scoped):
-        base: Any = node.base
-        while isinstance(base, ir.Scoped) and base.targs is None:
-            base = base.base
-        if base is not None and not (isinstance(base, ir.Name) and base.targs is None and base.ident not in own):
-            raise _NotInertError
-        plain = ir.Scoped(node.base, node.ident, None, node.span)
-        found.setdefault(f"{_path(plain)}", plain)
+    elif isinstance(node, (ir.Scoped, ir.Attr)):
+        path = _path(node)
+        if path is None:  # of what something else gives
+            _expression(node.base, own, found)
+        elif path.split(":", 1)[0].split(".", 1)[0] not in own.names:
+            found.setdefault(path, _plain(node))
         _expression(node.targs, own, found)
+    elif isinstance(node, ir.Lambda):
+        inside = _parameters(own, node.tparams, node.params, found)
+        _statement(node.body.get(), inside, found, ends=True)
     elif _writes(node, own):
         raise _NotInertError
     elif isinstance(node, (tuple, list)):
@@ -138,20 +278,34 @@ def _expression(node: Any, own: frozenset[str], found: dict[str, _Leaf]) -> None
             _expression(getattr(node, field), own, found)
 
 
-def _writes(node: Any, own: frozenset[str]) -> bool:
+def _writes(node: Any, own: _Own) -> bool:
     """Whether an expression writes a variable, or does what may."""
     if isinstance(node, ir.Unary):
-        target = node.operand
-        ours = isinstance(target, ir.Name) and target.ident in own
-        return node.op == "&" or (node.op in _STEPS and not ours)
+        element = node.op == "&" and isinstance(node.operand, (ir.Call, ir.Index))
+        return node.op in ("&", *_STEPS) and not element and not own.writable(node.operand)
     if isinstance(node, ir.Binary):
         return node.op[-1] == "=" and node.op not in _COMPARES
     if isinstance(node, ir.Call):
         return node.launch is not None
-    return isinstance(node, (ir.Lambda, ir.Expand, ir.Fold, ir.Comprehension))
+    return isinstance(node, (ir.Expand, ir.Fold, ir.Comprehension))
 
 
-def _path(node: ir.Expr | None) -> str:
-    if isinstance(node, ir.Scoped):
-        return f"{_path(node.base)}::{node.ident}"
-    return node.ident if isinstance(node, ir.Name) else ""
+def _path(node: ir.Expr | None) -> str | None:
+    """How names and members without template arguments on the way spell; None for anything else."""
+    if isinstance(node, ir.Name):
+        return node.ident
+    if not isinstance(node, (ir.Scoped, ir.Attr)):
+        return None
+    base = node.base
+    if base is None:
+        return f"::{node.ident}"
+    if isinstance(base, (ir.Name, ir.Scoped, ir.Attr)) and base.targs is None:
+        before = _path(base)
+        return None if before is None else f"{before}{'::' if isinstance(node, ir.Scoped) else '.'}{node.ident}"
+    return None
+
+
+def _plain(node: ir.Scoped | ir.Attr) -> _Leaf:
+    if isinstance(node, ir.Attr):
+        return ir.Attr(node.base, node.ident, None, node.span)
+    return ir.Scoped(node.base, node.ident, None, node.span)
