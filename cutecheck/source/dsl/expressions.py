@@ -36,6 +36,8 @@ def expression(s: Source, node: Node | None) -> ir.Expr:
     s.depth += 1
     try:
         return lower(s, node)
+    except RecursionError:  # the stack was deep before
+        return opaque(s, node, "nested too deeply")
     finally:
         s.depth -= 1
 

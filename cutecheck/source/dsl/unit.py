@@ -28,7 +28,11 @@ def lower_unit(path: str, text: str, cells: tuple[Cell, ...] | None = None) -> i
     source = Source(path, text, cells)
     root = parse(source)
     notes = tuple(_errors(source, root)) if root.has_error else ()
-    decls = tuple(ir.TopLevel(stmt) for stmt in statements(source, [c for c in children(root) if c.type != "ERROR"]))
+    top = [c for c in children(root) if c.type != "ERROR"]
+    try:
+        decls = tuple(ir.TopLevel(stmt) for stmt in statements(source, top))
+    except RecursionError:
+        decls, notes = (), (ir.Note("error", "statements nested too deeply", source.span(root)),)
     return ir.Unit(path, "dsl", decls, (), tuple(_calls(source, root)), notes)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.cli import main
 from cutecheck.tests.source.dsl.run import variables
 
 MEBIBYTES = 1536
@@ -128,6 +129,26 @@ def test_statements_without_end_are_answers() -> None:
         [sys.executable, "-c", script], input=_source(), text=True, capture_output=True, timeout=SECONDS, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def _blocks(depth: int) -> str:
+    lines = [f"{'    ' * i}if cutlass:" for i in range(depth)]
+    return "\n".join([*lines, f"{'    ' * depth}pass"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 3000 + "]" * 3000, "(" * 3000 + ")" * 3000, "{1: " * 3000 + "1" + "}" * 3000, "f(" * 3000 + ")" * 3000,
+     "not " * 3000 + "1", "lambda: " * 3000 + "1", "f" + "[0]" * 3000, "f'{" * 300 + "1" + "}'" * 300, _blocks(400)],
+    ids=["list", "tuple", "dict", "call", "not", "lambda", "index", "text", "blocks"],
+)  # fmt: skip
+def test_deep_nesting_is_one_place_of_a_report(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "deep.py").write_text(SOURCE + text + "\n")
+    (tmp_path / "other.py").write_text(SOURCE + "cute.make_swizzle(3, 4, 2)\n")
+    assert main(["check", str(tmp_path), "--no-cache", "--output-format", "concise"]) == 1
+    out = capsys.readouterr()
+    assert "other.py:8:1: CUT211" in out.out
+    assert "internal" not in out.out + out.err
 
 
 def test_identity_ends_a_recursion_over_an_object_that_holds_itself(tmp_path: Path) -> None:
