@@ -109,7 +109,8 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
         found = _cute_name(module, name)
         if found is not None:
             return found
-    if module.startswith("cutlass.utils") and _without_source(m) and hopper.known(name) is not None:
+    hoppers = module.startswith("cutlass.utils") and "blackwell" not in module  # others' helpers have the same names
+    if hoppers and _without_source(m) and hopper.known(name) is not None:
         return Builtin(f"hopper.{name.removeprefix('sm90_')}")
     if module.startswith("cutlass.utils") and name == "get_smem_capacity_in_bytes":
         return Builtin("utils.get_smem_capacity_in_bytes")

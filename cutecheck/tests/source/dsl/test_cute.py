@@ -353,3 +353,18 @@ def test_an_extent_is_no_number_of_modes(call: str, tmp_path: Path) -> None:
     made = driver(tmp_path, HEAD + f"cute.make_layout(cute.{call})\n")
     (text,) = next(v for (_, name), v in results(made).items() if name == "make_layout")
     assert "4096" in str(text)
+
+
+def test_helpers_of_blackwell_without_the_package_say_what_is_missing(tmp_path: Path) -> None:
+    """Hopper's helpers of the same name are known, and are others."""
+    text = (
+        HEAD
+        + """
+import cutlass.utils.blackwell_helpers as sm100
+import cutlass.utils.hopper_helpers as sm90
+cute.cosize(sm100.make_smem_layout_a(None, (128, 128, 64), cutlass.Float16, 3))
+"""
+    )
+    made = driver(tmp_path, text, arch="sm_100a")
+    (site,) = made.recorder.sites.values()
+    assert "blackwell_helpers.make_smem_layout_a`: the source of the DSL's package" in str(site.reason)
