@@ -30,10 +30,11 @@ _WORDS = (
     b"make_tiled_", b"make_layout", b"make_tma_copy", b"SmemLayout", b"cutecheck:",
 )  # fmt: skip
 _PYTHON = re.compile(rb"\bcute\b|cutecheck:")
-_IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b[^\n]*(?:\([^)]*\))?", re.MULTILINE)
+_IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
 _MODULE = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
 _DRIVES = re.compile(rb"^(?:[ \t]*def test_|if __name__ *== *['\"]__main__)", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
+_REMARK = re.compile(rb"#[^\n]*")
 
 
 def has_cute_names(data: bytes, python: bool = False) -> bool:
@@ -152,26 +153,45 @@ def drivers(cute: Sequence[str], files: Mapping[str, Path]) -> list[str]:
 def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[str, Path]) -> list[str]:
     """Of Python files those that are touched or name a touched module in an import, and so on.
 
-    What leads from one to the other may be any of ``files``.
+    What leads from one to the other may be any of ``files``. A package that imports a touched module leads on to those
+    that import one of these names from it, not to all that import something of the package.
     """
-    names: dict[str, frozenset[str]] = {}
     scanned = [p for p in files if p.endswith(DSL_SUFFIXES)]
-    for path in scanned if not touched.isdisjoint(scanned) else ():
-        try:
-            names[path] = frozenset(
-                m.decode() for m in _WORD.findall(b" ".join(_IMPORT.findall(read_bytes(files[path]))))
-            )
-        except OSError:
-            names[path] = frozenset()
-    hit = {p for p in names if p in touched}
+    if touched.isdisjoint(scanned):
+        return []
+    imports = {path: _imports(files[path]) for path in scanned}
+    hit = {p for p in scanned if p in touched}
+    passed_on: dict[str, frozenset[str]] = {}  # by packages that are hit
     todo = list(hit)
     while todo:
-        file = PurePosixPath(todo.pop())
-        module = file.parent.name if file.stem == "__init__" else file.stem
-        more = [p for p in names if p not in hit and module in names[p]]
-        hit.update(more)
-        todo += more
+        at = todo.pop()
+        file = PurePosixPath(at)
+        package = file.stem == "__init__"
+        module = file.parent.name if package else file.stem
+        some = passed_on.get(at) if package and at not in touched else None
+        for path in scanned:
+            named = (module in words and (some is None or not some.isdisjoint(words)) for words in imports[path])
+            if path == at or not any(named):
+                continue
+            if PurePosixPath(path).stem == "__init__" and path not in touched:
+                known = passed_on.get(path, frozenset())
+                own = frozenset().union(*(words for words in imports[path] if module in words))
+                passed_on[path] = known | (own - {*PurePosixPath(path).parts, "from", "import", "as"})
+                if passed_on[path] != known:
+                    todo.append(path)
+            elif path not in hit:
+                todo.append(path)
+            hit.add(path)
     return [p for p in scripts if p in hit]
+
+
+def _imports(file: Path) -> list[frozenset[str]]:
+    """The words of each import of a file, comments left out."""
+    try:
+        lines = [_REMARK.sub(b"", line) for line in _IMPORT.findall(read_bytes(file))]
+    except OSError:
+        return []
+    return [frozenset(w.decode() for w in _WORD.findall(line)) for line in lines]
 
 
 def _walk(root: Path, errors: list[SourceError]) -> Iterator[tuple[Path, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cutecheck.cli import main
+from cutecheck.source.discover import importing
 
 HEADER = """#pragma once
 #include <cute/tensor.hpp>
@@ -96,6 +97,38 @@ def test_python_that_imports_a_changed_module_without_cute_through_another(
     )
     _, document = checked(capsys, "--tree", str(tmp_path), str(tmp_path / "numbers_.py"))
     assert document["summary"]["files_with_cute"] == sites(document) == 1
+
+
+def test_a_package_leads_on_to_what_takes_the_changed_names_from_it(tmp_path: Path) -> None:
+    lines = {
+        "pkg/__init__.py": "from pkg.a import one  # noqa\nfrom pkg.b import two  # noqa\n"
+        "from .c import (\n  three,\n)\n",
+        "pkg/a.py": "one = 1\n",
+        "pkg/b.py": "two = 2\n",
+        "pkg/c.py": "three = 3\n",
+        "takes_one.py": "from pkg import one  # noqa\n",
+        "takes_a.py": "import pkg.a\n",
+        "takes_two.py": "from pkg.b import two  # noqa\n",
+        "takes_three.py": "from os import (\n  path)\nfrom pkg import (\n  three)  # one\n",
+        "again/__init__.py": "from pkg import one\n",
+        "third.py": "from again import one as uno\n",
+        "other.py": "import again.deep\n",
+    }
+    files = {}
+    for name, text in lines.items():
+        files[name] = tmp_path / name
+        files[name].parent.mkdir(exist_ok=True)
+        files[name].write_text(text)
+    scripts = [name for name in lines if "take" in name or name in ("third.py", "other.py")]
+    for changed, reached in {
+        "pkg/a.py": ["takes_one.py", "takes_a.py", "third.py"],
+        "pkg/b.py": ["takes_two.py"],
+        "pkg/c.py": ["takes_three.py"],
+        "pkg/__init__.py": ["takes_one.py", "takes_a.py", "takes_two.py", "takes_three.py", "third.py"],
+        "again/__init__.py": ["third.py", "other.py"],
+        "k.cu": [],
+    }.items():
+        assert importing(frozenset({changed}), scripts, files) == reached, changed
 
 
 def test_standard_input_in_place_of_a_file(
