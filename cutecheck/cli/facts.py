@@ -98,7 +98,10 @@ def text(facts: Facts) -> Iterator[str]:
         shown = "; ".join(f"{what} {number}" for what, number in _counts(taken) if number is not None)
         yield safe(f"{taken.span}: kernel {elided(taken.kernel)} {taken.arch}" + (f": {shown}" if shown else ""))
     for kernel, count in facts.dropped:
-        yield safe(f"{kernel}: {count} further launches with other flags were not walked (--max-flag-combinations)")
+        yield safe(
+            f"{kernel}: {count} further instantiations were not walked "
+            "(--max-instantiations, --max-flag-combinations, --max-alike)"
+        )
     for error in facts.errors:
         yield error_line(error)
     yield extraction_line(summarise(Report(facts, errors=facts.errors)))

@@ -38,6 +38,7 @@ max-idle-steps = 60000 # of those, without anything of CuTe
 max-depth = 400       # of nested evaluations
 max-instantiations = 400     # of a kernel
 max-flag-combinations = 2    # those of them that differ in boolean arguments alone
+max-alike = 400       # kernels and host calls that use the same class templates, in a part of a folder
 severity = {}         # of rules, such as { CUT104 = "note" }; the longest selector wins
 per-path = {}         # by patterns of .gitignore, such as { "tests/**" = { ignore = ["CUT1"] } }
 """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _LIMITS = (
     "jobs", "file_timeout", "max_memory", "max_steps", "max_idle_steps", "max_depth", "max_instantiations",
-    "max_flag_combinations",
+    "max_flag_combinations", "max_alike",
 )  # fmt: skip
 
 
@@ -86,6 +86,10 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     reading.add_argument(
         "--max-flag-combinations", type=_some, metavar="N",
         help="limit those of them that differ in boolean arguments alone (2)",
+    )  # fmt: skip
+    reading.add_argument(
+        "--max-alike", type=_some, metavar="N",
+        help="limit kernels and calls on the host that use the same class templates, in a part of a folder (400)",
     )  # fmt: skip
     reading.add_argument("--time", action="store_true", help="say on stderr where the time went")
     reading.add_argument("--no-cache", action="store_true", help="neither use nor keep results of other runs")

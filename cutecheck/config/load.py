@@ -20,7 +20,7 @@ _STRINGS = ("unknown", "fail_on", "cutlass_version", "baseline", "compile_comman
 _SWITCHES = ("pedantic", "require_suppression_reason", "cache")
 _NUMBERS = {  # the least value of each
     "jobs": 0, "max_steps": 1, "max_idle_steps": 1, "max_depth": 1, "max_instantiations": 1, "max_flag_combinations": 1,
-    "file_timeout": 0, "max_memory": 0,
+    "max_alike": 1,    "file_timeout": 0, "max_memory": 0,
 }  # fmt: skip
 _TABLES = ("severity", "per_path")
 

@@ -49,6 +49,7 @@ class Settings:
     max_depth: int = 400
     max_instantiations: int = 400
     max_flag_combinations: int = 2
+    max_alike: int = 400
     file_timeout: int = 600
     max_memory: int = 4096
     cache: bool = True

@@ -124,6 +124,7 @@ def _request(
             depth=settings.max_depth,
             instantiations=settings.max_instantiations,
             flag_combinations=settings.max_flag_combinations,
+            alike=settings.max_alike,
             seconds_per_file=settings.file_timeout,
             mebibytes=settings.max_memory,
         ),

@@ -51,7 +51,7 @@ class Bystanders:
         if span.path not in self.others:
             return True
         starts: list[tuple[ir.Decl, str]] = [(e.decl, e.unit.path) for e in kernel]
-        for part in _parts(values):
+        for part in parts_of(values):
             if part is None:
                 return True
             starts.append(part)
@@ -61,7 +61,7 @@ class Bystanders:
         return self._known[key][0]
 
 
-def _parts(values: Iterable[Value]) -> Iterator[tuple[ir.Decl, str] | None]:
+def parts_of(values: Iterable[Value]) -> Iterator[tuple[ir.Decl, str] | None]:
     """The declarations that values are made of, with their files; None where that cannot be told."""
     todo = list(values)
     seen: set[int] = set()

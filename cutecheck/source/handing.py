@@ -10,7 +10,7 @@ from dataclasses import fields
 
 from cutecheck.facts.span import Span
 from cutecheck.source.eval import ir
-from cutecheck.source.relevance import NAMES
+from cutecheck.source.vocabulary import NAMES
 
 _PLAIN = (
     ir.Namespace, ir.Using, ir.Instantiate, ir.Function, ir.TParam, ir.Param, ir.Block, ir.ExprStmt, ir.Return, ir.Call,

@@ -18,48 +18,16 @@ from itertools import islice
 from typing import Any
 
 from cutecheck.facts import Span
-from cutecheck.model.atoms import atom_names
 from cutecheck.records import record
 from cutecheck.source.cpp.defines import Macro
 from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.cpp.words import words
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.intrinsics.registry import CONFIGURING, FUNCTIONS
 from cutecheck.source.eval.program import is_cute_header
-from cutecheck.source.eval.record.events import RECORDED
-from cutecheck.source.eval.record.kinds import CONFIG_NAMES
 from cutecheck.source.eval.scope import declared_names
+from cutecheck.source.vocabulary import COMMON, OWN, cute_names_of, qualified, used_plainly
 
-# functions that make or move nothing of CuTe's by themselves, or that every program calls
-_PLAIN = re.compile(
-    r"__\w+|cuda\w+|hip\w+|is_\w+|\w+_(?:v|sync|wait|barrier|fence|group|batch|async_shared|kernel|launch|on_cluster)|canonical_\w+"
-    r"|cluster_\w+|wait_\w+|launch_\w+|\w+_barrier(?:_\w+)?|warpgroup_\w+|thread0|block0|log_2|log2_\w+|find_log2|ceil_div|round_\w+"
-    r"|has_single_bit|bit_width|as_const|elem_\w+|sizeof_bits|raw_pointer_cast|get_smem_size|max_thread_per_block|set_barrier\w+"
-    r"|make_(?:tuple|pair|coord|shape|stride|step|tile|int_tuple|arithmetic_tuple|producer_start_state)|static_assert"
-    r"|conditional_return|compact_\w+|cast_smem_ptr_to_uint|prefetch_tma_descriptor"
-)
-_EVERYDAY = words(
-    "abs addressof assert exit forward fprintf printf get max memset min move ref cref size sleep srand syncthreads "
-    "swap launder thread block print fill clear prefetch transform ispow2 gcd lcm shape stride layout tensor tile_size "
-    "tile_shape as_tensor make_view unwrap front back"
-)
-# CuTe's where its namespace is open: others have functions of these names
-_COMMON = words(
-    "Layout copy copy_if gemm axpby composition complement recast coalesce coprofile nullspace upcast downcast "
-    "congruent compatible coshape cosize shape_div crd2idx idx2crd with_shape flatten unflatten filter select group "
-    "slice dice zip rank depth take append prepend reverse repeat product"
-)
-_TYPES = frozenset({"ComposedLayout", "Swizzle", "MMA_Traits", "Copy_Traits"})
-OWN = (
-    (CONFIG_NAMES | RECORDED | CONFIGURING | _TYPES | {n for n in FUNCTIONS if not _PLAIN.fullmatch(n)})
-    - _EVERYDAY - _COMMON
-)  # fmt: skip
-NAMES = OWN | _COMMON | FUNCTIONS.keys()  # also those that come to nothing by themselves
 _WORD = re.compile(r"[^\W\d]\w*")
-_QUALIFIED = re.compile(
-    rf"\bcute\s*::\s*(?:{'|'.join(sorted(_COMMON))})\b|\bLayout_(?:MN|K)_\w+_Atom\b"
-    r"|\bSM\d\d\d?_(?:\d+x\d|U\d|CP_ASYNC|TMA_|MMA_|TMEM|DP\dA|BULK|SPARSE|UTCCP)"
-)
 _TYPE_NAMES = re.compile(
     r"\busing\s+(\w+)[^;=]*=|\busing\s[^;=]*::\s*(\w+)\s*;|\btypedef\b[^;]*?(\w+)\s*;"
     r"|\b(?:struct|class|union|enum)\b[^;{}<>,=()]*?(\w+)\s*(?:final\s*)?[{:;<]"
@@ -68,7 +36,6 @@ _PASSED_ON = re.compile(r"\busing\s+(\w+)\s*=\s*(?:typename\s+)?\w+(?:\s*::\s*\w
 # member types that CuTe's own types have
 _GIVEN = words("Atom Traits MMA_Op MMA_Traits CopyOp Copy_Op CopyOperation Shape Stride Layout layout_type engine_type "
                "iterator type Engine value_type element_type Element TiledMma TiledMMA TiledCopy")  # fmt: skip
-_SWIZZLED_ATOMS = tuple(f"Layout_{m}_{w}_Atom" for m in ("MN", "K") for w in ("INTER", "SW32", "SW64", "SW128"))
 _ARGUMENT = r"(?:\d*|(?<![a-zA-Z0-9])\w*|(?=[A-Z])\w*)"  # a number, or begins where a part of a name begins
 _PASTED = re.compile(r"\w+(?:\s*##\s*\w+)+")
 _OPENED = re.compile(
@@ -83,23 +50,40 @@ class Words:
 
     tree: Tree
     arch: str
-    _of: dict[int, tuple[frozenset[str], bool, ir.Decl]] = field(default_factory=dict)
+    _of: dict[int, tuple[frozenset[str], bool, bool, ir.Decl]] = field(default_factory=dict)
     _types: dict[int, frozenset[str]] = field(default_factory=dict)
     _opened: dict[str, bool] = field(default_factory=dict)
     _files: dict[str, File] = field(default_factory=dict)
+    _own_functions: dict[str, frozenset[str]] = field(default_factory=dict)
     named: dict[str, list[_Named]] = field(default_factory=dict)  # of all files so far
     _spelt: dict[str, None] = field(default_factory=dict)  # these names, and those of macros
     _fitting: dict[re.Pattern[str], tuple[int, set[str]]] = field(default_factory=dict)
 
-    def spelled(self, decl: ir.Decl, path: str) -> tuple[frozenset[str], bool]:
-        """The words of a declaration, and whether it spells a name of CuTe."""
+    def spelled(self, decl: ir.Decl, path: str) -> tuple[frozenset[str], bool, bool]:
+        """The words of a declaration, whether it spells a name of CuTe, and whether it does if CuTe's are open."""
         found = self._of.get(id(decl))
         if found is None:
             text = self._text(decl, path)
             found_words = frozenset(_WORD.findall(text))
-            own = not found_words.isdisjoint(OWN) or (not found_words.isdisjoint(_COMMON) and self.opened(path))
-            found = self._of[id(decl)] = (found_words, own or _QUALIFIED.search(text) is not None, decl)
-        return found[0], found[1]
+            own = not found_words.isdisjoint(OWN) or qualified(text)
+            common = not found_words.isdisjoint(COMMON) and bool(
+                used_plainly(text, getattr(decl, "name", "")) - self._taken(path)
+            )
+            found = self._of[id(decl)] = (found_words, own or (common and self.opened(path)), common, decl)
+        return found[:3]
+
+    def _taken(self, path: str) -> frozenset[str]:
+        """The names of CuTe's that a file gives to functions of its own without CuTe: its calls mean these."""
+        if path not in self._own_functions:
+            known = self._files.get(path)
+            mine: dict[str, bool] = {}
+            for name, decl, _ in known.named if known is not None else ():
+                if name in COMMON and isinstance(decl, ir.Function):
+                    text = self._text(decl, path)
+                    plain = OWN.isdisjoint(_WORD.findall(text)) and not qualified(text)
+                    mine[name] = mine.get(name, True) and plain
+            self._own_functions[path] = frozenset(n for n, plain in mine.items() if plain)
+        return self._own_functions[path]
 
     def types(self, decl: ir.Decl, path: str) -> frozenset[str]:
         """The names of types that a declaration declares anywhere in its text, but for those that it only passes on."""
@@ -140,7 +124,7 @@ class Words:
 
     def fit(self, form: re.Pattern[str]) -> Set[str]:
         """The names of CuTe's and of the files so far that are of a form."""
-        seen, found = self._fitting.get(form, (0, set(_cute_names_of(form))))
+        seen, found = self._fitting.get(form, (0, set(cute_names_of(form))))
         if seen < len(self._spelt):
             found.update(n for n in islice(self._spelt, seen, None) if form.fullmatch(n))
             self._fitting[form] = len(self._spelt), found
@@ -248,6 +232,10 @@ class Relevance:
         found = self._words.file(unit)
         return not found.cute and any(self.matters(d, p) for _, d, p in found.named if is_root(d))
 
+    def asserts(self, decl: ir.Decl, path: str) -> bool:
+        """Whether a declaration states what must hold when it is compiled."""
+        return "static_assert" in self._words.spelled(decl, path)[0]
+
     def _means(self, used: Set[str], asked: set[str]) -> Iterator[tuple[ir.Decl, str]]:
         """The declarations of the unit that words name. ``asked`` are the words of before: not looked up again."""
         fresh = (used & self._named.keys()) - asked
@@ -270,9 +258,8 @@ class Relevance:
         while todo:
             at, where = todo.pop()
             key = id(at)
-            plain, own = self._words.spelled(at, where)
-            if not own and self._everywhere:
-                own = not plain.isdisjoint(_COMMON)
+            plain, own, common = self._words.spelled(at, where)
+            own = own or (common and self._everywhere)
             used = self._expanded(plain, macros)
             if own or key in self._yes or (used is not plain and not used.isdisjoint(OWN)):
                 step: int | None = key
@@ -355,14 +342,6 @@ class Relevance:
             todo += (more | made) & self._macros.keys()
             found |= more | made
         return found
-
-
-@lru_cache(maxsize=8192)
-def _cute_names_of(form: re.Pattern[str]) -> Set[str]:
-    """The names of CuTe that are of a form; an atom stands for a name of CuTe."""
-    atoms = any(form.fullmatch(name) for name in (*atom_names(), *_SWIZZLED_ATOMS))
-    found = {name for name in (*OWN, *_COMMON) if form.fullmatch(name)}
-    return found | {"Copy_Atom"} if atoms else found
 
 
 def is_root(decl: ir.Decl) -> bool:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from cutecheck.facts import SourceError
 from cutecheck.records import record
 from cutecheck.source.bystanders import Bystanders
+from cutecheck.source.chores import Chores
 from cutecheck.source.collect import Collected, collect, note_unit
 from cutecheck.source.cpp import lower_expression
 from cutecheck.source.cpp.semantics import CppDialect
 from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.budget import Budget
-from cutecheck.source.eval.launches import Attempt, Launches
+from cutecheck.source.eval.launches import Attempt, Launches, neighbourhood
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.program import Program
@@ -23,6 +24,7 @@ from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
 from cutecheck.source.handing import hands_on
 from cutecheck.source.relevance import Relevance, Words, is_root
 from cutecheck.source.roots import Roots, left_open, templates_of
+from cutecheck.source.vocabulary import names_cute
 
 Template = tuple[str, int]  # a file, and the position of a template in it
 
@@ -67,10 +69,11 @@ class Translator:
     others: frozenset[str] = frozenset()
     _templates: dict[tuple[str, str], list[ir.Decl]] = field(default_factory=dict)
     _words: dict[str, Words] = field(default_factory=dict)
+    _named: dict[str, bool] = field(default_factory=dict)  # files that name CuTe
 
     def run(self, job: Job, launches: Launches) -> Part:
         """The facts of a job after ``launches``, which learn what was walked here."""
-        launches.attempts = []
+        launches.attempts, launches.place = [], neighbourhood(job.path)
         closure = self.tree.closure(job.path, job.arch)
         own = self._units([p for p in closure if p in self.reported], job.arch)
         part = Part()
@@ -82,7 +85,7 @@ class Translator:
             return part
         units = self._units(closure, job.arch)
         relevance = self._relevance(job, units)
-        if not self._matters(job, units, relevance):
+        if not self._matters(job, units, relevance) or not any(self._names_cute(p) for p in closure):
             return part
         program = Program()
         for unit in units:
@@ -113,6 +116,14 @@ class Translator:
     def _units(self, paths: Sequence[str], arch: str) -> list[ir.Unit]:
         return [u for p in paths if (u := self.tree.unit(p, arch)) is not None]
 
+    def _names_cute(self, path: str) -> bool:
+        known = self._named.get(path)
+        if known is None:
+            file = self.tree.file(path)
+            text = "" if file is None else file.stripped
+            known = self._named[path] = names_cute(text) or "cutecheck:" in self.tree.text(path)
+        return known
+
     def _roots(self, job: Job, program: Program, relevance: Relevance, launches: Launches) -> Roots:
         tracing = self.tracing
         recorder = (Recorder if tracing is None else TracingRecorder)(job.arch, self.tree.lines)
@@ -120,6 +131,7 @@ class Translator:
         history = History(launches)
         if self.others:
             history.wanted = Bystanders(relevance, self.others, self.reported).wanted
+        history.chore = Chores(relevance).one
         given = (program, CppDialect(), recorder, job.arch, budget, history)
         m = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
         return Roots(m, self.reported & program.units.keys(), job.owned, relevance.matters)

@@ -18,7 +18,8 @@ from multiprocessing.process import BaseProcess
 from pickle import PicklingError
 from types import TracebackType
 
-from cutecheck.source.eval.launches import Launches
+from cutecheck.source.eval.launches import Launches, neighbourhood
+from cutecheck.source.eval.limits import MANY_UNITS
 from cutecheck.source.recall import Recall
 from cutecheck.source.translate import Job, Part, Translator
 
@@ -52,8 +53,7 @@ class Crew:
         self._context = multiprocessing.get_context("fork")
         self._workers: list[_Worker] = []
         self._ready: dict[int, Part | str | None] = {}
-        size = max(1, min(_SHARE, len(jobs) // (processes * 3)))
-        self._shares = deque(deque(range(i, min(i + size, len(jobs)))) for i in range(0, len(jobs), size))
+        self._shares = deque(_shares(jobs, processes))
 
     def __enter__(self) -> Crew:
         return self
@@ -167,11 +167,30 @@ def _serve(
         os._exit(0)  # no exit handlers of the parent's, no flush of its buffers
 
 
+def _shares(jobs: Sequence[Job], processes: int) -> list[deque[int]]:
+    """Positions of jobs to hand out at once, those of a neighbourhood together where there are many."""
+    size = max(1, min(_SHARE, len(jobs) // (processes * 3)))
+    if len(jobs) <= MANY_UNITS:
+        return [deque(range(i, min(i + size, len(jobs)))) for i in range(0, len(jobs), size)]
+    places: dict[str, deque[int]] = {}
+    for i, job in enumerate(jobs):
+        places.setdefault(neighbourhood(job.path), deque()).append(i)
+    shares: list[deque[int]] = []
+    for share in places.values():
+        if shares and len(shares[-1]) + len(share) <= size:
+            shares[-1] += share
+        else:
+            shares.append(share)
+    return shares
+
+
 def _united(a: Launches, b: Launches) -> Launches:
     for key, signatures in b.done.items():
         mine = a.done.setdefault(key, set())
         a.count[key[0]] = a.count.get(key[0], 0) + len(signatures - mine)
         mine |= signatures
+    for kind, walked in b.kinds.items():
+        a.kinds[kind] = max(a.kinds.get(kind, 0), walked)
     return a
 
 

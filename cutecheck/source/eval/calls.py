@@ -9,6 +9,7 @@ from dataclasses import replace
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import classes, intrinsics, ir
+from cutecheck.source.eval.alike import host_kind
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.lookup import is_auto, member
@@ -29,11 +30,14 @@ from cutecheck.source.eval.values import (
     Pointer,
     PtrType,
     Scalar,
+    ScalarType,
     TemplateRef,
     TensorVal,
     Value,
+    VoidType,
 )
 
+_NO_EXTENT = ("bool", "float", "double")  # what no layout is made of
 STREAM = "stream_wait"  # as if the kernel waited for what its stream holds
 _SYNCHRONISES = re.compile(r"sync|barrier|wait|expect_t|transaction_bytes", re.IGNORECASE)
 _ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
@@ -114,8 +118,62 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
     if best.fn.body is None:
         m.recorder.escape(m, args, span)
         return Unknown(f"`{fset.name}` is declared but not defined in the scanned files", span)
+    if fset.self_ is None and not kwargs and _on_host(m) and _chore(m, best, args):
+        return _result(m, best.fn, best.env, span)
     env = Env(best.env, "function", self_=fset.self_)
-    return run_function(m, best.entry, best.fn, env, args, kwargs, span)
+    kind = host_kind(m, best.entry, best.fn, best.env, fset)
+    if kind is None:
+        return run_function(m, best.entry, best.fn, env, args, kwargs, span)
+    return _run_counted(m, best, env, args, kwargs, span, kind)
+
+
+def _on_host(m: Machine) -> bool:
+    frame = m.recorder.frame
+    if frame is None or frame.kernel:
+        return False
+    while frame.caller is not None:
+        frame = frame.caller
+    return isinstance(frame.function, ir.Function) and not frame.function.flags & {"device", "kernel"}
+
+
+def _chore(m: Machine, best: Candidate, args: list[Value]) -> bool:
+    """Whether a call gives nothing and says nothing of CuTe (source/chores.py)."""
+    fn = best.fn
+    if best.entry.env.cls is not None or fn.flags & {"kernel", "constexpr"} or any(_writable(p) for p in fn.params):
+        return False
+    if fn.ret is None or is_auto(fn.ret):
+        return False
+    typed = m.eval(fn.ret, best.env)
+    if not isinstance(typed, VoidType) and not (isinstance(typed, ScalarType) and typed.dtype.name in _NO_EXTENT):
+        return False
+    targs = best.env.vars.values()
+    if any(isinstance(a, (Unknown, ExternType)) for a in targs):  # may be an atom that is not known
+        return False
+    return m.history.chore(best.entry, fn, (*targs, *args))
+
+
+def _result(m: Machine, fn: ir.Function, env: Env, span: Span) -> Value:
+    """Some value of the type that a function returns."""
+    typed = m.eval(fn.ret, env) if fn.ret is not None else None
+    if isinstance(typed, ScalarType):
+        return classes.symbolic(m, typed, f"{fn.name}(){PER_THREAD}{m.number()}", span)
+    return m.dialect.no_value(span)
+
+
+def _run_counted(
+    m: Machine, best: Candidate, env: Env, args: list[Value], kwargs: dict[str, Value], span: Span, kind: str
+) -> Value:
+    """Run a host template, unless enough calls that are alike were run."""
+    launches = m.history.launches
+    if not launches.ask_host(f"{best.fn.span}:{best.fn.name}", kind):
+        m.recorder.escape(m, args, span)
+        return Unknown(f"further calls of `{best.fn.name}` with arguments of the same kind were not walked", span)
+    before = m.recorder.found()
+    try:
+        return run_function(m, best.entry, best.fn, env, args, kwargs, span)
+    finally:
+        if m.recorder.found() == before:
+            launches.came_to_nothing(kind)
 
 
 def run_function(

@@ -6,6 +6,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes
+from cutecheck.source.eval.alike import kind_of
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
@@ -48,7 +49,6 @@ def launch(
     signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)}){threads}"
     answer = m.history.launches.ask(f"{best.fn.span}:{best.fn.name}", types, signature)
     if answer == "dropped":
-        m.recorder.dropped(best.fn, span)
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
     m.recorder.launched(symbol, span, block, smem, cluster)
     if answer == "before":
@@ -87,7 +87,11 @@ def _launch_operator(
         return Unknown(_ELSEWHERE, span)
     symbol = f"cutlass::device_kernel<{class_name(cls)}>"
     walked = f"{symbol}{m.recorder.block(block)}"
-    if m.history.launches.ask(f"{cls.decl.span}:{cls.name}", walked, walked, capped=False) != "walk":
+    kernel = f"{cls.decl.span}:{cls.name}"
+    answer = m.history.launches.ask(kernel, walked, walked, capped=False, alike=kind_of(kernel, (cls,)))
+    if answer == "dropped":
+        return Unknown(f"further instantiations of `{cls.name}` were not walked", span)
+    if answer == "before":
         m.recorder.launched(symbol, span, block, smem, cluster)
         return Unknown("walked before", span)
     if args is None:

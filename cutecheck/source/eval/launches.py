@@ -1,5 +1,9 @@
 """Which instantiations of a kernel are walked: each once in a run, and not more than the limits say.
 
+The same for the host templates that a test or a ``main`` calls: of many alike (source/eval/alike.py) that lead to
+kernels of the same kind, or to nothing of CuTe, a few are walked in each neighbourhood: files of a folder that one
+process evaluates one after the other, so that the answers do not wait for those of other processes.
+
 A translation unit is evaluated against what the units before it walked. It keeps what it asked and what the answers
 were, so that a run whose units were evaluated side by side, or came from a cache, can tell whether the answers would
 have been the same one after the other.
@@ -10,22 +14,37 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
+from zlib import crc32
 
 from cutecheck.records import record
 from cutecheck.source.eval.limits import Limits
 
-Answer = Literal["walk", "before", "dropped"]
+Answer = Literal["walk", "before", "dropped", "barren"]
+_BARREN = 2  # more that a walk counts for if it came to nothing of CuTe
+
+
+_PARTS = 8  # of a folder
+
+
+def neighbourhood(path: str) -> str:
+    """The files whose evaluations count together what is alike: a folder's, in a few parts."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}#{crc32(name.encode()) % _PARTS}"
 
 
 @record(frozen=True, slots=True)
 class Attempt:
-    """A kernel (by its place and name) under template arguments; ``types`` are those that are no flags."""
+    """A kernel or host template (by its place and name) under template arguments, ``types`` those that are no flags.
+
+    ``alike`` is the same for those that are; without a signature it is a call on the host.
+    """
 
     kernel: str
     types: str
     signature: str
-    capped: bool  # whether the limits apply
+    capped: bool  # whether the limits of a kernel apply
     answer: Answer
+    alike: str = ""
 
 
 @dataclass(slots=True)
@@ -35,16 +54,29 @@ class Launches:
     limits: Limits
     done: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     count: dict[str, int] = field(default_factory=dict)  # walked instantiations a kernel
+    kinds: dict[str, int] = field(default_factory=dict)  # walked, by what is alike
     attempts: list[Attempt] = field(default_factory=list)
+    place: str = ""  # the neighbourhood of the current translation unit, in which kinds are counted
 
-    def ask(self, kernel: str, types: str, signature: str, capped: bool = True) -> Answer:
+    def ask(self, kernel: str, types: str, signature: str, capped: bool = True, alike: str = "") -> Answer:
         """Whether to walk an instantiation; noted either way."""
-        answer = self._answer(kernel, types, signature, capped)
-        self.attempts.append(Attempt(kernel, types, signature, capped, answer))
+        alike = alike and f"{self.place} {alike}"
+        answer = self._answer(kernel, types, signature, capped, alike)
+        self.attempts.append(Attempt(kernel, types, signature, capped, answer, alike))
         return answer
 
-    def _answer(self, kernel: str, types: str, signature: str, capped: bool) -> Answer:
-        done = self.done.setdefault((kernel, types), set())
+    def ask_host(self, function: str, alike: str) -> bool:
+        """Whether to walk a call of a host template; noted either way."""
+        return self.ask(function, "", "", False, alike) == "walk"
+
+    def came_to_nothing(self, alike: str) -> None:
+        """The walk of a call on the host met nothing of CuTe."""
+        alike = f"{self.place} {alike}"
+        self.kinds[alike] = self.kinds.get(alike, 0) + _BARREN
+        self.attempts.append(Attempt("", "", "", False, "barren", alike))
+
+    def _answer(self, kernel: str, types: str, signature: str, capped: bool, alike: str) -> Answer:
+        done = self.done.setdefault((kernel, types), set()) if signature else set()
         if signature in done:
             return "before"
         # flags rarely change a layout: a few combinations of them stand for the rest
@@ -52,15 +84,24 @@ class Launches:
             len(done) >= self.limits.flag_combinations or self.count.get(kernel, 0) >= self.limits.instantiations
         ):
             return "dropped"
-        done.add(signature)
-        self.count[kernel] = self.count.get(kernel, 0) + 1
+        if alike and self.kinds.get(alike, 0) >= self.limits.alike:
+            return "dropped"
+        if signature:
+            done.add(signature)
+            self.count[kernel] = self.count.get(kernel, 0) + 1
+        if alike:
+            self.kinds[alike] = self.kinds.get(alike, 0) + 1
         return "walk"
 
     def follows(self, attempts: Iterable[Attempt]) -> bool:
         """Whether a unit with these attempts had the right answers after what was walked so far; then they count."""
         added: list[Attempt] = []
         for a in attempts:
-            answer = self._answer(a.kernel, a.types, a.signature, a.capped)
+            if a.answer == "barren":
+                self.kinds[a.alike] = self.kinds.get(a.alike, 0) + _BARREN
+                added.append(a)
+                continue
+            answer = self._answer(a.kernel, a.types, a.signature, a.capped, a.alike)
             if answer == "walk":
                 added.append(a)
             if answer != a.answer:
@@ -70,9 +111,12 @@ class Launches:
 
     def _forget(self, attempts: Iterable[Attempt]) -> None:
         for a in attempts:
-            self.done[a.kernel, a.types].discard(a.signature)
-            self.count[a.kernel] -= 1
+            if a.signature:
+                self.done[a.kernel, a.types].discard(a.signature)
+                self.count[a.kernel] -= 1
+            if a.alike:
+                self.kinds[a.alike] -= _BARREN if a.answer == "barren" else 1
 
     def copy(self) -> Launches:
         """The same state, with no attempts."""
-        return Launches(self.limits, {k: set(v) for k, v in self.done.items()}, dict(self.count))
+        return Launches(self.limits, {k: set(v) for k, v in self.done.items()}, dict(self.count), dict(self.kinds))

@@ -16,8 +16,10 @@ MANY_UNITS = 300
 class Limits:
     """What a user can raise. Steps are evaluated nodes; instantiations are walked kernels a declaration,
     ``flag_combinations`` those that differ in boolean template arguments alone; ``idle_steps`` those at a stretch that
-    find nothing of CuTe; ``seconds_per_file`` are of CPU time, ``mebibytes``
-    of memory of the process; 0 is no limit.
+    find nothing of CuTe; ``alike`` are walked kernels, and calls of host templates by what starts the evaluation, whose
+    arguments are made of the same class templates (source/eval/alike.py), in a neighbourhood of files; after
+    ``barren_iterations`` over known items on the host that did much and met nothing new, the others are left out;
+    ``seconds_per_file`` are of CPU time, ``mebibytes`` of memory of the process; 0 is no limit.
 
     A file may take ``FILES_SHARE`` times the steps of a root: many roots that each run out are soon left alone."""
 
@@ -27,9 +29,15 @@ class Limits:
     call_depth: int = 60
     instantiations: int = 400
     flag_combinations: int = 2
+    alike: int = 400
     loop_iterations: int = 4096
     seconds_per_file: int = 600
     mebibytes: int = 4096
+
+    @property
+    def barren_iterations(self) -> int:
+        """Iterations on the host that did much and met nothing new: after them the rest is left out."""
+        return max(1, self.alike // 2)
 
     def over(self, units: int) -> Limits:
         """The limits of a run over so many translation units: the more there are, the less each may take.
@@ -37,5 +45,5 @@ class Limits:
         In two steps, so that a new file rarely changes the limits of all others.
         """
         share = 1 if units <= MANY_UNITS else 2 if units <= 2 * MANY_UNITS else 4
-        steps, idle = max(1, self.steps_per_root // share), max(1, self.idle_steps // share)
-        return replace(self, steps_per_root=steps, idle_steps=idle)
+        steps, idle = max(1, self.steps_per_root // share), max(1, self.idle_steps // min(share, 2))
+        return replace(self, steps_per_root=steps, idle_steps=idle, alike=max(1, self.alike // share**4))

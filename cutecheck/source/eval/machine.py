@@ -54,17 +54,23 @@ def runs(*nodes: type) -> Callable[[Handler], Handler]:
 
 
 Wanted = Callable[[Iterable[Entry], Iterable[Value], Span], bool]
+Chore = Callable[[Entry, ir.Function, Iterable[Value]], bool]
 
 
 def _all_are(kernel: Iterable[Entry], values: Iterable[Value], span: Span) -> bool:
     return True
 
 
+def _none_is(entry: Entry, fn: ir.Function, values: Iterable[Value]) -> bool:
+    return False
+
+
 class History:
     """What a translation unit evaluated, and the kernels that those before it walked.
 
     ``wanted`` says of a kernel (its declarations, the values it is instantiated and launched with, the place of the
-    launch) whether its walk could say anything that is reported.
+    launch) whether its walk could say anything that is reported; ``chore`` of a function called on the host (with its
+    template arguments and arguments) that its walk could say nothing of CuTe.
     """
 
     def __init__(self, launches: Launches) -> None:
@@ -75,6 +81,7 @@ class History:
         self.declared: set[int] = set()  # namespace-scope declarations evaluated
         self.members: set[tuple[int, str]] = set()  # class instances whose members were evaluated
         self.wanted: Wanted = _all_are
+        self.chore: Chore = _none_is
 
 
 class Machine:

@@ -123,11 +123,11 @@ def test_limits_that_shrink_with_the_number_of_units_are_part_of_the_question(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_store(str(project / "cache"))
-    idle = "int g(int s) {{ {} Tile t; return s; }}\n".format(" ".join(f"s = s * 3 + {i};" for i in range(4000)))
+    idle = "int g(int s) {{ {} Tile t; return s; }}\n".format(" ".join(f"s = s * 3 + {i};" for i in range(8000)))
     user = project / "src" / "deep" / "user.cu"
     user.write_text(user.read_text() + idle)
     assert facts(project, store).errors == ()
     monkeypatch.setattr(limits, "MANY_UNITS", 1)
     less = facts(project, store)
     assert less == facts(project, None) == facts(project, store)
-    assert any("more than 15000 evaluation steps" in e.message for e in less.errors)
+    assert any("more than 30000 evaluation steps" in e.message for e in less.errors)

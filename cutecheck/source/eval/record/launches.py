@@ -90,10 +90,6 @@ class LaunchRecorder(RecorderState):
         finally:
             self.pending.pop()
 
-    def dropped(self, fn: ir.Function, span: Span) -> None:
-        """An instantiation over the limit was not walked."""
-        self.drops[fn.name] = self.drops.get(fn.name, 0) + 1
-
     def block(self, threads: Any) -> tuple[int, ...]:
         """The extents of the block of the launch at hand, or its threads; empty where they are not known."""
         dims = self.pending[-1][3] if self.pending else None

@@ -80,7 +80,6 @@ class RecorderState:
         self.instances: list[ClassInst] = []
         self.internals: list[tuple[str, Span | None, BaseException]] = []
         self.hypotheses: list[Hypothesis] = []
-        self.drops: dict[str, int] = {}
         self.symbols = False  # an open static integer exists
         self.calls: dict[tuple[Any, ...], CallFact] = {}
         self.lints: dict[Span, Lint] = {}
@@ -99,6 +98,10 @@ class RecorderState:
     def found(self) -> int:
         """How much of CuTe was come across so far."""
         return len(self.sites) + len(self.loose) + len(self.events)
+
+    def in_kernel(self) -> bool:
+        """Whether what is walked runs on the device, as far as a launch or a kernel's own declaration says so."""
+        return self.frame is not None and bool(self.frame.kernel)
 
     def text(self, node: Any) -> str:
         """The source text of a node, one line, shortened."""

@@ -21,6 +21,7 @@ from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.values import Scalar, Value, constant
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
+_WORK = 300  # steps of an iteration on the host that is worth leaving out
 
 
 def iterate(m: Machine, value: Value, span: Span) -> Iterator[Value] | list[Value] | Unknown:
@@ -141,13 +142,22 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         loop.parts = isinstance(item, Unknown) or varies(item)
         _walk(m, lambda: _run_body(m, node, env), loop, _values(item))
         return Done.NORMAL
+    barren = 0
     for item in items:
+        used, found = m.budget.used, m.recorder.found()
         bind_target(m, node.target, item, env, node.span)
         done = m.run(node.body, env)
         if done is Done.RETURN:
             return Done.RETURN
         if done is Done.BREAK:
             break
+        if m.budget.used - used > _WORK and m.recorder.found() == found and not m.recorder.in_kernel():
+            barren += 1
+            if barren >= m.budget.limits.barren_iterations:
+                loop = Recurrence(m.number(), node.span)
+                havoc(m, node, env, loop, None)
+                leave(m, loop)
+                break
     return Done.NORMAL
 
 

@@ -1,0 +1,197 @@
+"""What many instantiations alike, and host code beside CuTe, cost: a few are walked, and nothing else is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.facts import Facts
+from cutecheck.source import chores
+from cutecheck.source.eval import limits
+from cutecheck.source.eval.limits import Limits
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
+from cutecheck.source.vocabulary import names_cute, used_plainly
+
+HEADER = """
+#include <cute/tensor.hpp>
+namespace lib {
+struct Row {}; struct Column {};
+template <class T, class Order, int N> struct Kernel {
+  void operator()(int, char*) const {
+    extern __shared__ T smem[];
+    auto s = cute::make_tensor(cute::make_smem_ptr(smem), cute::make_layout(cute::Int<N>{}));
+    auto r = cute::make_tensor<T>(cute::Int<N>{});
+    cute::copy(s, r);
+  }
+};
+template <class K> bool run(int n) {
+  cutlass::device_kernel<K><<<1, 32>>>(n);
+  return true;
+}
+template <class T> bool idle(int n) { T a = n; for (int i = 0; i < n; ++i) a = a * 3; return a == 0; }
+}
+"""
+
+
+def facts(folder: Path, files: dict[str, str], limits: Limits = Limits(), jobs: int = 1) -> Facts:  # noqa: B008
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return extract(ExtractRequest((folder,), limits=limits, jobs=jobs))
+
+
+def unit(*kernels: str) -> str:
+    calls = "\n".join(f"void test{i}() {{ lib::run<lib::Kernel<{k}>>({i}); }}" for i, k in enumerate(kernels))
+    return f'#include "lib.h"\n{calls}\n'
+
+
+def sizes(found: Facts) -> set[str]:
+    return {e.enclosing for e in found.events}
+
+
+def test_a_few_of_many_alike_are_walked_and_the_others_counted(tmp_path: Path) -> None:
+    files = {"lib.h": HEADER, "a.cu": unit(*(f"float, lib::Row, {8 << i}" for i in range(5)))}
+    assert len(sizes(facts(tmp_path, files))) == 5
+    few = facts(tmp_path, files, Limits(alike=2))
+    assert len(sizes(few)) == 2
+    assert sum(count for _, count in few.dropped) == 3
+
+
+@pytest.mark.parametrize("other", ["float, lib::Column, 16", "double, lib::Row, 16"])
+def test_other_classes_and_widths_are_not_alike(other: str, tmp_path: Path) -> None:
+    files = {"lib.h": HEADER, "a.cu": unit("float, lib::Row, 8", other)}
+    found = facts(tmp_path, files, Limits(alike=1))
+    assert len(sizes(found)) == 2
+    assert not found.dropped
+
+
+def test_what_came_to_nothing_counts_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chores.Chores, "one", lambda *_: False)  # walked, though it could be left out
+    calls = "".join(f"void t{i}() {{ lib::idle<float>({i}); lib::Row row; }}\n" for i in range(4))
+    files = {"lib.h": HEADER, "a.cu": '#include "lib.h"\n' + calls + "auto l = cute::make_layout(cute::_8{});\n"}
+    monkeypatch.setattr("cutecheck.source.relevance.Relevance.matters", lambda *_: True)
+    (dropped,) = facts(tmp_path, files, Limits(alike=4)).dropped
+    assert dropped[0].endswith(":idle")
+    assert dropped[1] == 2  # two walks count six
+
+
+def test_processes_agree_on_what_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MANY_UNITS", 4)
+    files = {"lib.h": HEADER} | {
+        f"{'ab'[i % 2]}/u{i}.cu": '#include "../lib.h"\n' + unit(f"float, lib::Row, {8 + i}").partition("\n")[2]
+        for i in range(24)
+    }
+    one = facts(tmp_path, files, Limits(alike=200))
+    assert one.dropped
+    assert facts(tmp_path, files, Limits(alike=200), jobs=3) == one
+
+
+CHORES = {
+    "nothing of CuTe": ("void fill(float* p, int n) {{ p[n] = 0; }}", "fill(p, 4);", False),
+    "a lambda with CuTe": (
+        "template <class F> void each(F f) { f(); }",
+        "each([&] { auto l = cute::make_layout(cute::_8{}); });",
+        True,
+    ),
+    "a class with CuTe": (
+        "struct M { static void go() { auto l = cute::make_layout(cute::_8{}); } };\n"
+        "template <class T> void each() { T::go(); }",
+        "each<M>();",
+        True,
+    ),
+    "an atom": (
+        "template <class A> __global__ void k() { typename A::DRegisters d; }\n"
+        "template <class A> void bench() { k<A><<<1, 32>>>(); }",
+        "bench<cute::SM80_16x8x16_F32F16F16F32_TN>();",
+        True,
+    ),
+    "a reference": ("void set(int& n) { n = 8; }", "int n = 4; set(n); auto l = cute::make_layout(n);", True),
+    "a number": ("int eight() { return 8; }", "int n = eight(); auto l = cute::make_layout(n);", True),
+}
+
+
+@pytest.mark.parametrize("case", CHORES)
+def test_host_calls_that_can_come_to_nothing_are_not_walked(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper, call, walked = CHORES[case]
+    text = f"#include <cute/tensor.hpp>\n{helper.replace('{{', '{').replace('}}', '}')}\n" + (
+        f"void host(float* p) {{ {call} auto x = cute::make_layout(cute::_4{{}}); }}\n"
+    )
+    asked: list[bool] = []
+    real = chores.Chores.one
+
+    def one(self: chores.Chores, *given: object) -> bool:
+        asked.append(real(self, *given))  # type: ignore[arg-type]
+        return asked[-1]
+
+    monkeypatch.setattr(chores.Chores, "one", one)
+    found = facts(tmp_path, {"a.cu": text})
+    assert any(asked) is not walked
+    monkeypatch.setattr(chores.Chores, "one", lambda *_: False)
+    assert facts(tmp_path, {"a.cu": text}).sites == found.sites
+
+
+def test_device_functions_are_no_chores(tmp_path: Path) -> None:
+    text = (
+        "#include <cute/tensor.hpp>\n__device__ void wait_all() { __syncthreads(); }\n"
+        "__global__ void k() { auto l = cute::make_layout(cute::_8{}); wait_all(); }\n"
+    )
+    assert any("__syncthreads" in str(c) for c in facts(tmp_path, {"a.cu": text}).calls)
+
+
+@pytest.mark.parametrize("sizes", ["{64, 64, 64, 64, 64, 64}", "{64, 128, 192, 256, 320, 384}"])
+def test_items_of_a_host_loop_that_meet_nothing_new_are_left_out_and_forgotten(sizes: str, tmp_path: Path) -> None:
+    work = " ".join(f"w = w * 3 + {i};" for i in range(150))
+    text = (
+        "#include <cute/tensor.hpp>\nvoid host() {\n"
+        f"  int last = 0, w = 1;\n  for (int n : {sizes}) {{\n"
+        f"    auto l = cute::make_layout(cute::_8{{}}); {work} last = n;\n  }}\n"
+        "  auto after = cute::make_layout(last);\n}\n"
+    )
+    whole = facts(tmp_path, {"a.cu": text})
+    less = facts(tmp_path, {"a.cu": text}, Limits(alike=4))
+    line = text[: text.index("auto after")].count("\n") + 1
+    (known,) = (s for s in whole.sites if s.span.line == line)
+    (unknown,) = (s for s in less.sites if s.span.line == line)
+    assert (known.status, str(known.value)) == ("resolved", f"{sizes.strip('{}').split(', ')[-1]}:_1")
+    assert str(unknown.value).startswith("{last#")  # nothing is said of the items that were left out
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "means"),
+    [
+        ("void f() { copy(a, b); }", "f", {"copy"}),
+        ("void f() { t.copy(a); t->copy(b); }", "f", set()),
+        ("void f() { std::copy(a, b, c); }", "f", set()),
+        ("void f() { ct::copy(a, b); }", "f", {"copy"}),
+        ("struct S { int product() const; int g() { return product(); } };", "S", set()),
+        ("template <class A> void gemm(A a) { gemm(a, a); }", "gemm", {"gemm"}),
+        ("template <class Layout> void f(Layout l) { Layout::packed(l); }", "f", set()),
+        ("using L = Layout<Shape<_8>>;", "L", {"Layout"}),
+        ("void f() { return copy(a, b); }", "f", {"copy"}),
+        ("void f() { Copier copy(a); copy(b); }", "f", set()),
+        ("struct S { T<2> slice() const { return slice(1); } };", "S", set()),
+        ("bool f() { return a > rank(b) && copy(c) * product(d); }", "f", {"rank", "copy", "product"}),
+        ("void f() { if (n and copy(a, b)) { UNROLL copy(c, d); } }", "f", {"copy"}),
+    ],
+)
+def test_names_that_others_have_too_count_where_they_may_be_cutes(text: str, name: str, means: set[str]) -> None:
+    assert used_plainly(text, name) == means
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("#include <cute/tensor.hpp>", True),
+        ('#include "cutlass/gemm/gemm.h"', True),
+        ("using namespace cute;", True),
+        ("namespace c = cute;", True),
+        ("auto l = ::cute::make_layout(n);", True),
+        ("namespace cutegen { auto l = make_layout(n); }", False),
+    ],
+)
+def test_a_library_with_functions_of_the_same_names_is_not_cute(text: str, named: bool) -> None:
+    assert names_cute(text) is named
