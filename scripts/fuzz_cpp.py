@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Mutated real files through the C++ front end: no exception, no hang, bounded memory.
 
-    python scripts/fuzz_cpp.py [--count 20000] [--seed 1] [--seconds 2] PATH...
+    python scripts/fuzz_cpp.py [--evaluate] [--count 20000] [--seed 1] [--seconds 2] PATH...
 
-Every mutant is loaded and lowered whole. A crash or a mutant that takes longer than ``--seconds`` of CPU time for each
-100 kB is written to ``fuzz-failure-N.cu`` and makes the exit status 1.
+Every mutant is loaded and lowered whole; with ``--evaluate`` it is evaluated as `cutecheck facts` does, alone in a
+folder. A crash, an internal error, or a mutant that takes longer than ``--seconds`` of CPU time for each 100 kB (ten
+times that for an evaluation) is written to ``fuzz-failure-SEED-N.cu`` and makes the exit status 1.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import random
 import resource
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -23,6 +25,9 @@ from cpp_frontend_report import nodes
 from cutecheck.source.cpp import Defines, load
 from cutecheck.source.cpp.words import words
 from cutecheck.source.discover import discover
+from cutecheck.source.eval.limits import Limits
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 _SIGNS = words("< > ( ) { } [ ] , ; :: = && ... - * <<< >>> ' /* */ // 0x 1' Int< decltype( [&]{ asm( R\"(")
 _WORDS = words("template typename operator class using requires struct if constexpr new friend case default: enum auto")
@@ -61,9 +66,18 @@ def lowered(text: str, arch: str) -> int:
     return sum(1 for _ in nodes(load("fuzz.cu", text.encode("utf-8", "surrogatepass"), Defines(arch))))
 
 
+def evaluated(text: str, folder: Path) -> str:
+    """What is wrong with the evaluation of a text."""
+    file = folder / "mutant.cu"
+    file.write_text(text, errors="replace")
+    found = extract(ExtractRequest((file,), limits=Limits(seconds_per_file=60)))
+    return next((e.message for e in found.errors if "internal error" in e.message), "")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--evaluate", action="store_true")
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=2.0)
@@ -74,22 +88,28 @@ def main() -> int:
     files = [f for f in discover(args.paths).files if f.cute and not f.path.endswith(".py")]
     texts = [t for f in files if len(t := f.file.read_text(errors="replace")) <= args.max_size]
     failures, total, slowest = 0, 0.0, (0.0, 0)
+    folder = Path(tempfile.mkdtemp())
     for number in range(args.count):
         text = mutate(rng.choice(texts), rng.choice(texts), rng)
         began = time.process_time()
         problem = ""
+        arch = rng.choice(["", "sm_80", "sm_90a", "sm_100a"])
         try:
-            lowered(text, rng.choice(["", "sm_80", "sm_90a", "sm_100a"]))
+            if args.evaluate:
+                problem = evaluated(text, folder)
+            else:
+                lowered(text, arch)
         except Exception:
             problem = traceback.format_exc(limit=-8)
         spent = time.process_time() - began
         total += spent
         slowest = max(slowest, (spent, len(text)))
-        if not problem and spent > args.seconds * max(1.0, len(text) / 1e5):
+        allowed = args.seconds * (10 if args.evaluate else 1) * max(1.0, len(text) / 1e5)
+        if not problem and spent > allowed:
             problem = f"took {spent:.1f} s"
         if problem:
             failures += 1
-            Path(f"fuzz-failure-{number}.cu").write_text(text, errors="surrogatepass")
+            Path(f"fuzz-failure-{args.seed}-{number}.cu").write_text(text, errors="surrogatepass")
             print(f"mutant {number} ({len(text)} characters): {problem}", flush=True)
             if failures >= 20:
                 break

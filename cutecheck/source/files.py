@@ -59,7 +59,7 @@ def same(seen: Mapping[str, str]) -> bool:
 
 def _now(file: Path, answer: str) -> str:
     if answer in (FILE, FOLDER, NEITHER):
-        return FILE if file.is_file() else FOLDER if file.is_dir() else NEITHER
+        return _kind(file)
     try:
         return digest(file.read_bytes())
     except OSError:
@@ -91,15 +91,20 @@ def read_bytes(file: Path) -> bytes:
 
 def is_file(file: Path) -> bool:
     """Whether a file stands there on disk."""
-    found = file.is_file()
-    _note(file, FILE if found else FOLDER if file.is_dir() else NEITHER)
-    return found
+    found = _kind(file)
+    _note(file, found)
+    return found == FILE
+
+
+def _kind(file: Path) -> str:
+    # not of Path: a name that is too long is no file, and no error
+    return FILE if os.path.isfile(file) else FOLDER if os.path.isdir(file) else NEITHER  # noqa: PTH112, PTH113
 
 
 def exists(file: Path) -> bool:
     """Whether :func:`read_bytes` has something to read there, or a folder stands there."""
     contents = _HELD.get()
-    return (contents is not None and _key(file) in contents) or file.exists()
+    return (contents is not None and _key(file) in contents) or os.path.exists(file)  # noqa: PTH110
 
 
 def size_bytes(file: Path) -> int:

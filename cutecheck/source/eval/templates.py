@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
@@ -136,6 +137,8 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
     bad = next((g for g in given if isinstance(g, Unknown)), None)
     primary = next((e for e in ref.entries if getattr(e.decl, "spec_args", None) is None), ref.entries[0])
     decl = primary.decl
+    if any(type(e.decl) is not type(decl) for e in ref.entries):  # no program: one name, several kinds of template
+        ref = replace(ref, entries=tuple(e for e in ref.entries if type(e.decl) is type(decl)))
     if bad is not None and not isinstance(decl, ir.Class):
         return bad
     if isinstance(decl, ir.Class):

@@ -1,0 +1,34 @@
+"""Files that are no programs: found by mutating real ones and evaluating what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
+
+LONG = "x" * 5000
+USE = "using namespace cute;\nvoid host() { X<int> x; auto l = make_layout(Int<8>{}); }\n"
+FILES = {
+    "an include of a name no file can have": f'#include "{LONG}.h"\n#include <{LONG}/{LONG}.h>\n{USE}',
+    "an alias and a class of one name": (
+        f"template <class T> struct X {{ T a; }};\ntemplate <class T> using X = T;\n{USE}"
+    ),
+    "a class and an alias of one name": f"template <class T> using X = T;\ntemplate <class T> struct X;\n{USE}",
+    "a class and a variable of one name": (
+        f"template <class T> T X = 8;\ntemplate <class T> struct X {{ T a; }};\n{USE}"
+    ),
+    "a variable and a specialised class of one name": (
+        f"template <class T> T X = 8;\ntemplate <> struct X<int> {{ int a; }};\n{USE}"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_the_rest_of_the_file_is_read(case: str, tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(FILES[case])
+    found = extract(ExtractRequest((tmp_path,), include_dirs=(tmp_path,)))
+    assert [str(s.value) for s in found.sites] == ["_8:_1"]
+    assert not [e for e in found.errors if "internal" in e.message]
