@@ -13,6 +13,28 @@ from cutecheck.rules.derive.passes import overtaken
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, order, uniform, uses_of
 
+_PASSES = """
+        using Tile = Layout<Shape<_32, _32>, Stride<Int<40>, _1>>;
+        using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+            Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _1>>{}));
+        using Columns = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+            Layout<Shape<_4, _32>, Stride<_1, _4>>{}, Layout<Shape<_1, _1>>{}));
+        __global__ void __launch_bounds__(128) turn(float const* in, float* out, int n) {
+          __shared__ float smem[cosize_v<Tile>];
+          auto tiles = make_layout(make_shape(_32{}, _32{}, n), make_stride(_32{}, _1{}, _1024{}));
+          Tensor g = make_tensor(make_gmem_ptr(in), tiles);
+          Tensor o = make_tensor(make_gmem_ptr(out), tiles);
+          Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
+          auto w = Rows{}.get_slice(threadIdx.x);
+          auto r = Columns{}.get_slice(threadIdx.x);
+          for (int i = 0; i < n; ++i) {
+            copy(Rows{}, w.partition_S(g(_, _, i)), w.partition_D(s));
+            __syncthreads();
+            copy(Columns{}, r.partition_S(s), r.partition_D(o(_, _, i)));%s
+          }
+        }
+        """
+
 
 class SmemReuseWithoutBarrier(Rule):
     """Shared memory that a copy or MMA has read is written as another tile before the block's threads meet.
@@ -72,28 +94,7 @@ class SmemReuseWithoutBarrier(Rule):
           copy(Rows{}, t.partition_S(r), t.partition_D(o));
         }
         """,
-        """
-        using Tile = Layout<Shape<_32, _32>, Stride<Int<40>, _1>>;
-        using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
-            Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _1>>{}));
-        using Columns = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
-            Layout<Shape<_4, _32>, Stride<_1, _4>>{}, Layout<Shape<_1, _1>>{}));
-        __global__ void __launch_bounds__(128) turn(float const* in, float* out, int n) {
-          __shared__ float smem[cosize_v<Tile>];
-          auto tiles = make_layout(make_shape(_32{}, _32{}, n), make_stride(_32{}, _1{}, _1024{}));
-          Tensor g = make_tensor(make_gmem_ptr(in), tiles);
-          Tensor o = make_tensor(make_gmem_ptr(out), tiles);
-          Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
-          auto w = Rows{}.get_slice(threadIdx.x);
-          auto r = Columns{}.get_slice(threadIdx.x);
-          for (int i = 0; i < n; ++i) {
-            copy(Rows{}, w.partition_S(g(_, _, i)), w.partition_D(s));
-            __syncthreads();
-            copy(Columns{}, r.partition_S(s), r.partition_D(o(_, _, i)));
-            __syncthreads();
-          }
-        }
-        """,
+        _PASSES % "\n            __syncthreads();",
     )
     invalid = (
         """
@@ -111,27 +112,7 @@ class SmemReuseWithoutBarrier(Rule):
           copy(Rows{}, t.partition_S(r), t.partition_D(o));
         }
         """,
-        """
-        using Tile = Layout<Shape<_32, _32>, Stride<Int<40>, _1>>;
-        using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
-            Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _1>>{}));
-        using Columns = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
-            Layout<Shape<_4, _32>, Stride<_1, _4>>{}, Layout<Shape<_1, _1>>{}));
-        __global__ void __launch_bounds__(128) turn(float const* in, float* out, int n) {
-          __shared__ float smem[cosize_v<Tile>];
-          auto tiles = make_layout(make_shape(_32{}, _32{}, n), make_stride(_32{}, _1{}, _1024{}));
-          Tensor g = make_tensor(make_gmem_ptr(in), tiles);
-          Tensor o = make_tensor(make_gmem_ptr(out), tiles);
-          Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
-          auto w = Rows{}.get_slice(threadIdx.x);
-          auto r = Columns{}.get_slice(threadIdx.x);
-          for (int i = 0; i < n; ++i) {
-            copy(Rows{}, w.partition_S(g(_, _, i)), w.partition_D(s));
-            __syncthreads();
-            copy(Columns{}, r.partition_S(s), r.partition_D(o(_, _, i)));
-          }
-        }
-        """,
+        _PASSES % "",
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
