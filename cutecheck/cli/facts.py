@@ -24,7 +24,7 @@ def register(commands: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )  # fmt: skip
     add_source_options(parser)
-    add_output_options(parser, ("text", "json"))
+    add_output_options(parser, ("text", "json", "graphml"))
     parser.set_defaults(run=run)
 
 
@@ -48,11 +48,16 @@ def run(arguments: argparse.Namespace) -> int:
     facts = replace(facts, errors=(*given.missing, *facts.errors))
     try:
         with using_cute(facts.cutlass_version or settings.cute), Out(arguments.output_file) as out:
-            out.write(
-                dump(facts_json(facts, lambda value: printed(value).json()))
-                if as_json
-                else "".join(f"{t}\n" for t in text(facts))
-            )
+            if arguments.output_format == "graphml":
+                from cutecheck.report.graph import graphml
+
+                out.write(graphml(facts))
+            else:
+                out.write(
+                    dump(facts_json(facts, lambda value: printed(value).json()))
+                    if as_json
+                    else "".join(f"{t}\n" for t in text(facts))
+                )
     except OSError as error:
         return fail(f"{arguments.output_file}: cannot be written: {error.strerror}", as_json)
     if blocking(facts.errors, given):

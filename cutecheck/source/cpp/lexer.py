@@ -22,9 +22,12 @@ _TOKEN = (
     r"|[\W])\s*"
 )
 _LITERAL = r"(?:(?:u8|[uUL])\"(?:[^\"\\\n]|\\.|\\\n)*\"|[uUL]'(?:[^'\\\n]|\\.)+')\s*"
-_RAW = r"(?:u8|[uUL])?R\"([^()\\\s]{0,16})\((?:.|\n)*?\)\1\"\s*"
+_RAW = r"(?:u8|[uUL])?R\"([^()\\\s]{0,16})\([^)]*(?:\)(?!\1\")[^)]*)*\)\1\"\s*"
 _FAST = re.compile(_TOKEN)
 _FULL = re.compile("|".join([_RAW, _LITERAL, _TOKEN]))
+_NO_RAW = re.compile("|".join([_LITERAL, _TOKEN]))
+_RAW_OPEN = re.compile(r"R\"[^()\\\s]{0,16}\(")
+_RAW_CLOSE = re.compile(r"\)[^()\\\s]{0,16}\"")
 _PREFIXED = re.compile(r"[uULR8][\"']")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _BRACKETS = frozenset("()[]{}")
@@ -49,11 +52,18 @@ def lex(text: str, begin: int = 0, end: int | None = None) -> Tokens:
     if _PREFIXED.search(body) is None:
         pieces = _FAST.findall(body)
     else:
-        pieces = [match.group() for match in _FULL.finditer(body)]
+        pieces = [match.group() for match in (_FULL if closes_raw(body) else _NO_RAW).finditer(body)]
     starts = list(accumulate(map(len, pieces), initial=begin + len(part) - len(body)))
     texts = [piece.rstrip() for piece in pieces]
     texts.append("")
     return Tokens(texts, starts, _match(texts))
+
+
+def closes_raw(text: str, begin: int = 0, end: int | None = None) -> bool:
+    """Whether a raw string literal that opens may close: else each opening is searched to the end for nothing."""
+    stop = len(text) if end is None else end
+    opened = _RAW_OPEN.search(text, begin, stop)
+    return opened is not None and _RAW_CLOSE.search(text, opened.end(), stop) is not None
 
 
 def _match(texts: list[str]) -> list[int]:

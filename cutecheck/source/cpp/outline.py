@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from cutecheck.source.cpp.lexer import closes_raw
+
 # Braces and literals. Each alternative begins with its own character, which lets the search skip all others.
-_TOKEN = re.compile(
-    r'[{}]|"(?<=R")([^()\\\s]{0,16})\((?:.|\n)*?\)\1"|"[^"\\\n]*(?:\\(?:.|\n)[^"\\\n]*)*"'
-    r"|'(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.){1,12}'"
-)
+_RAW = r'"(?<=R")([^()\\\s]{0,16})\([^)]*(?:\)(?!\1")[^)]*)*\)\1"|'
+_OTHERS = r'"[^"\\\n]*(?:\\(?:.|\n)[^"\\\n]*)*"' + r"|'(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.){1,12}'"
+_TOKEN = re.compile("[{}]|" + _RAW + _OTHERS)
+_NO_RAW = re.compile("[{}]|" + _OTHERS)
 _USING = re.compile(r"\b(?:using\s[\s\w:]*|namespace\s+\w+\s*=[\s\w:]*);")
 _NOTHING = re.compile(r"\s*(?:namespace\b[\s\w:]*\{\s*|\}\s*)*")
 _CLASS = re.compile(r"\b(?:struct|class|union)\b")
@@ -25,7 +27,7 @@ def holes(text: str, begin: int, end: int, *, scopes: bool) -> list[tuple[int, i
     """
     found: list[tuple[int, int]] = []
     depth, opened, last = 0, -1, begin
-    for match in _TOKEN.finditer(text, begin, end):
+    for match in (_TOKEN if closes_raw(text, begin, end) else _NO_RAW).finditer(text, begin, end):
         brace = match.group()
         if brace == "{":
             if depth:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.source.cpp import lexer
+from cutecheck.source.cpp.lexer import lex
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
 
@@ -13,6 +15,8 @@ LONG = "x" * 5000
 USE = "using namespace cute;\nvoid host() { X<int> x; auto l = make_layout(Int<8>{}); }\n"
 FILES = {
     "an include of a name no file can have": f'#include "{LONG}.h"\n#include <{LONG}/{LONG}.h>\n{USE}',
+    "raw strings that never end": "void f() { g(" + 'R"(' * 500 + "); }\n" + USE,
+    "a bracket that nothing opened": f"int y = n) - 1;\n{USE}",
     "an alias and a class of one name": (
         f"template <class T> struct X {{ T a; }};\ntemplate <class T> using X = T;\n{USE}"
     ),
@@ -32,3 +36,10 @@ def test_the_rest_of_the_file_is_read(case: str, tmp_path: Path) -> None:
     found = extract(ExtractRequest((tmp_path,), include_dirs=(tmp_path,)))
     assert [str(s.value) for s in found.sites] == ["_8:_1"]
     assert not [e for e in found.errors if "internal" in e.message]
+
+
+@pytest.mark.parametrize(
+    "text", ['R"(a)" + R"x(b)")x"', 'f(R"(a)b)")', 'u8R"(a")"', 'R"(a', 'R"a(b)c" "d"', 'R"(a)" R"(b']
+)
+def test_raw_strings_are_read_alike_whether_or_not_one_is_open(text: str) -> None:
+    assert lex(text).texts == [p.group().rstrip() for p in lexer._FULL.finditer(text)] + [""]

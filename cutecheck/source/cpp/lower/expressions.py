@@ -115,7 +115,7 @@ class ExpressionLowering(CallLowering):
         left = self.expression(node) if cast is None else cast
         first = self.begin_of_name(innermost)
         if cast is None and ")" in self.text[node.end_byte : innermost.children[1].start_byte + 1]:  # hidden: `(n) - 1`
-            first = self.text.rindex("(", 0, first)
+            first = max(0, self.text.rfind("(", 0, first))  # absent from text that is no program
         for part in reversed(chain if cast is None else chain[:-1]):
             _, sign, right = part.children
             if sign.type == "<":  # the regular text spells every comparison otherwise
