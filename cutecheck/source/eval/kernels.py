@@ -42,6 +42,8 @@ def launch(
     values = [best.env.vars[p.name] for p in best.fn.tparams or () if p.name in best.env.vars]
     if not m.history.wanted((best.entry,), (*values, *args, fn), span):
         return Unknown(_ELSEWHERE, span)
+    if m.budget.limits.many and m.history.chore(best.entry, best.fn, (*values, *args)):
+        return Unknown("the kernel uses nothing of CuTe", span)
     shown = tuple(spell(v) for v in values)
     symbol = instance_symbol(best.entry, best.fn, shown)
     threads = str(m.recorder.block(block))

@@ -88,6 +88,21 @@ def test_processes_agree_on_what_is_dropped(tmp_path: Path, monkeypatch: pytest.
     assert facts(tmp_path, files, Limits(alike=200), jobs=3) == one
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_launches_of_kernels_without_cute_are_left_out_of_large_trees(
+    many: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if many:
+        monkeypatch.setattr(limits, "MANY_UNITS", 0)
+    text = (
+        "#include <cute/tensor.hpp>\ntemplate <class T> __global__ void plain(T* p) { p[threadIdx.x] = 0; }\n"
+        "template <class A> __global__ void with() { typename A::DRegisters d; }\n"
+        "void host(float* p) { plain<float><<<1, 32>>>(p); with<cute::SM80_16x8x16_F32F16F16F32_TN><<<1, 64>>>(); }\n"
+    )
+    found = facts(tmp_path, {"a.cu": text})
+    assert {launch.block_threads for launch in found.launches} == ({64} if many else {32, 64})
+
+
 CHORES = {
     "nothing of CuTe": ("void fill(float* p, int n) {{ p[n] = 0; }}", "fill(p, 4);", False),
     "a lambda with CuTe": (
