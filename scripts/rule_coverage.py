@@ -1,13 +1,12 @@
 """What each rule has to prove on each tree: ``python scripts/rule_coverage.py NAME=PATH... [--config NAME=FILE]``.
 
 Counted are the different obligations that a rule asks the prover for; nothing is proved, so that what a rule asks only
-after a first answer is left out. A rule marked *direct* asks for none: it compares facts.
+after a first answer is left out. Rules that ask for nothing on any of the trees have no row; their pages say why.
 """
 
 from __future__ import annotations
 
 import argparse
-import inspect
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,7 +15,7 @@ import tomllib
 
 from cutecheck.facts import Facts
 from cutecheck.model.prove.obligation import Obligation, Outcome, Verdict
-from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.base import Context
 from cutecheck.rules.registry import RULES
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
@@ -44,16 +43,9 @@ def main() -> int:
     print("|---|" + "---|" * len(names))
     for rule in RULES:
         counts = [rows[rule.code].get(n, 0) for n in names]
-        label = f"{rule.code} {rule.name}" + ("" if asks(rule) else " (direct)")
-        print(f"| {label} | " + " | ".join(str(c or "") for c in counts) + " |")
+        if any(counts):
+            print(f"| {rule.code} {rule.name} | " + " | ".join(str(c or "") for c in counts) + " |")
     return 0
-
-
-def asks(rule: type[Rule]) -> bool:
-    """Whether the rule's module, or one that it takes its conditions from, makes obligations."""
-    text = inspect.getsource(sys.modules[rule.__module__])
-    bases = [inspect.getsource(sys.modules[b.__module__]) for b in rule.__mro__[1:-1] if b is not Rule]
-    return any("make_obligation" in t or "bank.conflicts" in t or "_outcome" in t for t in (text, *bases))
 
 
 def posed(facts: Facts) -> Counter[str]:

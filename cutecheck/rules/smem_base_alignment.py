@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from cutecheck.facts import Call, SmemBuffer, TensorFact, Unknown
-from cutecheck.findings import Finding, Related
+from cutecheck.findings import Finding, Related, Severity
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
@@ -13,6 +14,7 @@ from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle, S
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.launches import in_dynamic
 from cutecheck.rules.derive.vectors import leaves
 from cutecheck.rules.gmma_layout import descriptor_operand
@@ -26,7 +28,8 @@ class SmemBaseAlignment(Rule):
     What it checks
         A statically declared shared array whose tile a WGMMA descriptor addresses is aligned to the period of its
         swizzle: 1024 bytes for 128-byte swizzles, 512 for 64, 256 for 32, and 128 without one. Members of a struct in
-        dynamic shared memory, tiles at an offset, and the stages of a tile start at multiples of it.
+        dynamic shared memory, tiles at an offset, and the stages of a tile start at multiples of it. For a tile that
+        TMA alone fills, at a multiple of 128 bytes, a note: TMA swizzles by the bits of the address, too.
 
     Why
         The hardware applies the swizzle to the address bits. Code that fills the tile through CuTe uses the same bits
@@ -108,8 +111,9 @@ class SmemBaseAlignment(Rule):
             condition = Condition(Rel.DIVIDES, ex.const(need), as_expr(start))
             what = f"{name} starts {start} bytes into its struct"
         else:
+            start = known_value(aligned)
             condition = Condition(Rel.DIVIDES, ex.const(need), as_expr(aligned))
-            what = f"{name} is aligned to {known_value(aligned)} bytes"
+            what = f"{name} is aligned to {start} bytes"
         outcome = context.prove(
             make_obligation(Holds((condition,), "alignment of the shared array"), (buffer.buffer_id,),
                             arch=call.arch, span=buffer.span)
@@ -120,6 +124,7 @@ class SmemBaseAlignment(Rule):
                 f"{what}, the descriptor of its tile ({swizzle or 'no swizzle'}) needs {need}",
                 label=f"alignas({need}) needed",
                 help=f"declare it alignas({need})",
+                severity=_severity(start, tensor, call, context),
                 related=[Related(call.span, "descriptor made here")],
                 enclosing=call.enclosing,
                 arch=call.arch,
@@ -150,11 +155,30 @@ class SmemBaseAlignment(Rule):
                     f"({swizzle or 'no swizzle'}) needs a multiple of {need}",
                     label=f"{size} % {need} = {size % need}",
                     help=f"round what lies before it up to {need} bytes",
+                    severity=_severity(size, tensor, call, context),
                     related=[Related(tensor.span, f"part of {tensor.root_layout or tensor.layout}")],
                     enclosing=call.enclosing,
                     arch=call.arch,
                 )
                 return
+
+
+def _severity(start: int | None, tensor: TensorFact, call: Call, context: Context) -> Severity | None:
+    """A note where what fills the tile finds the same places as the descriptor; otherwise the rule's own."""
+    return "note" if start is not None and start % _LEAST == 0 and _tma_alone(tensor, call, context) else None
+
+
+def _tma_alone(tensor: TensorFact, call: Call, context: Context) -> bool:
+    """Every known copy into the tile's memory is a TMA load, and there is one."""
+    if "filled_by_tma" not in context.memo:
+        found: dict[tuple[str | None, str], bool] = {}
+        for event in context.facts.events:
+            if event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "smem":
+                atom, key = atom_of(event.tiled), (event.operands[1].buffer, event.arch)
+                found[key] = found.get(key, True) and atom is not None and "TMA_LOAD" in atom.op
+        context.memo["filled_by_tma"] = found
+    filled = cast("dict[tuple[str | None, str], bool]", context.memo["filled_by_tma"])
+    return tensor.buffer is not None and filled.get((tensor.buffer, call.arch), False)
 
 
 def _stages(root: AnyLayout | None) -> list[int]:

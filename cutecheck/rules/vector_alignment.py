@@ -107,13 +107,23 @@ class VectorMisaligned(Rule):
                 label=f"{width}-byte accesses",
                 help=f"state and check `{needs}`, or use an atom of fewer bits"
                 if needs
-                else f"pad by a multiple of {width} bytes ({access.count} elements), or use an atom of fewer bits",
+                else f"{_way(access, event)}, or use an atom of fewer bits",
                 severity="warning" if weak is not None else None,
                 witness=outcome.witness,
                 related=[Related(tensor.span, f"layout {tensor.layout}")],
                 enclosing=event.enclosing,
                 arch=event.arch,
             )
+
+
+def _way(access: Access, event: Event) -> str:
+    """What makes the addresses multiples: an alignment that is promised where the memory starts too low, or padding."""
+    if not access.base_known or int(access.base) % int(access.width_bytes) == 0:
+        return f"pad by a multiple of {access.width_bytes} bytes ({access.count} elements)"
+    if not event.span.path.endswith((".py", ".ipynb")):
+        return f"align its memory to {access.width_bytes} bytes"
+    word = "assumed_align" if access.tensor.space == "gmem" else "byte_alignment"
+    return f"give {word}={access.width_bytes} where the tensor is made"
 
 
 def _why(access: Access) -> str:

@@ -48,3 +48,51 @@ def test_modes_that_are_contiguous_together_are_one_mode(stride: str, expected: 
 def test_a_mode_of_stride_0_is_brought_once(bytes_: int, expected: list[str], tmp_path: Path) -> None:
     smem = "Layout<Shape<_64, _8>, Stride<_1, _0>>"
     assert codes(tmp_path, smem, "Shape<_64, _8>", "Stride<_1, _0>", bytes_) == expected
+
+
+OPERAND = """
+using Mma = decltype(make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}));
+using SmemA = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
+struct Storage {
+  alignas(16) uint64_t full[1];
+  alignas(128) half_t A[cosize_v<SmemA>];
+};
+template <class Tma>
+__global__ void __launch_bounds__(128) operand(CUTE_GRID_CONSTANT Tma const tma) {
+  extern __shared__ char raw[];
+  Storage& storage = *reinterpret_cast<Storage*>(raw);
+  Tensor sA = make_tensor(make_smem_ptr(storage.A), SmemA{});
+  Tensor gA = local_tile(tma.get_tma_tensor(Shape<_64, _64>{}), Shape<_64, _64>{}, make_coord(0, 0));
+  auto cta = tma.get_slice(0);
+  copy(tma.with(storage.full[0]), cta.partition_S(gA), cta.partition_D(sA));
+  Mma mma;
+  auto t = mma.get_slice(threadIdx.x);
+  Tensor descriptors = t.make_fragment_A(t.partition_A(sA));
+}
+void run(half_t const* A) {
+  Tensor gA = make_tensor(make_gmem_ptr(A), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  operand<<<1, 128, sizeof(Storage)>>>(make_tma_copy(SM90_TMA_LOAD{}, gA, SmemA{}));
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("filled", "lead", "expected"),
+    [
+        (True, 128, ["CUT404 note"]),
+        (True, 1024, []),
+        (True, 64, ["CUT404 warning"]),
+        (False, 128, ["CUT404 warning"]),
+        (False, 1024, []),
+    ],
+)
+def test_tma_swizzles_by_the_address(tmp_path: Path, filled: bool, lead: int, expected: list[str]) -> None:
+    """TMA and the descriptor find the same places at any multiple of 128 bytes; of other copies that is not known."""
+    text = OPERAND.replace("uint64_t full[1]", f"uint64_t full[{lead // 8}]").replace("alignas(128)", "alignas(16)")
+    load = "copy(tma.with(storage.full[0]), cta.partition_S(gA), cta.partition_D(sA));"
+    assert load in text
+    path = tmp_path / "load.cu"
+    path.write_text(source(text if filled else text.replace(load, "")))
+    report = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT404",)))
+    assert not report.failures and not report.errors
+    assert sorted({f"{f.code} {f.severity}" for f in report.findings}) == expected
