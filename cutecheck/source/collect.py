@@ -9,6 +9,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.record.kinds import kind_by_name
+from cutecheck.source.namesakes import Renaming
 
 MAX_SYNTAX_ERRORS = 1  # lines of a file that says it cannot be read; the first tells where to look
 
@@ -33,6 +34,7 @@ class Collected:
     walked: set[Span] = field(default_factory=set)
     dropped: dict[str, int] = field(default_factory=dict)
     internals: list[tuple[str, Span | None, str]] = field(default_factory=list)
+    defined: dict[str, str] = field(default_factory=dict)  # functions that were walked, with their files
     clock: int = 0  # the last order given away: what one evaluation reached comes after all of the one before
 
 
@@ -77,6 +79,7 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
         if fact.span.path in reported:
             _add_call((*key, fact.arch), fact, out)
     out.clock += recorder.clock
+    out.defined.update(recorder.defined)
     for place, values in recorder.reached.items():
         known = {at: v if isinstance(v, Unknown) else None for at, v in values.items()}
         out.reached.setdefault(place, {}).update(known)
@@ -98,17 +101,23 @@ def absorb(part: Collected, out: Collected) -> None:
         old = out.sites.get(key)
         if old is None or _better(site, old):
             out.sites[key] = site
+    others = {n: path for n, path in part.defined.items() if out.defined.setdefault(n, path) != path}
+    named = Renaming({n: f"{n} ({path})" for n, path in others.items()})
     for event in part.events.values():
-        _add_event(event, out)
+        _add_event(named.event(event) if others else event, out)
     for key, call in part.facts.items():
-        _add_call(key, call, out)
+        new = named.call(call) if others else call
+        _add_call(key if new == call else (*key, new.enclosing), new, out)
     out.clock += part.clock
     for b in part.buffers.values():
-        _keep(b, out.buffers)
-    for name in ("launches", "predicates", "errors"):
-        into = getattr(out, name)
-        for key, value in getattr(part, name).items():
-            into.setdefault(key, value)
+        _keep(named.shared(b) if others else b, out.buffers)
+    for key, launch in part.launches.items():
+        out.launches.setdefault(key, named.launch(launch) if others else launch)
+    for key, known in part.predicates.items():
+        predicate = named.predicate(known) if others else known
+        out.predicates.setdefault(key if predicate == known else (*key, predicate.enclosing), predicate)
+    for at, error in part.errors.items():
+        out.errors.setdefault(at, error)
     out.lints.update(part.lints)
     out.calls.update(part.calls)
     out.inactive |= part.inactive

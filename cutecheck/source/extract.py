@@ -226,7 +226,9 @@ def _run_scripts(
             where = unknown.span.path if unknown.span is not None else path
             out.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
         driver.recorder.flush_loose()
-        collect(driver.recorder, reported | driver.library.cells_of(reported), out)
+        own = Collected()
+        collect(driver.recorder, reported | driver.library.cells_of(reported), own)
+        absorb(own, out)
     bound = {key[:4] for key, site in out.sites.items() if site.status != "unbound"}
     for key in [k for k, site in out.sites.items() if site.status == "unbound" and k[:4] in bound]:
         del out.sites[key]  # one script calls what is around it, another does not

@@ -206,6 +206,7 @@ def run_function(
     frame.returns = []
     env.frame = frame
     m.history.functions.add(id(fn))
+    m.recorder.defined.setdefault(symbol, fn.span.path)
     known = len(m.recorder.hypotheses)
     bind_parameters(m, fn.params, args, kwargs, env, span)
     before, m.recorder.frame = m.recorder.frame, frame

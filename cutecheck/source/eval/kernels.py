@@ -105,6 +105,7 @@ def _launch_operator(
     current = m.recorder.frame
     frame = Frame(symbol, None, cls.entry.unit, current, (), 0 if current is None else current.depth + 1)
     frame.kernel = symbol
+    m.recorder.defined.setdefault(symbol, cls.decl.span.path)
     before, m.recorder.frame = m.recorder.frame, frame
     try:
         m.recorder.synchronises(m, STREAM, [], span)

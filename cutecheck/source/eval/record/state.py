@@ -79,6 +79,7 @@ class RecorderState:
         self.launches: dict[tuple[Any, ...], Launch] = {}
         self.instances: list[ClassInst] = []
         self.internals: list[tuple[str, Span | None, BaseException]] = []
+        self.defined: dict[str, str] = {}  # functions that were walked, by symbol, with their files
         self.hypotheses: list[Hypothesis] = []
         self.symbols = False  # an open static integer exists
         self.calls: dict[tuple[Any, ...], CallFact] = {}

@@ -1,0 +1,60 @@
+"""Functions of one name in several files of a tree: facts are told apart by the function they are of.
+
+Tutorials and benchmarks define a ``gemm_kernel`` in every file. Those are programs of their own: their shared memory,
+barriers and fragments have nothing to do with each other. The first one read keeps its name; the facts of another are
+those of ``gemm_kernel (its file)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from cutecheck.facts import Call, Event, Launch, Predicate, SmemBuffer
+from cutecheck.facts.tensor import TensorFact
+
+
+@dataclass(slots=True)
+class Renaming:
+    """``names``: the symbols of functions, and what those of this part of the tree are called instead."""
+
+    names: Mapping[str, str]
+    _buffers: dict[str, str] = field(default_factory=dict)
+
+    def symbol(self, name: str) -> str:
+        return self.names.get(name, name)
+
+    def buffer(self, ident: str) -> str:
+        """A buffer is named after the function that declares it: ``kernel::smem``."""
+        if ident not in self._buffers:
+            found = next((n for n in self.names if ident.startswith(f"{n}::")), "")
+            self._buffers[ident] = self.names[found] + ident[len(found) :] if found else ident
+        return self._buffers[ident]
+
+    def value(self, value: object) -> object:
+        if isinstance(value, TensorFact):
+            return self.tensor(value)
+        return tuple(self.value(v) for v in value) if type(value) is tuple else value
+
+    def tensor(self, tensor: TensorFact) -> TensorFact:
+        known = tensor.buffer
+        return tensor if not known or self.buffer(known) == known else replace(tensor, buffer=self.buffer(known))
+
+    def event(self, e: Event) -> Event:
+        operands = tuple(self.tensor(t) for t in e.operands)
+        predicate = None if e.predicate is None else self.tensor(e.predicate)
+        return replace(e, enclosing=self.symbol(e.enclosing), operands=operands, predicate=predicate)
+
+    def call(self, c: Call) -> Call:
+        arguments = tuple(self.value(a) for a in c.arguments)
+        result, enclosing, kernel = self.value(c.result), self.symbol(c.enclosing), self.symbol(c.kernel)
+        return replace(c, arguments=arguments, result=result, enclosing=enclosing, kernel=kernel)
+
+    def shared(self, b: SmemBuffer) -> SmemBuffer:
+        return replace(b, buffer_id=self.buffer(b.buffer_id), enclosing=self.symbol(b.enclosing))
+
+    def launch(self, launch: Launch) -> Launch:
+        return replace(launch, kernel=self.symbol(launch.kernel))
+
+    def predicate(self, p: Predicate) -> Predicate:
+        return replace(p, buffer=self.buffer(p.buffer), enclosing=self.symbol(p.enclosing))
