@@ -1,4 +1,4 @@
-"""CUT703 accumulator-registers."""
+"""CUT703 accumulators-exceed-registers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class AccumulatorRegisters(Rule):
     """
 
     code = "CUT703"
-    name = "accumulator-registers"
+    name = "accumulators-exceed-registers"
     family = "register-pressure"
     severity = "warning"
     confidence = "proved"

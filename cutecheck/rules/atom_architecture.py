@@ -1,4 +1,4 @@
-"""CUT306 atom-architecture."""
+"""CUT306 atom-wrong-architecture."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class AtomArchitecture(Rule):
     """
 
     code = "CUT306"
-    name = "atom-architecture"
+    name = "atom-wrong-architecture"
     family = "atom-count"
     severity = "error"
     confidence = "proved"

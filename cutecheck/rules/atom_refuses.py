@@ -1,4 +1,4 @@
-"""CUT305 atom-operation."""
+"""CUT305 atom-unknown-operation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AtomOperation(Rejected):
     """
 
     code = "CUT305"
-    name = "atom-operation"
+    name = "atom-unknown-operation"
     family = "vectorization"
     unasked = "None: it repeats what CuTe refuses."
     pattern = re.compile(r"is not supported|[Oo]nly supports?|cp\.async requires|must be GMMA::Major::K|requires non-")

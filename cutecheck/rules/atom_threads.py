@@ -1,4 +1,4 @@
-"""CUT302 atom-thread-count."""
+"""CUT302 atom-too-few-threads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AtomThreadCount(Rejected):
     """
 
     code = "CUT302"
-    name = "atom-thread-count"
+    name = "atom-too-few-threads"
     family = "atom-count"
     unasked = "None: it repeats what CuTe refuses."
     pattern = re.compile(r"too few thrs")

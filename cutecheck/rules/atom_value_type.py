@@ -1,4 +1,4 @@
-"""CUT304 atom-value-type."""
+"""CUT304 atom-wrong-value-type."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class AtomValueType(Rule):
     """
 
     code = "CUT304"
-    name = "atom-value-type"
+    name = "atom-wrong-value-type"
     family = "vectorization"
     severity = "error"
     confidence = "proved"

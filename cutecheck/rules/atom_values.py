@@ -1,4 +1,4 @@
-"""CUT301 atom-value-count."""
+"""CUT301 atom-too-few-values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AtomValueCount(Rejected):
     """
 
     code = "CUT301"
-    name = "atom-value-count"
+    name = "atom-too-few-values"
     family = "atom-count"
     unasked = "None: it repeats what CuTe refuses."
     pattern = re.compile(r"too few vals|CopyOperation is not valid for|partitioning does not match the instruction")

@@ -1,4 +1,4 @@
-"""CUT208 same-buffer-same-layout."""
+"""CUT208 smem-layouts-disagree."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SameBufferSameLayout(Rule):
     """
 
     code = "CUT208"
-    name = "same-buffer-same-layout"
+    name = "smem-layouts-disagree"
     family = "coverage"
     severity = "warning"
     confidence = "proved"

@@ -1,4 +1,4 @@
-"""CUT801 bulk-copy-size."""
+"""CUT801 bulk-copy-odd-size."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class BulkCopySize(Rejected):
     """
 
     code = "CUT801"
-    name = "bulk-copy-size"
+    name = "bulk-copy-odd-size"
     family = "tma-limits"
     unasked = "No public tree has a bulk copy (``SM90_BULK_COPY``) whose size is known."
     pattern = re.compile(r"Bulk Copy requires|align to 16B")

@@ -1,4 +1,4 @@
-"""CUT901 comma-coordinate."""
+"""CUT901 comma-drops-coordinate."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CommaCoordinate(Rule):
     """
 
     code = "CUT901"
-    name = "comma-coordinate"
+    name = "comma-drops-coordinate"
     family = "lint"
     severity = "warning"
     confidence = "proved"
@@ -64,7 +64,7 @@ class CommaCoordinate(Rule):
     )
 
     def on_lint(self, lint: Lint, context: Context) -> Iterable[Finding]:
-        if lint.kind != "comma-coordinate":
+        if lint.kind != "comma-drops-coordinate":
             return
         kept = lint.text.strip("()").rsplit(",", 1)[-1].strip()
         yield self.finding(

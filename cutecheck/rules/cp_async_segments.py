@@ -1,4 +1,4 @@
-"""CUT105 cp-async-segments."""
+"""CUT105 cp-async-splits-lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CpAsyncSegments(Rule):
     """
 
     code = "CUT105"
-    name = "cp-async-segments"
+    name = "cp-async-splits-lines"
     family = "cp-async-segments"
     severity = "note"
     confidence = "model-based"

@@ -1,4 +1,4 @@
-"""CUT405 dynamic-layout."""
+"""CUT405 dynamic-not-static."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DynamicLayout(Rejected):
     """
 
     code = "CUT405"
-    name = "dynamic-layout"
+    name = "dynamic-not-static"
     family = "dynamic-static"
     unasked = "None: it is about which numbers are static."
     pattern = re.compile(

@@ -1,4 +1,4 @@
-"""CUT503 gmma-layout."""
+"""CUT503 gmma-layout-not-canonical."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class GmmaLayout(Rejected):
     """
 
     code = "CUT503"
-    name = "gmma-layout"
+    name = "gmma-layout-not-canonical"
     family = "gmma-layout"
     pattern = re.compile(r"canonical [GU]MMA|Unsupported layout swizzle|Not a canonical|layout_type")
     advice = "tile one of GMMA::Layout_K_SW128_Atom and its like to the shape"

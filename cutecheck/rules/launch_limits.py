@@ -1,4 +1,4 @@
-"""CUT704 launch-limits."""
+"""CUT704 launch-too-many-threads."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LaunchLimits(Rule):
     """
 
     code = "CUT704"
-    name = "launch-limits"
+    name = "launch-too-many-threads"
     family = "launch"
     severity = "error"
     confidence = "proved"

@@ -1,4 +1,4 @@
-"""CUT502 ldmatrix-major."""
+"""CUT502 ldmatrix-wrong-major."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LdmatrixMajor(Rule):
     """
 
     code = "CUT502"
-    name = "ldmatrix-major"
+    name = "ldmatrix-wrong-major"
     family = "ldmatrix"
     severity = "error"
     confidence = "proved"

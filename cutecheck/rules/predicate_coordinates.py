@@ -1,4 +1,4 @@
-"""CUT604 predicate-coordinates."""
+"""CUT604 predicate-wrong-coordinates."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PredicateCoordinates(Rule):
     """
 
     code = "CUT604"
-    name = "predicate-coordinates"
+    name = "predicate-wrong-coordinates"
     family = "predicate"
     severity = "error"
     confidence = "proved"

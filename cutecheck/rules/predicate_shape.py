@@ -1,4 +1,4 @@
-"""CUT603 predicate-shape."""
+"""CUT603 predicate-shape-mismatch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PredicateShape(Rule):
     """
 
     code = "CUT603"
-    name = "predicate-shape"
+    name = "predicate-shape-mismatch"
     family = "predicate"
     severity = "error"
     confidence = "proved"

@@ -1,4 +1,4 @@
-"""CUT404 smem-base-alignment."""
+"""CUT404 smem-base-misaligned."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SmemBaseAlignment(Rule):
     """
 
     code = "CUT404"
-    name = "smem-base-alignment"
+    name = "smem-base-misaligned"
     family = "alignment"
     severity = "warning"
     confidence = "proved"

@@ -1,4 +1,4 @@
-"""CUT702 smem-capacity."""
+"""CUT702 smem-too-large."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SmemCapacity(Rule):
     """
 
     code = "CUT702"
-    name = "smem-capacity"
+    name = "smem-too-large"
     family = "smem-capacity"
     severity = "error"
     confidence = "proved"

@@ -1,4 +1,4 @@
-"""CUT705 dynamic-smem-opt-in."""
+"""CUT705 dynamic-smem-not-opted-in."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class DynamicSmemOptIn(Rule):
     """
 
     code = "CUT705"
-    name = "dynamic-smem-opt-in"
+    name = "dynamic-smem-not-opted-in"
     family = "smem-capacity"
     severity = "error"
     confidence = "proved"

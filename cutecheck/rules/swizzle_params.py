@@ -1,4 +1,4 @@
-"""CUT501 swizzle-params."""
+"""CUT501 swizzle-wrong-parameters."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SwizzleParams(Rule):
     """
 
     code = "CUT501"
-    name = "swizzle-params"
+    name = "swizzle-wrong-parameters"
     family = "swizzle-params"
     severity = "warning"
     confidence = "proved"

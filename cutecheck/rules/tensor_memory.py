@@ -1,4 +1,4 @@
-"""CUT707 tensor-memory-columns."""
+"""CUT707 tensor-memory-too-small."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TensorMemoryColumns(Rule):
     """
 
     code = "CUT707"
-    name = "tensor-memory-columns"
+    name = "tensor-memory-too-small"
     family = "register-pressure"
     severity = "error"
     confidence = "proved"

@@ -1,4 +1,4 @@
-"""CUT803 tma-box."""
+"""CUT803 tma-box-not-legal."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TmaBox(Rejected):
     """
 
     code = "CUT803"
-    name = "tma-box"
+    name = "tma-box-not-legal"
     family = "tma-limits"
     pattern = re.compile(r"common tile-gmem vectorization|TMA: |TMA requires|Majorness")
     advice = "give shared memory the contiguous mode of global memory, and a swizzle that TMA knows"

@@ -1,4 +1,4 @@
-"""CUT805 tma-transaction-bytes."""
+"""CUT805 tma-wrong-transaction-bytes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TmaTransactionBytes(Rule):
     """
 
     code = "CUT805"
-    name = "tma-transaction-bytes"
+    name = "tma-wrong-transaction-bytes"
     family = "tma-limits"
     severity = "error"
     confidence = "heuristic"

@@ -1,4 +1,4 @@
-"""CUT804 tma-multicast."""
+"""CUT804 tma-multicast-exceeds-cluster."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TmaMulticast(Rule):
     """
 
     code = "CUT804"
-    name = "tma-multicast"
+    name = "tma-multicast-exceeds-cluster"
     family = "tma-limits"
     severity = "error"
     confidence = "proved"

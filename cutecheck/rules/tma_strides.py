@@ -1,4 +1,4 @@
-"""CUT802 tma-global-stride."""
+"""CUT802 tma-stride-misaligned."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TmaGlobalStride(Rule):
     """
 
     code = "CUT802"
-    name = "tma-global-stride"
+    name = "tma-stride-misaligned"
     family = "tma-limits"
     severity = "error"
     confidence = "proved"

@@ -63,7 +63,7 @@ def test_fail_on_exit_zero_and_selection(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["check", note, "--fail-on", "note"]) == 1
     assert main(["check", bad, "--exit-zero"]) == 0
     assert main(["check", bad, "--ignore", "CUT2"]) == 0
-    assert main(["check", bad, "--select", "CUT1,comma-coordinate"]) == 0
+    assert main(["check", bad, "--select", "CUT1,comma-drops-coordinate"]) == 0
     assert main(["check", bad, "--select", "CUT1", "--extend-select", "CUT203"]) == 1
     capsys.readouterr()
     assert main(["check", bad, "--select", "CUT4O2"]) == 2

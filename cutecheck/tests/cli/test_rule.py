@@ -27,7 +27,7 @@ def test_no_command_is_a_usage_error(capsys: pytest.CaptureFixture[str], monkeyp
 def test_rule_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "CUT901"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("CUT901 comma-coordinate (lint; warning, proved)\n")
+    assert out.startswith("CUT901 comma-drops-coordinate (lint; warning, proved)\n")
     assert all(f"\n{title}\n" in out for title in SECTIONS)
 
 

@@ -20,7 +20,7 @@ def no_prover(obligation: Obligation) -> Outcome:
 
 
 def comma(line: int, text: str = "(0, _)") -> Lint:
-    return Lint("comma-coordinate", Span(PATH, line, 5, line, 11), text)
+    return Lint("comma-drops-coordinate", Span(PATH, line, 5, line, 11), text)
 
 
 def run(source: str, lints: tuple[Lint, ...], rules: tuple[type[Rule], ...] | None = None) -> Report:
@@ -38,7 +38,7 @@ def test_findings_are_ordered_and_deduplicated() -> None:
     ("source", "reason"),
     [
         ("x = f((0, _));  // cutecheck: ignore[CUT901] on purpose\n", "on purpose"),
-        ("// cutecheck: ignore[comma-coordinate] -- by name\nf((0, _));\n", "by name"),
+        ("// cutecheck: ignore[comma-drops-coordinate] -- by name\nf((0, _));\n", "by name"),
         ("# cutecheck: ignore[CUT9]\n\n// more words\nf((0, _))\n", ""),
         ("f();\nf((0, _)); /* cutecheck: ignore every rule */\n", "every rule"),
         ("// cutecheck: ignore-file[CUT901] generated\n\n\nf((0, _));\n", "generated"),
@@ -118,7 +118,7 @@ def test_other_comments_are_not(comment: str) -> None:
 
 
 def test_what_is_no_comment_of_python_is_none() -> None:
-    lint = Lint("comma-coordinate", Span("a.py", 1, 1, 1, 7), "(0, _)")
+    lint = Lint("comma-drops-coordinate", Span("a.py", 1, 1, 1, 7), "(0, _)")
     text = 'f("// cutecheck: ignore[CUT901]")'
     report = check_facts(Facts(lints=(lint,)), selected(), no_prover, lambda _: [text])
     assert [f.code for f in report.findings] == ["CUT901"]
@@ -130,7 +130,7 @@ def test_of_a_part_of_a_tree_nothing_else_is_reported() -> None:
         "b.h": ["f((0, _));  // cutecheck: ignore[CUT101]"],
         "c.cu": ["// cutecheck: ignore[X]"],
     }
-    lints = tuple(Lint("comma-coordinate", Span(p, 1, 3, 1, 9), "(0, _)") for p in ("a.cu", "b.h"))
+    lints = tuple(Lint("comma-drops-coordinate", Span(p, 1, 3, 1, 9), "(0, _)") for p in ("a.cu", "b.h"))
     facts = Facts(lints=lints, reported=("a.cu", "c.cu"), commented=("c.cu",))
     report = check_facts(facts, selected(), no_prover, lines.get)
     assert [(f.span.path, f.code) for f in report.findings] == [("a.cu", "CUT901"), ("c.cu", "CUT001")]

@@ -73,7 +73,7 @@ def test_check_schema() -> None:
     witness = Witness("two lanes meet", (("lane", 3), ("layout", "x")), ("lane 0", "lane 3"))
     fix = Fix("pad", (Edit(SPAN, "132"),), True)
     finding = Finding(
-        "CUT901", "comma-coordinate", "lint", "warning", "proved", SPAN, "m", "l", "h", witness,
+        "CUT901", "comma-drops-coordinate", "lint", "warning", "proved", SPAN, "m", "l", "h", witness,
         (Related(SPAN, "here"),), (fix,), "k", "sm_80",
     )  # fmt: skip
     obligation = Obligation(

@@ -215,7 +215,7 @@ def test_comma_coordinate_is_noticed(tmp_path: Path) -> None:
     text = "void f(float* p) { auto t = make_tensor(p, Shape<_8,_8>{});"
     facts = run(tmp_path, text + " auto u = local_tile(t, Shape<_4,_4>{}, (0, _)); }")
     (lint,) = facts.lints
-    assert (lint.kind, lint.text) == ("comma-coordinate", "(0, _)")
+    assert (lint.kind, lint.text) == ("comma-drops-coordinate", "(0, _)")
 
 
 def test_what_cute_refuses_is_a_rejected_unknown(tmp_path: Path) -> None:

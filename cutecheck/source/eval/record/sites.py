@@ -111,7 +111,7 @@ class SiteRecorder(RecorderState):
     def comma(self, node: ir.Expr) -> None:
         """An argument of a CuTe call is a comma expression: all but its last operand is discarded."""
         span = node.span
-        self.lints.setdefault(span, Lint("comma-coordinate", span, f"({self.text(node)})"))
+        self.lints.setdefault(span, Lint("comma-drops-coordinate", span, f"({self.text(node)})"))
 
     def predicate(
         self, m: Machine, buffer: str, span: Span, bounds: tuple[Bound, ...], complete: bool, element: Int | None = None
