@@ -88,7 +88,8 @@ def main() -> int:
     files = [f for f in discover(args.paths).files if f.cute and not f.path.endswith(".py")]
     texts = [t for f in files if len(t := f.file.read_text(errors="replace")) <= args.max_size]
     failures, total, slowest = 0, 0.0, (0.0, 0)
-    folder = Path(tempfile.mkdtemp())
+    scratch = tempfile.TemporaryDirectory()
+    folder = Path(scratch.name)
     for number in range(args.count):
         text = mutate(rng.choice(texts), rng.choice(texts), rng)
         began = time.process_time()

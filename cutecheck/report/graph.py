@@ -1,9 +1,8 @@
 """The facts as a graph: who launches which kernel, which copies and gemms run there, with what, on which buffers.
 
 A node's ``kind`` is ``file``, ``kernel`` (also a function that nothing launches), ``copy``, ``gemm``, ``site`` or
-``buffer``; an edge's is ``launches``, ``runs``, ``uses`` (the configuration with the value that a
-call was given, of the same function if it has one), ``touches`` or
-``declares``.
+``buffer``; an edge's is ``launches``, ``runs``, ``uses`` (the configuration with the value that a call was given, of
+the same function if it has one), ``touches`` or ``declares``.
 """
 
 from __future__ import annotations

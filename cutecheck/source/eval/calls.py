@@ -7,6 +7,8 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model import expr as ex
+from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import classes, intrinsics, ir
 from cutecheck.source.eval.alike import host_kind
@@ -16,6 +18,7 @@ from cutecheck.source.eval.lookup import is_auto, member
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
+from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell
@@ -116,7 +119,7 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         m.recorder.escape(m, args, span)
         return Unknown(f"no overload of `{fset.name}` in the scanned files takes these {len(args)} arguments", span)
     if best.fn.body is None:
-        m.recorder.escape(m, args, span)
+        _may_write(m, best.fn, args, span)
         return Unknown(f"`{fset.name}` is declared but not defined in the scanned files", span)
     if fset.self_ is None and not kwargs and _on_host(m) and _chore(m, best, args):
         return _result(m, best.fn, best.env, span)
@@ -125,6 +128,14 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
     if kind is None:
         return run_function(m, best.entry, best.fn, env, args, kwargs, span)
     return _run_counted(m, best, env, args, kwargs, span, kind)
+
+
+def _may_write(m: Machine, fn: ir.Function, args: list[Value], span: Span) -> None:
+    """What a function that is not walked may have changed: shared memory that it got, variables it got by reference."""
+    m.recorder.escape(m, args, span)
+    for i, (p, value) in enumerate(zip(fn.params, args, strict=False)):
+        if _writable(p) and isinstance(value, (Scalar, int, Dyn)) and not isinstance(value, bool):
+            m.outs[i] = forget(m, value, p.name or "argument", ex.ANY, span)
 
 
 def _on_host(m: Machine) -> bool:
@@ -166,7 +177,7 @@ def _run_counted(
     """Run a host template, unless enough calls that are alike were run."""
     launches = m.history.launches
     if not launches.ask_host(f"{best.fn.span}:{best.fn.name}", kind):
-        m.recorder.escape(m, args, span)
+        _may_write(m, best.fn, args, span)
         return Unknown(f"further calls of `{best.fn.name}` with arguments of the same kind were not walked", span)
     before = m.recorder.found()
     try:

@@ -258,6 +258,8 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
         m.recorder.declared(m, decl, value, entry.env, entry.unit)
     else:
         value = variable_value(m, decl, entry.env)
+        if isinstance(value, Scalar) and m.dialect.name == "cpp" and not _is_constant(decl):
+            value = replace(value, value=m.fresh(name))  # any function may have written it since
         m.recorder.declared(m, decl, value, entry.env, entry.unit)
     memo[key] = value
     return value
@@ -277,6 +279,11 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
     if decl.init_args is not None:
         return classes.construct(m, typed, args, [a.name for a in decl.init_args], decl.span)
     return classes.declare(m, typed, decl, env)
+
+
+def _is_constant(decl: ir.Variable) -> bool:
+    t = decl.type
+    return bool(decl.flags & {"const", "constexpr"}) or (isinstance(t, ir.TypeMod) and t.kind == "const")
 
 
 def is_auto(t: ir.Expr) -> bool:

@@ -222,3 +222,27 @@ def test_more_calls_at_a_place_than_are_kept_are_said_to_be_dropped(tmp_path: Pa
     assert [e.reason.reason for e in events if e.reason is not None] == [
         "more than 16 calls with other operands at this place"
     ]
+
+
+def test_a_function_that_is_not_walked_may_write_what_it_gets_by_reference(tmp_path: Path) -> None:
+    text = (
+        "#include <cute/tensor.hpp>\nvoid by_ref(int& n);\nvoid by_value(int n);\n"
+        "void host() {\n  int a = 4, b = 4;\n  by_ref(a);\n  by_value(b);\n"
+        "  auto first = cute::make_layout(a);\n  auto second = cute::make_layout(b);\n}\n"
+    )
+    (tmp_path / "a.cu").write_text(text)
+    first, second = sorted(extract(ExtractRequest((tmp_path,))).sites, key=lambda s: s.span)
+    assert str(second.value) == "4:_1"
+    assert str(first.value).startswith("{a#") or str(first.value).startswith("{n#")
+
+
+def test_a_variable_outside_functions_has_the_value_that_was_written_last(tmp_path: Path) -> None:
+    text = (
+        "#include <cute/tensor.hpp>\nint changes = 4;\nconst int stays = 4;\nstatic constexpr int always = 4;\n"
+        "void set() { changes = 8; }\nvoid host() {\n  set();\n  auto a = cute::make_layout(changes);\n"
+        "  auto b = cute::make_layout(stays);\n  auto c = cute::make_layout(always);\n}\n"
+    )
+    (tmp_path / "a.cu").write_text(text)
+    a, b, c = sorted(extract(ExtractRequest((tmp_path,))).sites, key=lambda s: s.span)
+    assert str(a.value).startswith("{changes#")
+    assert (str(b.value), str(c.value)) == ("4:_1", "4:_1")
