@@ -23,7 +23,7 @@ def copies(facts: Facts, here: Callable[[Span | None], bool], options: Options) 
         s.value for s in facts.sites if s.kind == "tiled_copy" and s.value and (here(s.span) or here(s.call_span))
     ]
     found: list[tuple[Event, Vectorized | str]] = []
-    for event in facts.events:
+    for event in context.facts.events:
         if event.kind != "copy" or not (here(event.span) or event.tiled in declared):
             continue
         made = wider(event, context)

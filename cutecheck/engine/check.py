@@ -45,7 +45,7 @@ def check_facts(
     found: list[Finding] = []
     for rule in rules:
         timing.spent(f"{rule.code} {rule.name}", 0.0)
-    work = shares.blocks(rules, facts)
+    work = shares.blocks(rules, context.facts)
     many = len(facts.events) + len(facts.calls) + len(facts.sites) >= shares.WORTH
     results = shares.run(work, context, processes if many else 1, internal_error)
     try:

@@ -80,6 +80,7 @@ class Event:
     ``operands``: for a copy (source, destination); for a gemm (D, A, B, C) or (A, B, C) as written.
     ``tiled`` is the TiledCopy/CopyAtom/TiledMMA given to the call, None for a plain ``copy(a, b)``.
     ``threads`` is the number of threads that run it where known (launch bounds, launch shape or the tiled object).
+    ``block``: threads of the launch's block along x, y, z, as far as they are known; empty where nothing is.
     """
 
     event_id: str
@@ -100,6 +101,7 @@ class Event:
     hypotheses: tuple[Hypothesis, ...] = ()
     order: int = 0  # when it was reached, among events and calls
     loops: tuple[Loop, ...] = ()  # around it, the outermost first
+    block: tuple[int | None, ...] = ()
 
 
 @record(frozen=True, slots=True)
@@ -190,6 +192,7 @@ class Predicate:
     enclosing: str
     arch: str
     element: Int | None = None
+    block: tuple[int | None, ...] = ()  # as in Event
 
 
 @record(frozen=True, slots=True)

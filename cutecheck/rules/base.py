@@ -13,6 +13,7 @@ from cutecheck.findings import Confidence, Finding, Fix, Related, Severity
 from cutecheck.model.ints import Condition
 from cutecheck.model.prove.obligation import EngineRun, Obligation, Outcome, Verdict, Witness
 from cutecheck.records import record
+from cutecheck.rules.derive.blocks import by_number
 
 if TYPE_CHECKING:
     from cutecheck.rules.derive.buffers import Suggestion
@@ -39,6 +40,8 @@ class LeftToParentError(Exception):
 class Context:
     """What a rule may use: all facts of the run, and the prover. Every outcome is kept for the report.
 
+    In the facts ``threadIdx.x`` is the number of a thread in its block (rules/derive/blocks.py).
+
     ``journal`` not None: of a process that sees some of the facts' rules only; what is noted goes there as well.
     """
 
@@ -53,6 +56,9 @@ class Context:
     answers: MutableMapping[str, Outcome] = field(default_factory=dict)  # of the prover, by question
     _leaders: frozenset[int] | None = field(default=None, repr=False)  # identities of sites
     _index: FactIndex | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.facts = by_number(self.facts)
 
     @property
     def index(self) -> FactIndex:

@@ -23,6 +23,7 @@ from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.instructions import Instruction, Side, automatic_bits, instruction
 from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_elements
 from cutecheck.records import record
+from cutecheck.rules.derive.blocks import several
 from cutecheck.rules.derive.lanes import active
 from cutecheck.rules.derive.slices import counted, first_thread, parts_from, shifted
 from cutecheck.rules.derive.vectors import Mode, Plain, as_layout, contiguous_elements, peel, plain, split_run
@@ -350,7 +351,16 @@ def _root_swizzle(tensor: TensorFact) -> Swizzle | None:
 
 
 def thread_count(event: Event) -> int | None:
-    """Threads that run the copy: of the tiled object, else of the block."""
-    if isinstance(event.tiled, TiledCopy):
-        return known_value(event.tiled.num_thr)
-    return None if event.threads is None else known_value(event.threads)
+    """Threads that run the copy: of the tiled object, else of the block.
+
+    In a block of several dimensions a slice may be that of ``threadIdx.x``: then all of the block run the copy.
+    """
+    block = None if event.threads is None else known_value(event.threads)
+    if not isinstance(event.tiled, TiledCopy):
+        return block
+    own = known_value(event.tiled.num_thr)
+    slices = [as_expr(t.thread) for t in event.operands if t.thread is not None] if several(event.block) else []
+    if own is None or all(str(s) == THREAD for s in slices):
+        return own
+    tops = [ex.bounds(s)[1] for s in slices]
+    return block if all(top is not None and top < own for top in tops) else None

@@ -124,7 +124,9 @@ def predicates_of(event: Event, context: Context) -> list[Predicate]:
     if event.predicate is not None:
         buffer = event.predicate.buffer
         return [
-            p for p in context.facts.predicates if p.buffer == buffer and (p.enclosing, p.arch) == where and p.bounds
+            p
+            for p in context.facts.predicates
+            if p.buffer == buffer and (p.enclosing, p.arch, p.block) == (*where, event.block) and p.bounds
         ]
     guards = [g for g in event.guards if g.bounds]
     if not guards:

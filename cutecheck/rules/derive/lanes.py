@@ -8,6 +8,7 @@ from cutecheck.facts import Event, Guard
 from cutecheck.model.expr import Domain, Expr, const, op, var
 from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.prove.properties import THREAD
+from cutecheck.rules.derive.blocks import numbered
 
 _LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)
 _SIDE = r"threadIdx\.x(?:\s*[%/]\s*\d+)?|\d+"
@@ -23,7 +24,8 @@ def of_thread(guard: Guard) -> bool:
 
 def active(event: Event) -> tuple[Condition, ...]:
     """Conditions on the thread index under which the event happens, of the guards that are understood."""
-    return tuple(c for g in event.guards if of_thread(g) for c in conditions(g) or ())
+    found = (c for g in event.guards if of_thread(g) for c in conditions(g) or ())
+    return tuple(numbered(c, event.block) for c in found)
 
 
 def conditions(guard: Guard) -> tuple[Condition, ...] | None:

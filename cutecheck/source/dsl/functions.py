@@ -379,9 +379,9 @@ def _walk(m: Machine, call: KernelCall, entry: Entry, dims: list[int | None], th
     symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl))
     m.recorder._threads.pop(symbol, None)
     m.recorder._dims.pop(symbol, None)
-    if threads is not None:
-        m.recorder._dims[symbol] = tuple(d for d in dims if d is not None)
     m.recorder.launched(symbol, span, threads, None)
+    if any(d is not None for d in dims):
+        m.recorder._dims[symbol] = tuple(dims)
     run(m, call.function, entry, list(call.args), dict(call.kwargs), span)
 
 

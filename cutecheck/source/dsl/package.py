@@ -322,13 +322,10 @@ def _uniform(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
 def _warp(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     from cutecheck.model import ints
 
-    tid = cuda.thread_index(m, "threadIdx.x")
-    return ints.div(tid, 32)
+    return ints.div(cuda.thread_number(m), 32)
 
 
-PYTHON["arch.lane_idx"] = lambda m, args, kwargs, span: m.dialect.binary(
-    "%", cuda.thread_index(m, "threadIdx.x"), 32, span
-)
+PYTHON["arch.lane_idx"] = lambda m, args, kwargs, span: m.dialect.binary("%", cuda.thread_number(m), 32, span)
 for _quiet in (
     "sync_threads", "barrier", "cp_async_commit_group", "cp_async_wait_group", "sync_warp", "fence_proxy",
     "mbarrier_init", "mbarrier_init_fence", "cluster_arrive", "cluster_wait", "cluster_arrive_relaxed",

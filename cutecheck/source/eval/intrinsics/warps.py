@@ -27,6 +27,16 @@ def _warp_index(c: Call) -> Value:
     return ints.div(tid, Dyn.of(128 if "group" in c.name else 32))
 
 
+def _of_another_row(name: str) -> bool:
+    """The variable is not known of another lane, also where lanes are numbered by x alone."""
+    return per_thread(name) or name in ("threadIdx.y", "threadIdx.z")
+
+
+def _whole_rows(block: tuple[int | None, ...]) -> bool:
+    """The lanes of a warp have consecutive threadIdx.x, from a multiple of 32 on."""
+    return all(extent == 1 for extent in block[1:]) or (block[0] is not None and block[0] % 32 == 0)
+
+
 @function("__shfl_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync")
 def _shuffle(c: Call) -> Value:
     """The value of another lane: where it is computed from the thread's index alone, at that lane's."""
@@ -35,7 +45,8 @@ def _shuffle(c: Call) -> Value:
     if not varies(c.raw[1]):
         return c.raw[1]
     value, lane = c.arg(1), c.args[2] if len(c.args) > 2 else None
-    known = isinstance(value, Dyn) and not any(per_thread(v.name) for v in value.expr.variables())
+    known = isinstance(value, Dyn) and not any(_of_another_row(v.name) for v in value.expr.variables())
+    known = known and _whole_rows(c.m.recorder.block_shape())
     if c.name == "__shfl_sync" and len(c.args) < 4 and isinstance(lane, (int, Dyn)) and known:
         warp = ints.div(thread_index(c.m, "threadIdx.x"), Dyn.of(32))
         return c.m.dialect.from_model(Dyn(value.expr.substitute({"threadIdx.x": ints.as_expr(warp * 32 + lane)})))

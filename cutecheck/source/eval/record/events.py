@@ -97,13 +97,13 @@ class EventRecorder(LaunchRecorder):
             )
         if self.open and reason is not None:
             return
-        threads = self.block_threads()
+        threads, block = self.block_threads(), self.block_shape()
         self.clock += 1
         place = (c.span, self.frame.symbol, self.frame.bindings)
         variant = _variant(facts, tiled)
         same = self.events.get((*place, variant))
-        if same is not None and same.threads != threads:
-            variant = f"{variant}@{threads}"  # the kernel is launched with blocks of several sizes
+        if same is not None and (same.threads, same.block) != (threads, block):
+            variant = f"{variant}@{threads}{block or ''}"  # the kernel is launched with blocks of several sizes
         known = self._variants.setdefault(place, set())
         if variant not in known and len(known) >= MOST_VARIANTS:
             variant = "more"
@@ -115,7 +115,7 @@ class EventRecorder(LaunchRecorder):
             spans[0] if tiled is not None and spans else None, tuple(facts),
             self._tensor(predicate, c.span) if isinstance(predicate, TensorVal) else None, predicate is not None,
             self.frame.symbol, self.arch, len(self._loops), tuple(self._guards), threads, reason,
-            tuple(self.hypotheses), self.clock, self._loops,
+            tuple(self.hypotheses), self.clock, self._loops, block,
         )  # fmt: skip
         self.events.setdefault((*place, variant), event)  # walked before: events keep their first order
         for v in operands:

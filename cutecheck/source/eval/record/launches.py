@@ -29,12 +29,17 @@ def _threads(m: Machine, block: Value) -> Any:
     return None
 
 
-def _extents(m: Machine, block: Value) -> tuple[int, ...] | None:
-    """The block's threads along each axis, where all are numbers."""
+def _extents(m: Machine, block: Value) -> tuple[int | None, ...] | None:
+    """The block's threads along each axis, None for what is no number; None where it may be of any shape."""
     model = block.value if isinstance(block, Scalar) else m.dialect.to_model(block)
     parts = model if isinstance(model, tuple) else (model,)
-    known = [ints.known_value(x) if isinstance(x, (int, Dyn, Sym)) else None for x in parts]
-    return None if None in known else tuple(x for x in known if x is not None)
+    numbers = (int, Dyn, Sym)
+    if not isinstance(model, (tuple, *numbers)) and not isinstance(block, Scalar):
+        return None
+    known = [ints.known_value(x) if isinstance(x, numbers) else None for x in parts]
+    while len(known) > 1 and known[-1] == 1:
+        known.pop()
+    return tuple(known)
 
 
 class LaunchRecorder(RecorderState):
@@ -50,8 +55,8 @@ class LaunchRecorder(RecorderState):
 
     def block_extent(self, axis: int) -> int | None:
         """Threads of the block along x, y or z; the launch bounds' for x where the launch is not known."""
-        dims = self._dims.get(self.frame.kernel) if self.frame is not None else None
-        if dims is None:
+        dims = self.block_shape()
+        if not dims:
             return self.block_threads() if axis == 0 else None
         return dims[axis] if axis < len(dims) else 1
 
@@ -90,17 +95,19 @@ class LaunchRecorder(RecorderState):
         finally:
             self.pending.pop()
 
-    def block(self, threads: Any) -> tuple[int, ...]:
+    def block(self, threads: Any) -> tuple[int | None, ...]:
         """The extents of the block of the launch at hand, or its threads; empty where they are not known."""
         dims = self.pending[-1][3] if self.pending else None
         return dims if dims is not None else (threads,) if isinstance(threads, int) else ()
 
     def launched(self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None) -> None:
+        dims = self.pending[-1][3] if self.pending else None
         if isinstance(block, int):
             self._threads[symbol] = block
-            dims = self.pending[-1][3] if self.pending else None
-            if dims is not None:
-                self._dims[symbol] = dims
+        if dims is not None:
+            self._dims[symbol] = dims
+        elif not isinstance(block, int):
+            self._dims.pop(symbol, None)
         self.launches[(symbol, span, str(block))] = Launch(
             symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards)
         )

@@ -119,5 +119,6 @@ class SiteRecorder(RecorderState):
         """An element of a register tensor of bools was assigned."""
         if self._events_off or self.frame is None:
             return
-        key = (buffer, span, self.frame.symbol, self.frame.bindings)
-        self.predicates[key] = Predicate(buffer, span, bounds, complete, self.frame.symbol, self.arch, element)
+        block = self.block_shape()
+        key = (buffer, span, self.frame.symbol, self.frame.bindings, block)
+        self.predicates[key] = Predicate(buffer, span, bounds, complete, self.frame.symbol, self.arch, element, block)

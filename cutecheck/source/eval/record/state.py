@@ -94,11 +94,15 @@ class RecorderState:
         self._guards: list[Guard] = []
         self._threads: dict[str, int] = {}
         self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
-        self._dims: dict[str, tuple[int, ...]] = {}  # of the blocks of kernels, x first
+        self._dims: dict[str, tuple[int | None, ...]] = {}  # of the blocks of kernels, x first
 
     def found(self) -> int:
         """How much of CuTe was come across so far."""
         return len(self.sites) + len(self.loose) + len(self.events)
+
+    def block_shape(self) -> tuple[int | None, ...]:
+        """Threads of the block along x, y and z, as far as its launch says; empty where it does not."""
+        return self._dims.get(self.frame.kernel, ()) if self.frame is not None else ()
 
     def in_kernel(self) -> bool:
         """Whether what is walked runs on the device, as far as a launch or a kernel's own declaration says so."""
