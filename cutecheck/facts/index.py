@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from cutecheck.facts.core import Call, Event, Facts, Launch, Site, SmemBuffer
+from cutecheck.facts.core import Call, Event, Facts, Launch, Predicate, Site, SmemBuffer
 from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import TensorFact
 
@@ -47,6 +47,17 @@ class FactIndex:
         found: dict[tuple[str, str], list[SmemBuffer]] = {}
         for buffer in self._facts.buffers:
             found.setdefault((buffer.buffer_id, buffer.arch), []).append(buffer)
+        return found
+
+    @cached_property
+    def predicates(self) -> dict[tuple[object, ...], list[Predicate]]:
+        """What is assigned from comparisons, by the tensor's buffer, function, architecture and block."""
+        found: dict[tuple[object, ...], list[Predicate]] = {}
+        for predicate in self._facts.predicates:
+            if predicate.bounds:
+                found.setdefault((predicate.buffer, predicate.enclosing, predicate.arch, predicate.block), []).append(
+                    predicate
+                )
         return found
 
     @cached_property

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import Event, Unknown
+from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
-from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
+from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.accesses import atom_of
-from cutecheck.rules.derive.vectors import mode_sizes
+from cutecheck.rules.derive.predicates import counts, refused
 
 
 class PredicateShape(Rule):
@@ -19,7 +18,8 @@ class PredicateShape(Rule):
 
     What it checks
         A predicate tensor of ``copy_if`` through an atom that has the modes of the copy's destination without the first
-        (the values of one instruction) has as many predicates along each as there are instructions.
+        (the values of one instruction) has as many predicates along each as there are instructions. In the DSL, where
+        predicates have a mode for the instructions within the first, that mode as well.
 
     Why
         ``copy_if`` counts the instructions of the destination and asks the predicates by that number. CuTe checks the
@@ -34,8 +34,8 @@ class PredicateShape(Rule):
         Tensor pred = make_tensor<bool>(make_shape(size<1>(dst), size<2>(dst)));
 
     Assumptions
-        What the predicates were computed from is not looked at. Predicates with as many modes as the destination are
-        not judged: code differs in what it means by the first of them.
+        What the predicates were computed from is not looked at. In C++ predicates with as many modes as the destination
+        are not judged: code differs in what it means by the first of them.
 
     Fix
         Partition an identity tensor with the same copy, and make one predicate for each of its instructions.
@@ -92,15 +92,16 @@ class PredicateShape(Rule):
                             span=event.span, hypotheses=[h.condition for h in event.hypotheses])
         )  # fmt: skip
         known = [(mode, known_value(a), known_value(b)) for mode, a, b in pairs]
-        wrong = [f"mode {m}: {a} against {b}" for m, a, b in known if a is not None and b is not None and a != b]
+        wrong = [f"{what}: {a} against {b}" for what, a, b in known if a is not None and b is not None and a != b]
         if outcome.verdict is Verdict.REFUTED and wrong:
             destination = event.operands[1]
             yield self.finding(
                 event.span,
                 f"the predicates are not one for each instruction of the copy to `{destination.name}`: "
-                f"{'; '.join(wrong)} of the destination",
+                f"{'; '.join(wrong)} of the destination{refused(event, pairs)}",
                 label="; ".join(wrong),
-                help="make one predicate for each instruction: the destination's modes without the first",
+                help="make one predicate for each instruction: the destination's modes without "
+                + ("the values of one instruction" if event.span.is_python else "the first"),
                 witness=outcome.witness,
                 related=[
                     Related(event.predicate.span, f"predicates {event.predicate.layout}"),
@@ -109,16 +110,3 @@ class PredicateShape(Rule):
                 enclosing=event.enclosing,
                 arch=event.arch,
             )
-
-
-def counts(event: Event) -> list[tuple[int, Int, Int]]:
-    """(mode of the destination, predicates, instructions) of each mode but the first; empty when not known."""
-    if event.kind != "copy" or event.predicate is None or len(event.operands) < 2 or atom_of(event.tiled) is None:
-        return []
-    given, destination = event.predicate.layout, event.operands[1].layout
-    if isinstance(given, Unknown) or isinstance(destination, Unknown):
-        return []
-    have, want = mode_sizes(given), mode_sizes(destination)
-    if len(have) != len(want) - 1:
-        return []  # as many modes as the destination: code differs in what it means by the first of them
-    return [(i + 1, a, b) for i, (a, b) in enumerate(zip(have, want[1:], strict=True))]

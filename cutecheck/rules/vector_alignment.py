@@ -120,7 +120,7 @@ def _way(access: Access, event: Event) -> str:
     """What makes the addresses multiples: an alignment that is promised where the memory starts too low, or padding."""
     if not access.base_known or int(access.base) % int(access.width_bytes) == 0:
         return f"pad by a multiple of {access.width_bytes} bytes ({access.count} elements)"
-    if not event.span.path.endswith((".py", ".ipynb")):
+    if not event.span.is_python:
         return f"align its memory to {access.width_bytes} bytes"
     word = "assumed_align" if access.tensor.space == "gmem" else "byte_alignment"
     return f"give {word}={access.width_bytes} where the tensor is made"

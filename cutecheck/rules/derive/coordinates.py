@@ -1,4 +1,4 @@
-"""Coordinates of predicates against the addresses they guard: both as functions of thread, block and loop indices.
+"""Coordinates of predicates and the addresses they guard: both as functions of thread, block and loop indices.
 
 Run-time strides become powers of a large number, so that two sums of products are equal at every stride if they are
 equal at these: no coefficient that occurs in a kernel reaches the number (Kronecker's substitution).
@@ -6,22 +6,21 @@ equal at these: no coefficient that occurs in a kernel reaches the number (Krone
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
-from typing import cast
 
-from cutecheck.facts import Event, Predicate, TensorFact, Unknown
+from cutecheck.facts import Event, Predicate, Span, TensorFact, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Int, as_expr, known_value
 from cutecheck.model.layout import Layout
-from cutecheck.model.prove.properties import THREAD
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.vectors import leaves, mode_sizes
 
 _BASE = 1 << 24
-_INDICES = ("threadIdx.", "blockIdx.")
+INDICES = ("threadIdx.", "blockIdx.")
 
 
 @record(frozen=True, slots=True)
@@ -55,41 +54,8 @@ def guarded(tensor: TensorFact) -> Guarded | None:
 
 def symbols(expressions: Iterable[Expr]) -> dict[str, Expr]:
     """A power of a large number for every run-time variable that is no thread or block index."""
-    names = sorted({v.name for e in expressions for v in e.variables() if not v.name.startswith(_INDICES)})
+    names = sorted({v.name for e in expressions for v in e.variables() if not v.name.startswith(INDICES)})
     return {n: ex.const(_BASE**i) for i, n in enumerate(names, 1)}
-
-
-def stray(predicate: Predicate, part: Guarded, threads: int) -> tuple[int, int] | None:
-    """(thread, elements) of the first thread whose predicate is about another element than its copy moves.
-
-    The predicates may be about the same tile at another place (coordinates local to the tile): what counts is that
-    the distance is the same for every thread.
-    """
-    if not predicate.bounds or len(predicate.bounds[0].coordinates) != len(part.strides):
-        return None
-    coordinates = [as_expr(c) for c in predicate.bounds[0].coordinates]
-    strides = [as_expr(s) for s in part.strides]
-    values = symbols([part.offset, *strides])
-    loops = {v.name for c in coordinates for v in c.variables()} - set(values)
-    zero = dict.fromkeys(loops, 0)
-    offset = part.offset.substitute(values)
-    steps = [s.substitute(values).constant for s in strides]
-    if None in steps:
-        return None
-    # loop variables of the predicate's own loop are 0: its first instruction
-    own = [c.substitute({n: ex.const(0) for n in loops if not n.startswith(_INDICES)}) for c in coordinates]
-    names = {v.name for e in (offset, *own) for v in e.variables()}
-    zero = dict.fromkeys(names, 0)
-    distances: list[int] = []
-    try:
-        for thread in range(threads):
-            at = {**zero, THREAD: thread}
-            wanted = sum(c.evaluate(at) * s for c, s in zip(own, cast("list[int]", steps), strict=True))
-            distances.append(offset.evaluate(at) - wanted)
-    except (KeyError, ZeroDivisionError, ValueError):
-        return None
-    wrong = next((t for t, d in enumerate(distances) if d != distances[0]), None)
-    return None if wrong is None else (wrong, distances[wrong] - distances[0])
 
 
 def block_modes(part: Guarded) -> dict[int, str]:
@@ -112,28 +78,42 @@ def block_modes(part: Guarded) -> dict[int, str]:
     return found
 
 
+def advance(value: Int, index: str) -> int | None:
+    """By how much a coordinate grows with each step of a block index; None where that is not the same everywhere."""
+    expression = as_expr(value)
+    names = {v.name for v in expression.variables()}
+    if index not in names:
+        return 0
+    try:
+        at = [expression.evaluate({n: i * (n == index) for n in names}) for i in range(4)]
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+    return at[1] - at[0] if len({b - a for a, b in itertools.pairwise(at)}) == 1 else None
+
+
 def bounded_mode(value: Int, coordinates: tuple[Int, ...]) -> int | None:
     """Which coordinate a comparison is about."""
     same = [i for i, c in enumerate(coordinates) if as_expr(c) == as_expr(value)]
     return same[0] if len(same) == 1 else None
 
 
-def predicates_of(event: Event, context: Context) -> list[Predicate]:
-    """What decides which elements a copy moves: its predicate tensor, or comparisons of coordinates around it."""
+def predicates_of(event: Event, context: Context) -> list[list[Predicate]]:
+    """What decides which elements a copy moves: its predicate tensor, or comparisons of coordinates around it.
+
+    One list for each place in the source; an unrolled loop assigns to elements one by one.
+    """
     where = (event.enclosing, event.arch)
     if event.predicate is not None:
-        buffer = event.predicate.buffer
-        return [
-            p
-            for p in context.facts.predicates
-            if p.buffer == buffer and (p.enclosing, p.arch, p.block) == (*where, event.block) and p.bounds
-        ]
+        found: dict[Span, list[Predicate]] = {}
+        for p in context.index.predicates.get((event.predicate.buffer or "", *where, event.block), []):
+            found.setdefault(p.span, []).append(p)
+        return list(found.values())
     guards = [g for g in event.guards if g.bounds]
     if not guards:
         return []
     complete = all(g.complete for g in event.guards)
     bounds = tuple(b for g in guards for b in g.bounds)
-    return [Predicate("", guards[-1].span, bounds, complete, *where)]
+    return [[Predicate("", guards[-1].span, bounds, complete, *where)]]
 
 
 def unvaried(predicate: Predicate, part: Guarded) -> str | None:
@@ -146,7 +126,7 @@ def unvaried(predicate: Predicate, part: Guarded) -> str | None:
         for v in as_expr(bound.value).variables():
             lo, hi = v.domain.bounds()
             looped = (
-                not v.name.startswith(_INDICES) and lo == 0 and hi is not None and hi > lo and v.domain.values is None
+                not v.name.startswith(INDICES) and lo == 0 and hi is not None and hi > lo and v.domain.values is None
             )
             if looped and v.name not in written | moved:
                 return v.name.partition("#")[0]
@@ -173,5 +153,5 @@ def open_limits(event: Event, context: Context) -> bool:
     """No predicate, or one that compares with run-time extents only: every thread may then take part."""
     if not event.predicated:
         return True
-    bounds = [b for p in predicates_of(event, context) for b in p.bounds]
+    bounds = [b for asked in predicates_of(event, context) for p in asked for b in p.bounds]
     return event.predicate is not None and bool(bounds) and all(known_value(b.limit) is None for b in bounds)

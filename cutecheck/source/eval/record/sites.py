@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Bindings, Bound, Lint, Predicate, Site, SiteKind, SiteStatus, Span, Unknown
-from cutecheck.model.ints import Int
+from cutecheck.model.ints import Int, known_value
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES, has_open, kind_by_name, site_kind
 from cutecheck.source.eval.record.state import RecorderState
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
+MOST_ELEMENTS = 256  # of one predicate tensor that are kept
 _RESOLVED: SiteStatus = "resolved"
 _SYMBOLIC: SiteStatus = "symbolic"
 _UNKNOWN: SiteStatus = "unknown"
@@ -116,9 +117,15 @@ class SiteRecorder(RecorderState):
     def predicate(
         self, m: Machine, buffer: str, span: Span, bounds: tuple[Bound, ...], complete: bool, element: Int | None = None
     ) -> None:
-        """An element of a register tensor of bools was assigned."""
+        """An element of a register tensor of bools was assigned.
+
+        An unrolled loop of the DSL assigns to each element by itself.
+        """
         if self._events_off or self.frame is None:
             return
         block = self.block_shape()
-        key = (buffer, span, self.frame.symbol, self.frame.bindings, block)
+        key: tuple[object, ...] = (buffer, span, self.frame.symbol, self.frame.bindings, block)
+        at = None if element is None else known_value(element)
+        if at is not None and at < MOST_ELEMENTS:
+            key = (*key, at)
         self.predicates[key] = Predicate(buffer, span, bounds, complete, self.frame.symbol, self.arch, element, block)

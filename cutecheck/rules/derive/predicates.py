@@ -1,0 +1,192 @@
+"""What is wrong with predicates: their number, the coordinates they are computed from, the limits of these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from cutecheck.facts import Event, Predicate, TensorFact, Unknown
+from cutecheck.model import expr as ex
+from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import Holds
+from cutecheck.records import record
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.accesses import atom_of, thread_count
+from cutecheck.rules.derive.coordinates import (
+    Guarded,
+    advance,
+    block_modes,
+    bounded_mode,
+    foreign,
+    unvaried,
+)
+from cutecheck.rules.derive.instructions import Astray, astray
+from cutecheck.rules.derive.vectors import mode_sizes
+
+
+@record(frozen=True, slots=True)
+class Fault:
+    """A message, the label of its place, and what helps."""
+
+    message: str
+    label: str
+    help: str
+
+
+def counts(event: Event) -> list[tuple[str, Int, Int]]:
+    """(mode of the destination, predicates, instructions) of each mode but the first; empty when not known.
+
+    The DSL's predicates have the repetitions of the instruction within the first mode as a mode of their own.
+    """
+    atom = atom_of(event.tiled)
+    if event.kind != "copy" or event.predicate is None or len(event.operands) < 2 or atom is None:
+        return []
+    given, destination = event.predicate.layout, event.operands[1].layout
+    if isinstance(given, Unknown) or isinstance(destination, Unknown):
+        return []
+    have, want = mode_sizes(given), mode_sizes(destination)
+    pairs = [(f"mode {i}", a, b) for i, (a, b) in enumerate(zip(have[-len(want) + 1 :], want[1:], strict=False), 1)]
+    if not event.span.is_python:
+        # as many modes as the destination: code differs in what it means by the first of them
+        return pairs if len(have) == len(want) - 1 else []
+    values, one = known_value(want[0]), known_value(atom.num_val_dst)
+    if values is None or one is None or values % one:
+        return []
+    if len(have) != len(want):
+        pairs = [("all other modes", _times(have[1:]), _times(want[1:]))]
+    elif _times(have[1:]) == _times(want[1:]) and sorted(map(str, have)) != sorted(
+        map(str, (values // one, *want[1:]))
+    ):
+        pairs = []  # the same predicates in the same order under other modes
+    return [("instructions of mode 0", have[0], values // one), *pairs]
+
+
+def _times(sizes: Sequence[Int]) -> Int:
+    """The product."""
+    total: Int = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def refused(event: Event, pairs: list[tuple[str, Int, Int]]) -> str:
+    """What the DSL says to it: it compares the first mode, and the number of all others together."""
+    if not event.span.is_python:
+        return ""
+    known = [(known_value(a) or 0, known_value(b) or 0) for _, a, b in pairs]
+    first, rest = known[0], known[1:]
+    same = first[0] == first[1] and math.prod(a for a, _ in rest) == math.prod(b for _, b in rest)
+    return "; the DSL accepts it silently" if same else " (the DSL: expects pred to have compatible shape)"
+
+
+def fault_of(
+    event: Event, asked: Sequence[Predicate], tensor: TensorFact, part: Guarded, context: Context
+) -> Fault | None:
+    """The first fault; ``asked``: what is assigned to the elements of the predicate tensor at one place."""
+    predicate, threads = asked[0], thread_count(event)
+    if len(predicate.bounds[0].coordinates) != len(part.extents):
+        return None
+    apart = None if threads is None else astray(event, asked, tensor, part, threads)
+    if apart is not None and not any(apart.instruction):
+        return _elsewhere(apart, f"thread {apart.thread}", "that of thread 0", tensor)
+    stuck = unvaried(predicate, part)
+    if stuck is not None:
+        return Fault(
+            f"the predicates of `{tensor.name}` are one element for every `{stuck}`: the last one written decides "
+            "for all",
+            f"the element does not depend on `{stuck}`",
+            "give the predicate tensor a stride along the mode whose coordinate is compared",
+        )
+    if apart is not None:
+        which = ", ".join(map(str, apart.instruction[1:] if not apart.instruction[0] else apart.instruction))
+        return _elsewhere(apart, f"instruction ({which})", "that of the first", tensor)
+    return next(_of_limits(event, predicate, tensor, part, context), None)
+
+
+def _elsewhere(apart: Astray, which: str, first: str, tensor: TensorFact) -> Fault:
+    return Fault(
+        f"the predicates of `{tensor.name}` are computed for other elements than the copy moves: along mode "
+        f"{apart.mode}, {which} moves the element {apart.moved} past {first}, and asks about the one "
+        f"{apart.asked} past it",
+        "another partition than the copy's",
+        "partition the identity tensor with the copy that it guards, tiled as the matrix is, and index it with the "
+        "instruction's own coordinate",
+    )
+
+
+def _of_limits(
+    event: Event, predicate: Predicate, tensor: TensorFact, part: Guarded, context: Context
+) -> Iterator[Fault]:
+    """Limits that are not those of the modes they are compared with."""
+    bounds = {m: b for b in predicate.bounds if (m := bounded_mode(b.value, b.coordinates)) is not None}
+    limits = {m: b.limit for m, b in bounds.items()}
+    for mode, limit in sorted(limits.items()):
+        other = next((d for d, e in enumerate(part.extents) if d != mode and _is(limit, e)), None)
+        own = part.extents[mode]
+        if other is not None and not _is(limit, own) and _differ(event, limit, own, context):
+            yield Fault(
+                f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, the extent of mode "
+                f"{other}, not `{own}`",
+                f"`{limit}` is the extent of mode {other}",
+                "give the limits in the order of the matrix's modes",
+            )
+        whose = foreign(limit, part, event, context) if other is None else None
+        if whose is not None and _differ(event, limit, own, context):
+            yield Fault(
+                f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, an extent of `{whose}`; "
+                f"its own is `{own}`",
+                f"`{limit}` is no extent of this tensor",
+                f"compare mode {mode} with `{own}`",
+            )
+    for mode, index in sorted(block_modes(part).items()):
+        extent, tile = part.extents[mode], part.tile[mode]
+        if mode in limits:
+            step = advance(bounds[mode].value, index)
+            if not _is(limits[mode], extent) or step == known_value(tile):
+                continue
+            if step == 0:
+                yield Fault(
+                    f"the coordinates of `{tensor.name}`'s predicates start at the tile, but mode {mode} is "
+                    f"compared with `{limits[mode]}`, the extent of the whole matrix",
+                    f"no `{index}` in the coordinate",
+                    "tile the identity tensor of the whole matrix, or compare with what is left from the tile on",
+                )
+            elif step is not None:
+                yield Fault(
+                    f"the coordinates of `{tensor.name}`'s predicates are tiled otherwise than the matrix: along mode "
+                    f"{mode} they advance by {step} with `{index}`, the tile by {tile}",
+                    f"{step} for each `{index}`, the tile has {tile}",
+                    "tile the identity tensor as the matrix is tiled",
+                )
+        elif predicate.complete and limits and _open(event, extent, tile, context):
+            yield Fault(
+                f"the predicates of `{tensor.name}` do not bound mode {mode}: its extent `{extent}` need not be a "
+                f"multiple of the tile's {tile}",
+                f"mode {mode} is not compared",
+                f"compare mode {mode} with `{extent}` too, or state `// cutecheck: assume {extent} % {tile} == 0`",
+            )
+
+
+def _differ(event: Event, limit: Int, extent: Int, context: Context) -> bool:
+    """The limit and the mode's extent are not the same number by any hypothesis."""
+    condition = Condition(Rel.EQ, as_expr(limit), as_expr(extent))
+    return _refuted(event, condition, "limit of the predicate", context)
+
+
+def _open(event: Event, extent: Int, tile: Int, context: Context) -> bool:
+    """The tile need not divide the extent."""
+    condition = Condition(Rel.DIVIDES, as_expr(tile), as_expr(extent))
+    return known_value(tile) != 1 and _refuted(event, condition, "whole tiles", context)
+
+
+def _refuted(event: Event, condition: Condition, what: str, context: Context) -> bool:
+    outcome = context.prove(
+        make_obligation(Holds((condition,), what), (event.event_id,), arch=event.arch, span=event.span,
+                        hypotheses=[h.condition for h in event.hypotheses])
+    )  # fmt: skip
+    return outcome.verdict is Verdict.REFUTED
+
+
+def _is(a: Int, b: Int) -> bool:
+    return ex.sub(as_expr(a), as_expr(b)).constant == 0
