@@ -51,7 +51,8 @@ class Guard:
     """A run-time condition under which an event happens, as written.
 
     ``bounds`` are the comparisons of coordinates with limits that hold under it (``negated``: where it is false, as
-    after ``if (...) return``), ``complete`` False where it has other parts.
+    after ``if (...) return``), ``complete`` False where it has other parts. ``turns``: the condition is on what the
+    loop around it changes, and alike in all threads.
     """
 
     text: str
@@ -59,6 +60,7 @@ class Guard:
     negated: bool = False
     bounds: tuple[Bound, ...] = ()
     complete: bool = False
+    turns: bool = False
 
 
 @record(frozen=True, slots=True)

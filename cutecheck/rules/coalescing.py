@@ -123,7 +123,7 @@ class GlobalNotCoalesced(Rule):
                 f"instruction where its bytes fill {least}",
                 label=f"{touched} sectors, {least} would do",
                 help=f"{_cost(access, touched - least)}; {_advice(access)}",
-                severity="note" if heat.cold(event, context) else None,
+                severity=heat.severity(event, touched, least, heat.DEAR_SECTORS, context),
                 witness=outcome.witness,
                 related=[Related(access.tensor.span, f"part of {access.tensor.root_layout or access.tensor.layout}")],
                 enclosing=event.enclosing,

@@ -15,6 +15,7 @@ from cutecheck.model.prove import Obligation, Options, Outcome, Verdict, make_ob
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.records import record
 from cutecheck.rules.base import Context, LeftToParentError
+from cutecheck.rules.derive import heat
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import vector_faults
 from cutecheck.rules.derive.buffers import Suggestion, groups, offered, suggestions
@@ -103,11 +104,9 @@ def mismatched_swizzle(access: Access) -> bool:
 
 
 def severity(conflict: Conflict, context: Context) -> Severity:
-    """A conflict outside the main loop of a kernel that has one is a note unless it quadruples the cost."""
-    event = conflict.access.event
-    if event.loop_depth > 0 or conflict.wavefronts >= 4 * conflict.ideal:
-        return "warning"
-    return "note" if event.enclosing in context.index.looped else "warning"
+    """A note where it is paid once, before the main loop or, unless dear, after it."""
+    found, ideal = conflict.wavefronts, conflict.ideal
+    return heat.severity(conflict.access.event, found, ideal, heat.DEAR_WAVEFRONTS, context)
 
 
 def message(conflict: Conflict) -> str:

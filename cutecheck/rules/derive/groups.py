@@ -12,7 +12,7 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.uses import Use, uniform
 
 _WAITS = ("cp_async_wait", "cp_async_wait_group")
-_COMMITS = ("cp_async_fence", "cp_async_commit_group", "commit")  # the last is inline assembly
+COMMITS = ("cp_async_fence", "cp_async_commit_group", "commit")  # the last is inline assembly
 
 
 @record(frozen=True, slots=True)
@@ -34,22 +34,22 @@ def pending(filled: Use, read: Use, context: Context) -> Pending | None:
     if not _judged(filled, read):
         return None
     first, last = filled.event.order, read.event.order
-    between = [c for c in _steps(context).get(read.event.arch, ()) if first < c.order < last]
+    between = [c for c in steps(context).get(read.event.arch, ()) if first < c.order < last]
     found = None
     for wait in between:
-        if wait.function in _COMMITS:
+        if wait.function in COMMITS:
             continue
-        allowed = _allowed(wait)
+        allowed = left_open(wait)
         if allowed is None:
             return None
         committed = 0
         for call in between:
-            if call.function in _COMMITS and call.order < wait.order:
+            if call.function in COMMITS and call.order < wait.order:
                 times = _times(call.loops, read.event.loops)
                 if times is None:
                     return None
                 committed += times
-        if committed > allowed or _waits_for_all(wait):
+        if committed > allowed or waits_for_all(wait):
             return None
         found = Pending(wait, allowed, committed)
     return found
@@ -58,16 +58,16 @@ def pending(filled: Use, read: Use, context: Context) -> Pending | None:
 def never_committed(filled: Use, read: Use, context: Context) -> Call | None:
     """A wait for groups in the loop around both, of which none is made there: it never waits for ``filled``."""
     around = next((loop for loop in read.event.loops if loop in filled.event.loops), None)  # the outermost
-    inside = [c for c in _steps(context).get(read.event.arch, ()) if around in c.loops]
-    waits = [c for c in inside if c.function not in _COMMITS]
+    inside = [c for c in steps(context).get(read.event.arch, ()) if around in c.loops]
+    waits = [c for c in inside if c.function not in COMMITS]
     if around is None or not waits or len(waits) != len(inside):
         return None
-    return waits[-1] if all(not _waits_for_all(w) and _allowed(w) is not None for w in waits) else None
+    return waits[-1] if all(not waits_for_all(w) and left_open(w) is not None for w in waits) else None
 
 
-def _waits_for_all(wait: Call) -> bool:
+def waits_for_all(wait: Call) -> bool:
     """``cp_async_wait<0>`` of C++ is ``cp.async.wait_all``, which needs no groups."""
-    return wait.function == "cp_async_wait" and _allowed(wait) == 0
+    return wait.function == "cp_async_wait" and left_open(wait) == 0
 
 
 def unknown_fill(read: Use, context: Context) -> bool:
@@ -90,7 +90,7 @@ def _times(loops: tuple[Loop, ...], around: tuple[Loop, ...]) -> int | None:
     return None if None in trips else math.prod(cast("list[int]", trips))
 
 
-def _allowed(wait: Call) -> int | None:
+def left_open(wait: Call) -> int | None:
     """Groups that a wait leaves open; None for another kind of wait."""
     if wait.function not in _WAITS:
         return None
@@ -98,7 +98,7 @@ def _allowed(wait: Call) -> int | None:
     return known_value(numbers[0]) if len(numbers) == 1 else None
 
 
-def _steps(context: Context) -> dict[str, list[Call]]:
+def steps(context: Context) -> dict[str, list[Call]]:
     """Waits and commits by architecture, as they are reached."""
     if "groups" not in context.memo:
         found: dict[str, list[Call]] = {}
@@ -106,9 +106,9 @@ def _steps(context: Context) -> dict[str, list[Call]]:
             if not isinstance(call.result, Unknown) or call.result.reason != "a barrier":
                 continue
             inner = call.enclosing.rpartition("::")[2].partition("<")[0]
-            if call.function in ("barrier", "commit") and inner in (*_WAITS, *_COMMITS):
+            if call.function in ("barrier", "commit") and inner in (*_WAITS, *COMMITS):
                 continue  # the assembly of a function that was counted where it is called
-            if "wait" in call.function or call.function in ("barrier", *_COMMITS):
+            if "wait" in call.function or call.function in ("barrier", *COMMITS):
                 found.setdefault(call.arch, []).append(call)
         for calls in found.values():
             calls.sort(key=lambda c: c.order)

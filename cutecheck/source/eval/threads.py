@@ -7,6 +7,7 @@ thread to thread gets such a name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.scope import Env
 
 _THREAD = "threadIdx."
+_NUMBER = re.compile(r"[#~](\d+)")
 
 
 def varies(value: Any) -> bool:
@@ -54,6 +56,23 @@ def differs(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
     if isinstance(number, (int, Dyn, Sym)):
         return varies(number)
     return any(_leaf_differs(m, leaf, env) for leaf in _leaves(node))
+
+
+def turns(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
+    """Whether a condition is on what the loop around it changes: its passes may answer differently."""
+    if m.loop is None:
+        return False
+    number = cond.value if isinstance(cond, Scalar) else cond
+    if isinstance(number, (Dyn, Sym)):
+        return _made_since(number.expr, m.loop.since)
+    with m.recorder.rehearsing():
+        values = [m.eval(leaf, env) for leaf in _leaves(node) if not isinstance(leaf, ir.Call)]
+    numbers = [v.value if isinstance(v, Scalar) else v for v in values]
+    return any(_made_since(v.expr, m.loop.since) for v in numbers if isinstance(v, (Dyn, Sym)))
+
+
+def _made_since(value: Expr, since: int) -> bool:
+    return any(int(hit) >= since for v in value.variables() for hit in _NUMBER.findall(v.name))
 
 
 def _leaf_differs(m: Machine, leaf: ir.Expr, env: Env) -> bool:

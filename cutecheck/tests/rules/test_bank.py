@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cutecheck.facts import Facts, Guard, Unknown
+from cutecheck.facts import Facts, Guard, Loop, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.prove import Verdict
 from cutecheck.model.tiled import make_tiled_copy_A, make_tiled_copy_C
@@ -25,6 +25,7 @@ from cutecheck.tests.rules.build import (
 
 SWIZZLED = "Sw<3,3,3> o _0 o ((_8,_8),(_64,_1)):((_64,_512),(_1,_0))"
 PLAIN = "(_64,_64):(_64,_1)"
+STAGES, MAIN = Loop(SPAN, 2, 1), Loop(SPAN, None, 2)
 
 
 def test_ldmatrix_on_plain_rows_is_refuted_with_numbers_and_a_witness() -> None:
@@ -112,6 +113,29 @@ def test_a_cold_conflict_in_a_kernel_with_a_main_loop_is_a_note() -> None:
     hot = replace(cold, event_id="e2", loop_depth=1)
     assert [f.severity for f in findings(Facts(events=(cold,)))] == ["warning"]
     assert {f.severity for f in findings(Facts(events=(cold, hot)))} == {"note", "warning"}
+
+
+@pytest.mark.parametrize(
+    ("order", "loops", "expected"),
+    [
+        (0, (), "note"),  # once, before the loop
+        (0, (STAGES,), "note"),  # its first stages
+        (2, (MAIN,), "warning"),
+        (5, (), "warning"),  # an epilogue of 32 wavefronts for 1
+    ],
+)
+def test_what_is_paid_once_before_the_main_loop_is_a_note(order: int, loops: tuple[Loop, ...], expected: str) -> None:
+    tiled = universal(32, FLOAT, "(_32,_4):(_1,_32)", "(_1,_1):(_1,_1)")
+    right = universal(32, FLOAT, "(_4,_32):(_32,_1)", "(_1,_1):(_1,_1)")
+    rows = "(_32,_32):(_32,_1)"
+    fill = copy_event(right, FLOAT, ("gmem", rows), ("smem", rows), event_id="f", order=3, loops=(MAIN,), loop_depth=1)
+    use = copy_event(right, FLOAT, ("smem", rows), None, event_id="u", order=4, loops=(MAIN,), loop_depth=1)
+    dear = copy_event(tiled, FLOAT, ("smem", rows), None, order=order, loops=loops, loop_depth=len(loops))
+    found = [f for f in findings(Facts(events=(fill, use, dear))) if f.code == "CUT101"]
+    assert [f.severity for f in found] == [expected]
+    assert "takes 32 wavefronts a warp instruction where 1 would do" in found[0].message
+    plain = [f for f in findings(Facts(events=(fill, dear))) if f.code == "CUT101"]  # no loop that uses what it fills
+    assert [f.severity for f in plain] == ["warning"]
 
 
 def test_cp_async_cg_has_no_bank_obligation() -> None:

@@ -11,7 +11,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.recurrences import written
-from cutecheck.source.eval.threads import differs
+from cutecheck.source.eval.threads import differs, turns
 from cutecheck.source.eval.values import Scalar, Value, constant
 
 
@@ -28,8 +28,10 @@ def _if(m: Machine, node: ir.If, env: Env) -> Done:
         return done if isinstance(done, Done) else Done.NORMAL
     text = m.recorder.text(node.cond)
     bounds, complete = predicates.conjunction(m, node.cond, inner)
-    guard = Guard(text, getattr(node.cond, "span", node.span), False, tuple(bounds), complete)
-    return _both(m, node.then, node.other, inner, guard, cond, differs(m, node.cond, cond, inner), node.cond)
+    parts = differs(m, node.cond, cond, inner)
+    changing = not parts and turns(m, node.cond, cond, inner)
+    guard = Guard(text, getattr(node.cond, "span", node.span), False, tuple(bounds), complete, changing)
+    return _both(m, node.then, node.other, inner, guard, cond, parts, node.cond)
 
 
 def _both(

@@ -1,0 +1,73 @@
+"""What fills a place of shared memory asynchronously, and what waits for it."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Call
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.accesses import side_instruction
+from cutecheck.rules.derive.groups import Pending, never_committed, pending
+from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.uses import Order, Use, exclusive, order
+
+
+def fills(use: Use) -> bool:
+    """A cp.async or TMA load writes the buffer."""
+    if not use.written:
+        return False
+    atom = atom_of_event(use.event)
+    return (atom is not None and "TMA_LOAD" in atom.op) or by_cp_async(use)
+
+
+def by_cp_async(use: Use) -> bool:
+    used = side_instruction(use.event, "dst") if use.written else None
+    return used is not None and used.kind.startswith("cp.async")
+
+
+def overlaps(a: Use, b: Use) -> bool:
+    return a.first < b.last and b.first < a.last
+
+
+def written_since(filled: Use, use: Use, reached: Order) -> bool:
+    """Something else is stored there after the asynchronous copy: the read may be of that."""
+    later = (u for u in reached.before(use) if u.written and u.event.order > filled.event.order)
+    return any(overlaps(u, use) and not fills(u) for u in later)
+
+
+def lost(use: Use, context: Context) -> tuple[Use, Call] | None:
+    """A cp.async of the loop that reads which no group of the loop holds, and the wait that passes it by."""
+    if not complete(use, context):
+        return None
+    reached = order(context)
+    for filled in (*reached.before(use), *reached.after(use)):
+        if by_cp_async(filled) and overlaps(filled, use):
+            wait = never_committed(filled, use, context)
+            if wait is not None and not exclusive(filled.event, use.event):
+                return filled, wait
+    return None
+
+
+def complete(use: Use, context: Context) -> bool:
+    """All accesses of the buffer are known."""
+    buffers = context.index.buffers.get((use.tensor.buffer or "", use.event.arch), [])
+    return all(b.accesses_complete for b in buffers)
+
+
+def short(filled: Use, use: Use, context: Context) -> Pending | None:
+    """The wait between them that waits for nothing, where all accesses of the buffer are known."""
+    if not by_cp_async(filled):
+        return None
+    return pending(filled, use, context) if complete(use, context) else None
+
+
+def in_flight(use: Use, context: Context) -> Use | None:
+    """A cp.async of all passes of an earlier loop that fills this place after the last wait; all accesses are known."""
+    reached = order(context)
+    since = [u for u in reached.before(use) if u.event.order > reached.waited(use) and u.written and overlaps(u, use)]
+    mine = {(g.span, g.negated) for g in use.event.guards}
+    for fill in since:
+        if not fill.event.loops or fill.event.loops[-1] in use.event.loops:
+            continue
+        always = not fill.event.predicated and {(g.span, g.negated) for g in fill.event.guards} <= mine
+        if by_cp_async(fill) and always and complete(use, context):
+            return fill
+    return None
