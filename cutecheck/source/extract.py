@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -28,6 +29,7 @@ from cutecheck.timing import phase
 
 _LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/|^cutlass/")  # from the root, or as `-I` names it
 DEFAULT_ARCH = "sm_80"
+_FRAMES = 5_000  # of Python: the evaluator's own limits of nesting come first, whoever calls it
 INTERRUPTED = "interrupted: not everything was read; this is what is known"
 # an architecture of each generation, and the numbers (SM70_ to SM120_, arch::Sm90) that ask for it
 ARCHITECTURES = {"sm_80": (70, 90), "sm_90a": (90, 100), "sm_100a": (100, 120), "sm_120a": (120, 130)}
@@ -36,6 +38,15 @@ _SM = re.compile(r"\b(?:SM(?=\d+_)|arch::Sm(?=\d+\b))(\d\d\d?)|__CUDA_ARCH__\s*>
 
 def extract(request: ExtractRequest) -> Facts:
     """Everything the sources say. Never raises for any content of the files."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _FRAMES))
+    try:
+        return _extract(request)
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _extract(request: ExtractRequest) -> Facts:
     with phase("  of this: discover"):
         found = request.found or discover((*request.paths, *(request.changed or ())), exclude=request.exclude)
     files = {f.path: f.file for f in found.files}

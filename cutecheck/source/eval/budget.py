@@ -35,7 +35,7 @@ class Budget:
 
     __slots__ = (
         "_aside", "_before", "_found", "_idle", "_quiet", "_since", "calls", "deadline", "depth", "limits", "max_depth",
-        "next_check", "total", "used",
+        "next_check", "refused", "total", "used",
     )  # fmt: skip
 
     def __init__(self, limits: Limits, found: Callable[[], int] | None = None) -> None:
@@ -49,6 +49,7 @@ class Budget:
         self._aside: int | None = None  # steps used when what leaves no facts began
         self._quiet = 0  # steps of the root that left no facts
         self._idle = 0  # steps at whose end roots were cut because they found nothing more
+        self.refused = 0  # values not looked for because evaluations were nested too deep
         self.total = 0
         self.used = 0
         self.restart()

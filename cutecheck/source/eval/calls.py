@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
@@ -21,7 +22,7 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.recurrences import recurring
-from cutecheck.source.eval.types import class_name, is_type, spell
+from cutecheck.source.eval.types import class_name, is_type, spell, type_key
 from cutecheck.source.eval.values import (
     Closure,
     Extern,
@@ -107,10 +108,13 @@ _BLIND_RECURSION = 3  # activations of a function on unknown arguments: each may
 
 def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Choose an overload and run it."""
+    lasting, m.lasting = m.lasting, ()
     best: Candidate | None = None
     for entry in fset.entries:
         candidate = bind(m, entry, fset, args, kwargs)
-        if candidate is not None and (best is None or candidate.score > best.score):
+        if candidate is not None and (
+            best is None or (candidate.score, _writes(candidate.fn, lasting)) > (best.score, _writes(best.fn, lasting))
+        ):
             best = candidate
     if best is None:
         fallback = intrinsics.find(m, "", fset.name, span)
@@ -121,7 +125,7 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
     if best.fn.body is None:
         _may_write(m, best.fn, args, span)
         return Unknown(f"`{fset.name}` is declared but not defined in the scanned files", span)
-    if fset.self_ is None and not kwargs and _on_host(m) and _chore(m, best, args):
+    if fset.self_ is None and not kwargs and _on_host(m) and (_chore(m, best, args) or _no_change(m, best)):
         return _result(m, best.fn, best.env, span)
     env = Env(best.env, "function", self_=fset.self_)
     kind = host_kind(m, best.entry, best.fn, best.env, fset)
@@ -145,6 +149,25 @@ def _on_host(m: Machine) -> bool:
     while frame.caller is not None:
         frame = frame.caller
     return isinstance(frame.function, ir.Function) and not frame.function.flags & {"device", "kernel"}
+
+
+def _writes(fn: ir.Function, lasting: tuple[bool, ...]) -> int:
+    """How many of the variables given take a reference that can be written through: that binds closer than a const one.
+
+    Only counted where overloads are equal otherwise. A temporary takes no such reference.
+    """
+    pairs = zip(fn.params, lasting, strict=False)
+    return sum((1 if last else -1) for p, last in pairs if _writable(p))
+
+
+def _no_change(m: Machine, best: Candidate) -> bool:
+    """Whether a call walked to find what it changes, leaving no facts, gets copies alone and gives nothing."""
+    fn = best.fn
+    if not m.recorder.rehearsal or fn.flags & {"kernel", "constexpr"} or best.entry.env.cls is not None:
+        return False
+    if any(_writable(p) for p in fn.params) or fn.ret is None or is_auto(fn.ret):
+        return False
+    return fn.name == "main" or isinstance(m.eval(fn.ret, best.env), VoidType)
 
 
 def _chore(m: Machine, best: Candidate, args: list[Value]) -> bool:
@@ -195,6 +218,7 @@ def run_function(
     current = m.recorder.frame
     depth = 0 if current is None else current.depth + 1
     if depth > m.budget.limits.call_depth:
+        m.budget.refused += 1
         return Unknown(f"calls nested deeper than {m.budget.limits.call_depth}", span)
     if depth >= _BLIND_RECURSION and any(isinstance(a, Unknown) for a in args) and _blind(current, fn):
         return Unknown(f"`{fn.name}` calls itself with values that are not known", span)
@@ -212,6 +236,10 @@ def run_function(
         tuple(zip((p.name for p in fn.tparams or () if p.name), shown, strict=False)),
         depth,
     )
+    frame.given = (env.self_, *args, *kwargs.values())
+    if _repeats(frame):
+        _may_write(m, fn, args, span)
+        return _unfollowed(m, fn, env, Unknown(f"`{fn.name}` calls itself with nothing new", span), span)
     frame.constexpr = "constexpr" in fn.flags and "kernel" not in fn.flags
     frame.kernel = symbol if "kernel" in fn.flags else (current.kernel if current is not None else "")
     frame.returns = []
@@ -243,11 +271,33 @@ def run_function(
         typed = m.eval(fn.ret, env)
         if not isinstance(typed, Unknown):
             return classes.convert(m, typed, value, span)
-    if isinstance(value, Unknown) and fn.ret is not None and not is_auto(fn.ret):
+    return _unfollowed(m, fn, env, value, span) if isinstance(value, Unknown) else value
+
+
+def _unfollowed(m: Machine, fn: ir.Function, env: Env, value: Unknown, span: Span) -> Value:
+    """What a call returns of which only ``value``'s reason is known: a number, where the function returns one."""
+    if fn.ret is not None and not is_auto(fn.ret):
         typed = m.eval(fn.ret, env)
         if isinstance(typed, classes.ScalarType):
             return classes.symbolic(m, typed, f"{fn.name}(){PER_THREAD}{m.number()}", span)
     return value
+
+
+def _repeats(frame: Frame) -> bool:
+    """Whether the function is active with the same template arguments, object and arguments as far as they are known.
+
+    Walking it once more would meet what it met before. Arguments that are objects may have changed in between, as may
+    the object of a method: those are walked a few times.
+    """
+    fn, at = frame.function, frame.caller
+    key: Any = None
+    alike = 0
+    while at is not None:
+        if at.function is fn and at.bindings == frame.bindings and len(at.given) == len(frame.given):
+            key = type_key(frame.given) if key is None else key
+            alike += type_key(at.given) == key
+        at = at.caller
+    return alike >= (_BLIND_RECURSION if any(isinstance(a, Object) for a in frame.given) else 1)
 
 
 def _blind(frame: Frame | None, fn: ir.Function) -> bool:

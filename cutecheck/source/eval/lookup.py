@@ -251,6 +251,7 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
     if key in memo:
         return memo[key]
     memo[key] = Unknown(f"`{name}` is defined in terms of itself", decl.span)
+    refused = m.budget.refused
     if isinstance(decl, ir.Class):
         value: Value = classes.instance(m, entry, decl, (), None, entry.env.cls)
     elif isinstance(decl, ir.Alias):
@@ -261,7 +262,10 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
         if isinstance(value, Scalar) and m.dialect.name == "cpp" and not _is_constant(decl):
             value = replace(value, value=m.fresh(name))  # any function may have written it since
         m.recorder.declared(m, decl, value, entry.env, entry.unit)
-    memo[key] = value
+    if m.budget.refused == refused:
+        memo[key] = value
+    else:
+        del memo[key]  # where less is nested there may be an answer
     return value
 
 

@@ -108,6 +108,7 @@ class Machine:
         self.names: dict[tuple[str, str], Value] = {}  # library names looked up
         self.deriving = 0  # classes whose bases are being evaluated
         self.outs: dict[int, Value] = {}  # final values of the reference parameters of the last call
+        self.lasting: tuple[bool, ...] = ()  # which arguments of the call at hand are variables
         self.loop: Recurrence | None = None  # the loop whose body is walked, in the function that is
         # declarations, by identity and scope, and whether what they do changes variables of others
         self.inert: dict[tuple[int, int], tuple[bool, Any, Any]] = {}
@@ -122,9 +123,11 @@ class Machine:
         budget.depth += 1
         try:
             if budget.depth > budget.max_depth:
+                budget.refused += 1
                 return Unknown(f"nesting deeper than {budget.max_depth} evaluations", node.span)
             return EXPRESSIONS[type(node)](self, node, env)
         except RecursionError:
+            budget.refused += 1
             return Unknown("nesting too deep for the evaluator", node.span)
         finally:
             budget.depth -= 1

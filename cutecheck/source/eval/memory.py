@@ -132,6 +132,7 @@ def _class_layout(m: Machine, cls: ClassInst, span: Span) -> tuple[dict[str, Int
     if key in cls.memo:
         found: tuple[dict[str, Int | Unknown], Int | Unknown, int] = cls.memo[key]
         return found
+    refused = m.budget.refused
     offsets: dict[str, Int | Unknown] = {}
     at: Int | Unknown = 0
     largest: Int | Unknown = 0
@@ -181,7 +182,8 @@ def _class_layout(m: Machine, cls: ClassInst, span: Span) -> tuple[dict[str, Int
         if isinstance(total, int) and total == 0:
             total = 1
     result = (offsets, total, align)
-    cls.memo[key] = result
+    if m.budget.refused == refused:
+        cls.memo[key] = result
     return result
 
 

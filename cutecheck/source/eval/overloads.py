@@ -9,7 +9,7 @@ from cutecheck.source.eval import classes, ir, templates
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import is_type, type_key, type_of
-from cutecheck.source.eval.values import FuncSet, Object, Pack, SubstitutionFailure, TensorVal, Value
+from cutecheck.source.eval.values import Extern, FuncSet, Object, Pack, SubstitutionFailure, TensorVal, Value
 
 
 class Candidate:
@@ -108,12 +108,37 @@ def _accepts(m: Machine, wanted: Value, value: Value) -> int | None:
     if type_key(wanted) == type_key(actual):
         return 6
     if isinstance(wanted, ClassInst):
-        if isinstance(value, Object):
-            return 3 if _derives(m, value.cls, wanted) else None
-        return 0
+        if isinstance(value, Object) and _derives(m, value.cls, wanted):
+            return 3
+        return 0 if isinstance(value, (Extern, tuple)) or _converts(m, value, wanted) else None
     if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
         return None
     return 2
+
+
+def _converts(m: Machine, value: Value, wanted: ClassInst) -> bool:
+    """Whether a constructor could make the class of a value; its own copies and moves are none."""
+    if not classes.complete(m, wanted):
+        return True
+    for decl in wanted.decl.members:
+        if isinstance(decl, ir.Using):
+            return True  # perhaps the constructors of a base
+        if not isinstance(decl, ir.Function) or decl.name != wanted.decl.name or not decl.params:
+            continue
+        first, *others = decl.params
+        if any(p.default is None and not p.pack for p in others):
+            continue
+        if first.pack or first.type is None or decl.tparams:
+            return True
+        taken = m.eval(first.type, wanted.env)
+        if isinstance(taken, ClassInst):
+            if taken is not wanted and isinstance(value, Object) and _derives(m, value.cls, taken):
+                return True
+        elif not isinstance(value, Object) or isinstance(taken, Unknown):
+            return True
+    return isinstance(value, Object) and any(
+        isinstance(d, ir.Function) and d.name.startswith("operator ") for d in value.cls.decl.members
+    )
 
 
 def _derives(m: Machine, cls: ClassInst, base: ClassInst) -> bool:

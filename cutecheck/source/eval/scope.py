@@ -174,3 +174,4 @@ class Frame:
     kernel: str = ""
     returns: list[Value] | None = None
     apart: bool = False  # threads of a warp may return at different places
+    given: tuple[Any, ...] = ()  # the object of a method, then the arguments

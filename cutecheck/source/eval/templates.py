@@ -148,6 +148,7 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
     key = ("alias", id(decl), type_key(tuple(env.vars.values())))
     if key in m.functions:
         return m.functions[key]
+    refused = m.budget.refused
     if isinstance(decl, ir.Alias):
         value = m.eval(decl.target, env)
     else:
@@ -157,7 +158,8 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
         if special is not None:
             decl, env = special[0].decl, special[1]
         value = variable_value(m, decl, env)
-    m.functions[key] = value
+    if m.budget.refused == refused:
+        m.functions[key] = value
     m.recorder.declared(m, decl, value, env, primary.unit)
     return value
 

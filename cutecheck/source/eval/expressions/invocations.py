@@ -57,11 +57,14 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         calls.synchronises(m, getattr(node.fn, "ident", ""), args, node.span)
     outs = m.outs
     m.outs = {}
+    if isinstance(fn, FuncSet) and len(fn.entries) > 1 and len(args) == len(node.args):
+        m.lasting = tuple(isinstance(a.value, (ir.Name, ir.Attr, ir.Index)) for a in node.args)
     try:
         return calls.apply(m, fn, args, kwargs, node.span)
     except SubstitutionFailure as failure:
         return Unknown(f"substitution failure: {failure}", node.span)
     finally:
+        m.lasting = ()
         _write_back(m, node, fn, env)
         m.outs = outs
 

@@ -2,6 +2,7 @@
 
 from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names register themselves)
     cuda,
+    cuda_numbers,
     events,
     launch,
     layouts,

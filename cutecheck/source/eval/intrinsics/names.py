@@ -15,6 +15,7 @@ from cutecheck.source.eval.values import (
     CuteOp,
     ExternType,
     Intrinsic,
+    PtrType,
     Scalar,
     ScalarType,
     Tag,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 
 TMEM_ALLOCATORS = {"Allocator1Sm": 512, "Allocator2Sm": 512}  # columns (cute/arch/tmem_allocator_sm100.hpp)
+# pointers to structures that nobody defines
+_HANDLES = {"cudaStream_t": "CUstream_st", "CUstream": "CUstream_st", "cudaEvent_t": "CUevent_st"}
 _STATIC_INT = re.compile(r"_(\d+)$")
 
 
@@ -81,6 +84,8 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return ValueType(Tag(name))
     if not short and name in ("GMMA", "UMMA", "TMEM", "SM90", "SM100", "TMA"):
         return m.library_namespace(f"cute::{name}")
+    if name in _HANDLES:
+        return PtrType(ExternType(_HANDLES[name]))
     if name == "dim3" or name in TMEM_ALLOCATORS:
         return ExternType(name)
     return launch.record_type(m, name)

@@ -117,19 +117,23 @@ def _layout_args(c: Call, args: list[Value]) -> Any:
 def _like(c: Call) -> Value:
     t = c.arg(0)
     if not isinstance(t, TensorVal):
-        if c.name == "make_fragment_like":
-            return alg.make_fragment_like(t)
-        return alg.make_layout_like(t)
+        if c.name == "make_tensor_like" and not c.targs:
+            raise CuteError("make_tensor_like: no overload for this argument", t)
+        plain = alg.make_fragment_like(t) if c.name == "make_fragment_like" else alg.make_layout_like(t)
+        return _owning(c, plain, element(c.targs[0]), None) if c.targs else plain
     if isinstance(t.layout, Unknown):
         return t.layout
     layout: Any = alg.make_fragment_like(t.layout)
     if c.name == "make_tensor_like":
         layout = alg.make_layout_like(cast(Layout, _without_pointer_swizzle(t.layout)))
+    return replace(_owning(c, layout, element(c.targs[0]) if c.targs else t.dtype, t.source), root=t.root)
+
+
+def _owning(c: Call, layout: Any, dtype: Any, source: Any) -> TensorVal:
+    """A tensor of registers."""
     if not alg.is_static(alg.shape(layout)):
         raise CuteError("Dynamic owning tensors not supported", layout)
-    dtype = element(c.targs[0]) if c.targs else t.dtype
-    made = c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", t.source)
-    return replace(made, root=t.root)
+    return c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", source)
 
 
 def _without_pointer_swizzle(layout: Any) -> Any:

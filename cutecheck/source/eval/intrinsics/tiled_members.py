@@ -9,10 +9,14 @@ from cutecheck.facts import Span
 from cutecheck.model import algebra as alg
 from cutecheck.model import atoms
 from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.dtype import DType
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.atoms import atom_args
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import CuteOp, Scalar, ScalarType, Slice, Value, ValueType
+from cutecheck.source.eval.values import CuteOp, Scalar, ScalarType, Slice, Tag, Value, ValueType
+
+_GMMA = re.compile(r"GMMA::(?:SPARSE::)?(G?)MMA_64x\d+x\d+_([A-Z]\d+)\w*_[SR]S(_TN)?(?:_SATURATE)?$")
+_ONE = Tag("GMMA::ScaleIn::One")
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -45,7 +49,7 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
             if name.startswith(prefix) and name[len(prefix) :] in kinds:
                 return ScalarType(v.val_types[kinds[name[len(prefix) :]]])
         if name in ("MMA_Op", "Traits", "MMA_Traits"):
-            return ValueType(CuteOp(v.op, v.args, "" if name == "MMA_Op" else "MMA"))
+            return ValueType(_operation(v, "" if name == "MMA_Op" else "MMA"))
     if isinstance(v, TiledCopy):
         own_copy = {"Tiler_MN": v.tiler_mn, "TiledLayout_TV": v.layout_tv, "Atom": v.atom}
         if name in own_copy:
@@ -69,7 +73,7 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
             n = v.num_val_src if name == "NumValSrc" else v.num_val_dst
             return Scalar(n, "int")
         if name in ("CopyOp", "Copy_Op", "Traits", "CopyOperation"):
-            return ValueType(CuteOp(v.op, v.args, "Copy" if name == "Traits" else ""))
+            return ValueType(_operation(v, "Copy" if name == "Traits" else ""))
     return None
 
 
@@ -85,6 +89,31 @@ def _operation_member(m: Machine, v: CuteOp, name: str, span: Span) -> Value | N
     return None
 
 
+def _operation(atom: MMAAtom | CopyAtom, traits: str = "") -> CuteOp:
+    """The operation of an atom, with its template arguments as values of the evaluator."""
+    values: list[Value] = []
+    for a in atom.args:
+        if isinstance(a, DType):
+            values.append(ScalarType(a))
+        else:
+            values.append(Scalar(a, "int") if isinstance(a, int) else Tag(a) if isinstance(a, str) else a)
+    return CuteOp(atom.op, tuple(values), traits)
+
+
+def _with_defaults(op: CuteOp) -> CuteOp:
+    """With the arguments that nobody wrote: what a pattern such as ``Op<tnspA, tnspB, scaleA, scaleB>`` is matched to.
+
+    Those of warp-group MMAs: majors (no default) but for ``_TN``, scales but for integers, the selector of sparse ones.
+    """
+    found = _GMMA.search(op.name)
+    if found is None:
+        return op
+    scales = () if found[2] == "S32" else (_ONE, _ONE)
+    every = (*scales, *((Tag("GMMA::SparseSel::Zero"),) if found[1] else ()))
+    majors = 0 if found[3] else 2
+    return CuteOp(op.name, (*op.args, *every[max(0, len(op.args) - majors) :]), op.traits)
+
+
 def decompose_tiled(v: Any) -> list[tuple[str, tuple[Value, ...]]]:
     """Template spellings of atoms and tiled objects, for deduction."""
     if isinstance(v, TiledMMA):
@@ -92,12 +121,9 @@ def decompose_tiled(v: Any) -> list[tuple[str, tuple[Value, ...]]]:
     if isinstance(v, TiledCopy):
         return [("TiledCopy", (ValueType(v.atom), ValueType(v.layout_tv), ValueType(v.tiler_mn)))]
     if isinstance(v, MMAAtom):
-        return [
-            ("MMA_Atom", (ValueType(CuteOp(v.op, v.args)),)),
-            ("MMA_Atom", (ValueType(CuteOp(v.op, v.args, "MMA")),)),
-        ]
+        return [("MMA_Atom", (ValueType(_with_defaults(_operation(v, traits))),)) for traits in ("", "MMA")]
     if isinstance(v, CopyAtom):
-        return [("Copy_Atom", (ValueType(CuteOp(v.op, v.args)), ScalarType(v.value_type)))]
+        return [("Copy_Atom", (ValueType(_operation(v)), ScalarType(v.value_type)))]
     if isinstance(v, Slice):
         return [("ThrMMA" if isinstance(v.tiled, TiledMMA) else "ThrCopy", (ValueType(v.tiled), type_of(v.index)))]
     return []

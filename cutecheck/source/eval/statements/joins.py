@@ -8,13 +8,15 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.expr import Domain, Expr, Op
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
+
+_PARTS = 120  # of the texts of two values, past which what may be either of them is a number of its own
 
 
 def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = None, varying: bool = False) -> Value:
@@ -88,6 +90,8 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
         first, other = as_expr(a), as_expr(b)
         if not varies(a):
             first, other = other, first  # `0 or 8 * threadIdx.x` is one product
+        if _longer(first, other):
+            return some(m, name, domain, varies(a) or varies(b))
         apart = ex.sub(first, other)
         if not varies(apart) and (ex.divisor(apart) > 1 or None not in ex.bounds(apart)):
             return Dyn(ex.add(other, m.fresh(name, hull(ex.const(0), apart)).expr))
@@ -97,6 +101,19 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
     return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
+
+
+def _longer(*values: Expr) -> bool:
+    """Whether the texts of values have so many parts that what is made of both says nothing any more.
+
+    The value after `if (++i == n) { i = 0; phase ^= 1; }` doubles with each of them.
+    """
+    parts, todo = 0, list(values)
+    while todo and parts <= _PARTS:
+        for monomial, _ in todo.pop().terms:
+            parts += 1 + len(monomial)
+            todo += [a for atom in monomial if isinstance(atom, Op) for a in atom.args]
+    return parts > _PARTS
 
 
 def hull(*values: Expr) -> Domain:

@@ -1,0 +1,34 @@
+"""CUDA's device functions that return an integer: of most only the range is known."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Unknown
+from cutecheck.model.expr import ANY, NATURAL, Domain
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.threads import some, varies
+from cutecheck.source.eval.values import Pointer, Scalar, ScalarType, Value
+
+_BITS = Domain(0, 64)
+_RANGES = {
+    "__popc": _BITS, "__popcll": _BITS, "__clz": _BITS, "__clzll": _BITS, "__ffs": _BITS, "__ffsll": _BITS,
+    "__umulhi": NATURAL, "__umul64hi": NATURAL, "__umul24": NATURAL, "__brev": NATURAL, "__byte_perm": NATURAL,
+    "__mulhi": ANY, "__mul24": ANY, "__float_as_int": ANY, "__float_as_uint": NATURAL, "__float2int_rn": ANY,
+    "__float2int_rz": ANY, "__float2int_rd": ANY, "__float2int_ru": ANY, "__double2int_rn": ANY,
+}  # fmt: skip
+
+
+@function(*_RANGES, tolerant=True)
+def _number(c: Call) -> Value:
+    """The same in all threads where the arguments are."""
+    apart = any(varies(a) or isinstance(a, Unknown) for a in c.raw)
+    domain = _RANGES[c.name]
+    return Scalar(some(c.m, c.name.strip("_"), domain, apart), "unsigned" if domain is NATURAL else "int")
+
+
+@function("atomicAdd", "atomicSub", "atomicExch", "atomicCAS", "atomicMax", "atomicMin", "atomicInc", "atomicDec")
+def _atomic(c: Call) -> Value:
+    """What stood there before: each thread may get another number."""
+    p = c.arg(0)
+    if isinstance(p, Pointer) and isinstance(p.type, ScalarType) and "int" in p.type.dtype.name:
+        return Scalar(some(c.m, c.name, ANY, True), p.type.dtype.name)
+    raise Unsupported(f"what {c.name} found is not known")

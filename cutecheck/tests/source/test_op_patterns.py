@@ -1,0 +1,96 @@
+"""Operations as template-template arguments, fragments of layouts, CUDA's integer functions: what Hopper FMHA uses."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.model.notation import show
+from cutecheck.tests.source.test_extract import run
+
+CONVERT = """
+template <template <GMMA::Major, GMMA::Major, GMMA::ScaleIn, GMMA::ScaleIn> class Op, GMMA::Major tA, GMMA::Major tB,
+          GMMA::ScaleIn sA, GMMA::ScaleIn sB>
+constexpr auto to_rs(MMA_Atom<Op<tA, tB, sA, sB>> const&) {
+  using Atom = MMA_Atom<Op<tA, tB, sA, sB>>;
+  using RS = decltype(GMMA::rs_op_selector<typename Atom::ValTypeA, typename Atom::ValTypeB, typename Atom::ValTypeC,
+                                           typename Atom::Shape_MNK, tA, tB, sA, sB>());
+  return MMA_Atom<RS>{};
+}
+template <template <GMMA::ScaleIn, GMMA::ScaleIn> class Op, GMMA::ScaleIn sA, GMMA::ScaleIn sB>
+constexpr auto to_rs(MMA_Atom<Op<sA, sB>> const&) {
+  using Atom = MMA_Atom<Op<sA, sB>>;
+  using RS = decltype(GMMA::rs_op_selector<typename Atom::ValTypeA, typename Atom::ValTypeB, typename Atom::ValTypeC,
+                                           typename Atom::Shape_MNK, GMMA::Major::K, GMMA::Major::K, sA, sB>());
+  return MMA_Atom<RS>{};
+}
+template <class Atom, class... Args> constexpr auto to_rs(TiledMMA<Atom, Args...> const&) {
+  return TiledMMA<decltype(to_rs(Atom{})), Args...>{};
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("selected", "op"),
+    [
+        ("half_t, half_t, float, Shape<_64, _128, _16>, GMMA::Major::K, GMMA::Major::MN", "64x128x16_F32F16F16_RS"),
+        ("half_t, half_t, half_t, Shape<_64, _64, _16>, GMMA::Major::K, GMMA::Major::K", "64x64x16_F16F16F16_RS"),
+        ("float_e4m3_t, float_e4m3_t, float, Shape<_64, _64, _32>", "64x64x32_F32E4M3E4M3_RS_TN"),
+    ],
+)
+def test_an_operation_is_matched_with_the_arguments_that_nobody_wrote(tmp_path: Path, selected: str, op: str) -> None:
+    facts = run(
+        tmp_path,
+        CONVERT
+        + f"using SS = decltype(make_tiled_mma(GMMA::ss_op_selector<{selected}>(), Layout<Shape<_2, _1, _1>>{{}}));\n"
+        + "using RS = decltype(to_rs(SS{}));\n",
+        arch="sm_90a",
+    )
+    (rs,) = [s for s in facts.sites if s.symbol == "RS"]
+    assert rs.status == "resolved", rs.reason
+    assert rs.value.atom.op.endswith(op)
+
+
+def test_the_operation_of_an_atom_makes_the_atom_again(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path,
+        "using A = MMA_Atom<SM90::GMMA::MMA_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::MN>>;\n"
+        "using B = MMA_Atom<typename A::MMA_Op>;\nusing C = Copy_Atom<UniversalCopy<uint128_t>, half_t>;\n"
+        "using D = Copy_Atom<typename C::CopyOp, float>;\n",
+        arch="sm_90a",
+    )
+    found = {s.symbol: s for s in facts.sites}
+    assert found["B"].status == "resolved" and str(found["B"].value) == str(found["A"].value)
+    assert found["D"].status == "resolved" and "uint128" in str(found["D"].value.args[0])
+
+
+def test_a_fragment_like_a_layout_is_a_tensor(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path,
+        """
+__global__ void k(float* p) {
+  Tensor a = make_fragment_like<float>(Layout<Shape<_2, _4>, Stride<_4, _1>>{});
+  Tensor b = make_tensor_like<float>(Layout<Shape<_2, _4>, Stride<_4, _1>>{});
+  copy(a, b);
+}
+""",
+    )
+    (event,) = facts.events
+    assert [show(o.layout) for o in event.operands] == ["(_2,(_4)):(_1,(_2))", "(_2,_4):(_4,_1)"]  # as CuTe prints them
+
+
+def test_integers_of_cudas_functions_are_numbers_and_those_of_atomics_each_threads_own(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path,
+        """
+__global__ void k(float* p, int* counter, unsigned n, unsigned magic) {
+  int uniform = __umulhi(n, magic);
+  int own = atomicAdd(counter, 1);
+  Tensor r = make_tensor<float>(Layout<Shape<_8>>{});
+  copy(make_tensor(make_gmem_ptr(p + 8 * uniform), Layout<Shape<_8>>{}), r);
+  copy(make_tensor(make_gmem_ptr(p + 8 * own), Layout<Shape<_8>>{}), r);
+}
+""",
+    )
+    uniform, own = (str(e.operands[0].offset) for e in facts.events)
+    assert "umulhi" in uniform and "~" not in uniform
+    assert "atomicAdd" in own and "~" in own
