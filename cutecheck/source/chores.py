@@ -53,6 +53,11 @@ class Chores:
             return False
         return all(part is not None and self._apart(*part) for part in parts_of(given))
 
+    def elementwise(self, inst: ClassInst) -> bool:
+        """Whether a class is called, and has nothing of CuTe to compute with."""
+        called = any(isinstance(d, ir.Function) and d.name == "operator()" for d in inst.decl.members)
+        return called and self._apart(inst.decl, inst.entry.unit.path)
+
     def _apart(self, decl: ir.Decl, path: str) -> bool:
         known = self._known.get(id(decl))
         if known is None:

@@ -94,6 +94,10 @@ class Words:
             found = self._types[id(decl)] = frozenset(n for g in _TYPE_NAMES.findall(text) for n in g if n)
         return found
 
+    def launches(self, decl: ir.Decl, path: str) -> bool:
+        """Whether a declaration spells a launch with its own syntax."""
+        return "<<<" in self._text(decl, path)
+
     def _text(self, decl: ir.Decl, path: str) -> str:
         span: Span | None = getattr(decl, "full_span", None) or getattr(decl, "span", None)
         file = self.tree.file(path)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import takewhile
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, lookup
 from cutecheck.source.eval.calls import run_function
+from cutecheck.source.eval.entrances import enter, reached
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.templates import bind
-from cutecheck.source.eval.types import class_name, is_type
+from cutecheck.source.eval.types import class_name
 from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, SubstitutionFailure, Value
 
 
@@ -74,6 +76,20 @@ class Roots:
         for e in self._callers_first(entries):
             if isinstance(e.decl, ir.Function) and not self._walked(e.decl):
                 self._walk(e, e.decl, e.env)
+                self.fixpoint()
+        self._enter()
+
+    def _enter(self) -> None:
+        """The kernels of classes that are instantiated, and that no walk came to."""
+        m = self.m
+        position = 0
+        while position < len(m.recorder.instances):
+            inst = m.recorder.instances[position]
+            position += 1
+            leading = m.history.entrances(inst)
+            if leading.first and not reached(m, inst, leading):
+                m.budget.forgive()
+                self._guard(lambda inst=inst: enter(m, inst, inst.decl.span), inst.decl.span)
                 self.fixpoint()
 
     def run_open(self, decls: frozenset[int]) -> None:
@@ -202,21 +218,7 @@ class Roots:
 
         def run() -> None:
             bind(m, fn.tparams or (), targs, template)
-            args = []
-            for p in fn.params:
-                typed = m.eval(p.type, template) if p.type is not None and not isinstance(p.type, ir.Auto) else None
-                if p.pack:
-                    break
-                args.append(
-                    classes.symbolic(
-                        m,
-                        typed
-                        if is_type(typed) or typed is None
-                        else Unknown(f"the type of `{p.name}` is not known", p.span),
-                        p.name or "argument",
-                        p.span,
-                    )
-                )
+            args = [classes.symbolic_parameter(m, p, template) for p in takewhile(lambda p: not p.pack, fn.params)]
             run_function(m, e, fn, Env(template, "function"), args, {}, fn.span)
 
         self._guard(run, fn.span)

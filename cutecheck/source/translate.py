@@ -13,6 +13,7 @@ from cutecheck.source.collect import Collected, collect, note_unit
 from cutecheck.source.cpp import lower_expression
 from cutecheck.source.cpp.semantics import CppDialect
 from cutecheck.source.cpp.tree import Tree
+from cutecheck.source.entrances import Entrances
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.budget import Budget
 from cutecheck.source.eval.launches import Attempt, Launches, neighbourhood
@@ -131,7 +132,9 @@ class Translator:
         history = History(launches)
         if self.others:
             history.wanted = Bystanders(relevance, self.others, self.reported).wanted
-        history.chore = Chores(relevance).one
+        chores = Chores(relevance)
+        history.chore, history.elementwise = chores.one, chores.elementwise
+        history.entrances = Entrances(self._words[job.arch], relevance).of
         given = (program, CppDialect(), recorder, job.arch, budget, history)
         m = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
         return Roots(m, self.reported & program.units.keys(), job.owned, relevance.matters)

@@ -25,8 +25,13 @@ def var(name: str, domain: Domain = ANY) -> Expr:
 def build(terms: dict[Monomial, int]) -> Expr:
     kept = [(m, c) for m, c in terms.items() if c]
     if len(kept) > 1:
-        kept.sort(key=lambda t: (len(t[0]) == 0, -len(t[0]), tuple(map(str, t[0]))))
+        kept.sort(key=lambda t: _rank(t[0]))
     return Expr(tuple(kept))
+
+
+@lru_cache(maxsize=1 << 16)
+def _rank(monomial: Monomial) -> tuple[bool, int, tuple[str, ...]]:
+    return len(monomial) == 0, -len(monomial), tuple(map(str, monomial))
 
 
 @lru_cache(maxsize=1 << 16)

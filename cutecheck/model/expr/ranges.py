@@ -8,6 +8,7 @@ from functools import lru_cache, reduce
 from cutecheck.model.expr.terms import Atom, Expr, Var
 
 
+@lru_cache(maxsize=1 << 16)
 def divisor(a: Expr) -> int:
     """A number that divides every value of the expression (0 for the constant 0)."""
     return reduce(math.gcd, (c * math.prod(map(atom_divisor, m)) for m, c in a.terms), 0)

@@ -50,6 +50,9 @@ class Var:
     name: str
     domain: Domain = ANY
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # which is kept with the text, unlike that of a pair
+
     def __str__(self) -> str:
         return self.name
 
@@ -125,7 +128,7 @@ class Expr:
         return None
 
     def variables(self) -> tuple[Var, ...]:
-        """The variables in their order, each as often as it occurs."""
+        """The variables in the order in which they occur first."""
         if self._variables is None:
             found: list[Var] = []
             for monomial, _ in self.terms:
@@ -135,7 +138,7 @@ class Expr:
                     else:
                         for argument in atom.args:
                             found += argument.variables()
-            object.__setattr__(self, "_variables", tuple(found))
+            object.__setattr__(self, "_variables", tuple(dict.fromkeys(found)))
         return self._variables or ()
 
     def __repr__(self) -> str:

@@ -15,10 +15,14 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.values import EnumVal, FuncSet, Object, Pack, ScalarType, ValueType
 
 _DEEP = 12
+_COMPUTES = frozenset({"kernel", "constexpr", "device"})  # types may be made of what such a function returns
 
 
-def kind_of(name: str, values: Iterable[Any]) -> str:
-    """The same for instantiations of ``name`` whose arguments name the same classes and element widths."""
+def kind_of(m: Machine, name: str, values: Iterable[Any]) -> str:
+    """The same for instantiations of ``name`` whose arguments name the same classes and element widths.
+
+    Functions of elements, such as activations, count as one: they decide no layout.
+    """
     found: set[str] = set()
     todo = [(v, 0) for v in values]
     seen: set[int] = set()
@@ -32,6 +36,8 @@ def kind_of(name: str, values: Iterable[Any]) -> str:
             found.add(f"{value.enum}::{value.name}")
         elif isinstance(value, ClassInst) and id(value) not in seen:
             seen.add(id(value))
+            if m.history.elementwise(value):
+                continue
             at = value.decl.span
             found.add(f"{at.path}:{at.line}:{at.column}")
             if depth < _DEEP:
@@ -45,7 +51,7 @@ def kind_of(name: str, values: Iterable[Any]) -> str:
 def host_kind(m: Machine, entry: Entry, fn: ir.Function, env: Env, fset: FuncSet) -> str | None:
     """What a call of a host template by the start of an evaluation is alike to; None for any other call."""
     caller = m.recorder.frame
-    if caller is None or caller.caller is not None or caller.kernel or m.recorder.rehearsal or "kernel" in fn.flags:
+    if caller is None or caller.caller is not None or caller.kernel or m.recorder.rehearsal or fn.flags & _COMPUTES:
         return None
     own = [env.vars[p.name] for p in fn.tparams or () if p.name in env.vars]
     outer = fset.self_.cls if isinstance(fset.self_, Object) else entry.env.cls
@@ -53,4 +59,4 @@ def host_kind(m: Machine, entry: Entry, fn: ir.Function, env: Env, fset: FuncSet
         return None
     if isinstance(caller.function, ir.Function) and caller.function.tparams:
         return None
-    return kind_of(f"{fn.span}:{fn.name}", (*own, outer))
+    return kind_of(m, f"{fn.span}:{fn.name}", (*own, outer))

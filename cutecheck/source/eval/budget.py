@@ -27,6 +27,10 @@ def memory_mib() -> int:
         return 0
 
 
+class CallIsDone(BudgetExceeded):
+    """A call on the host went on after what it is for was met."""
+
+
 class Budget:
     """Steps used by the current root, and the time by which its file must be done. ``found`` counts what it came to.
 
@@ -34,8 +38,8 @@ class Budget:
     """
 
     __slots__ = (
-        "_aside", "_before", "_found", "_idle", "_quiet", "_since", "calls", "deadline", "depth", "limits", "max_depth",
-        "next_check", "refused", "total", "used",
+        "_aside", "_before", "_call", "_found", "_idle", "_loops", "_quiet", "_since", "barren", "calls", "deadline",
+        "depth", "limits", "max_depth", "next_check", "refused", "total", "used",
     )  # fmt: skip
 
     def __init__(self, limits: Limits, found: Callable[[], int] | None = None) -> None:
@@ -58,11 +62,18 @@ class Budget:
         """A new root of the same file."""
         self.total += self.used
         self.used = 0
+        self._call: Callable[[], int] | None = None
+        self._loops = 0  # over known items that are being walked, one in another
+        self.barren = 0  # their iterations in a row that did much and met nothing new
         self.depth = 0
         self.calls = 0
         self.next_check = 0
         self._since = 0
         self._quiet = 0
+
+    def forgive(self) -> None:
+        """Roots to come are not the kind of those that found nothing."""
+        self._idle = 0
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -75,6 +86,39 @@ class Budget:
                 self._quiet += self.used - self._aside
             self._aside = outer
 
+    @contextmanager
+    def calling(self, met: Callable[[], int | None]) -> Iterator[None]:
+        """A call on the host. ``met`` counts what it is for, 0 before that, None on the way (in a kernel).
+
+        After it was met, idle steps are limited to a third; raises CallIsDone where they are used up.
+        """
+        before: int | None = 0
+        since = 0
+
+        def look() -> int:
+            nonlocal before, since
+            now, steps = met(), self.used - self._quiet
+            if now is None or now != before:
+                before, since = now, steps
+            return steps - since if now else 0
+
+        outer, self._call = self._call, look
+        try:
+            yield
+        finally:
+            self._call = outer
+
+    @contextmanager
+    def iterating(self) -> Iterator[None]:
+        """A loop over known items; ``barren`` counts anew in one that is in no other."""
+        if not self._loops:
+            self.barren = 0
+        self._loops += 1
+        try:
+            yield
+        finally:
+            self._loops -= 1
+
     def check(self) -> None:
         """Raises BudgetExceeded when steps or time are used up."""
         most = self.limits.steps_per_root
@@ -82,6 +126,8 @@ class Budget:
             raise BudgetExceeded(f"more than {most} evaluation steps; raise `max-steps`")
         if self.total + self.used > FILES_SHARE * most:
             raise BudgetExceeded(f"more than {FILES_SHARE * most} evaluation steps for a file; raise `max-steps`")
+        if self._call is not None and self._aside is None and self._call() > self.limits.idle_steps // FILES_SHARE:
+            raise CallIsDone("a call went on after the kernels that it is for were met")
         if self._found is not None:
             self._look(self._found())
         if self.deadline is not None and time.thread_time() > self.deadline:

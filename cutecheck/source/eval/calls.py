@@ -13,7 +13,9 @@ from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import classes, intrinsics, ir
 from cutecheck.source.eval.alike import host_kind
+from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.entrances import enter, reached
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.lookup import is_auto, member
 from cutecheck.source.eval.machine import Machine
@@ -199,12 +201,35 @@ def _run_counted(
 ) -> Value:
     """Run a host template, unless enough calls that are alike were run."""
     launches = m.history.launches
+    given = [
+        (v, leading)
+        for v in best.env.vars.values()
+        if isinstance(v, ClassInst)
+        if (leading := m.history.entrances(v)).first
+    ]
+    if given and m.budget.limits.many:
+        for inst, _ in given:
+            enter(m, inst, span)
+        _may_write(m, best.fn, args, span)
+        return Unknown(f"of `{best.fn.name}` only the kernels of its arguments were walked", span)
     if not launches.ask_host(f"{best.fn.span}:{best.fn.name}", kind):
         _may_write(m, best.fn, args, span)
         return Unknown(f"further calls of `{best.fn.name}` with arguments of the same kind were not walked", span)
     before = m.recorder.found()
+    mark = m.journal.mark()
+
+    def met() -> int | None:
+        if m.recorder.in_kernel():
+            return None
+        return len(m.recorder.events) if all(reached(m, inst, leading) for inst, leading in given) else 0
+
     try:
-        return run_function(m, best.entry, best.fn, env, args, kwargs, span)
+        with m.budget.calling(met) if given else nullcontext():
+            return run_function(m, best.entry, best.fn, env, args, kwargs, span)
+    except CallIsDone as done:
+        m.journal.undo(mark)
+        _may_write(m, best.fn, args, span)
+        return Unknown(str(done), span)
     finally:
         if m.recorder.found() == before:
             launches.came_to_nothing(kind)
@@ -245,6 +270,8 @@ def run_function(
     frame.returns = []
     env.frame = frame
     m.history.functions.add(id(fn))
+    if entry.env.cls is not None and not m.recorder.rehearsal:
+        m.history.methods.add((id(entry.env.cls), id(fn)))
     m.recorder.defined.setdefault(symbol, fn.span.path)
     known = len(m.recorder.hypotheses)
     bind_parameters(m, fn.params, args, kwargs, env, span)

@@ -164,14 +164,22 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
     return type_ if isinstance(type_, Unknown) else Extern(name, span, type_)
 
 
+def symbolic_parameter(m: Machine, p: ir.Param, env: Env, span: Span | None = None) -> Value:
+    """What a function that is evaluated for itself gets as a parameter: a value of its type."""
+    typed = m.eval(p.type, env) if p.type is not None and not isinstance(p.type, ir.Auto) else None
+    if typed is not None and not is_type(typed):
+        typed = Unknown(f"the type of `{p.name}` is not known", p.span)
+    return symbolic(m, typed, p.name or "argument", span or p.span)
+
+
 def rename(m: Machine, value: Value, name: str) -> Value:
     """A value of a type whose run-time parts are fresh variables named after it."""
     from dataclasses import fields as parts
     from dataclasses import is_dataclass, replace
 
     if isinstance(value, Dyn):
-        domains = [v.domain for v in value.expr.variables()]
-        return m.fresh(name, domains[0] if len(domains) == 1 else ex.ANY)
+        own = value.expr.variables()
+        return m.fresh(name, own[0].domain if own and value.expr == ex.atom_expr(own[0]) else ex.ANY)
     if isinstance(value, tuple):
         return tuple(rename(m, v, f"{name}.{i}") for i, v in enumerate(value))
     if (

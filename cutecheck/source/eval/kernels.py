@@ -67,13 +67,7 @@ def _symbolic_arguments(m: Machine, fn: FuncSet, span: Span) -> list[Value]:
     env = Env(entry.env, "template")
     for p, value in zip(entry.decl.tparams or (), fn.targs or (), strict=False):
         env.vars[p.name] = value
-    out = []
-    for p in entry.decl.params:
-        typed = m.eval(p.type, env) if p.type is not None else None
-        known = is_type(typed) or typed is None
-        shown = typed if known else Unknown(f"the type of `{p.name}` is not known", p.span)
-        out.append(classes.symbolic(m, shown, p.name or "argument", span))
-    return out
+    return [classes.symbolic_parameter(m, p, env, span) for p in entry.decl.params]
 
 
 def _launch_operator(
@@ -90,7 +84,7 @@ def _launch_operator(
     symbol = f"cutlass::device_kernel<{class_name(cls)}>"
     walked = f"{symbol}{m.recorder.block(block)}"
     kernel = f"{cls.decl.span}:{cls.name}"
-    answer = m.history.launches.ask(kernel, walked, walked, capped=False, alike=kind_of(kernel, (cls,)))
+    answer = m.history.launches.ask(kernel, walked, walked, capped=False, alike=kind_of(m, kernel, (cls,)))
     if answer == "dropped":
         return Unknown(f"further instantiations of `{cls.name}` were not walked", span)
     if answer == "before":

@@ -10,6 +10,7 @@ TIME_IS_UP = "raise `file-timeout`"
 MEMORY_IS_UP = "raise `max-memory`"
 FILES_SHARE = 3
 MANY_UNITS = 300
+_BARREN = 8
 
 
 @record(frozen=True, slots=True)
@@ -18,8 +19,9 @@ class Limits:
     ``flag_combinations`` those that differ in boolean template arguments alone; ``idle_steps`` those at a stretch that
     find nothing of CuTe; ``alike`` are walked kernels, and calls of host templates by what starts the evaluation, whose
     arguments are made of the same class templates (source/eval/alike.py), in a neighbourhood of files; after
-    ``barren_iterations`` over known items on the host that did much and met nothing new, the others are left out;
-    ``seconds_per_file`` are of CPU time, ``mebibytes`` of memory of the process; 0 is no limit.
+    ``barren_iterations`` in a row over known items on the host (of loops in loops together) that did much and met
+    nothing new, the others are left out; ``seconds_per_file`` are of CPU time, ``mebibytes`` of memory of the process;
+    0 is no limit.
 
     A file may take ``FILES_SHARE`` times the steps of a root: many roots that each run out are soon left alone."""
 
@@ -38,7 +40,7 @@ class Limits:
     @property
     def barren_iterations(self) -> int:
         """Iterations on the host that did much and met nothing new: after them the rest is left out."""
-        return max(1, self.alike // 2)
+        return max(1, min(_BARREN, self.alike // 2))
 
     def over(self, units: int) -> Limits:
         """The limits of a run over so many translation units: the more there are, the less each may take.

@@ -115,7 +115,7 @@ def _in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozens
             return found
     if id(scope) in seen:
         return _MISSING
-    for kind, target, alias in scope.usings:
+    for kind, target in scope.usings_for(name):
         if kind == "namespace":
             if id(target) not in scope.used:
                 scope.used[id(target)] = namespace_of(m, target, scope)
@@ -124,11 +124,11 @@ def _in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozens
                 found = in_namespace(m, used.scope, name, span, seen | {id(scope)})
                 if found is not _MISSING:
                     return found
-        elif kind == "alias" and alias == name:
+        elif kind == "alias":
             used = namespace_of(m, target, scope)
             if used is not None:
                 return used
-        elif kind == "name" and isinstance(target, (ir.Name, ir.Scoped)) and target.ident == name:
+        elif isinstance(target, (ir.Name, ir.Scoped)):
             base = target.base if isinstance(target, ir.Scoped) else None
             ns = namespace_of(m, base, scope) if base is not None else Namespace(m.program.root, "")
             if ns is not None and name not in scope.importing:

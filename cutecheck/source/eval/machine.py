@@ -13,6 +13,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn
+from cutecheck.records import record
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.budget import Budget
 from cutecheck.source.eval.dialect import Dialect
@@ -20,7 +21,7 @@ from cutecheck.source.eval.journal import Journal
 from cutecheck.source.eval.launches import Launches
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
-from cutecheck.source.eval.scope import Entry, Env
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Value
 
 if TYPE_CHECKING:
@@ -61,6 +62,18 @@ def _all_are(kernel: Iterable[Entry], values: Iterable[Value], span: Span) -> bo
     return True
 
 
+@record(frozen=True, slots=True)
+class Leading:
+    """The methods of a class that lead to kernel launches: those to start from, and those that launch."""
+
+    first: tuple[ir.Function, ...] = ()
+    launching: tuple[ir.Function, ...] = ()
+
+
+def _no_methods(inst: ClassInst) -> Leading:
+    return Leading()
+
+
 def _none_is(entry: Entry, fn: ir.Function, values: Iterable[Value]) -> bool:
     return False
 
@@ -70,7 +83,8 @@ class History:
 
     ``wanted`` says of a kernel (its declarations, the values it is instantiated and launched with, the place of the
     launch) whether its walk could say anything that is reported; ``chore`` of a function called on the host (with its
-    template arguments and arguments) that its walk could say nothing of CuTe.
+    template arguments and arguments) that its walk could say nothing of CuTe; ``entrances`` gives the methods from
+    which the kernels of a class can be reached; ``elementwise`` is a class that is called with elements, not tensors.
     """
 
     def __init__(self, launches: Launches) -> None:
@@ -82,6 +96,10 @@ class History:
         self.members: set[tuple[int, str]] = set()  # class instances whose members were evaluated
         self.wanted: Wanted = _all_are
         self.chore: Chore = _none_is
+        self.elementwise: Callable[[ClassInst], bool] = lambda inst: False
+        self.entrances: Callable[[ClassInst], Leading] = _no_methods
+        self.entered: set[int] = set()  # classes whose kernels were walked from their own methods, by ``id``
+        self.methods: set[tuple[int, int]] = set()  # walked methods and their classes, by ``id``
 
 
 class Machine:

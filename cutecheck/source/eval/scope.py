@@ -23,7 +23,9 @@ class Entry:
 class Scope:
     """A namespace (or Python module): names to declarations, with the namespaces it uses."""
 
-    __slots__ = ("absent", "children", "decls", "env", "importing", "memo", "name", "parent", "used", "usings")
+    __slots__ = (
+        "_asked", "absent", "children", "decls", "env", "importing", "memo", "name", "parent", "used", "usings"
+    )  # fmt: skip
 
     def __init__(self, name: str, parent: Scope | None) -> None:
         self.name = name
@@ -35,6 +37,7 @@ class Scope:
         self.absent: set[str] = set()  # names looked up and not found, once the program is complete
         self.importing: set[str] = set()  # names being looked up through using declarations
         self.used: dict[int, Any] = {}  # resolved using directives
+        self._asked: dict[str, tuple[int, list[tuple[str, ir.Expr]]]] = {}
         self.env: Env = Env(parent.env if parent is not None else None, "namespace", scope=self)
 
     @property
@@ -44,6 +47,19 @@ class Scope:
         up = self.parent.path
         own = self.name
         return f"{up}::{own}" if up and own else up or own
+
+    def usings_for(self, name: str) -> list[tuple[str, ir.Expr]]:
+        """Of the using directives, declarations and aliases those that may say something of a name: kind and target."""
+        count, found = self._asked.get(name, (-1, []))
+        if count != len(self.usings):
+            found = [
+                (kind, target)
+                for kind, target, alias in self.usings
+                if kind == "namespace"
+                or (alias == name if kind == "alias" else kind == "name" and getattr(target, "ident", None) == name)
+            ]
+            self._asked[name] = len(self.usings), found
+        return found
 
     def child(self, name: str) -> Scope:
         if name not in self.children:

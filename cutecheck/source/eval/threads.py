@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import is_dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.model.expr import Domain, Expr
@@ -29,7 +30,7 @@ _NUMBER = re.compile(r"[#~](\d+)")
 def varies(value: Any) -> bool:
     """Whether a number, pointer or tensor may differ from thread to thread."""
     if isinstance(value, Expr):
-        return any(v.name.startswith(_THREAD) or per_thread(v.name) for v in value.variables())
+        return _expression_varies(value)
     if isinstance(value, (Dyn, Sym)):
         return varies(value.expr)
     if isinstance(value, Scalar):
@@ -39,6 +40,11 @@ def varies(value: Any) -> bool:
     if isinstance(value, TensorVal):
         return varies(value.offset) or (value.pointer is not None and varies(value.pointer.offset))
     return isinstance(value, tuple) and any(varies(v) for v in value)
+
+
+@lru_cache(maxsize=1 << 16)
+def _expression_varies(e: Expr) -> bool:
+    return any(v.name.startswith(_THREAD) or per_thread(v.name) for v in e.variables())
 
 
 def some(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:

@@ -21,6 +21,7 @@ from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.values import Scalar, Value, constant
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
+_SETTLED_ON_HOST = 1
 _WORK = 300  # steps of an iteration on the host that is worth leaving out
 
 
@@ -95,7 +96,8 @@ def _walk(
     ``quiet``: it is known to change nothing.
     """
     with recurring(m, loop):
-        if m.recorder.rehearsal >= _SETTLED or not m.dialect.settles(m):
+        settled = _SETTLED if m.recorder.in_kernel() else _SETTLED_ON_HOST
+        if m.recorder.rehearsal >= settled or not m.dialect.settles(m):
             mark = m.journal.mark()
             iteration()
             walked_once(m, loop, mark)
@@ -142,22 +144,24 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         loop.parts = isinstance(item, Unknown) or varies(item)
         _walk(m, lambda: _run_body(m, node, env), loop, _values(item))
         return Done.NORMAL
-    barren = 0
-    for item in items:
-        used, found = m.budget.used, m.recorder.found()
-        bind_target(m, node.target, item, env, node.span)
-        done = m.run(node.body, env)
-        if done is Done.RETURN:
-            return Done.RETURN
-        if done is Done.BREAK:
-            break
-        if m.budget.used - used > _WORK and m.recorder.found() == found and not m.recorder.in_kernel():
-            barren += 1
-            if barren >= m.budget.limits.barren_iterations:
-                loop = Recurrence(m.number(), node.span)
-                havoc(m, node, env, loop, None)
-                leave(m, loop)
+    with m.budget.iterating():
+        for item in items:
+            used, found = m.budget.used, m.recorder.found()
+            bind_target(m, node.target, item, env, node.span)
+            done = m.run(node.body, env)
+            if done is Done.RETURN:
+                return Done.RETURN
+            if done is Done.BREAK:
                 break
+            if m.recorder.found() != found:
+                m.budget.barren = 0
+            elif m.budget.used - used > _WORK and not m.recorder.in_kernel():
+                m.budget.barren += 1
+                if m.budget.barren >= m.budget.limits.barren_iterations:
+                    loop = Recurrence(m.number(), node.span)
+                    havoc(m, node, env, loop, None)
+                    leave(m, loop)
+                    break
     return Done.NORMAL
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from cutecheck.facts import Span
@@ -141,7 +142,8 @@ def _rehearse(m: Machine, body: Callable[[], object], loop: Recurrence) -> Writt
     mark = m.journal.mark()
     for ways in (loop.ways, loop.exits, loop.left):
         ways.clear()
-    with m.recorder.rehearsing(), m.budget.aside():
+    # on the host, steps that leave no facts are what is limited
+    with m.recorder.rehearsing(), m.budget.aside() if m.recorder.in_kernel() else nullcontext():
         body()
     changed = written(m, mark)
     m.journal.undo(mark)
@@ -279,9 +281,10 @@ class _Sum:
         parts: dict[Monomial, _Part] = {}
         for i, step in enumerate(steps):
             for monomial, factor in step.terms:
-                shared = tuple(a for a in monomial if self._invariant(a))
+                kept = [self._invariant(a) for a in monomial]
+                shared = tuple(a for a, old in zip(monomial, kept, strict=True) if old)
                 part = parts.setdefault(shared, _Part([0] * len(steps)))
-                rest = tuple(a for a in monomial if not self._invariant(a))
+                rest = tuple(a for a, old in zip(monomial, kept, strict=True) if not old)
                 if not rest:
                     part.factors[i] += factor
                     continue
@@ -302,7 +305,13 @@ class _Sum:
         return all(self._invariant(v) for v in e.variables())
 
     def _old(self, name: str) -> bool:
-        return "~?" not in name and all(int(n) < self.loop.since for n in _NUMBER.findall(name))
+        return _newest(name) < self.loop.since
+
+
+@lru_cache(maxsize=1 << 14)
+def _newest(name: str) -> float:
+    """The number of the last variable that one is named after, -1 if it has none; without end if it stands for any."""
+    return math.inf if "~?" in name else max((int(n) for n in _NUMBER.findall(name)), default=-1)
 
 
 def _mentions(e: Expr, v: Var) -> bool:

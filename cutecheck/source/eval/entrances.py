@@ -1,0 +1,43 @@
+"""Walking a class's kernels from its own methods (source/entrances.py)."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from cutecheck.facts import Span
+from cutecheck.source.eval import classes
+from cutecheck.source.eval.alike import kind_of
+from cutecheck.source.eval.machine import Leading, Machine
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
+
+
+def enter(m: Machine, inst: ClassInst, span: Span) -> bool:
+    """Walk the methods of a class that lead to its kernels, on values of their parameters' types.
+
+    False where it has none. Parameters with defaults have these. Of classes that are alike not more than the limits
+    say are walked; the rest is counted.
+    """
+    leading = m.history.entrances(inst)
+    if not leading.first or id(inst) in m.history.entered or reached(m, inst, leading):
+        return bool(leading.first)
+    m.history.entered.add(id(inst))
+    kind = kind_of(m, f"{inst.decl.span}", (inst,))
+    if not m.history.launches.ask_host(f"{inst.decl.span}:{inst.name}", kind):
+        return True
+    from cutecheck.source.eval.calls import run_function
+
+    before = m.recorder.found()
+    for fn in leading.first:
+        env = Env(inst.env, "function", self_=classes.symbolic(m, inst, inst.name, span))
+        given = takewhile(lambda p: not p.pack and p.default is None, fn.params)
+        args = [classes.symbolic_parameter(m, p, inst.env) for p in given]
+        run_function(m, Entry(fn, inst.env, inst.entry.unit), fn, env, args, {}, span)
+        if m.recorder.found() != before:
+            return True  # another method leads to the same kernels
+    m.history.launches.came_to_nothing(kind)
+    return True
+
+
+def reached(m: Machine, inst: ClassInst, leading: Leading) -> bool:
+    """Whether a method of the class that launches was walked."""
+    return any((id(inst), id(fn)) in m.history.methods for fn in leading.launching)
