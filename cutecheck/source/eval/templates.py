@@ -8,25 +8,19 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.identity import once
-from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval import classes, ir
-from cutecheck.source.eval.intrinsics import decompose_tiled
-from cutecheck.source.eval.lookup import variable_value
+from cutecheck.source.eval.lookup import lookup, variable_value
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.types import is_type, same_type, type_key, type_of
+from cutecheck.source.eval.spellings import decompose
+from cutecheck.source.eval.types import is_type, same_type, type_key
 from cutecheck.source.eval.values import (
-    ArrayType,
-    CuteOp,
-    ExternType,
     Pack,
     PtrType,
     Scalar,
     SubstitutionFailure,
     TemplateRef,
-    TensorVal,
     Value,
-    ValueType,
 )
 
 TUPLE_HEADS = frozenset({"Shape", "Stride", "Step", "Coord", "Tile", "tuple", "Underscore"})
@@ -321,6 +315,8 @@ def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env
         return isinstance(value, PtrType) and match(m, pattern.inner, value.inner, names, env)
     if isinstance(pattern, ir.Name) and pattern.targs is None and pattern.ident in names:
         old = env.vars.get(pattern.ident)
+        if isinstance(old, TemplateRef):
+            return isinstance(value, TemplateRef) and _same_template(old, value)
         if old is not None:
             return same_type(old, value) or isinstance(old, Unknown)
         env.vars[pattern.ident] = value
@@ -341,13 +337,17 @@ def _related(m: Machine, wanted: Value, value: Value) -> bool:
 
 def _match_template(m: Machine, pattern: ir.Name | ir.Scoped, value: Value, names: dict[str, Any], env: Env) -> bool:
     for head, args in decompose(value):
-        if pattern.ident in names or head == pattern.ident or (head == "tuple" and pattern.ident in TUPLE_HEADS):
+        made = _template_of(m, value, head) if pattern.ident in names else None
+        old = env.vars.get(pattern.ident) if made is not None else None
+        if made is not None and isinstance(old, TemplateRef) and not _same_template(old, made):
+            continue
+        if made is not None or head == pattern.ident or (head == "tuple" and pattern.ident in TUPLE_HEADS):
             trial = Env(env.parent, "template")
             trial.vars.update(env.vars)
             if match_all(m, pattern.targs or (), args, names, trial):
                 env.vars.update(trial.vars)
-                if pattern.ident in names:
-                    env.vars[pattern.ident] = TemplateRef(head)
+                if made is not None:
+                    env.vars[pattern.ident] = made
                 return True
     alias = m.eval(ir.Name(pattern.ident, None, pattern.span), env) if isinstance(pattern, ir.Name) else None
     if isinstance(alias, TemplateRef) and alias.entries and isinstance(alias.entries[0].decl, ir.Alias):
@@ -356,41 +356,20 @@ def _match_template(m: Machine, pattern: ir.Name | ir.Scoped, value: Value, name
     return False
 
 
-def element_type(v: Value) -> Value:
-    return v if is_type(v) or isinstance(v, Unknown) else type_of(v)
-
-
-def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
-    """The template spellings of a type: its name and arguments."""
+def _template_of(m: Machine, value: Value, head: str) -> TemplateRef:
+    """The template that a type is an instance of."""
     if isinstance(value, ClassInst):
-        return [(value.decl.name, tuple(x for a in value.args for x in (a.items if isinstance(a, Pack) else (a,))))]
-    if isinstance(value, (ExternType, CuteOp)):
-        return [(value.name, value.args)]
-    if isinstance(value, ArrayType):
-        extent = value.extent if isinstance(value.extent, Unknown) else Scalar(value.extent, "size_t")
-        return [("array", (value.inner, extent))]
-    if not isinstance(value, ValueType):
-        return []
-    v = value.value
-    if isinstance(v, int):
-        return [(h, (Scalar(v, "int"),)) for h in ("Int", "C")] + [
-            (h, (type_of(Scalar(v, "int")), Scalar(v, "int"))) for h in ("constant", "integral_constant")
-        ]
-    if isinstance(v, tuple):
-        return [("tuple", tuple(element_type(x) for x in v))]
-    if isinstance(v, Layout):
-        return [("Layout", (element_type(v.shape), element_type(v.stride)))]
-    if isinstance(v, ComposedLayout):
-        return [("ComposedLayout", (element_type(v.a), element_type(v.offset), element_type(v.b)))]
-    if isinstance(v, Swizzle):
-        return [("Swizzle", (Scalar(v.bits), Scalar(v.base), Scalar(v.shift)))]
-    if isinstance(v, SmemPtrFlag):
-        return [("smem_ptr_flag_bits", (Scalar(v.bits),))]
-    if isinstance(v, TensorVal):
-        return [("Tensor", (ExternType("Engine", (v,)), element_type(v.layout)))]
-    if isinstance(v, CuteOp):
-        return [(v.name, v.args)]
-    return decompose_tiled(v)
+        found = lookup(m, head, value.entry.env, value.decl.span)
+        if isinstance(found, TemplateRef):
+            return found
+    return TemplateRef(head)
 
 
-__all__ = ["SubstitutionFailure", "apply_template", "arguments", "bind", "bind_missing", "decompose", "expand", "match"]
+def _same_template(a: TemplateRef, b: TemplateRef) -> bool:
+    """By their declarations, where both are of the tree; else by name."""
+    if a.entries and b.entries:
+        return not {id(e.decl) for e in a.entries}.isdisjoint({id(e.decl) for e in b.entries})
+    return a.name == b.name
+
+
+__all__ = ["SubstitutionFailure", "apply_template", "arguments", "bind", "bind_missing", "expand", "match"]

@@ -150,6 +150,12 @@ def _kind_trait(name: str, test: Any) -> None:
     type_maker(name, f"{name}_v")(run)
 
 
+def _is_complex(v: Value) -> bool:
+    """``cutlass::complex<T>`` (cute/numeric/complex.hpp)."""
+    name = v.name if isinstance(v, ClassInst) else v.dtype.name if isinstance(v, ScalarType) else ""
+    return name.partition("<")[0] == "complex"
+
+
 _kind_trait("is_layout", lambda v: isinstance(v, (Layout, ComposedLayout)))
 _kind_trait("is_composed_layout", lambda v: isinstance(v, ComposedLayout))
 _kind_trait("is_tensor", lambda v: isinstance(v, TensorVal))
@@ -157,6 +163,8 @@ _kind_trait("is_tuple", lambda v: isinstance(v, tuple))
 _kind_trait("is_smem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "smem")
 _kind_trait("is_gmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "gmem")
 _kind_trait("is_rmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "rmem")
+_kind_trait("is_tmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "tmem")
+_kind_trait("is_complex", _is_complex)
 _kind_trait("is_static", lambda v: it.is_static(v) if not isinstance(v, ScalarType) else False)
 _kind_trait("is_integral", lambda v: isinstance(v, int) or (isinstance(v, ScalarType) and is_integer(v.dtype)))
 _kind_trait("is_floating_point", lambda v: isinstance(v, ScalarType) and v.dtype.name in ("float", "double"))

@@ -1,0 +1,56 @@
+"""A type as the template it is an instance of, and its arguments."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Unknown
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
+from cutecheck.source.eval.intrinsics import decompose_tiled
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.types import is_type, type_of
+from cutecheck.source.eval.values import (
+    ArrayType,
+    CuteOp,
+    ExternType,
+    Pack,
+    Scalar,
+    TensorVal,
+    Value,
+    ValueType,
+)
+
+
+def element_type(v: Value) -> Value:
+    return v if is_type(v) or isinstance(v, Unknown) else type_of(v)
+
+
+def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
+    """The template spellings of a type: its name and arguments."""
+    if isinstance(value, ClassInst):
+        return [(value.decl.name, tuple(x for a in value.args for x in (a.items if isinstance(a, Pack) else (a,))))]
+    if isinstance(value, (ExternType, CuteOp)):
+        return [(value.name, value.args)]
+    if isinstance(value, ArrayType):
+        extent = value.extent if isinstance(value.extent, Unknown) else Scalar(value.extent, "size_t")
+        return [("array", (value.inner, extent))]
+    if not isinstance(value, ValueType):
+        return []
+    v = value.value
+    if isinstance(v, int):
+        return [(h, (Scalar(v, "int"),)) for h in ("Int", "C")] + [
+            (h, (type_of(Scalar(v, "int")), Scalar(v, "int"))) for h in ("constant", "integral_constant")
+        ]
+    if isinstance(v, tuple):
+        return [("tuple", tuple(element_type(x) for x in v))]
+    if isinstance(v, Layout):
+        return [("Layout", (element_type(v.shape), element_type(v.stride)))]
+    if isinstance(v, ComposedLayout):
+        return [("ComposedLayout", (element_type(v.a), element_type(v.offset), element_type(v.b)))]
+    if isinstance(v, Swizzle):
+        return [("Swizzle", (Scalar(v.bits), Scalar(v.base), Scalar(v.shift)))]
+    if isinstance(v, SmemPtrFlag):
+        return [("smem_ptr_flag_bits", (Scalar(v.bits),))]
+    if isinstance(v, TensorVal):
+        return [("Tensor", (ExternType("Engine", (v,)), element_type(v.layout)))]
+    if isinstance(v, CuteOp):
+        return [(v.name, v.args)]
+    return decompose_tiled(v)
