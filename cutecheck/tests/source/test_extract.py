@@ -325,17 +325,3 @@ def test_a_trait_of_an_operation_that_does_not_exist_costs_one_value(tmp_path: P
     """
     facts = run(tmp_path, text, arch="sm_120a")
     assert [e.message for e in facts.errors] == [] and printed(facts, "After") == "(_8):(_1)"
-
-
-def test_cooperative_copy_divides_its_tensors_itself(tmp_path: Path) -> None:
-    text = """
-    __global__ void k(half_t* g) {
-      __shared__ half_t s[64];
-      auto G = make_tensor(make_gmem_ptr(g), Layout<Shape<_64>>{});
-      auto S = make_tensor(make_smem_ptr(s + 1), Layout<Shape<_64>>{});
-      cooperative_copy<32, 16>(threadIdx.x, G, S, AutoCopyAsync{});
-    }
-    int main() { k<<<1, 32>>>(nullptr); }
-    """
-    reason = event(run(tmp_path, text)).reason
-    assert reason is not None and "cooperative_copy" in reason.reason

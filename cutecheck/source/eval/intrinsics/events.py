@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from cutecheck.facts import Unknown
 from cutecheck.model.atoms import CopyAtom, MMAAtom, UnknownAtomError
-from cutecheck.model.ints import CuteError, NotModelledError
+from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.atoms import copy_atom
+from cutecheck.source.eval.intrinsics.cooperative import parts, policy
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.values import CuteOp, Extern, Scalar, Slice, Tag, TensorVal, Value
 
@@ -23,8 +24,7 @@ def _copy(c: Call) -> Value:
     elif len(args) > 2 and isinstance(args[0], (Unknown, Extern, Tag)) and c.name in ("copy", "copy_if"):
         tiled = args.pop(0)
     elif c.name == "cooperative_copy" and len(args) > 2:
-        args.pop(0)
-        tiled = Unknown("cooperative_copy distributes the tensors over the threads by itself", c.span)
+        return _cooperative(c, args)
     elif len(args) > 2 and isinstance(args[0], CuteOp):
         tiled = _as_atom(c, args.pop(0), args[-2])
     predicate: Value = None
@@ -32,6 +32,21 @@ def _copy(c: Call) -> Value:
         predicate = args.pop(0)
     operands = args[:2]
     c.m.recorder.event(c.m, "copy", c, tiled, operands, predicate)
+    return NOTHING
+
+
+def _cooperative(c: Call, args: list[Value]) -> Value:
+    """One event for each copy that a thread makes; one that tells why where that is not known."""
+    tid, src, dst, *given = args
+    try:
+        if not isinstance(src, TensorVal) or not isinstance(dst, TensorVal) or isinstance(tid, (Unknown, Extern)):
+            raise Unsupported("the tensors of this cooperative_copy are not known")
+        made = [policy(c, given, part) for part in parts(c, tid, src, dst)]
+    except (Unsupported, NotModelledError, UndecidedError) as error:
+        c.m.recorder.event(c.m, "copy", c, Unknown(str(error), c.span), [src, dst], None)
+        return NOTHING
+    for atom, part in made:
+        c.m.recorder.event(c.m, "copy", c, atom, [part.source, part.target], None, part.active)
     return NOTHING
 
 

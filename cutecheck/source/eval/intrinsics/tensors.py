@@ -222,15 +222,23 @@ def _views(c: Call) -> Value:
         return replace(t, layout=alg.layout(t.layout, *c.ints()))
     if c.name == "recast":
         new = element(c.targs[0])
-        if new is None or t.dtype is None or new.bits is None or t.dtype.bits is None:
+        if new is None:
             raise Unsupported("recast between element types of unknown width")
-        layout = alg.recast_layout(t.layout, t.dtype.bits, new.bits)
-        offset = t.offset
-        if offset != 0 and new.bits != t.dtype.bits:
-            offset = offset * int(t.dtype.bits) // int(new.bits)
-        pointer = cast_pointer_to(t.pointer, c.targs[0]) if t.pointer is not None else None
-        return replace(t, layout=layout, dtype=new, offset=offset, pointer=pointer)
+        return recast_tensor(t, c.targs[0])
     return t
+
+
+def recast_tensor(t: TensorVal, type_: Value) -> TensorVal:
+    """The same elements seen as others of another width."""
+    new = element(type_)
+    if new is None or t.dtype is None or new.bits is None or t.dtype.bits is None:
+        raise Unsupported("recast between element types of unknown width")
+    layout = alg.recast_layout(t.layout, t.dtype.bits, new.bits)
+    offset = t.offset
+    if offset != 0 and not isinstance(offset, Unknown) and new.bits != t.dtype.bits:
+        offset = offset * int(t.dtype.bits) // int(new.bits)
+    pointer = cast_pointer_to(t.pointer, type_) if t.pointer is not None else None
+    return replace(t, layout=layout, dtype=new, offset=offset, pointer=pointer)
 
 
 # ------------------------------------------------------------------ methods

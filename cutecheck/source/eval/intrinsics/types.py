@@ -37,7 +37,7 @@ CONSTANTS["true_type"] = ValueType(1)
 CONSTANTS["false_type"] = ValueType(0)
 for _name in ("LayoutLeft", "LayoutRight", "GenColMajor", "GenRowMajor"):
     CONSTANTS[_name] = ValueType(getattr(alg, _name))
-for _name in ("TrivialPredTensor",):
+for _name in ("TrivialPredTensor", "AutoCopyAsync"):
     CONSTANTS[_name] = ValueType(Tag(_name))
 for _name in ("GMMA::Major::K", "GMMA::Major::MN", "GMMA::ScaleOut::One", "GMMA::ScaleOut::Zero", "GMMA::ScaleIn::One",
               "GMMA::ScaleIn::Neg", "UMMA::Major::K", "UMMA::Major::MN"):  # fmt: skip

@@ -73,13 +73,16 @@ class EventRecorder(LaunchRecorder):
             bindings, (), self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
         )  # fmt: skip
 
-    def event(self, m: Machine, kind: Any, c: Call, tiled: Value, operands: list[Value], predicate: Value) -> None:
-        """A copy or gemm happens."""
+    def event(
+        self, m: Machine, kind: Any, c: Call, tiled: Value, operands: list[Value], predicate: Value,
+        active: int | None = None,
+    ) -> None:  # fmt: skip
+        """A copy or gemm happens; ``active``: in so many threads, from the first on (None: in all)."""
         if self._events_off or self.frame is None:
             return
         node = self.call
         spans = [a.value.span for a in node.args] if node is not None and node.span == c.span else []
-        first = len(c.raw) - len(operands)
+        first = 1 if c.name == "cooperative_copy" else len(c.raw) - len(operands)
         reason = None
         facts: list[TensorFact] = []
         for i, v in enumerate(operands):
@@ -97,7 +100,7 @@ class EventRecorder(LaunchRecorder):
             )
         if self.open and reason is not None:
             return
-        threads, block = self.block_threads(), self.block_shape()
+        threads, block = (self.block_threads(), self.block_shape()) if active is None else (active, ())
         self.clock += 1
         place = (c.span, self.frame.symbol, self.frame.bindings)
         variant = _variant(facts, tiled)
