@@ -32,6 +32,7 @@ class Collected:
     reached: dict[tuple[str, str], dict[Span, Unknown | None]] = field(default_factory=dict)
     reached_open: set[Span] = field(default_factory=set)
     walked: set[Span] = field(default_factory=set)
+    cut: dict[Span, str] = field(default_factory=dict)  # functions that a limit left in the middle
     dropped: dict[str, int] = field(default_factory=dict)
     internals: list[tuple[str, Span | None, str]] = field(default_factory=list)
     defined: dict[str, str] = field(default_factory=dict)  # functions that were walked, with their files
@@ -84,6 +85,7 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
         known = {at: v if isinstance(v, Unknown) else None for at, v in values.items()}
         out.reached.setdefault(place, {}).update(known)
     out.reached_open |= recorder.reached_open
+    out.cut.update({span: why for span, why in recorder.cut.items() if span.path in reported})
     out.walked |= {span for span in recorder.walked if span.path in reported}
     out.internals.extend((name, at, repr(error)) for name, at, error in recorder.internals)
 
@@ -126,6 +128,8 @@ def absorb(part: Collected, out: Collected) -> None:
         out.reached.setdefault(place, {}).update(values)
     out.reached_open |= part.reached_open
     out.walked |= part.walked
+    for span, why in part.cut.items():
+        out.cut.setdefault(span, why)
     out.internals.extend(part.internals)
 
 
@@ -173,6 +177,8 @@ def uncovered(out: Collected, arch: str) -> None:
                 status, reason = "dead", "inside a preprocessor branch that is off for every architecture of this run"
             elif isinstance(reached, Unknown):
                 status, reason = "unbound" if at in out.reached_open else "unknown", reached.reason
+            elif (why := next((w for at, w in out.cut.items() if at.path == path and at.holds(span)), "")) != "":
+                status, reason = "unknown", f"the evaluation ended in the function around it: {why}"
             elif any(w.holds(span) for w in walked.get(path, ())):
                 status, reason = "unbound", "no instantiation in the scanned files takes the branch around it"
             else:

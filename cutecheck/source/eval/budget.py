@@ -15,6 +15,7 @@ except ImportError:  # not on every platform
     resource = None  # type: ignore[assignment]
 
 _PAGE_BYTES = resource.getpagesize() if resource is not None else 4096
+_IN_KERNELS = 4  # times the steps without anything of CuTe: what a kernel computes between its copies is long
 _CLOCK_STEPS = 5_000  # steps between two looks at the clock
 
 
@@ -39,7 +40,7 @@ class Budget:
 
     __slots__ = (
         "_aside", "_before", "_call", "_found", "_idle", "_loops", "_quiet", "_since", "barren", "calls", "deadline",
-        "depth", "limits", "max_depth", "next_check", "refused", "total", "used",
+        "depth", "limits", "max_depth", "next_check", "patience", "refused", "total", "used",
     )  # fmt: skip
 
     def __init__(self, limits: Limits, found: Callable[[], int] | None = None) -> None:
@@ -53,6 +54,7 @@ class Budget:
         self._aside: int | None = None  # steps used when what leaves no facts began
         self._quiet = 0  # steps of the root that left no facts
         self._idle = 0  # steps at whose end roots were cut because they found nothing more
+        self.patience = 1
         self.refused = 0  # values not looked for because evaluations were nested too deep
         self.total = 0
         self.used = 0
@@ -70,6 +72,16 @@ class Budget:
         self.next_check = 0
         self._since = 0
         self._quiet = 0
+        self.patience = 1
+
+    @contextmanager
+    def in_kernel(self) -> Iterator[None]:
+        """A kernel may take more steps that come to nothing than its host code."""
+        before, self.patience = self.patience, _IN_KERNELS
+        try:
+            yield
+        finally:
+            self.patience = before
 
     def forgive(self) -> None:
         """Roots to come are not the kind of those that found nothing."""
@@ -137,12 +149,13 @@ class Budget:
         self.next_check = min(most, self.used + _CLOCK_STEPS)
 
     def _look(self, found: int) -> None:
-        most = self.limits.idle_steps
+        most = self.limits.idle_steps * self.patience
         used = (self.used if self._aside is None else self._aside) - self._quiet - self._since
         if found != self._before:
             self._before, self._since = found, self.used - self._quiet
         elif used > most or (self._idle > FILES_SHARE * most and used > most // 10):
             whose = "" if used > most else f" after {FILES_SHARE} roots of the file that went on as long"
             self._idle += used
-            steps = f"more than {most if not whose else most // 10} evaluation steps without anything of CuTe"
+            most = most if not whose else most // 10
+            steps = f"more than {most} evaluation steps without anything of CuTe"
             raise BudgetExceeded(f"{steps}{whose}; raise `max-idle-steps`")

@@ -26,6 +26,7 @@ from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell, type_key
 from cutecheck.source.eval.values import (
+    BudgetExceeded,
     Closure,
     Extern,
     ExternType,
@@ -282,8 +283,13 @@ def run_function(
             m.recorder.kernel(m, fn, env)
             m.recorder.synchronises(m, STREAM, [], span)  # what was launched before is done
         assert fn.body is not None
-        with recurring(m, None), m.recorder.on_device() if "kernel" in fn.flags else nullcontext():
+        kernel = "kernel" in fn.flags
+        patient = m.budget.in_kernel() if kernel else nullcontext()
+        with recurring(m, None), patient, m.recorder.on_device() if kernel else nullcontext():
             m.run(fn.body.get(), env)
+    except BudgetExceeded as error:
+        m.recorder.cut.setdefault(fn.full_span, str(error))
+        raise
     finally:
         m.recorder.frame = before
         env.frame = caller

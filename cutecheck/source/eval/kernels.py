@@ -103,7 +103,7 @@ def _launch_operator(
     before, m.recorder.frame = m.recorder.frame, frame
     try:
         m.recorder.synchronises(m, STREAM, [], span)
-        with m.recorder.on_device():
+        with m.recorder.on_device(), m.budget.in_kernel():
             return call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
     finally:
         m.recorder.frame = before

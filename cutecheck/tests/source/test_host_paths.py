@@ -175,3 +175,23 @@ def test_a_pipeline_state_that_advances_often_does_not_double(tmp_path: Path) ->
     )
     (event,) = facts.events
     assert len(str(event)) < 20_000
+
+
+def test_what_stands_behind_the_place_where_a_limit_ended_the_walk_is_unknown(tmp_path: Path) -> None:
+    work = "".join(f"int v{i} = n + {i};\n" for i in range(200))
+    facts = run(
+        tmp_path,
+        "template <class T> __global__ void k(T* p, int n) {\n"
+        + "if (n > 3) {\n"
+        + work
+        + "}\nauto far = make_tiled_copy(Copy_Atom<UniversalCopy<T>, T>{}, Layout<Shape<_32>>{}); }\n"
+        + "template <class T> void n() { auto c = make_tiled_copy(Copy_Atom<UniversalCopy<T>, T>{}, Layout<_8>{}); }\n"
+        + "int main(int argc, char** argv) { k<float><<<1, 32>>>(nullptr, argc); }",
+        limits=Limits(steps_per_root=150),
+    )
+    assert facts.errors
+    last = max(s.span.line for s in facts.sites)
+    (far,) = [s for s in facts.sites if s.span.line == last - 1 and s.kind == "tiled_copy"]
+    (never,) = [s for s in facts.sites if s.span.line == last and s.kind == "tiled_copy"]
+    assert far.status == "unknown" and "ended in the function around it" in str(far.reason)
+    assert never.status == "unbound"

@@ -94,3 +94,65 @@ __global__ void k(float* p, int* counter, unsigned n, unsigned magic) {
     uniform, own = (str(e.operands[0].offset) for e in facts.events)
     assert "umulhi" in uniform and "~" not in uniform
     assert "atomicAdd" in own and "~" in own
+
+
+SWIZZLED = """
+__global__ void k(half_t* q) {
+  __shared__ alignas(128) half_t p[8192];
+  Tensor a = make_tensor(make_smem_ptr(p), tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _128>{}));
+  Tensor r = make_tensor<half_t>(Layout<_8>{});
+  %s
+  copy(b, r);
+}
+"""
+UNDER = "Sw<3,4,3> o smem_ptr[16b](unset) o "
+
+
+@pytest.mark.parametrize(
+    ("made", "layout"),
+    [  # as CuTe prints them (a swizzled pointer has no mark "unset" there)
+        ("make_tensor(a.data(), make_layout(reverse(shape(a)), Layout<Shape<_64, _128>>{}.stride()))",
+         UNDER + "((_64,_2),(_8,_8)):(_1,_64)"),
+        ("make_tensor(a.data() + 3, make_layout(reverse(shape(a)), reverse(stride(a))))",
+         UNDER + "((_64,_2),(_8,_8)):((_1,_4096),(_64,_512))"),
+        ("make_tensor(raw_pointer_cast(a.data()), Layout<_8>{})", "_8:_1"),
+        ("make_tensor(recast_ptr<uint8_t>(a.data()), Layout<_8>{})", "Sw<3,4,3> o smem_ptr[8b](unset) o _8:_1"),
+        ("make_tensor(make_smem_ptr(p), a.layout())", "((_8,_8),(_64,_2)):((_64,_512),(_1,_4096))"),
+        ("recast<cutlass::Array<half_t, 4>>(a)",
+         "Sw<3,4,3> o smem_ptr[64b](unset) o ((_8,_8),(_16,_2)):((_16,_128),(_1,_1024))"),
+    ],
+)  # fmt: skip
+def test_the_pointer_of_a_swizzled_tensor_keeps_its_swizzle(tmp_path: Path, made: str, layout: str) -> None:
+    facts = run(tmp_path, SWIZZLED % f"Tensor b = {made};", arch="sm_90a")
+    assert [show(e.operands[0].layout) for e in facts.events] == [layout]
+
+
+ARRAYS = """
+namespace cutlass {
+template <class T, int N, bool R = sizeof_bits<T>::value >= 32> struct Array { T storage[N]; };
+template <class T, int N, int Alignment = (sizeof_bits<T>::value * N + 7) / 8>
+class alignas(Alignment) AlignedArray : public Array<T, N> {};
+}
+"""
+
+
+@pytest.mark.parametrize("own", [ARRAYS, ""])
+def test_cutlass_arrays_are_elements_with_and_without_their_header(tmp_path: Path, own: str) -> None:
+    facts = run(
+        tmp_path,
+        own
+        + "using A = Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<cutlass::AlignedArray<half_t, 8>>, half_t>;\n"
+        + "using B = Copy_Atom<UniversalCopy<cutlass::Array<float, 2>>, float>;\n"
+        + "__global__ void k() { Tensor a = make_tensor<float>(Layout<_8>{});"
+        + " Tensor b = recast<cutlass::Array<float, 4>>(a); copy(b, b); }",
+    )
+    found = {s.symbol: s for s in facts.sites}
+    assert [found[n].status for n in "AB"] == ["resolved", "resolved"], found["A"].reason
+    assert [str(found[n].value.args[0].bits) for n in "AB"] == ["128", "64"]
+    assert [show(o.layout) for o in facts.events[0].operands] == ["_2:_1", "_2:_1"]
+
+
+def test_a_layout_made_in_the_arguments_of_a_call_is_a_site(tmp_path: Path) -> None:
+    facts = run(tmp_path, SWIZZLED % "Tensor b = a;", arch="sm_90a")
+    assert "unbound" not in {s.status for s in facts.sites}
+    assert any("(_64,_2)" in show(s.value) for s in facts.sites)

@@ -11,9 +11,9 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.registry import Unsupported, type_maker
-from cutecheck.source.eval.intrinsics.types import element, operation
+from cutecheck.source.eval.intrinsics.types import array_element, element, fixed_array, operation
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.values import ArrayType, CuteOp, ScalarType, Tag, Value, ValueType, constant
+from cutecheck.source.eval.values import CuteOp, ScalarType, Tag, Value, ValueType, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -30,8 +30,11 @@ def atom_args(m: Machine, op: CuteOp) -> tuple[object, ...]:
             out.append(a.dtype)
         elif isinstance(a, Tag):
             out.append(a.name)
-        elif isinstance(a, ArrayType):
-            out.append(_array_element(a))
+        elif (array := fixed_array(a)) is not None:
+            wide = array_element(array)
+            if wide is None:
+                raise Unsupported("the width of an array is not known")
+            out.append(wide)
         elif constant(a) is not None:
             out.append(constant(a))
         elif isinstance(a, ValueType) and constant(a.value) is not None:
@@ -39,19 +42,6 @@ def atom_args(m: Machine, op: CuteOp) -> tuple[object, ...]:
         else:
             raise Unsupported(f"the template arguments of {op.name} are not known")
     return tuple(out)
-
-
-def _array_element(a: ArrayType) -> DType:
-    """A fixed-size array as the element of a copy operation: only its width counts."""
-    inner, extent = a.inner, a.extent
-    if isinstance(inner, ScalarType) and inner.dtype.bits is not None and isinstance(extent, int):
-        arguments = f"{inner.dtype.name},{extent}"
-        if a.name in ("AlignedArray", "array_aligned"):
-            arguments += f",{a.align}"
-        elif a.name == "Array":  # its third parameter: elements of 32 bits and more are registers of their own
-            arguments += ",true" if int(inner.dtype.bits) >= 32 else ",false"
-        return DType(f"{a.name or 'array'}<{arguments}>", inner.dtype.bits * extent)
-    raise Unsupported("the width of an array is not known")
 
 
 def mma_atom(m: Machine, v: Value, span: Span) -> Any:

@@ -53,7 +53,7 @@ def _ordered(c: Call) -> Value:
     return alg.make_ordered_layout(c.arg(0), c.arg(1))
 
 
-@function("tile_to_shape")
+@function("tile_to_shape", configuring=True)
 def _tile_to_shape(c: Call) -> Value:
     return alg.tile_to_shape(*c.args)
 
@@ -124,13 +124,13 @@ def _measure(c: Call) -> Value:
     modes = c.ints()
     first = c.arg(0)
     if c.name == "layout" and isinstance(first, TensorVal) and modes:
-        return alg.layout(first.layout, *modes)
+        return alg.layout(without_pointer_swizzle(first.layout), *modes)
     if isinstance(first, TensorVal):
         if c.name == "get":
             raise Unsupported("get<> of a tensor")
         if not isinstance(first.layout, LAYOUTS):
             return first.layout
-        first = first.layout
+        first = without_pointer_swizzle(first.layout)
     if c.name == "layout":
         return alg.layout(first, *modes)
     if hasattr(first, "layout_tv") or hasattr(first, "thr_layout_vmnk"):
@@ -281,3 +281,10 @@ def under_pointer(layout: Any, part: Callable[[Any], tuple[Any, Any]]) -> tuple[
         inner, offset = part(layout.b)
         return ComposedLayout(layout.a, layout.offset, inner), offset
     return part(layout)
+
+
+def without_pointer_swizzle(layout: Any) -> Any:
+    """A tensor of a flagged layout has the swizzle in its pointer and a plain layout (``cute/pointer_flagged.hpp``)."""
+    if isinstance(layout, ComposedLayout) and isinstance(layout.offset, SmemPtrFlag):
+        return layout.b
+    return layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from cutecheck.facts import Unknown
+from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
 from cutecheck.model.basis import X
@@ -13,7 +13,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Dyn
 from cutecheck.model.layout import ComposedLayout, IntTuple, Layout, SmemPtrFlag
 from cutecheck.model.swizzle import offset_value
-from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor, under_pointer
+from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor, under_pointer, without_pointer_swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.intrinsics.types import element
 from cutecheck.source.eval.values import (
@@ -68,6 +68,8 @@ def _recast_ptr(c: Call) -> Value:
     p = _pointer(c, c.arg(0))
     if c.name == "cast_smem_ptr_to_uint":
         return c.m.fresh("smem_address")
+    if c.name == "raw_pointer_cast" and isinstance(p.swizzle, ComposedLayout):
+        p = replace(p, swizzle=None)
     return cast_pointer_to(p, c.targs[0]) if c.targs else p
 
 
@@ -85,7 +87,18 @@ def cast_pointer_to(p: Pointer, type_: Value) -> Pointer:
 
 def make_tensor_value(c: Call, p: Pointer, layout: Any) -> TensorVal:
     space = p.space if p.space != "unknown" else "unknown"
+    if isinstance(p.swizzle, ComposedLayout):
+        layout, p = _under_swizzle(p, p.swizzle, layout, c.span), replace(p, swizzle=None)
     return TensorVal(layout, p, space, pointee(p), 0, "view", name=p.buffer.rsplit(".", 1)[-1])
+
+
+def _under_swizzle(p: Pointer, swizzle: ComposedLayout, layout: Any, span: Span) -> Any:
+    """A layout over a pointer that is swizzled: ``make_tensor(s.data(), ...)`` of a swizzled tensor."""
+    kind = pointee(p)
+    if not isinstance(layout, Layout) or kind is None or kind.bits is None:
+        return Unknown("a tensor of another kind over a swizzled pointer", span)
+    flag = cast(SmemPtrFlag, swizzle.offset)
+    return ComposedLayout(swizzle.a, replace(flag, bits=kind.bits), layout)
 
 
 @function("make_tensor")
@@ -125,7 +138,7 @@ def _like(c: Call) -> Value:
         return t.layout
     layout: Any = alg.make_fragment_like(t.layout)
     if c.name == "make_tensor_like":
-        layout = alg.make_layout_like(cast(Layout, _without_pointer_swizzle(t.layout)))
+        layout = alg.make_layout_like(cast(Layout, without_pointer_swizzle(t.layout)))
     return replace(_owning(c, layout, element(c.targs[0]) if c.targs else t.dtype, t.source), root=t.root)
 
 
@@ -134,13 +147,6 @@ def _owning(c: Call, layout: Any, dtype: Any, source: Any) -> TensorVal:
     if not alg.is_static(alg.shape(layout)):
         raise CuteError("Dynamic owning tensors not supported", layout)
     return c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", source)
-
-
-def _without_pointer_swizzle(layout: Any) -> Any:
-    """A tensor of a flagged layout has the swizzle in its pointer and a plain layout (``cute/pointer_flagged.hpp``)."""
-    if isinstance(layout, ComposedLayout) and isinstance(layout.offset, SmemPtrFlag):
-        return layout.b
-    return layout
 
 
 @function("make_identity_tensor", "make_coord_tensor", "make_counting_tensor")
@@ -251,7 +257,9 @@ def _data(c: Call) -> Value:
         return t.offset if isinstance(t.offset, tuple) else t
     from cutecheck.source.eval.statements.assignments import data
 
-    return data(t, c.span)
+    own = data(t, c.span)
+    flagged = isinstance(t.layout, ComposedLayout) and isinstance(t.layout.offset, SmemPtrFlag)
+    return replace(own, swizzle=replace(t.layout, b=Layout(1, 0))) if flagged else own
 
 
 @method_of("tensor", "layout", "shape", "stride", "size", "rank", "cosize")
@@ -259,9 +267,8 @@ def _parts(c: Call) -> Value:
     t = c.arg(0)
     if isinstance(t.layout, Unknown):
         return t.layout
-    if c.name == "layout":
-        return t.layout
-    return getattr(alg, c.name)(t.layout, *(c.ints() if c.targs else ()))
+    layout = without_pointer_swizzle(t.layout)
+    return layout if c.name == "layout" else getattr(alg, c.name)(layout, *(c.ints() if c.targs else ()))
 
 
 @method_of("tensor", "tile", "compose")

@@ -13,6 +13,7 @@ from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.units import BYTE, Bits, bytes_to_hold
 from cutecheck.source.eval.intrinsics.registry import CONSTANTS, Unsupported, type_maker
+from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import (
     ArrayType,
     CuteOp,
@@ -213,8 +214,34 @@ def _is_subbyte(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 
 def element(t: Value) -> DType | None:
-    """The element type that a template argument names."""
-    return t.dtype if isinstance(t, ScalarType) else None
+    """The element type that a template argument names; a fixed-size array is one, too (``Array<half_t, 8>``)."""
+    if isinstance(t, ScalarType):
+        return t.dtype
+    a = fixed_array(t)
+    return None if a is None else array_element(a)
+
+
+def fixed_array(t: Value) -> ArrayType | None:
+    """A fixed-size array; CUTLASS's own, too, where its headers are read (``cutlass::Array``)."""
+    if isinstance(t, ClassInst) and t.name in ("Array", "AlignedArray") and len(t.args) > 1:
+        scope = t.env.namespace()
+        if scope is None or scope.path != "cutlass":
+            return None
+        return _array(t.name, t.args[: 3 if t.name == "AlignedArray" else 2])
+    return t if isinstance(t, ArrayType) else None
+
+
+def array_element(a: ArrayType) -> DType | None:
+    """A fixed-size array as an element: of copies only its width counts."""
+    inner, extent = a.inner, a.extent
+    if not isinstance(inner, ScalarType) or inner.dtype.bits is None or not isinstance(extent, int):
+        return None
+    arguments = f"{inner.dtype.name},{extent}"
+    if a.name in ("AlignedArray", "array_aligned"):
+        arguments += f",{a.align}"
+    elif a.name == "Array":  # its third parameter: elements of 32 bits and more are registers of their own
+        arguments += ",true" if int(inner.dtype.bits) >= 32 else ",false"
+    return DType(f"{a.name or 'array'}<{arguments}>", inner.dtype.bits * extent)
 
 
 def operation(v: Value) -> CuteOp | None:

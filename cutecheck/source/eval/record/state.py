@@ -71,6 +71,7 @@ class RecorderState:
         # configurations without a name so far, by place, function and bindings: (name, span, value, open)
         self.loose: dict[tuple[Span, tuple[str, Bindings]], tuple[str, Span, Value, bool]] = {}
         self.reached: dict[tuple[str, str], dict[Span, Value]] = {}  # by (path, name)
+        self.cut: dict[Span, str] = {}  # functions that a limit left in the middle, and which
         self.walked: set[Span] = set()  # functions with a body that ran under bound parameters
         self.reached_open: set[Span] = set()  # of these, under template parameters that nothing binds
         self.events: dict[tuple[Any, ...], Event] = {}
