@@ -156,3 +156,23 @@ def test_a_layout_made_in_the_arguments_of_a_call_is_a_site(tmp_path: Path) -> N
     facts = run(tmp_path, SWIZZLED % "Tensor b = a;", arch="sm_90a")
     assert "unbound" not in {s.status for s in facts.sites}
     assert any("(_64,_2)" in show(s.value) for s in facts.sites)
+
+
+def test_a_layout_with_a_stride_of_the_programs_own_is_not_known(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path,
+        """
+template <class F> struct Gather { F f; };
+struct Index { int const* at; };
+using Typed = Layout<Shape<_8, _4>, Stride<Gather<Index>, _1>>;
+__global__ void k(float* p, Index i) {
+  auto made = make_layout(make_shape(8, 4), make_stride(Gather<Index>{i}, _1{}));
+  Tensor g = make_tensor(make_gmem_ptr(p), made);
+  Tensor r = make_tensor<float>(Layout<Shape<_8, _4>>{});
+  copy(g, r);
+}
+""",
+    )
+    assert "resolved" not in {s.status for s in facts.sites if s.symbol in ("Typed", "k::made")}
+    (event,) = facts.events
+    assert event.reason is not None and "`Gather`" in event.reason.reason

@@ -19,6 +19,7 @@ from cutecheck.source.eval.values import (
     CuteOp,
     EnumVal,
     ExternType,
+    Object,
     Pack,
     Scalar,
     ScalarType,
@@ -96,10 +97,21 @@ def _tuple(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 @type_maker("Layout")
 def _layout(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    shape = static_value(m, targs[0])
-    if len(targs) == 1:
-        return ValueType(alg.make_layout(shape))
-    return ValueType(alg.make_layout(shape, static_value(m, targs[1])))
+    parts = [static_value(m, t) for t in targs[:2]]
+    only_numbers(*parts)
+    return ValueType(alg.make_layout(*parts))
+
+
+def only_numbers(*parts: Any) -> None:
+    """Unsupported where a shape or stride has elements of a class of the program's own (a stride that gathers)."""
+    todo = list(parts)
+    while todo:
+        part = todo.pop()
+        if isinstance(part, tuple):
+            todo += part
+        elif isinstance(part, (Object, ClassInst)):
+            name = part.cls.name if isinstance(part, Object) else part.name
+            raise Unsupported(f"a layout with elements of `{name}`")
 
 
 @type_maker("testing::Types")
