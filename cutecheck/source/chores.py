@@ -7,6 +7,7 @@ nor can the classes it is called with, and none of its arguments is a value of C
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -28,7 +29,7 @@ from cutecheck.source.eval.values import (
     Value,
     VoidType,
 )
-from cutecheck.source.relevance import Relevance
+from cutecheck.source.relevance import Relevance, Words
 
 # arguments that cannot be of CuTe, or whose class tells
 _FOREIGN = (
@@ -36,12 +37,18 @@ _FOREIGN = (
     PtrType, Object, ClassInst,
 )  # fmt: skip
 
+_WORKS = re.compile(
+    r"make_(tiled|tma|im2col|cotiled)_\w+|copy(_if|_aligned)?|cooperative_copy|gemm|Tiled(MMA|Mma|Copy)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Chores:
     """Those of one translation unit."""
 
     relevance: Relevance
+    words: Words
+    coarse: bool = False
     _known: dict[int, tuple[bool, ir.Decl]] = field(default_factory=dict)  # with what must stay alive
 
     def one(self, entry: Entry, fn: ir.Function, values: Iterable[Value]) -> bool:
@@ -53,10 +60,22 @@ class Chores:
             return False
         return all(part is not None and self._apart(*part) for part in parts_of(given))
 
-    def elementwise(self, inst: ClassInst) -> bool:
-        """Whether a class is called, and has nothing of CuTe to compute with."""
+    def tells(self, inst: ClassInst) -> bool:
+        """Whether instantiations over a class are of another kind than those over others (source/eval/alike.py).
+
+        Functions of elements, such as activations, decide no layout. Where kinds are ``coarse``, of class templates
+        only those tell that configure, copy or multiply in their own text, beside plain classes that serve as tags.
+        """
+        path = inst.entry.unit.path
+        if not inst.args:
+            return not self.coarse or not inst.decl.bases or self._works(inst.decl, path)
+        if self.coarse:
+            return self._works(inst.decl, path)
         called = any(isinstance(d, ir.Function) and d.name == "operator()" for d in inst.decl.members)
-        return called and self._apart(inst.decl, inst.entry.unit.path)
+        return not (called and self._apart(inst.decl, path))
+
+    def _works(self, decl: ir.Decl, path: str) -> bool:
+        return any(map(_WORKS.fullmatch, self.words.spelled(decl, path)[0]))
 
     def _apart(self, decl: ir.Decl, path: str) -> bool:
         known = self._known.get(id(decl))

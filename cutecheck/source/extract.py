@@ -19,6 +19,7 @@ from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
 from cutecheck.source.discover import discover, drivers, importing
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.launches import Launches
+from cutecheck.source.eval.limits import MANY_UNITS
 from cutecheck.source.files import read_bytes
 from cutecheck.source.installed import find_cutlass
 from cutecheck.source.recall import Recall, ScriptRecall
@@ -71,7 +72,9 @@ def _extract(request: ExtractRequest) -> Facts:
         named = len(python)
     out = Collected()
     reported = frozenset(units)
-    asked = {p: request.archs or _archs_of(p, tree, reported) for p in translation_units(units, tree, DEFAULT_ARCH)}
+    starts = translation_units(units, tree, DEFAULT_ARCH)
+    many = len(starts) > MANY_UNITS
+    asked = {p: request.archs or _archs_of(p, tree, reported, many) for p in starts}
     archs = (
         [a for a in ARCHITECTURES if any(a in named for named in asked.values())]
         if not request.archs
@@ -251,11 +254,19 @@ def _numbers(text: str) -> frozenset[int]:
     return frozenset(int(a) if a else int(b) // 10 for a, b in _SM.findall(text))
 
 
-def _archs_of(path: str, tree: Tree, reported: frozenset[str]) -> tuple[str, ...]:
-    """The architectures a translation unit speaks of: the atoms and guards of its own files, not of CUTLASS's."""
+def _archs_of(path: str, tree: Tree, reported: frozenset[str], many: bool) -> tuple[str, ...]:
+    """The architectures a translation unit speaks of: the atoms and guards of its own files, not of CUTLASS's.
+
+    Where there are many units, a test bed that they share speaks for all of theirs: a unit's own file goes before.
+    """
+    if many and (own := _named_in(tree.once(path, _numbers))):
+        return own
     numbers: set[int] = set()
     for p in tree.closure(path, DEFAULT_ARCH):
         if p == path or (p in reported and not _LIBRARY.search(p)):
             numbers |= tree.once(p, _numbers)
-    named = tuple(arch for arch, (low, high) in ARCHITECTURES.items() if any(low <= n < high for n in numbers))
-    return named or (DEFAULT_ARCH,)
+    return _named_in(numbers) or (DEFAULT_ARCH,)
+
+
+def _named_in(numbers: Iterable[int]) -> tuple[str, ...]:
+    return tuple(arch for arch, (low, high) in ARCHITECTURES.items() if any(low <= n < high for n in numbers))

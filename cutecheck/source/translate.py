@@ -74,7 +74,7 @@ class Translator:
 
     def run(self, job: Job, launches: Launches) -> Part:
         """The facts of a job after ``launches``, which learn what was walked here."""
-        launches.attempts, launches.place = [], neighbourhood(job.path)
+        launches.attempts, launches.place = [], neighbourhood(job.path, self.limits)
         closure = self.tree.closure(job.path, job.arch)
         own = self._units([p for p in closure if p in self.reported], job.arch)
         part = Part()
@@ -132,8 +132,8 @@ class Translator:
         history = History(launches)
         if self.others:
             history.wanted = Bystanders(relevance, self.others, self.reported).wanted
-        chores = Chores(relevance)
-        history.chore, history.elementwise = chores.one, chores.elementwise
+        chores = Chores(relevance, self._words[job.arch], self.limits.coarse)
+        history.chore, history.tells = chores.one, chores.tells
         history.entrances = Entrances(self._words[job.arch], relevance).of
         given = (program, CppDialect(), recorder, job.arch, budget, history)
         m = Machine(*given) if tracing is None else TracingMachine(tracing, *given)

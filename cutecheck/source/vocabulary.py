@@ -14,7 +14,8 @@ from cutecheck.source.eval.record.kinds import CONFIG_NAMES
 
 # functions that make or move nothing of CuTe's by themselves, or that every program calls
 _PLAIN = re.compile(
-    r"__\w+|cuda\w+|hip\w+|is_\w+|\w+_(?:v|sync|wait|barrier|fence|group|batch|async_shared|kernel|launch|on_cluster)|canonical_\w+"
+    r"__\w+|atomic[A-Z]\w+|cuda\w+|hip\w+|is_\w+"
+    r"|\w+_(?:v|sync|wait|barrier|fence|group|batch|async_shared|kernel|launch|on_cluster)|canonical_\w+"
     r"|cluster_\w+|wait_\w+|launch_\w+|\w+_barrier(?:_\w+)?|warpgroup_\w+|thread0|block0|log_2|log2_\w+|find_log2|ceil_div|round_\w+"
     r"|has_single_bit|bit_width|as_const|elem_\w+|sizeof_bits|raw_pointer_cast|get_smem_size|max_thread_per_block|set_barrier\w+"
     r"|make_(?:tuple|pair|coord|shape|stride|step|tile|int_tuple|arithmetic_tuple|producer_start_state)|static_assert"

@@ -19,7 +19,7 @@ from pickle import PicklingError
 from types import TracebackType
 
 from cutecheck.source.eval.launches import Launches, neighbourhood
-from cutecheck.source.eval.limits import MANY_UNITS
+from cutecheck.source.eval.limits import MANY_UNITS, Limits
 from cutecheck.source.recall import Recall
 from cutecheck.source.translate import Job, Part, Translator
 
@@ -53,7 +53,7 @@ class Crew:
         self._context = multiprocessing.get_context("fork")
         self._workers: list[_Worker] = []
         self._ready: dict[int, Part | str | None] = {}
-        self._shares = deque(_shares(jobs, processes))
+        self._shares = deque(_shares(jobs, processes, translator.limits))
 
     def __enter__(self) -> Crew:
         return self
@@ -167,14 +167,14 @@ def _serve(
         os._exit(0)  # no exit handlers of the parent's, no flush of its buffers
 
 
-def _shares(jobs: Sequence[Job], processes: int) -> list[deque[int]]:
+def _shares(jobs: Sequence[Job], processes: int, limits: Limits) -> list[deque[int]]:
     """Positions of jobs to hand out at once, those of a neighbourhood together where there are many."""
     size = max(1, min(_SHARE, len(jobs) // (processes * 3)))
     if len(jobs) <= MANY_UNITS:
         return [deque(range(i, min(i + size, len(jobs)))) for i in range(0, len(jobs), size)]
     places: dict[str, deque[int]] = {}
     for i, job in enumerate(jobs):
-        places.setdefault(neighbourhood(job.path), deque()).append(i)
+        places.setdefault(neighbourhood(job.path, limits), deque()).append(i)
     shares: list[deque[int]] = []
     for share in places.values():
         if shares and len(shares[-1]) + len(share) <= size:

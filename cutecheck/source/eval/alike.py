@@ -21,7 +21,7 @@ _COMPUTES = frozenset({"kernel", "constexpr", "device"})  # types may be made of
 def kind_of(m: Machine, name: str, values: Iterable[Any]) -> str:
     """The same for instantiations of ``name`` whose arguments name the same classes and element widths.
 
-    Functions of elements, such as activations, count as one: they decide no layout.
+    Only classes that tell kinds apart (``History.tells``) are named.
     """
     found: set[str] = set()
     todo = [(v, 0) for v in values]
@@ -36,10 +36,9 @@ def kind_of(m: Machine, name: str, values: Iterable[Any]) -> str:
             found.add(f"{value.enum}::{value.name}")
         elif isinstance(value, ClassInst) and id(value) not in seen:
             seen.add(id(value))
-            if m.history.elementwise(value):
-                continue
             at = value.decl.span
-            found.add(f"{at.path}:{at.line}:{at.column}")
+            if m.history.tells(value):
+                found.add(f"{at.path}:{at.line}:{at.column}")
             if depth < _DEEP:
                 todo += [(v, depth + 1) for v in (*value.args, value.outer)]
         elif isinstance(value, (tuple, Pack, ValueType)) and depth < _DEEP:

@@ -20,16 +20,14 @@ from cutecheck.records import record
 from cutecheck.source.eval.limits import Limits
 
 Answer = Literal["walk", "before", "dropped", "barren"]
+_PARTS, _FEW_PARTS = 8, 2  # of a folder
 _BARREN = 2  # more that a walk counts for if it came to nothing of CuTe
 
 
-_PARTS = 8  # of a folder
-
-
-def neighbourhood(path: str) -> str:
+def neighbourhood(path: str, limits: Limits) -> str:
     """The files whose evaluations count together what is alike: a folder's, in a few parts."""
     folder, _, name = path.rpartition("/")
-    return f"{folder}#{crc32(name.encode()) % _PARTS}"
+    return f"{folder}#{crc32(name.encode()) % (_FEW_PARTS if limits.coarse else _PARTS)}"
 
 
 @record(frozen=True, slots=True)

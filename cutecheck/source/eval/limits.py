@@ -36,6 +36,7 @@ class Limits:
     seconds_per_file: int = 600
     mebibytes: int = 4096
     many: bool = False  # translation units: then launches of kernels without CuTe are left out
+    coarse: bool = False  # kinds: of so many units that only classes with sites or copies tell them apart
 
     @property
     def barren_iterations(self) -> int:
@@ -50,5 +51,10 @@ class Limits:
         share = 1 if units <= MANY_UNITS else 2 if units <= 2 * MANY_UNITS else 4
         steps, idle = max(1, self.steps_per_root // share), max(1, self.idle_steps // min(share, 2))
         return replace(
-            self, steps_per_root=steps, idle_steps=idle, alike=max(1, self.alike // share**4), many=share > 1
+            self,
+            steps_per_root=steps,
+            idle_steps=idle,
+            alike=max(1, self.alike // share**4),
+            many=self.many or share > 1,
+            coarse=self.coarse or share > 2,
         )

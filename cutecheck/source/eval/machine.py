@@ -84,7 +84,7 @@ class History:
     ``wanted`` says of a kernel (its declarations, the values it is instantiated and launched with, the place of the
     launch) whether its walk could say anything that is reported; ``chore`` of a function called on the host (with its
     template arguments and arguments) that its walk could say nothing of CuTe; ``entrances`` gives the methods from
-    which the kernels of a class can be reached; ``elementwise`` is a class that is called with elements, not tensors.
+    which the kernels of a class can be reached; ``tells`` whether a class tells instantiations apart.
     """
 
     def __init__(self, launches: Launches) -> None:
@@ -96,7 +96,7 @@ class History:
         self.members: set[tuple[int, str]] = set()  # class instances whose members were evaluated
         self.wanted: Wanted = _all_are
         self.chore: Chore = _none_is
-        self.elementwise: Callable[[ClassInst], bool] = lambda inst: False
+        self.tells: Callable[[ClassInst], bool] = lambda inst: True
         self.entrances: Callable[[ClassInst], Leading] = _no_methods
         self.entered: set[int] = set()  # classes whose kernels were walked from their own methods, by ``id``
         self.methods: set[tuple[int, int]] = set()  # walked methods and their classes, by ``id``

@@ -210,3 +210,68 @@ def test_names_that_others_have_too_count_where_they_may_be_cutes(text: str, nam
 )
 def test_a_library_with_functions_of_the_same_names_is_not_cute(text: str, named: bool) -> None:
     assert names_cute(text) is named
+
+
+KINDS = """
+#include <cute/tensor.hpp>
+struct Row { int operator()(int i) const { return i; } };
+struct Column { int operator()(int i) const { return i; } };
+template <class T> struct Relu { T operator()(T x) const { return x; } };
+template <class T> struct Gelu { T operator()(T x) const { return x * x; } };
+struct Fusion {};
+template <class F> struct Scaled : Fusion { using Activation = F; };
+template <class F> struct Biased : Fusion { using Activation = F; };
+template <int N> struct Loads {
+  static void load() { auto a = cute::make_tensor<float>(cute::Int<N>{}); cute::copy(a, a); }
+};
+template <int N> struct Stores {
+  static void store() { auto a = cute::make_tensor<float>(cute::Int<N>{}); cute::copy(a, a); }
+};
+template <class Work, class Order, class F> struct Kernel {
+  void operator()(int, char*) const {
+    auto s = cute::make_tensor<float>(cute::Int<4>{});
+    auto r = cute::make_tensor<float>(cute::Int<4>{});
+    cute::copy(s, r);
+  }
+};
+template <class K> bool run(int n) { cutlass::device_kernel<K><<<1, 32>>>(n); return true; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "fine", "coarse"),
+    [
+        ("Loads<8>, Row, Relu<float>", False, False),  # another size is of the same kind
+        ("Loads<4>, Row, Gelu<float>", False, False),  # an activation decides no layout
+        ("Loads<4>, Row, Scaled<Relu<float>>", True, False),  # of many, nor does what is made of them
+        ("Loads<4>, Column, Relu<float>", True, True),
+        ("Stores<4>, Row, Relu<float>", True, True),
+    ],
+)
+def test_what_tells_kinds_apart(tmp_path: Path, others: str, fine: bool, coarse: bool) -> None:
+    kernels = ("Loads<4>, Row, Relu<float>", others)
+    calls = "\n".join(f"void test{i}() {{ run<Kernel<{k}>>({i}); }}" for i, k in enumerate(kernels))
+    for given, expected in ((Limits(alike=1, many=True), fine), (Limits(alike=1, many=True, coarse=True), coarse)):
+        found = facts(tmp_path, {"a.cu": KINDS + calls}, given)
+        assert len(sizes(found)) == 1 + expected
+
+
+def test_where_there_are_many_units_their_own_files_say_what_they_are_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bed = (
+        "#include <cute/tensor.hpp>\nusing A = cute::SM80_CP_ASYNC_CACHEALWAYS<float>; using B = cute::SM90_TMA_LOAD;\n"
+    )
+    own = (
+        '#include "bed.h"\nusing C = cute::SM90_TMA_STORE;\nvoid f() { auto l = cute::make_layout(cute::Int<4>{}); }\n'
+    )
+    other = '#include "bed.h"\nvoid g() { auto l = cute::make_layout(cute::Int<4>{}); }\n'
+    files = {"bed.h": bed, "own.cu": own, "other.cu": other}
+
+    def archs(found: Facts) -> dict[str, set[str]]:
+        return {n: {s.arch for s in found.sites if s.span.path == n} for n in ("own.cu", "other.cu")}
+
+    both = {"sm_80", "sm_90a"}
+    assert archs(facts(tmp_path, files)) == {"own.cu": both, "other.cu": both}
+    monkeypatch.setattr("cutecheck.source.extract.MANY_UNITS", 1)
+    assert archs(facts(tmp_path, files)) == {"own.cu": {"sm_90a"}, "other.cu": both}

@@ -148,3 +148,12 @@ def test_a_root_that_finds_nothing_for_long_is_cut_with_a_reason(tmp_path: Path)
 def test_too_much_memory_cuts_with_a_reason(tmp_path: Path) -> None:
     found = facts(tmp_path, MAKER + "void g() { L x; }\n", Limits(mebibytes=1))
     assert any("1 MiB of memory in use; raise `max-memory`" in e.message for e in found.errors)
+
+
+def test_what_cuda_gives_to_every_program_is_no_name_of_cute() -> None:
+    from cutecheck.source.eval.intrinsics.registry import FUNCTIONS
+    from cutecheck.source.vocabulary import OWN
+
+    given = {name for name, run in FUNCTIONS.items() if run.__module__.endswith((".cuda", ".cuda_numbers", ".launch"))}
+    assert {"atomicAdd", "__popc", "cudaLaunchKernel"} <= given
+    assert given.isdisjoint(OWN)
