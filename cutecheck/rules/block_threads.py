@@ -10,7 +10,7 @@ from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.launches import launches_of, threads_of
+from cutecheck.rules.derive.launches import launches_of, slices_taken, threads_of
 
 
 class BlockTooSmall(Rule):
@@ -18,7 +18,8 @@ class BlockTooSmall(Rule):
 
     What it checks
         The threads of every TiledCopy and TiledMMA that a kernel uses fit its block: the block of its launch where the
-        source shows one, the most that its ``__launch_bounds__`` allows otherwise.
+        source shows one, the most that its ``__launch_bounds__`` allows otherwise. The threads of the block take all
+        slices of a TiledCopy, where it is sliced by what follows from ``threadIdx.x`` alone.
 
     Why
         Each thread takes the slice of its own index. Slices of threads that do not exist are never copied or
@@ -95,6 +96,17 @@ class BlockTooSmall(Rule):
                 label=f"needs {want} threads",
                 help=f"launch {want} threads or build it for {have}",
                 related=[Related(x.span, f"block of {have} threads") for x in launches_of(event, have, context)],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
+        elif have is not None and want is not None and (taken := slices_taken(event, have, context)):
+            yield self.finding(
+                event.span,
+                f"TiledCopy of {want} threads, of which a block of {have} takes the slices of {taken} only: the parts "
+                f"of {want - taken} threads are left out",
+                label=f"slices of {taken} of {want} threads",
+                help="slice it by the thread's index in the block, or build it for the threads of the slice",
+                related=[Related(event.operands[0].span, "one of the slices")],
                 enclosing=event.enclosing,
                 arch=event.arch,
             )

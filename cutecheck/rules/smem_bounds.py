@@ -7,18 +7,16 @@ from dataclasses import replace
 
 from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
-from cutecheck.model import expr as ex
-from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.expr import Domain, Expr
-from cutecheck.model.ints import as_expr, known_value
+from cutecheck.model.ints import known_value
 from cutecheck.model.prove import Outcome, Verdict, make_obligation
-from cutecheck.model.prove.properties import THREAD, CosizeFits
+from cutecheck.model.prove.properties import CosizeFits
 from cutecheck.model.units import Elements
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.accesses import static_layout, thread_count
+from cutecheck.rules.derive.accesses import static_layout
 from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.guards import selects_threads
 from cutecheck.rules.derive.launches import dynamic_bytes
+from cutecheck.rules.derive.places import placed
 from cutecheck.rules.partition_rounds_up import extents
 
 
@@ -122,16 +120,17 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
         return None
     if any((known_value(a) or 0) % (known_value(b) or 1) for a, b in extents(tensor, event, context)):
         return None  # partition-rounds-up says why
-    offset = _finite(event, tensor)
     buffer = next(iter(context.index.buffers.get((tensor.buffer or "", event.arch), [])), None)
-    if offset is None or buffer is None:
+    found = None if buffer is None else placed(event, tensor, buffer)
+    if found is None or buffer is None:
         return None
+    layout, offset = found
     size = buffer.size_bytes if buffer.size_bytes is not None else dynamic_bytes(buffer, context.facts)
     total = None if size is None else known_value(size)
     if total is None:
         return None
     elements = int(total) * 8 // int(tensor.dtype.bits)
-    payload = CosizeFits(tensor.layout, Elements(elements), offset, tensor.name)
+    payload = CosizeFits(layout, Elements(elements), offset, tensor.name)
     outcome = context.prove(
         make_obligation(payload, (event.event_id, buffer.buffer_id), arch=event.arch, span=event.span,
                         hypotheses=[h.condition for h in event.hypotheses])
@@ -144,21 +143,3 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
         context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
         return None
     return outcome, buffer, elements
-
-
-def _finite(event: Event, tensor: TensorFact) -> Expr | None:
-    """The offset over the threads of the copy; None where another variable of it has no bounds."""
-    if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)):
-        return None
-    offset = as_expr(tensor.offset)
-    for v in offset.variables():
-        lo, hi = v.domain.bounds()
-        if v.name != THREAD and (lo is None or hi is None):
-            return None
-    threads = thread_count(event)
-    block = None if event.threads is None else known_value(event.threads)
-    threads = block if threads is None else threads if block is None else min(block, threads)
-    if threads is None:
-        return None if any(v.name == THREAD for v in offset.variables()) else offset
-    tops = [hi for v in offset.variables() if v.name == THREAD and (hi := v.domain.bounds()[1]) is not None]
-    return offset.substitute({THREAD: ex.var(THREAD, Domain(0, min([threads - 1, *tops])))})

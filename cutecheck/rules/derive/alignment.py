@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import cast
 
 from cutecheck.model.identity import once
+from cutecheck.model.ints import as_expr
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove import Obligation, Outcome, Verdict, make_obligation
-from cutecheck.model.prove.properties import Alignment
+from cutecheck.model.prove.properties import THREAD, Alignment
 from cutecheck.model.units import BYTE
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import Access
@@ -24,6 +25,8 @@ def splits(access: Access) -> str:
     run = contiguous_elements(access.vector)
     if run < access.count:
         dynamic = next((s for e, s in access.vector if e != 1 and not isinstance(s, int)), None)
+        if dynamic is not None and any(v.name == THREAD for v in as_expr(dynamic).variables()):
+            dynamic = None  # of a swizzled tile that was sliced: how far it is depends on the thread
         if run == 1 and dynamic is not None:
             return f"the stride of its contiguous mode is the run-time `{dynamic}`, not a static 1"
         return f"{run} contiguous, the instruction needs {access.count}"

@@ -102,18 +102,25 @@ def steps(context: Context) -> dict[str, list[Call]]:
     """Waits and commits by architecture, as they are reached."""
     if "groups" not in context.memo:
         found: dict[str, list[Call]] = {}
-        for call in context.facts.calls:
-            if not isinstance(call.result, Unknown) or call.result.reason != "a barrier":
-                continue
-            inner = call.enclosing.rpartition("::")[2].partition("<")[0]
+        meant = [c for c in context.facts.calls if isinstance(c.result, Unknown) and c.result.reason == "a barrier"]
+        followed = {_name(c.enclosing) for c in meant} - {*_WAITS, *COMMITS}
+        for call in meant:
+            inner = _name(call.enclosing)
             if call.function in ("barrier", "commit") and inner in (*_WAITS, *COMMITS):
                 continue  # the assembly of a function that was counted where it is called
+            if call.function in followed and call.function not in (*_WAITS, *COMMITS):
+                continue  # a helper with a wait in its name: what it calls is counted
             if "wait" in call.function or call.function in ("barrier", *COMMITS):
                 found.setdefault(call.arch, []).append(call)
         for calls in found.values():
             calls.sort(key=lambda c: c.order)
         context.memo["groups"] = found
     return cast("dict[str, list[Call]]", context.memo["groups"])
+
+
+def _name(symbol: str) -> str:
+    """Of a function, without namespaces and template arguments."""
+    return symbol.partition("<")[0].rpartition("::")[2]
 
 
 def _blind(context: Context) -> dict[tuple[str, str], list[Event]]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from cutecheck.facts import Event, Facts, Launch, SmemBuffer
 from cutecheck.model.algebra import cosize
-from cutecheck.model.ints import Int, known_value
+from cutecheck.model.expr import Expr
+from cutecheck.model.ints import Int, as_expr, known_value
+from cutecheck.model.prove.properties import THREAD
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context
 
@@ -47,3 +51,37 @@ def launches_of(event: Event, threads: int, context: Context) -> list[Launch]:
     """The launch or launch bounds of the kernel an event is in, where it is the kernel itself."""
     found = [x for x in context.index.launches_of.get(event.enclosing, []) if x.arch in ("", event.arch)]
     return [x for x in found if x.block_threads is not None and known_value(x.block_threads) == threads][:1]
+
+
+def slices_taken(event: Event, threads: int, context: Context) -> int | None:
+    """How many slices of its TiledCopy a block takes, all copies of the function together; None for all, or unknown."""
+    atom = event.tiled.atom if isinstance(event.tiled, TiledCopy) else None
+    if not isinstance(event.tiled, TiledCopy) or atom is None or "TMA" in atom.op or "BULK" in atom.op:
+        return None
+    want = known_value(event.tiled.num_thr)
+    key = (event.enclosing, event.arch, str(event.tiled))
+    indices = _slice_indices(context).get(key)
+    if not indices or want is None:
+        return None
+    taken: set[int] = set()
+    for index in indices:
+        if any(v.name != THREAD for v in index.variables()):
+            return None
+        try:
+            taken |= {index.evaluate({THREAD: t}) for t in range(threads)}
+        except (KeyError, ZeroDivisionError, ValueError):
+            return None
+    return len(taken) if taken < set(range(want)) else None
+
+
+def _slice_indices(context: Context) -> dict[tuple[str, str, str], set[Expr]]:
+    """Indices that each TiledCopy of a function is sliced by, where its copies partition their operands."""
+    if "slice indices" not in context.memo:
+        found: dict[tuple[str, str, str], set[Expr]] = {}
+        for event in context.facts.events:
+            for tensor in event.operands if event.kind == "copy" and isinstance(event.tiled, TiledCopy) else ():
+                if tensor.thread is not None and tensor.provenance == "partition" and tensor.source == event.tiled:
+                    key = (event.enclosing, event.arch, str(event.tiled))
+                    found.setdefault(key, set()).add(as_expr(tensor.thread))
+        context.memo["slice indices"] = found
+    return cast("dict[tuple[str, str, str], set[Expr]]", context.memo["slice indices"])

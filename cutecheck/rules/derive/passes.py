@@ -6,7 +6,7 @@ from cutecheck.facts import Event, Loop
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.contracts import open_variables
 from cutecheck.rules.derive.targets import atom_of_event
-from cutecheck.rules.derive.uses import Use, by_others, elements, order, uniform
+from cutecheck.rules.derive.uses import Use, by_others, elements, one_space, order, uniform
 
 
 def overtaken(write: Use, context: Context) -> Use | None:
@@ -45,7 +45,7 @@ def _races(write: Use, read: Use) -> bool:
     atom = atom_of_event(read.event)
     if (atom is not None and "GMMA" in atom.op) or not by_others(write, read) or open_variables(uniform(read)):
         return False
-    if write.root != read.root or write.tensor.dtype != read.tensor.dtype or write.first != read.first:
+    if not one_space(write, read):
         return False
     mine, theirs = elements(write), elements(read)
     if mine is None or write.tensor.dtype is None:

@@ -13,7 +13,7 @@ from cutecheck.model.algebra import cosize
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import CuteError, Int, UndecidedError, as_expr, known_value
-from cutecheck.model.layout import AnyLayout, ComposedLayout
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
 from cutecheck.model.prove.domains import per_thread
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.records import record
@@ -130,9 +130,15 @@ def by_others(earlier: Use, use: Use) -> bool:
     return source != now or earlier.root != use.root
 
 
+def one_space(a: Use, b: Use) -> bool:
+    """Equal offsets of the two are the same memory: one view, or two of which none permutes its offsets."""
+    plain_views = isinstance(a.root, Layout) and isinstance(b.root, Layout)
+    return (a.tensor.dtype, a.first) == (b.tensor.dtype, b.first) and (a.root == b.root or plain_views)
+
+
 def _crossed(a: Use, b: Use) -> bool:
     """A thread has an element in one access that another thread has in the other, as the indices stand at first."""
-    if (a.root, a.tensor.dtype, a.first) != (b.root, b.tensor.dtype, b.first):
+    if not one_space(a, b):
         return False
     left, right = _by_thread(a), _by_thread(b)
     if left is None or right is None or max(len(left[1]), len(right[1])) < 2:

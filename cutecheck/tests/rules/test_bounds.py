@@ -6,7 +6,15 @@ import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.facts import SmemBuffer
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Dyn
+from cutecheck.model.layout import ComposedLayout, Layout, MixedBits, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.prove.engines.concrete import offsets, swizzle
+from cutecheck.model.units import Bits, Bytes
+from cutecheck.rules.derive.places import placed
 from cutecheck.rules.examples import PREAMBLE
+from cutecheck.tests.rules.build import HALF, SPAN, copy_event, tensor, universal
 
 KERNEL = """
 using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
@@ -35,3 +43,42 @@ def test_a_condition_that_may_leave_out_threads(tmp_path: Path, condition: str, 
         o.reason for o in report.outcomes if o.obligation.property == "fits-allocation" and o.verdict.value == "unknown"
     ]
     assert bool(unknown) is bool(condition)
+
+
+INNER = Layout((8, (64, 2)), (64, (1, 512)))
+
+
+def buffer(alignment: int) -> SmemBuffer:
+    return SmemBuffer("b", "b", SPAN, "sm_90", "kernel", Bytes(4096), Bytes(alignment), Bits(16))
+
+
+@pytest.mark.parametrize(("bits", "base", "shift"), [(3, 4, 3), (2, 4, 3), (1, 4, 3), (3, 3, 4), (3, 4, -3)])
+def test_a_swizzle_on_addresses_is_one_on_offsets_where_the_buffer_is_aligned(bits: int, base: int, shift: int) -> None:
+    event = copy_event(
+        universal(128, HALF, "(_16,_8):(_8,_1)", "(_1,_8):(_8,_1)"), HALF, ("smem", "(_16,_64):(_64,_1)"), None
+    )
+    bytewise = Swizzle(bits, base, shift, SwizzleUnit.BYTE)
+    part = tensor("s", "smem", ComposedLayout(bytewise, SmemPtrFlag(Bits(16)), INNER), HALF, 24)
+    period = 1 << bits + base + abs(shift)
+    found = placed(event, part, buffer(period))
+    assert found is not None
+    layout, offset = found
+    assert isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle) and offset.constant == 24
+    elements = [swizzle(layout.a, 24 + x) for x in offsets(INNER, {})]
+    for start in (0, period, 5 * period):
+        addresses = [swizzle(bytewise, start + 2 * (24 + x)) for x in offsets(INNER, {})]
+        assert [a - start for a in addresses] == [2 * e for e in elements]
+    lower = placed(event, part, buffer(period // 2))  # what is moved depends on where the buffer starts
+    assert lower is not None and lower[0] == part.layout
+
+
+def test_mixed_bits_are_the_number_they_stand_for() -> None:
+    thread = Dyn.named("threadIdx.x", Domain(0, 127)).expr
+    mixed = MixedBits(512, 127, thread)
+    event = copy_event(
+        universal(128, HALF, "(_16,_8):(_8,_1)", "(_1,_8):(_8,_1)"), HALF, ("smem", "(_16,_64):(_64,_1)"), None
+    )
+    part = tensor("s", "smem", ComposedLayout(Swizzle(3, 3, 3), mixed, INNER), HALF, 1024)
+    found = placed(event, part, buffer(128))
+    assert found is not None and isinstance(found[0], ComposedLayout) and isinstance(found[0].offset, Dyn)
+    assert [found[0].offset.expr.evaluate({"threadIdx.x": t}) for t in range(128)] == [512 + t for t in range(128)]
