@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cutecheck.facts.core import Call, Facts, Launch, SmemBuffer
+from cutecheck.facts.core import Call, Facts, SmemBuffer
 from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import TensorFact
 from cutecheck.model import inttuple as it
@@ -21,10 +21,11 @@ _LANE = 1 << 16  # stride of a lane in tensor memory addresses (PTX ISA, tensor 
 
 @record(frozen=True, slots=True)
 class KernelResources:
-    """Of one instantiation of a kernel on one architecture; None where the source leaves it open.
+    """Of one instantiation of a kernel on one architecture in launches of one size; None where it is open.
 
-    ``threads`` of the largest launch, else of the launch bounds. ``static_smem_bytes`` of its ``__shared__`` arrays,
-    ``dynamic_smem_bytes`` of the largest launch, for the Python DSL of its allocations. ``accumulator_registers`` and
+    ``span`` of the first such launch, or of the kernel's bounds or first call where none is known. ``threads`` of the
+    launch, else of the launch bounds. ``static_smem_bytes`` of its ``__shared__`` arrays, ``dynamic_smem_bytes`` of the
+    launch, for the Python DSL of its allocations. ``accumulator_registers`` and
     ``operand_registers``: 32-bit registers a thread of the fragments of C, and of A and B, those of loops only the
     largest; 0 for an MMA that reads its operands from shared memory. ``tmem_columns`` of the largest accumulator in
     tensor memory, ``tmem_allocated`` of the largest allocation.
@@ -79,7 +80,7 @@ def columns(call: Call) -> int | None:
 
 
 def resources(facts: Facts) -> tuple[KernelResources, ...]:
-    """Every kernel of the run that was walked, by name and architecture."""
+    """Every kernel of the run that was walked or launched, by name and architecture, once for each size of launch."""
     kernels: dict[tuple[str, str], Span] = {}
     for launch in facts.launches:
         if launch.kernel and launch.origin in ("launch", "launch_bounds"):
@@ -87,33 +88,40 @@ def resources(facts: Facts) -> tuple[KernelResources, ...]:
     for call in facts.calls:
         if call.kernel:
             kernels.setdefault((call.kernel, call.arch), call.span)
-    return tuple(_of(name, arch, span, facts) for (name, arch), span in sorted(kernels.items()))
+    return tuple(row for (name, arch), span in sorted(kernels.items()) for row in _of(name, arch, span, facts))
 
 
-def _of(name: str, arch: str, span: Span, facts: Facts) -> KernelResources:
+def _of(name: str, arch: str, span: Span, facts: Facts) -> list[KernelResources]:
     launches = [x for x in facts.launches if x.kernel == name and x.arch in ("", arch)]
-    started = [x for x in launches if x.origin == "launch"]
-    bounds = [x for x in launches if x.origin == "launch_bounds"]
+    bound = _most([x.block_threads for x in launches if x.origin == "launch_bounds"])
     calls = [c for c in facts.calls if c.kernel == name and c.arch == arch]
     buffers = [b for b in facts.buffers if b.arch == arch and b.enclosing == name]
-    static, dynamic = _shared(buffers, started)
-    return KernelResources(
-        name, arch, span, _most([x.block_threads for x in started]) or _most([x.block_threads for x in bounds]),
-        static, dynamic, _fragments(calls, ACCUMULATORS), _fragments(calls, _OPERANDS),
-        max((n for c in calls if (n := columns(c)) is not None), default=None),
-        max((n for c in calls if (n := allocated(c)) is not None), default=None),
-    )  # fmt: skip
+    static, allocations = _shared(buffers)
+    sizes: dict[tuple[int | None, int | None], Span] = {}
+    for launch in launches:
+        if launch.origin == "launch":
+            sizes.setdefault((_number(launch.block_threads) or bound, _number(launch.smem_bytes)), launch.span)
+    rows = sorted(sizes.items(), key=lambda row: [-1 if n is None else n for n in row[0]])
+    return [
+        KernelResources(
+            name, arch, where, threads, static, allocations if allocations is not None else dynamic,
+            _fragments(calls, ACCUMULATORS), _fragments(calls, _OPERANDS),
+            max((n for c in calls if (n := columns(c)) is not None), default=None),
+            max((n for c in calls if (n := allocated(c)) is not None), default=None),
+        )
+        for (threads, dynamic), where in rows or [((bound, None), span)]
+    ]  # fmt: skip
 
 
-def _shared(buffers: list[SmemBuffer], launches: list[Launch]) -> tuple[int | None, int | None]:
-    """Static and dynamic bytes; members of a struct in dynamic memory are part of that."""
+def _shared(buffers: list[SmemBuffer]) -> tuple[int | None, int | None]:
+    """Static bytes, and those of the DSL's allocations; members of a struct in dynamic memory are part of that."""
     open_ended = [b.buffer_id for b in buffers if b.size_bytes is None]
     arrays = [b for b in buffers if not any(b.buffer_id.startswith(f"{o}.") for o in open_ended)]
     sizes = [_number(b.size_bytes) for b in arrays if b.size_bytes is not None]
     total = None if None in sizes else sum(s for s in sizes if s is not None)
     if buffers and all(b.span.is_python for b in buffers):
         return 0, total
-    return total, _most([x.smem_bytes for x in launches])
+    return total, None
 
 
 def _fragments(calls: list[Call], makers: tuple[str, ...]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -165,10 +166,21 @@ class Rule:
         arch: str = "",
     ) -> Finding:
         """A finding of this rule, with the rule's own severity, confidence and family unless given."""
+        message, label, help = (in_singular(text) for text in (message, label, help))
+        places = tuple(Related(r.span, in_singular(r.label)) for r in related)
         return Finding(
             self.code, self.name, family or self.family, severity or self.severity, confidence or self.confidence,
-            span, message, label, help, witness, tuple(related), tuple(fixes), enclosing, arch,
+            span, message, label, help, witness, places, tuple(fixes), enclosing, arch,
         )  # fmt: skip
+
+
+_UNITS = "byte column copy element group instruction lane register sector segment stage thread value warp wavefront"
+_ONE = re.compile(rf"(?<![\w.,/`-])1 ({'|'.join(_UNITS.split())})s\b")
+
+
+def in_singular(text: str) -> str:
+    """The text of a finding with one of a thing in the singular."""
+    return _ONE.sub(r"1 \1", text)
 
 
 @record(frozen=True, slots=True)

@@ -105,9 +105,7 @@ class VectorMisaligned(Rule):
                 f"{access.side} {tensor.space} `{tensor.name}`: {access.instruction.name} moves {width} bytes at once, "
                 f"but not every address is a multiple of {width}" + (f": {why}" if why else ""),
                 label=f"{width}-byte accesses",
-                help=f"state and check `{needs}`, or use an atom of fewer bits"
-                if needs
-                else f"{_way(access, event)}, or use an atom of fewer bits",
+                help=f"{f'state and check `{needs}`' if needs else _way(access, event)}, or use an atom of fewer bits",
                 severity="warning" if weak is not None else None,
                 witness=outcome.witness,
                 related=[Related(tensor.span, f"layout {tensor.layout}")],

@@ -70,7 +70,7 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
     for b in recorder.buffer_facts():
         _keep(b, out.buffers)
     for s in recorder.launches.values():
-        of = f"{s.kernel} {s.smem_bytes if s.origin == 'attribute' else s.block_threads}"
+        of = f"{s.kernel} {'' if s.origin == 'attribute' else s.block_threads} {s.smem_bytes}"
         out.launches.setdefault((s.span, of, s.arch), s)
     out.lints.update({s: lint for s, lint in recorder.lints.items() if s.path in reported})
     for key, predicate in recorder.predicates.items():

@@ -302,12 +302,13 @@ def _uniform(modes: tuple[Mode, ...], offset: Expr) -> tuple[tuple[Mode, ...], E
 def _base(tensor: TensorFact) -> tuple[Bytes, bool]:
     """Alignment in bytes of the tensor's memory, and whether the source says it.
 
-    The type of a shared array says less than what the hardware does: allocations start at multiples of 16.
+    The type of a shared array says less than what the hardware does: allocations start at multiples of 16. The DSL
+    refuses what goes beyond its own promise.
     """
     stated = tensor.alignment_bytes
     number = None if stated is None else known_value(stated)
     known = None if number is None else Bytes(number)
-    if tensor.space == "smem":
+    if tensor.space == "smem" and (known is None or not tensor.span.is_python):
         return (known, True) if known is not None and known >= SMEM_BASE else (SMEM_BASE, False)
     return (known, True) if known is not None else (GMEM_BASE, False)
 

@@ -16,6 +16,7 @@ from cutecheck.model.prove.domains import per_thread, variable_domains
 from cutecheck.model.prove.properties import Alignment
 from cutecheck.rules.base import Context, Contract
 
+_DECLARED = re.compile(r"sym\d+")  # a symbol of the DSL
 _INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[", "iteration#", "iterations#")
 
 
@@ -87,18 +88,30 @@ def contract_of(outcome: Outcome) -> str:
 
 
 def too_weak(hypotheses: Iterable[Hypothesis], outcome: Outcome) -> str | None:
-    """The author's own divisibility of a number that the contract is about: it does not suffice."""
+    """The author's own divisibility of a number that the contract is about: it does not suffice.
+
+    Of a symbol of the DSL, what its declaration says (``sym_int(divisibility=4)``).
+    """
     needed = contract_of(outcome)
     for h in hypotheses:
         if needed and h.condition.rel is Rel.DIVIDES and isinstance(h.condition.rhs, Expr):
             names = {re.sub(r"#+\d+", "", v.name) for v in h.condition.rhs.variables()}
-            if any(re.search(rf"(?<![\w.]){re.escape(n)} %", needed) for n in names):
+            if any(_named(n, needed) for n in names):
                 return re.sub(r"#+\d+", "", str(h.condition))
+    objects = outcome.obligation.objects if needed else None
+    if isinstance(objects, Alignment):
+        for v in open_variables(objects.offset, objects.rest.stride):
+            if _DECLARED.match(v.name) and v.domain.step > 1 and _named(v.name, needed):
+                return f"{v.name} % {v.domain.step} == 0"
     return None
 
 
+def _named(name: str, contract: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(name)} %", contract) is not None
+
+
 def _contract(obligation: Obligation, variables: list[Var], divisor: int, context: Context) -> Contract | None:
-    """Multiples that make it hold, as few as one by one can be left out: indices and extents before strides."""
+    """Multiples that make it hold, as few and as weak as one by one can be had: indices and extents before strides."""
     given = obligation.hypotheses
     needed = [
         c for v in sorted(variables, key=_is_stride)
@@ -117,7 +130,11 @@ def _contract(obligation: Obligation, variables: list[Var], divisor: int, contex
         without = [c for c in fewer if c is not condition]
         if _seen(obligation, without, divisor):
             fewer = without
-    if len(fewer) < len(needed) and fewer and (answer := runs(fewer)) is not None:
+    for at, condition in enumerate(fewer):  # `rows * 132` needs no more of rows than 132 lacks
+        factors = (d for d in range(2, divisor) if divisor % d == 0)
+        weaker = ([*fewer[:at], replace(condition, lhs=ex.const(d)), *fewer[at + 1 :]] for d in factors)
+        fewer = next((w for w in weaker if _seen(obligation, w, divisor)), fewer)
+    if fewer != needed and fewer and (answer := runs(fewer)) is not None:
         needed, best = fewer, answer
     return tuple(sorted(needed, key=str)), best
 

@@ -73,3 +73,12 @@ def test_what_is_open_is_no_number(tmp_path: Path) -> None:
     (kernel,) = taken(path, "sm_80")
     assert (kernel.threads, kernel.dynamic_smem_bytes, kernel.static_smem_bytes) == (None, None, 32)
     assert kernel.accumulator_registers is None
+
+
+def test_every_size_of_launch_is_a_row(tmp_path: Path) -> None:
+    text = "template <int N> __global__ void k(float* p) { __shared__ float s[N]; s[0] = p[0]; copy(p[0], s[0]); }"
+    launches = "k<8><<<1, 64, 512>>>(p); k<8><<<1, 256>>>(p); k<8><<<2, 64, 512>>>(p); k<4><<<1, 64, 256>>>(p);"
+    path = tmp_path / "k.cu"
+    path.write_text(PREAMBLE + text + f"\nvoid run(float* p) {{\n {launches}\n}}")
+    rows = [(k.kernel, k.threads, k.dynamic_smem_bytes, k.static_smem_bytes) for k in taken(path, "sm_80")]
+    assert rows == [("k<4>", 64, 256, 16), ("k<8>", 64, 512, 32), ("k<8>", 256, 0, 32)]

@@ -7,7 +7,7 @@ import pytest
 
 from cutecheck.findings import UnknownRuleError
 from cutecheck.rules import RULES, SECTIONS, Rule, documentation, find, selected
-from cutecheck.rules.base import Family
+from cutecheck.rules.base import Family, in_singular
 
 
 def test_codes_and_names_are_unique_and_well_formed_and_in_order() -> None:
@@ -67,3 +67,15 @@ def test_unknown_selectors_are_errors_with_a_suggestion() -> None:
         find("coma-coordinate")
     with pytest.raises(UnknownRuleError):
         selected(["CUT999"])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("(1 instructions, 1 warps)", "(1 instruction, 1 warp)"),
+        ("11 warps, `1 warps` and 2.1 bytes", "11 warps, `1 warps` and 2.1 bytes"),
+        ("8 wavefronts where 1 would do", "8 wavefronts where 1 would do"),
+    ],
+)
+def test_one_of_a_thing_is_singular(text: str, shown: str) -> None:
+    assert in_singular(text) == shown

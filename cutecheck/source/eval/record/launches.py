@@ -108,6 +108,6 @@ class LaunchRecorder(RecorderState):
             self._dims[symbol] = dims
         elif not isinstance(block, int):
             self._dims.pop(symbol, None)
-        self.launches[(symbol, span, str(block))] = Launch(
+        self.launches[(symbol, span, f"{block} {smem}")] = Launch(
             symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards)
         )
