@@ -12,7 +12,7 @@ from cutecheck.model.prove import Outcome, Verdict, make_obligation
 from cutecheck.model.prove.properties import CosizeFits
 from cutecheck.model.units import Elements
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.accesses import static_layout
+from cutecheck.rules.derive.accesses import atom_of, static_layout
 from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.guards import selects_threads
 from cutecheck.rules.derive.launches import dynamic_bytes
@@ -118,6 +118,9 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
         return None
     if isinstance(tensor.layout, Unknown) or not static_layout(tensor.layout):
         return None
+    atom = atom_of(event.tiled)
+    if atom is not None and "MULTICAST" in atom.op.upper():
+        return None  # each CTA brings a part of what its layout shows
     if any((known_value(a) or 0) % (known_value(b) or 1) for a, b in extents(tensor, event, context)):
         return None  # partition-rounds-up says why
     buffer = next(iter(context.index.buffers.get((tensor.buffer or "", event.arch), [])), None)

@@ -65,8 +65,8 @@ def slices_taken(event: Event, threads: int, context: Context) -> int | None:
         return None
     taken: set[int] = set()
     for index in indices:
-        if any(v.name != THREAD for v in index.variables()):
-            return None
+        if [v.name for v in index.variables()] != [THREAD]:
+            return None  # a constant: of instructions that one thread issues, and whose threads are CTAs
         try:
             taken |= {index.evaluate({THREAD: t}) for t in range(threads)}
         except (KeyError, ZeroDivisionError, ValueError):

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from cutecheck.facts import Event, Predicate, TensorFact, Unknown
 from cutecheck.model import expr as ex
+from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
+from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.records import record
@@ -50,16 +52,23 @@ def counts(event: Event) -> list[tuple[str, Int, Int]]:
     if not event.span.is_python:
         # as many modes as the destination: code differs in what it means by the first of them
         return pairs if len(have) == len(want) - 1 else []
-    values, one = known_value(want[0]), known_value(atom.num_val_dst)
-    if values is None or one is None or values % one:
+    repeats = _repeats(destination, known_value(atom.num_val_dst))
+    if repeats is None:
         return []
     if len(have) != len(want):
         pairs = [("all other modes", _times(have[1:]), _times(want[1:]))]
-    elif _times(have[1:]) == _times(want[1:]) and sorted(map(str, have)) != sorted(
-        map(str, (values // one, *want[1:]))
-    ):
+    elif _times(have[1:]) == _times(want[1:]) and sorted(map(str, have)) != sorted(map(str, (repeats, *want[1:]))):
         pairs = []  # the same predicates in the same order under other modes
-    return [("instructions of mode 0", have[0], values // one), *pairs]
+    return [("instructions of mode 0", have[0], repeats), *pairs]
+
+
+def _repeats(layout: AnyLayout, values: int | None) -> int | None:
+    """Instructions within the first mode, which the DSL reads off its second part: (values of one, instructions)."""
+    first = layout.shape[0] if isinstance(layout.shape, tuple) else layout.shape
+    if isinstance(first, tuple):
+        return known_value(_times(mode_sizes(Layout(first, (0,) * len(first)))[1:]))
+    size = None if isinstance(first, ScaledBasis) else known_value(first)
+    return None if size is None or not values or size % values else size // values
 
 
 def _times(sizes: Sequence[Int]) -> Int:
