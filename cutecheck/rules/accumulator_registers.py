@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import cast
 
 from cutecheck.facts import Call, TensorFact, Unknown
-from cutecheck.facts.resources import registers
 from cutecheck.findings import Finding, Related, Severity
 from cutecheck.model.algebra import size
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
-from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
-from cutecheck.model.tiled import TiledMMA
 from cutecheck.rules.base import Context, Rule
-
-REGISTERS = 255
-_FILE = 65536  # registers of a multiprocessor
+from cutecheck.rules.derive.pressure import accumulators, alive, most, of_operands
 
 
 class AccumulatorRegisters(Rule):
@@ -96,10 +90,10 @@ class AccumulatorRegisters(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
-        taken = _registers(call)
+        taken = accumulators(call)
         if taken is None:
             return
-        limit, why = _limit(call, context)
+        limit, why = most(call, context)
         tensor = call.result
         assert isinstance(tensor, TensorFact) and tensor.dtype is not None and not isinstance(tensor.layout, Unknown)
         if self._exceeds(call, taken, limit, context):
@@ -110,23 +104,23 @@ class AccumulatorRegisters(Rule):
                 f"{taken} registers",
             )
             return
-        others = _together(call, context)
+        others = alive(call, context)
         if not others or others[-1] is not call:
             return
         live = [c for c in others if c.loop_depth == 0]
         inside = [c for c in others if c.loop_depth > 0]
-        live += sorted(inside, key=lambda c: _registers(c) or 0)[-1:]  # those of a loop come and go
-        parts = [r for c in live if (r := _registers(c)) is not None]
+        live += sorted(inside, key=lambda c: accumulators(c) or 0)[-1:]  # those of a loop come and go
+        parts = [r for c in live if (r := accumulators(c)) is not None]
         if len(parts) > 1 and max(parts) <= limit and self._exceeds(call, sum(parts), limit, context):
             yield self._finding(
                 call,
                 f"{sum(parts)} registers of accumulators a thread in {len(parts)} fragments "
                 f"({' + '.join(map(str, parts))}), a thread has {limit}{why}",
                 f"{taken} of {sum(parts)} registers",
-                [Related(c.span, f"{_registers(c)} registers") for c in live if c is not call],
+                [Related(c.span, f"{accumulators(c)} registers") for c in live if c is not call],
             )
             return
-        operands = _operands(call, context)
+        operands = of_operands(call, context)
         total = sum(parts) + sum(n for n, _ in operands)
         if operands and max(parts) <= limit and self._exceeds(call, total, limit, context):
             yield self._finding(
@@ -157,68 +151,3 @@ class AccumulatorRegisters(Rule):
             enclosing=call.enclosing,
             arch=call.arch,
         )
-
-
-def _registers(call: Call) -> int | None:
-    """32-bit registers of an accumulator fragment; None for anything else, and for narrower elements."""
-    tensor = call.result
-    narrow = isinstance(tensor, TensorFact) and tensor.dtype is not None and int(tensor.dtype.bits or 0) < 32
-    return None if narrow else registers(call)
-
-
-def _limit(call: Call, context: Context) -> tuple[int, str]:
-    """Registers of one thread, and where that is fewer than the most: why."""
-    mma = call.arguments[0] if call.arguments else None
-    if isinstance(mma, TiledMMA) and "GMMA" in str(mma.atom.frg_types):
-        return REGISTERS, ""  # setmaxnreg moves registers between warpgroups
-    threads = [
-        known_value(x.block_threads) for x in context.facts.launches
-        if x.kernel == call.enclosing and x.arch == call.arch and x.block_threads is not None
-    ]  # fmt: skip
-    block = max((t for t in threads if t), default=0)
-    share = _FILE // block // 8 * 8 if block else REGISTERS
-    return (share, f" in a block of {block}") if share < REGISTERS else (REGISTERS, "")
-
-
-def _together(call: Call, context: Context) -> list[Call]:
-    """Accumulators of one instantiation of one function."""
-    if "accumulators" not in context.memo:
-        found: dict[object, list[Call]] = {}
-        for c in context.facts.calls:
-            if _registers(c) is not None:
-                found.setdefault((c.enclosing, c.arch, c.bindings), []).append(c)
-        context.memo["accumulators"] = found
-    made = cast("dict[object, list[Call]]", context.memo["accumulators"])
-    return made.get((call.enclosing, call.arch, call.bindings), [])
-
-
-def _operands(call: Call, context: Context) -> list[tuple[int, Call]]:
-    """One step along K of the largest fragments of A and B of the same MMA; empty unless both are known."""
-    mma = call.arguments[0] if call.arguments else None
-    if "operands" not in context.memo:
-        made: dict[object, list[Call]] = {}
-        for c in context.facts.calls:
-            if c.function.endswith(("_fragment_A", "_fragment_B")):
-                made.setdefault((c.function[-1], c.enclosing, c.arch, c.bindings), []).append(c)
-        context.memo["operands"] = made
-    fragments = cast("dict[object, list[Call]]", context.memo["operands"])
-    found: list[tuple[int, Call]] = []
-    for operand in "AB":
-        sizes = [
-            (n, c) for c in fragments.get((operand, call.enclosing, call.arch, call.bindings), ())
-            if c.arguments[:1] == (mma,) and (n := _step(c)) is not None
-        ]  # fmt: skip
-        found += [max(sizes, key=lambda pair: pair[0])] if sizes else []
-    return found if len(found) == 2 else []
-
-
-def _step(call: Call) -> int | None:
-    """Registers of one step along K, the third mode, of an operand's fragment."""
-    tensor = call.result
-    if not isinstance(tensor, TensorFact) or tensor.space != "rmem" or isinstance(tensor.layout, Unknown):
-        return None
-    shape = tensor.layout.shape
-    if not isinstance(shape, tuple) or len(shape) < 3 or tensor.dtype is None or tensor.dtype.bits is None:
-        return None
-    elements = known_value(size(Layout(shape[:2], 0)))
-    return None if elements is None else -(-int(elements) * int(tensor.dtype.bits) // 32)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import cast
 
-from cutecheck.facts import Call, SmemBuffer, TensorFact, Unknown
-from cutecheck.findings import Finding, Related, Severity
+from cutecheck.facts import Call, TensorFact, Unknown
+from cutecheck.findings import Finding, Related
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
-from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle, SwizzleUnit
+from cutecheck.model.layout import ComposedLayout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.launches import in_dynamic
-from cutecheck.rules.derive.vectors import leaves
+from cutecheck.rules.derive.starts import LEAST, is_array, stages, weight
 from cutecheck.rules.gmma_layout import descriptor_operand
-
-_LEAST = 128
 
 
 class SmemBaseAlignment(Rule):
@@ -90,7 +86,7 @@ class SmemBaseAlignment(Rule):
             return
         tensor, layout, _, _ = stated
         swizzle = layout.a if isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle) else None
-        need = max(_LEAST, _LEAST << swizzle.bits) if swizzle and swizzle.unit is SwizzleUnit.BYTE else _LEAST
+        need = max(LEAST, LEAST << swizzle.bits) if swizzle and swizzle.unit is SwizzleUnit.BYTE else LEAST
         yield from self._array(call, tensor, swizzle, need, context)
         yield from self._start(call, tensor, swizzle, need, context)
 
@@ -98,7 +94,7 @@ class SmemBaseAlignment(Rule):
         self, call: Call, tensor: TensorFact, swizzle: Swizzle | None, need: int, context: Context
     ) -> Iterable[Finding]:
         """The declared alignment of the array, or where the member of a struct starts, that the tile lies in."""
-        buffer = next((b for b in context.index.buffers.get((tensor.buffer or "", call.arch), []) if _is(b)), None)
+        buffer = next((b for b in context.index.buffers.get((tensor.buffer or "", call.arch), []) if is_array(b)), None)
         if buffer is None:
             return
         aligned = buffer.alignment_bytes
@@ -124,7 +120,7 @@ class SmemBaseAlignment(Rule):
                 f"{what}, the descriptor of its tile ({swizzle or 'no swizzle'}) needs {need}",
                 label=f"alignas({need}) needed",
                 help=f"declare it alignas({need})",
-                severity=_severity(start, tensor, call, context),
+                severity=weight(start, tensor, call, context),
                 related=[Related(call.span, "descriptor made here")],
                 enclosing=call.enclosing,
                 arch=call.arch,
@@ -138,7 +134,7 @@ class SmemBaseAlignment(Rule):
             return
         bits = int(tensor.dtype.bits)
         period = need * 8 // bits
-        steps = [("starts", known_value(tensor.offset)), *(("has stages", s) for s in _stages(tensor.root_layout))]
+        steps = [("starts", known_value(tensor.offset)), *(("has stages", s) for s in stages(tensor.root_layout))]
         for what, step in steps:
             if step is None:
                 continue
@@ -155,43 +151,9 @@ class SmemBaseAlignment(Rule):
                     f"({swizzle or 'no swizzle'}) needs a multiple of {need}",
                     label=f"{size} % {need} = {size % need}",
                     help=f"round what lies before it up to {need} bytes",
-                    severity=_severity(size, tensor, call, context),
+                    severity=weight(size, tensor, call, context),
                     related=[Related(tensor.span, f"part of {tensor.root_layout or tensor.layout}")],
                     enclosing=call.enclosing,
                     arch=call.arch,
                 )
                 return
-
-
-def _severity(start: int | None, tensor: TensorFact, call: Call, context: Context) -> Severity | None:
-    """A note where what fills the tile finds the same places as the descriptor; otherwise the rule's own."""
-    return "note" if start is not None and start % _LEAST == 0 and _tma_alone(tensor, call, context) else None
-
-
-def _tma_alone(tensor: TensorFact, call: Call, context: Context) -> bool:
-    """Every known copy into the tile's memory is a TMA load, and there is one."""
-    if "filled_by_tma" not in context.memo:
-        found: dict[tuple[str | None, str], bool] = {}
-        for event in context.facts.events:
-            if event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "smem":
-                atom, key = atom_of(event.tiled), (event.operands[1].buffer, event.arch)
-                found[key] = found.get(key, True) and atom is not None and "TMA_LOAD" in atom.op
-        context.memo["filled_by_tma"] = found
-    filled = cast("dict[tuple[str | None, str], bool]", context.memo["filled_by_tma"])
-    return tensor.buffer is not None and filled.get((tensor.buffer, call.arch), False)
-
-
-def _stages(root: AnyLayout | None) -> list[int]:
-    """Distances, in elements, of the stages of a tile of three modes."""
-    plain = root.b if isinstance(root, ComposedLayout) and isinstance(root.b, Layout) else root
-    if not isinstance(plain, Layout) or not isinstance(plain.shape, tuple) or not isinstance(plain.stride, tuple):
-        return []
-    if len(plain.shape) != 3:
-        return []
-    modes = leaves(plain.shape[2], plain.stride[2]) or []
-    return [s for e, s in modes if isinstance(s, int) and known_value(e) != 1]
-
-
-def _is(buffer: SmemBuffer) -> bool:
-    """A static array: dynamic shared memory has no size of its own."""
-    return buffer.size_bytes is not None and buffer.alignment_bytes is not None

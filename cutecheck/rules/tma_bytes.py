@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import cast
 
-from cutecheck.facts import Call, Event, Unknown
+from cutecheck.facts import Call
 from cutecheck.findings import Finding, Related
-from cutecheck.model.algebra import filter_zeros, size
-from cutecheck.model.ints import Condition, CuteError, Dyn, Rel, Sym, UndecidedError, as_expr, known_value
-from cutecheck.model.layout import ComposedLayout
+from cutecheck.model.ints import Condition, Rel, as_expr
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.accesses import atom_of
-from cutecheck.rules.tma_box import tensor_map_of
-
-_EXPECTS = (
-    "set_barrier_transaction_bytes", "arrive_and_expect_tx", "expect_transaction", "mbarrier_arrive_and_expect_tx",
-    "mbarrier_expect_tx",
-)  # fmt: skip
-
-
-@dataclass(slots=True)
-class Announced:
-    """Calls that announce bytes, one after the other, and the TMA loads that follow before the next such call."""
-
-    calls: list[Call] = field(default_factory=list)
-    loads: list[Event] = field(default_factory=list)
+from cutecheck.rules.derive.announced import EXPECTS, announced_bytes, announcements, brought_by
 
 
 class TmaTransactionBytes(Rule):
@@ -128,13 +110,13 @@ class TmaTransactionBytes(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
-        if call.function not in _EXPECTS:
+        if call.function not in EXPECTS:
             return
-        group = next((g for g in _groups(context)[(call.enclosing, call.arch)] if call in g.calls), None)
+        group = next((g for g in announcements(context)[(call.enclosing, call.arch)] if call in g.calls), None)
         if group is None or group.calls[-1] is not call or not group.loads:
             return
-        expected = [_bytes(c) for c in group.calls]
-        brought = [_moved(e) for e in group.loads]
+        expected = [announced_bytes(c) for c in group.calls]
+        brought = [brought_by(e) for e in group.loads]
         guards = {g for c in group.calls for g in c.guards}
         if None in expected or None in brought or any(not set(e.guards) <= guards for e in group.loads):
             return
@@ -158,54 +140,3 @@ class TmaTransactionBytes(Rule):
             enclosing=call.enclosing,
             arch=call.arch,
         )
-
-
-def _groups(context: Context) -> dict[tuple[str, str], list[Announced]]:
-    """Announcements and loads of each function in the order they are reached."""
-    if "announced" not in context.memo:
-        steps: dict[tuple[str, str], list[Call | Event]] = defaultdict(list)
-        for call in context.facts.calls:
-            if call.function in _EXPECTS:
-                steps[(call.enclosing, call.arch)].append(call)
-        for event in context.facts.events:
-            if _is_load(event):
-                steps[(event.enclosing, event.arch)].append(event)
-        found: dict[tuple[str, str], list[Announced]] = defaultdict(list)
-        for key, items in steps.items():
-            for item in sorted(items, key=lambda x: x.order):
-                groups = found[key]
-                if isinstance(item, Call):
-                    if not groups or groups[-1].loads:
-                        groups.append(Announced())
-                    groups[-1].calls.append(item)
-                elif groups:
-                    groups[-1].loads.append(item)
-        context.memo["announced"] = found
-    return cast("dict[tuple[str, str], list[Announced]]", context.memo["announced"])
-
-
-def _is_load(event: Event) -> bool:
-    atom = atom_of(event.tiled)
-    return event.kind == "copy" and atom is not None and "TMA_LOAD" in atom.op
-
-
-def _bytes(call: Call) -> int | None:
-    numbers = [a for a in call.arguments if isinstance(a, (int, Dyn, Sym)) and not isinstance(a, bool)]
-    return known_value(numbers[-1]) if numbers else None
-
-
-def _moved(event: Event) -> int | None:
-    """Bytes that a load brings to one CTA; None where that is not known."""
-    atom, found = atom_of(event.tiled), tensor_map_of(event.tiled)
-    tensor = event.operands[1] if len(event.operands) > 1 else None
-    if atom is None or found is None or "2SM" in atom.op or tensor is None or tensor.space != "smem":
-        return None
-    if isinstance(tensor.layout, Unknown) or tensor.dtype is None or not tensor.dtype.bits:
-        return None
-    try:
-        whole = tensor.layout.b if isinstance(tensor.layout, ComposedLayout) else tensor.layout
-        elements = known_value(size(filter_zeros(whole)))  # a mode of stride 0 is brought once
-    except (CuteError, UndecidedError):
-        return None
-    # With a multicast too: partitions keep the whole tile, of which each CTA fetches a part for all of them.
-    return None if elements is None else elements * int(tensor.dtype.bits) // 8

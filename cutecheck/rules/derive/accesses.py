@@ -308,7 +308,9 @@ def _base(tensor: TensorFact) -> tuple[Bytes, bool]:
     stated = tensor.alignment_bytes
     number = None if stated is None else known_value(stated)
     known = None if number is None else Bytes(number)
-    if tensor.space == "smem" and (known is None or not tensor.span.is_python):
+    element = 1 if tensor.dtype is None or tensor.dtype.bits is None else int(tensor.dtype.bits) // 8
+    promised = tensor.span.is_python and known is not None and known > element
+    if tensor.space == "smem" and not promised:
         return (known, True) if known is not None and known >= SMEM_BASE else (SMEM_BASE, False)
     return (known, True) if known is not None else (GMEM_BASE, False)
 

@@ -1,0 +1,79 @@
+"""Bytes that a barrier is told to expect, and those that the TMA copies after it bring."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import cast
+
+from cutecheck.facts import Call, Event, Unknown
+from cutecheck.model.algebra import filter_zeros, size
+from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError, known_value
+from cutecheck.model.layout import ComposedLayout
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.accesses import atom_of
+from cutecheck.rules.tma_box import tensor_map_of
+
+EXPECTS = (
+    "set_barrier_transaction_bytes", "arrive_and_expect_tx", "expect_transaction", "mbarrier_arrive_and_expect_tx",
+    "mbarrier_expect_tx",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Announced:
+    """Calls that announce bytes, one after the other, and the TMA loads that follow before the next such call."""
+
+    calls: list[Call] = field(default_factory=list)
+    loads: list[Event] = field(default_factory=list)
+
+
+def announcements(context: Context) -> dict[tuple[str, str], list[Announced]]:
+    """Announcements and loads of each function in the order they are reached."""
+    if "announced" not in context.memo:
+        steps: dict[tuple[str, str], list[Call | Event]] = defaultdict(list)
+        for call in context.facts.calls:
+            if call.function in EXPECTS:
+                steps[(call.enclosing, call.arch)].append(call)
+        for event in context.facts.events:
+            if _is_load(event):
+                steps[(event.enclosing, event.arch)].append(event)
+        found: dict[tuple[str, str], list[Announced]] = defaultdict(list)
+        for key, items in steps.items():
+            for item in sorted(items, key=lambda x: x.order):
+                groups = found[key]
+                if isinstance(item, Call):
+                    if not groups or groups[-1].loads:
+                        groups.append(Announced())
+                    groups[-1].calls.append(item)
+                elif groups:
+                    groups[-1].loads.append(item)
+        context.memo["announced"] = found
+    return cast("dict[tuple[str, str], list[Announced]]", context.memo["announced"])
+
+
+def _is_load(event: Event) -> bool:
+    atom = atom_of(event.tiled)
+    return event.kind == "copy" and atom is not None and "TMA_LOAD" in atom.op
+
+
+def announced_bytes(call: Call) -> int | None:
+    numbers = [a for a in call.arguments if isinstance(a, (int, Dyn, Sym)) and not isinstance(a, bool)]
+    return known_value(numbers[-1]) if numbers else None
+
+
+def brought_by(event: Event) -> int | None:
+    """Bytes that a load brings to one CTA; None where that is not known."""
+    atom, found = atom_of(event.tiled), tensor_map_of(event.tiled)
+    tensor = event.operands[1] if len(event.operands) > 1 else None
+    if atom is None or found is None or "2SM" in atom.op or tensor is None or tensor.space != "smem":
+        return None
+    if isinstance(tensor.layout, Unknown) or tensor.dtype is None or not tensor.dtype.bits:
+        return None
+    try:
+        whole = tensor.layout.b if isinstance(tensor.layout, ComposedLayout) else tensor.layout
+        elements = known_value(size(filter_zeros(whole)))  # a mode of stride 0 is brought once
+    except (CuteError, UndecidedError):
+        return None
+    # With a multicast too: partitions keep the whole tile, of which each CTA fetches a part for all of them.
+    return None if elements is None else elements * int(tensor.dtype.bits) // 8

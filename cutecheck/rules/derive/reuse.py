@@ -1,0 +1,80 @@
+"""Accesses of shared memory that must not overtake one another."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Event
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.coordinates import open_limits
+from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, order, uniform
+
+
+def overtakes(use: Use, context: Context) -> Use | None:
+    """The access that this one must not overtake, where nothing holds it back."""
+    reached = order(context)
+    held, before = reached.held(use), reached.before(use)
+    first = next((u for u in before if u.written and u.first < use.last and use.first < u.last), None)
+    if first is not None and not use.written and first.event.order > held and by_others(first, use):
+        # whatever stage is read, nothing has been waited for since the first was written
+        return None if exclusive(first.event, use.event) else first
+    for earlier in reversed(before):
+        if earlier.event.order < held:
+            continue
+        if earlier.written and use.written and _overwritten(earlier, use, context):
+            return earlier
+        if not (earlier.written or use.written) or exclusive(earlier.event, use.event):
+            continue
+        if earlier.last <= use.first or use.last <= earlier.first or _apart(earlier, use):
+            continue
+        if use.written and not earlier.written:
+            if earlier.root != use.root or earlier.tensor.dtype != use.tensor.dtype or _stores_results(use):
+                return earlier
+        elif earlier.written and not use.written and by_others(earlier, use):
+            return earlier
+    return None
+
+
+def _overwritten(earlier: Use, use: Use, context: Context) -> bool:
+    """Two tiles of global memory are written to the same place, and nothing reads the first in between."""
+    if not _of_two_tensors(earlier.event, use.event, context) or exclusive(earlier.event, use.event):
+        return False
+    if earlier.tensor.dtype != use.tensor.dtype or uniform(earlier) != uniform(use):
+        return False
+    between = [u for u in order(context).before(use) if u.event.order > earlier.event.order and not u.written]
+    mine, theirs = elements(use), elements(earlier)
+    return not between and mine is not None and theirs is not None and bool(mine & theirs)
+
+
+def _of_two_tensors(earlier: Event, event: Event, context: Context) -> bool:
+    """Both load all of a tile, of different global tensors."""
+    first, second = earlier.operands[0], event.operands[0]
+    if first.space == second.space == "gmem":
+        different = None not in (first.buffer, second.buffer) and first.buffer != second.buffer
+        return different and all(open_limits(e, context) for e in (earlier, event))
+    if first.space != "coord" or second.space != "coord":
+        return False
+    atoms = [atom_of_event(e) for e in (earlier, event)]
+    guards = [{(g.span, g.negated) for g in e.guards} for e in (earlier, event)]
+    loads = all(a is not None and "TMA_LOAD" in a.op for a in atoms)
+    known = first.root_layout is not None and second.root_layout is not None
+    apart = first.root_layout != second.root_layout or earlier.tiled != event.tiled
+    return loads and guards[0] == guards[1] and known and apart
+
+
+def _stores_results(use: Use) -> bool:
+    """Registers are stored after the main loop, through any layout: another warp's operands may lie there."""
+    source = use.event.operands[0]
+    return source.space == "rmem" and source.provenance == "retile" and use.event.loop_depth == 0
+
+
+def _apart(earlier: Use, use: Use) -> bool:
+    """No element of one is one of the other: two slices of one view."""
+    atom = atom_of_event(earlier.event)
+    if use.event.loop_depth and atom is not None and "GMMA" in atom.op:
+        return True  # asynchronous, and its descriptors do not say which elements
+    if earlier.root != use.root or earlier.tensor.dtype != use.tensor.dtype:
+        return False
+    if uniform(use) != uniform(earlier):
+        return True  # another stage, as far as the source says
+    mine, theirs = elements(use), elements(earlier)
+    return mine is not None and theirs is not None and not mine & theirs

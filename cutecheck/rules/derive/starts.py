@@ -1,0 +1,49 @@
+"""Where the tiles of descriptors start, and who fills them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from cutecheck.facts import Call, SmemBuffer, TensorFact
+from cutecheck.findings import Severity
+from cutecheck.model.ints import known_value
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.accesses import atom_of
+from cutecheck.rules.derive.vectors import leaves
+
+LEAST = 128
+
+
+def weight(start: int | None, tensor: TensorFact, call: Call, context: Context) -> Severity | None:
+    """A note where what fills the tile finds the same places as the descriptor; otherwise the rule's own."""
+    return "note" if start is not None and start % LEAST == 0 and _tma_alone(tensor, call, context) else None
+
+
+def _tma_alone(tensor: TensorFact, call: Call, context: Context) -> bool:
+    """Every known copy into the tile's memory is a TMA load, and there is one."""
+    if "filled_by_tma" not in context.memo:
+        found: dict[tuple[str | None, str], bool] = {}
+        for event in context.facts.events:
+            if event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "smem":
+                atom, key = atom_of(event.tiled), (event.operands[1].buffer, event.arch)
+                found[key] = found.get(key, True) and atom is not None and "TMA_LOAD" in atom.op
+        context.memo["filled_by_tma"] = found
+    filled = cast("dict[tuple[str | None, str], bool]", context.memo["filled_by_tma"])
+    return tensor.buffer is not None and filled.get((tensor.buffer, call.arch), False)
+
+
+def stages(root: AnyLayout | None) -> list[int]:
+    """Distances, in elements, of the stages of a tile of three modes."""
+    plain = root.b if isinstance(root, ComposedLayout) and isinstance(root.b, Layout) else root
+    if not isinstance(plain, Layout) or not isinstance(plain.shape, tuple) or not isinstance(plain.stride, tuple):
+        return []
+    if len(plain.shape) != 3:
+        return []
+    modes = leaves(plain.shape[2], plain.stride[2]) or []
+    return [s for e, s in modes if isinstance(s, int) and known_value(e) != 1]
+
+
+def is_array(buffer: SmemBuffer) -> bool:
+    """A static array: dynamic shared memory has no size of its own."""
+    return buffer.size_bytes is not None and buffer.alignment_bytes is not None

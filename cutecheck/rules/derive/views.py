@@ -1,0 +1,96 @@
+"""Layouts through which copies see one shared-memory buffer."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
+from cutecheck.model.algebra import select
+from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.ints import as_expr
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
+from cutecheck.model.prove import Outcome, make_obligation
+from cutecheck.model.prove.properties import THREAD, LayoutEqual
+from cutecheck.records import record
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.accesses import static_layout
+from cutecheck.rules.derive.vectors import mode_sizes
+
+_MOST_MODES = 4  # 24 orders of the modes
+
+
+@record(frozen=True, slots=True)
+class View:
+    """How one copy sees a buffer: the whole tensor before it was partitioned."""
+
+    event: Event
+    tensor: TensorFact
+    layout: AnyLayout
+    start: int  # elements from the start of the buffer
+    written: bool
+
+
+def views_of(buffer: SmemBuffer, context: Context) -> Iterator[View | Unknown]:
+    """Every view of the buffer that an event has; Unknown for one that cannot be told."""
+    for event in context.index.events_with(buffer.accesses):
+        if event.arch != buffer.arch:
+            continue
+        for place, tensor in enumerate(event.operands):
+            if tensor.buffer != buffer.buffer_id:
+                continue
+            start, root = _start(tensor), tensor.root_layout or tensor.layout
+            if isinstance(root, Unknown) or start is None:
+                yield root if isinstance(root, Unknown) else Unknown("start of the view is not known", tensor.span)
+            else:
+                yield View(event, tensor, root, start, event.kind == "copy" and place == 1)
+
+
+def _start(tensor: TensorFact) -> int | None:
+    """Offset in elements where thread 0 and every index is 0; None where that is not a number."""
+    if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)):
+        return None
+    whole = tensor.root_start_bits is not None and tensor.root_bits is not None
+    offset = as_expr(tensor.root_start_bits if whole else tensor.offset)  # type: ignore[arg-type]
+    try:
+        start = offset.evaluate({v.name: 0 for v in offset.variables()} | {THREAD: 0})
+        return start // int(tensor.root_bits) if whole else start  # type: ignore[arg-type]
+    except (KeyError, TypeError, ZeroDivisionError):
+        return None
+
+
+def comparable(a: View, b: View) -> bool:
+    """One shape in some order of the modes, one element type, one start; both layouts static."""
+    if a.start != b.start or a.tensor.dtype is None or a.tensor.dtype != b.tensor.dtype:
+        return False
+    if not static_layout(a.layout) or not static_layout(b.layout):
+        return False
+    left, right = mode_sizes(a.layout), mode_sizes(b.layout)
+    return len(left) <= _MOST_MODES and sorted(map(str, left)) == sorted(map(str, right))
+
+
+def compared(written: View, read: View, context: Context) -> Iterator[Outcome]:
+    """Whether the views are one function, for every order of the modes that gives one shape."""
+    sizes = mode_sizes(written.layout)
+    for order in itertools.permutations(range(len(sizes))):
+        turned = _turned(read.layout, order)
+        if turned is None or mode_sizes(turned) != sizes:
+            continue
+        payload = LayoutEqual(written.layout, turned, what=read.tensor.name)
+        yield context.prover(
+            make_obligation(payload, (written.event.event_id, read.event.event_id), arch=read.event.arch,
+                            span=read.event.span)
+        )  # fmt: skip
+
+
+def _turned(layout: AnyLayout, order: tuple[int, ...]) -> AnyLayout | None:
+    """The layout with its modes in another order."""
+    if len(order) == 1:
+        return layout
+    if isinstance(layout, Layout):
+        turned = select(layout, *order)
+        return turned if isinstance(turned, Layout) else None
+    if not isinstance(layout, ComposedLayout) or not isinstance(layout.b, Layout):
+        return None
+    return replace(layout, b=select(layout.b, *order))
