@@ -379,6 +379,8 @@ def bind_parameters(
             value = kwargs[p.name]
         elif p.default is not None:
             value = m.eval(p.default, env)
+            if value == () and p.type is not None and not is_auto(p.type):
+                value = classes.convert(m, m.eval(p.type, env), value, span)
         else:
             value = Unknown(f"no argument for `{p.name}`", span)
         if p.kind == "varkw":

@@ -276,6 +276,8 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         return (
             value if not isinstance(type_, ScalarType) else symbolic(m, type_, f"value@{span.line}:{span.column}", span)
         )
+    if isinstance(value, tuple) and not value and isinstance(type_, (ValueType, ScalarType)):
+        return default_value(m, type_, span)  # `T x = {};`
     if isinstance(type_, ScalarType) and not is_type(value):
         if isinstance(value, tuple) and _VECTOR.match(type_.dtype.name):
             return value  # `uint2 v = {x, y};`

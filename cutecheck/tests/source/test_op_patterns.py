@@ -176,3 +176,20 @@ __global__ void k(float* p, Index i) {
     assert "resolved" not in {s.status for s in facts.sites if s.symbol in ("Typed", "k::made")}
     (event,) = facts.events
     assert event.reason is not None and "`Gather`" in event.reason.reason
+
+
+def test_empty_braces_are_a_default_value(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path,
+        """
+template <class E, class AtomLayout = Layout<_1>, class ValLayout = Layout<_1>>
+constexpr auto atom(AtomLayout a = {}, ValLayout v = {}) { return logical_product(v, size(a) * Int<4>{}); }
+using A = decltype(atom<float>());
+using B = decltype(atom<float, Layout<_2>, Layout<Shape<_1, _2>>>());
+__global__ void k() { Layout<Shape<_4, _8>> l = {}; auto C = make_layout(l, Layout<_2>{}); }
+""",
+    )
+    found = {s.symbol.rsplit("::", 1)[-1]: show(s.value) for s in facts.sites if s.status == "resolved"}
+    assert found["A"] == "(_1,_4):(_0,_1)"
+    assert found["B"] == "((_1,_2),_8):((_0,_1),_2)"
+    assert found["C"] == "((_4,_8),_2):((_1,_4),_1)"
