@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from cutecheck.facts import Launch, SmemBuffer
 from cutecheck.findings import Finding, Related
@@ -97,7 +98,10 @@ class SmemCapacity(Rule):
         payload = Holds((Condition(Rel.LE, as_expr(launch.smem_bytes), as_expr(limit)),), "shared memory of the launch")
         outcome = context.prove(make_obligation(payload, arch=launch.arch, span=launch.span))
         size = known_value(launch.smem_bytes)
-        if outcome.verdict is Verdict.REFUTED and size is not None:
+        if outcome.verdict is Verdict.REFUTED and size is None:
+            reason = "the shared memory that the kernel is launched with is not known"
+            context.record(replace(outcome, verdict=Verdict.UNKNOWN, reason=reason, witness=None))
+        elif outcome.verdict is Verdict.REFUTED:
             yield self.finding(
                 launch.span,
                 f"`{kernel_name(launch)}` is launched with {size} bytes of shared memory, a block on "

@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from cutecheck.facts import Event, Facts, SmemBuffer, TensorFact, Unknown
+from cutecheck.facts import Event, Facts, Launch, SmemBuffer, TensorFact, Unknown
 from cutecheck.model.dtype import dtype
-from cutecheck.tests.rules.build import HALF, SPAN, codes, copy_event, universal
+from cutecheck.model.ints import Dyn
+from cutecheck.model.prove import Verdict
+from cutecheck.model.units import Bytes
+from cutecheck.tests.rules.build import HALF, SPAN, codes, copy_event, outcomes, universal
 
 TILED = universal(128, HALF, "(_16,_8):(_8,_1)", "(_1,_8):(_8,_1)")
 ROWS = "(_64,_64):(_64,_1)"
@@ -82,3 +85,14 @@ def test_segments_of_cp_async(tile: str, expected: list[str]) -> None:
     tiled = make_tiled_copy(cg, layout("(_16,_8):(_8,_1)"), layout("(_1,_8):(_8,_1)"))
     event = copy_event(tiled, HALF, ("gmem", ROWS), ("smem", tile))
     assert [c for c in codes(Facts(events=(event,))) if c == "CUT105"] == expected
+
+
+def test_a_launch_with_shared_memory_that_is_not_known_refutes_nothing() -> None:
+    def verdicts(size: object) -> list[Verdict]:
+        launch = Launch("kernel", SPAN, "sm_90", 64, size)  # type: ignore[arg-type]
+        found = outcomes(Facts(launches=(launch,), archs=("sm_90",)))
+        return [o.verdict for o in found if "shared memory of the launch" in str(o.obligation)]
+
+    assert verdicts(Bytes(1 << 18)) == [Verdict.REFUTED]
+    assert verdicts(Bytes(1 << 10)) == [Verdict.PROVED]
+    assert verdicts(Dyn.named("size")) == [Verdict.UNKNOWN]
