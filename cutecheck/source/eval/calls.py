@@ -124,6 +124,9 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         if isinstance(fallback, Intrinsic) and fset.cls is None:
             return intrinsics.call(m, Intrinsic(fallback.name, fset.targs), args, kwargs, span)
         m.recorder.escape(m, args, span)
+        missing = next((a for a in args if isinstance(a, Extern)), None)
+        if missing is not None:
+            return Unknown(f"`{fset.name}` of `{missing.what}`, whose type is not in the scanned files", span)
         return Unknown(f"no overload of `{fset.name}` in the scanned files takes these {len(args)} arguments", span)
     if best.fn.body is None:
         _may_write(m, best.fn, args, span)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.facts.printed import printed as printed_fields
 from cutecheck.model.notation import show
 from cutecheck.tests.source.test_extract import run
 
@@ -175,7 +176,7 @@ __global__ void k(float* p, Index i) {
     )
     assert "resolved" not in {s.status for s in facts.sites if s.symbol in ("Typed", "k::made")}
     (event,) = facts.events
-    assert event.reason is not None and "`Gather`" in event.reason.reason
+    assert event.reason is not None and "`Gather<Index>`" in event.reason.reason
 
 
 def test_empty_braces_are_a_default_value(tmp_path: Path) -> None:
@@ -193,3 +194,42 @@ __global__ void k() { Layout<Shape<_4, _8>> l = {}; auto C = make_layout(l, Layo
     assert found["A"] == "(_1,_4):(_0,_1)"
     assert found["B"] == "((_1,_2),_8):((_0,_1),_2)"
     assert found["C"] == "((_4,_8),_2):((_1,_4),_1)"
+
+
+def test_an_extent_of_a_type_that_is_not_read_makes_no_layout(tmp_path: Path) -> None:
+    """Without the headers of a library: ``Shape<lib::Extent, _8>`` is printed nowhere and ends no run."""
+    facts = run(
+        tmp_path,
+        """
+template <class T> struct Traits {
+  using A = Layout<Shape<typename lib::Size<T>, _8>, Stride<_8, _1>>;
+  static constexpr auto B = make_layout(make_shape(lib::size<T>, _8{}), LayoutRight{});
+};
+using A = Layout<Shape<dim3, _8>>;
+__global__ void k(float* p, dim3 d, cudaStream_t s) {
+  auto C = make_layout(make_shape(d, _8{}), LayoutRight{});
+  auto D = tile_to_shape(C, make_shape(s, _8{}));
+  copy(make_tensor(make_gmem_ptr(p), C), make_tensor<float>(Layout<_8>{}));
+}
+""",
+        "Traits<float>",
+    )
+    assert not [e for e in facts.errors if "internal" in e.message]
+    assert "resolved" not in {s.status for s in facts.sites if s.symbol.rsplit("::", 1)[-1] in ("A", "B", "C", "D")}
+    for s in facts.sites:
+        if s.value is not None:
+            printed_fields(s.value)
+
+
+def test_a_call_with_a_value_of_a_missing_header_names_it(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path,
+        """
+template <class Atom, class... Args> constexpr auto convert(TiledMMA<Atom, Args...> const& mma) { return mma; }
+template <class T> struct Main { using Mma = decltype(convert(typename cutlass::other::Builder<T>::TiledMma{}));
+  using Copy = decltype(make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, T>{}, Mma{})); };
+""",
+        "Main<half_t>",
+    )
+    (copy,) = [s for s in facts.sites if s.symbol.endswith("::Copy")]
+    assert copy.status == "unknown" and "whose type is not in the scanned files" in str(copy.reason)

@@ -12,7 +12,6 @@ from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
-from cutecheck.source.eval.intrinsics.types import only_numbers
 from cutecheck.source.eval.values import Slice, TensorVal, Value
 
 LAYOUTS = (Layout, ComposedLayout)
@@ -46,7 +45,6 @@ def _make_tuple(c: Call) -> Value:
 
 @function("make_layout")
 def _make_layout(c: Call) -> Value:
-    only_numbers(*c.args)
     return alg.make_layout(*c.args)
 
 

@@ -19,7 +19,6 @@ from cutecheck.source.eval.values import (
     CuteOp,
     EnumVal,
     ExternType,
-    Object,
     Pack,
     Scalar,
     ScalarType,
@@ -97,21 +96,7 @@ def _tuple(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 @type_maker("Layout")
 def _layout(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    parts = [static_value(m, t) for t in targs[:2]]
-    only_numbers(*parts)
-    return ValueType(alg.make_layout(*parts))
-
-
-def only_numbers(*parts: Any) -> None:
-    """Unsupported where a shape or stride has elements of a class of the program's own (a stride that gathers)."""
-    todo = list(parts)
-    while todo:
-        part = todo.pop()
-        if isinstance(part, tuple):
-            todo += part
-        elif isinstance(part, (Object, ClassInst)):
-            name = part.cls.name if isinstance(part, Object) else part.name
-            raise Unsupported(f"a layout with elements of `{name}`")
+    return ValueType(alg.make_layout(*(static_value(m, t) for t in targs[:2])))
 
 
 @type_maker("testing::Types")
