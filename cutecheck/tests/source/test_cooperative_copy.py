@@ -10,6 +10,7 @@ from cutecheck.facts import Event, TensorFact
 from cutecheck.model import algebra as alg
 from cutecheck.model.ints import as_expr, known_value
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.model.notation import show
 from cutecheck.tests.source.test_extract import run
 
 LINEAR = "Layout<Shape<_64, _32>, Stride<_32, _1>>"
@@ -147,6 +148,7 @@ __global__ void k(half_t* g, float* f) {
 int main() { k<<<1, 128>>>(nullptr, nullptr); }
 """,
     )
+    assert {show(o.root_layout) for e in facts.events for o in e.operands} == {"(_64,_32):(_32,_1)", "_128:_1"}
     ops = [e.tiled.op for e in facts.events if e.tiled is not None]
     assert ops[:2] == ["SM80_CP_ASYNC_CACHEGLOBAL", "SM80_CP_ASYNC_CACHEALWAYS"]
     assert ops[2].startswith("AutoVectorizingCopy")

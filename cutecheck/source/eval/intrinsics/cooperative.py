@@ -47,6 +47,7 @@ def parts(c: Call, tid: Value, src: TensorVal, dst: TensorVal) -> Iterator[Part]
             raise CuteError("cooperative_copy expects shared gmem or smem tensors", t.space)
         if not alg.is_static(alg.shape(t.layout)):
             raise CuteError("cooperative_copy needs static shapes", t.layout)
+    src, dst = (t.derive(t.layout, t.offset, t.provenance) for t in (src, dst))  # what the parts are parts of
     bits, total = _bits(src), _number(alg.size(src.layout))
     if total != _number(alg.size(dst.layout)):
         raise CuteError("cooperative_copy: size(src) == size(dst)", src.layout, dst.layout)
