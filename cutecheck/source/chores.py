@@ -15,6 +15,7 @@ from cutecheck.facts import Unknown
 from cutecheck.model.ints import Dyn
 from cutecheck.source.bystanders import parts_of
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.machine import Telling
 from cutecheck.source.eval.scope import ClassInst, Entry
 from cutecheck.source.eval.values import (
     EnumVal,
@@ -60,19 +61,19 @@ class Chores:
             return False
         return all(part is not None and self._apart(*part) for part in parts_of(given))
 
-    def tells(self, inst: ClassInst) -> bool:
+    def tells(self, inst: ClassInst) -> Telling:
         """Whether instantiations over a class are of another kind than those over others (source/eval/alike.py).
 
         Functions of elements, such as activations, decide no layout. Where kinds are ``coarse``, of class templates
         only those tell that configure, copy or multiply in their own text, beside plain classes that serve as tags.
         """
         path = inst.entry.unit.path
-        if not inst.args:
-            return not self.coarse or not inst.decl.bases or self._works(inst.decl, path)
         if self.coarse:
-            return self._works(inst.decl, path)
-        called = any(isinstance(d, ir.Function) and d.name == "operator()" for d in inst.decl.members)
-        return not (called and self._apart(inst.decl, path))
+            if self._works(inst.decl, path):
+                return Telling.WORKS
+            return Telling.NOTHING if inst.args or inst.decl.bases else Telling.APART
+        called = inst.args and any(isinstance(d, ir.Function) and d.name == "operator()" for d in inst.decl.members)
+        return Telling.NOTHING if called and self._apart(inst.decl, path) else Telling.APART
 
     def _works(self, decl: ir.Decl, path: str) -> bool:
         return any(map(_WORKS.fullmatch, self.words.spelled(decl, path)[0]))

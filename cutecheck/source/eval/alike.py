@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.launches import WORKS
+from cutecheck.source.eval.machine import Machine, Telling
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.values import EnumVal, FuncSet, Object, Pack, ScalarType, ValueType
 
@@ -37,8 +38,9 @@ def kind_of(m: Machine, name: str, values: Iterable[Any]) -> str:
         elif isinstance(value, ClassInst) and id(value) not in seen:
             seen.add(id(value))
             at = value.decl.span
-            if m.history.tells(value):
-                found.add(f"{at.path}:{at.line}:{at.column}")
+            told = m.history.tells(value)
+            if told is not Telling.NOTHING:
+                found.add(f"{WORKS if told is Telling.WORKS else ''}{at.path}:{at.line}:{at.column}")
             if depth < _DEEP:
                 todo += [(v, depth + 1) for v in (*value.args, value.outer)]
         elif isinstance(value, (tuple, Pack, ValueType)) and depth < _DEEP:

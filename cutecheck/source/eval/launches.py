@@ -21,6 +21,7 @@ from cutecheck.source.eval.limits import Limits
 
 Answer = Literal["walk", "before", "dropped", "barren"]
 _PARTS, _FEW_PARTS = 8, 2  # of a folder
+WORKS = "*"  # before a class that configures, copies or multiplies, in what is alike
 _BARREN = 2  # more that a walk counts for if it came to nothing of CuTe
 
 
@@ -70,7 +71,7 @@ class Launches:
     def came_to_nothing(self, alike: str) -> None:
         """The walk of a call on the host met nothing of CuTe."""
         alike = f"{self.place} {alike}"
-        self.kinds[alike] = self.kinds.get(alike, 0) + _BARREN
+        self._count(alike, _BARREN, False)
         self.attempts.append(Attempt("", "", "", False, "barren", alike))
 
     def _answer(self, kernel: str, types: str, signature: str, capped: bool, alike: str) -> Answer:
@@ -82,21 +83,37 @@ class Launches:
             len(done) >= self.limits.flag_combinations or self.count.get(kernel, 0) >= self.limits.instantiations
         ):
             return "dropped"
-        if alike and self.kinds.get(alike, 0) >= self.limits.alike:
+        if alike and (self.kinds.get(alike, 0) >= self.limits.alike or self._worn(alike)):
             return "dropped"
         if signature:
             done.add(signature)
             self.count[kernel] = self.count.get(kernel, 0) + 1
         if alike:
-            self.kinds[alike] = self.kinds.get(alike, 0) + 1
+            self._count(alike, 1, bool(signature))
         return "walk"
+
+    def _count(self, alike: str, walks: int, kernel: bool) -> None:
+        for key in (alike, *(self._working(alike) if kernel else ())):
+            self.kinds[key] = self.kinds.get(key, 0) + walks
+
+    def _working(self, alike: str) -> list[str]:
+        """The classes with sites or copies of their own that an instantiation is made of, as they are counted."""
+        if not self.limits.coarse:
+            return []
+        place, *parts = alike.split(" ")
+        return [f"{place} {p}" for p in parts if p.startswith(WORKS)]
+
+    def _worn(self, alike: str) -> bool:
+        """Whether each class with sites or copies of its own was walked often enough, in whatever combination."""
+        working = self._working(alike)
+        return bool(working) and all(self.kinds.get(key, 0) >= self.limits.a_class for key in working)
 
     def follows(self, attempts: Iterable[Attempt]) -> bool:
         """Whether a unit with these attempts had the right answers after what was walked so far; then they count."""
         added: list[Attempt] = []
         for a in attempts:
             if a.answer == "barren":
-                self.kinds[a.alike] = self.kinds.get(a.alike, 0) + _BARREN
+                self._count(a.alike, _BARREN, False)
                 added.append(a)
                 continue
             answer = self._answer(a.kernel, a.types, a.signature, a.capped, a.alike)
@@ -113,7 +130,7 @@ class Launches:
                 self.done[a.kernel, a.types].discard(a.signature)
                 self.count[a.kernel] -= 1
             if a.alike:
-                self.kinds[a.alike] -= _BARREN if a.answer == "barren" else 1
+                self._count(a.alike, -_BARREN if a.answer == "barren" else -1, bool(a.signature))
 
     def copy(self) -> Launches:
         """The same state, with no attempts."""

@@ -43,6 +43,11 @@ class Limits:
         """Iterations on the host that did much and met nothing new: after them the rest is left out."""
         return max(1, min(_BARREN, self.alike // 2))
 
+    @property
+    def a_class(self) -> int:
+        """Where kinds are coarse: walks of a class with sites or copies of its own, in a neighbourhood."""
+        return 3 * self.alike
+
     def over(self, units: int) -> Limits:
         """The limits of a run over so many translation units: the more there are, the less each may take.
 

@@ -7,6 +7,7 @@ One machine runs one program under one architecture. It is an abstract interpret
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -62,6 +63,17 @@ def _all_are(kernel: Iterable[Entry], values: Iterable[Value], span: Span) -> bo
     return True
 
 
+class Telling(Enum):
+    """What a class says of the instantiations over it: nothing, that they are of a kind of their own, or more.
+
+    ``WORKS``: it configures, copies or multiplies itself.
+    """
+
+    NOTHING = 0
+    APART = 1
+    WORKS = 2
+
+
 @record(frozen=True, slots=True)
 class Leading:
     """The methods of a class that lead to kernel launches: those to start from, and those that launch."""
@@ -84,7 +96,7 @@ class History:
     ``wanted`` says of a kernel (its declarations, the values it is instantiated and launched with, the place of the
     launch) whether its walk could say anything that is reported; ``chore`` of a function called on the host (with its
     template arguments and arguments) that its walk could say nothing of CuTe; ``entrances`` gives the methods from
-    which the kernels of a class can be reached; ``tells`` whether a class tells instantiations apart.
+    which the kernels of a class can be reached; ``tells`` what a class says of what is made of it.
     """
 
     def __init__(self, launches: Launches) -> None:
@@ -96,7 +108,7 @@ class History:
         self.members: set[tuple[int, str]] = set()  # class instances whose members were evaluated
         self.wanted: Wanted = _all_are
         self.chore: Chore = _none_is
-        self.tells: Callable[[ClassInst], bool] = lambda inst: True
+        self.tells: Callable[[ClassInst], Telling] = lambda inst: Telling.APART
         self.entrances: Callable[[ClassInst], Leading] = _no_methods
         self.entered: set[int] = set()  # classes whose kernels were walked from their own methods, by ``id``
         self.methods: set[tuple[int, int]] = set()  # walked methods and their classes, by ``id``

@@ -256,6 +256,18 @@ def test_what_tells_kinds_apart(tmp_path: Path, others: str, fine: bool, coarse:
         assert len(sizes(found)) == 1 + expected
 
 
+def test_where_kinds_are_coarse_a_class_is_walked_a_few_times_in_whatever_combination(tmp_path: Path) -> None:
+    orders = [f"template <int N> struct Order{i} {{}}; struct Tag{i} {{}};" for i in range(8)]
+    calls = [f"void test{i}() {{ run<Kernel<Loads<4>, Tag{i}, Relu<float>>>({i}); }}" for i in range(8)]
+    calls += [f"void more{i}() {{ run<Kernel<Stores<4>, Tag{i}, Relu<float>>>({i}); }}" for i in range(8)]
+    text = KINDS + "\n".join((*orders, *calls))
+    coarse = Limits(alike=1, many=True, coarse=True)
+    found = sizes(facts(tmp_path, {"a.cu": text}, coarse))
+    assert sum("Loads" in name for name in found) == 3
+    assert sum("Stores" in name for name in found) == 3
+    assert len(sizes(facts(tmp_path, {"a.cu": text}, Limits(alike=1, many=True)))) == 16
+
+
 def test_where_there_are_many_units_their_own_files_say_what_they_are_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
