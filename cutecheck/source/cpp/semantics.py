@@ -77,6 +77,7 @@ class CppDialect(Dialect):
     """Scalars are :class:`Scalar`; CuTe's static integers are plain ``int`` and ``Sym``."""
 
     name = "cpp"
+    by_value = True
 
     def __init__(self) -> None:
         self._fresh = 0

@@ -8,10 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model import expr as ex
-from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import classes, intrinsics, ir
+from cutecheck.source.eval import classes, intrinsics, ir, places
 from cutecheck.source.eval.alike import host_kind
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.dialect import DEFER
@@ -21,12 +19,14 @@ from cutecheck.source.eval.lookup import is_auto, member
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
-from cutecheck.source.eval.statements.havoc import forget
+from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell, type_key
+from cutecheck.source.eval.unwalked import _BLIND_RECURSION, may_write, refusal, writable
 from cutecheck.source.eval.values import (
     BudgetExceeded,
+    Cell,
     Closure,
     Extern,
     ExternType,
@@ -36,6 +36,7 @@ from cutecheck.source.eval.values import (
     Pack,
     Pointer,
     PtrType,
+    Reference,
     Scalar,
     ScalarType,
     TemplateRef,
@@ -106,9 +107,6 @@ def method_of_object(m: Machine, obj: Object, name: str, span: Span) -> Value:
     return member(m, obj.cls, name, obj, span)
 
 
-_BLIND_RECURSION = 3  # activations of a function on unknown arguments: each may double the work
-
-
 def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Choose an overload and run it."""
     lasting, m.lasting = m.lasting, ()
@@ -129,7 +127,7 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
             return Unknown(f"`{fset.name}` of `{missing.what}`, whose type is not in the scanned files", span)
         return Unknown(f"no overload of `{fset.name}` in the scanned files takes these {len(args)} arguments", span)
     if best.fn.body is None:
-        _may_write(m, best.fn, args, span)
+        may_write(m, best.fn, args, span, fset.self_)
         return Unknown(f"`{fset.name}` is declared but not defined in the scanned files", span)
     if fset.self_ is None and not kwargs and _on_host(m) and (_chore(m, best, args) or _no_change(m, best)):
         return _result(m, best.fn, best.env, span)
@@ -138,14 +136,6 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
     if kind is None:
         return run_function(m, best.entry, best.fn, env, args, kwargs, span)
     return _run_counted(m, best, env, args, kwargs, span, kind)
-
-
-def _may_write(m: Machine, fn: ir.Function, args: list[Value], span: Span) -> None:
-    """What a function that is not walked may have changed: shared memory that it got, variables it got by reference."""
-    m.recorder.escape(m, args, span)
-    for i, (p, value) in enumerate(zip(fn.params, args, strict=False)):
-        if _writable(p) and isinstance(value, (Scalar, int, Dyn)) and not isinstance(value, bool):
-            m.outs[i] = forget(m, value, p.name or "argument", ex.ANY, span)
 
 
 def _on_host(m: Machine) -> bool:
@@ -163,7 +153,7 @@ def _writes(fn: ir.Function, lasting: tuple[bool, ...]) -> int:
     Only counted where overloads are equal otherwise. A temporary takes no such reference.
     """
     pairs = zip(fn.params, lasting, strict=False)
-    return sum((1 if last else -1) for p, last in pairs if _writable(p))
+    return sum((1 if last else -1) for p, last in pairs if writable(p))
 
 
 def _no_change(m: Machine, best: Candidate) -> bool:
@@ -171,7 +161,7 @@ def _no_change(m: Machine, best: Candidate) -> bool:
     fn = best.fn
     if not m.recorder.rehearsal or fn.flags & {"kernel", "constexpr"} or best.entry.env.cls is not None:
         return False
-    if any(_writable(p) for p in fn.params) or fn.ret is None or is_auto(fn.ret):
+    if any(writable(p) for p in fn.params) or fn.ret is None or is_auto(fn.ret):
         return False
     return fn.name == "main" or isinstance(m.eval(fn.ret, best.env), VoidType)
 
@@ -179,7 +169,7 @@ def _no_change(m: Machine, best: Candidate) -> bool:
 def _chore(m: Machine, best: Candidate, args: list[Value]) -> bool:
     """Whether a call gives nothing and says nothing of CuTe (source/chores.py)."""
     fn = best.fn
-    if best.entry.env.cls is not None or fn.flags & {"kernel", "constexpr"} or any(_writable(p) for p in fn.params):
+    if best.entry.env.cls is not None or fn.flags & {"kernel", "constexpr"} or any(writable(p) for p in fn.params):
         return False
     if fn.ret is None or is_auto(fn.ret):
         return False
@@ -214,10 +204,10 @@ def _run_counted(
     if given and m.budget.limits.many:
         for inst, _ in given:
             enter(m, inst, span)
-        _may_write(m, best.fn, args, span)
+        may_write(m, best.fn, args, span)
         return Unknown(f"of `{best.fn.name}` only the kernels of its arguments were walked", span)
     if not launches.ask_host(f"{best.fn.span}:{best.fn.name}", kind):
-        _may_write(m, best.fn, args, span)
+        may_write(m, best.fn, args, span)
         return Unknown(f"further calls of `{best.fn.name}` with arguments of the same kind were not walked", span)
     before = m.recorder.found()
     mark = m.journal.mark()
@@ -232,7 +222,7 @@ def _run_counted(
             return run_function(m, best.entry, best.fn, env, args, kwargs, span)
     except CallIsDone as done:
         m.journal.undo(mark)
-        _may_write(m, best.fn, args, span)
+        may_write(m, best.fn, args, span)
         return Unknown(str(done), span)
     finally:
         if m.recorder.found() == before:
@@ -246,11 +236,11 @@ def run_function(
     caller = env.frame
     current = m.recorder.frame
     depth = 0 if current is None else current.depth + 1
-    if depth > m.budget.limits.call_depth:
-        m.budget.refused += 1
-        return Unknown(f"calls nested deeper than {m.budget.limits.call_depth}", span)
-    if depth >= _BLIND_RECURSION and any(isinstance(a, Unknown) for a in args) and _blind(current, fn):
-        return Unknown(f"`{fn.name}` calls itself with values that are not known", span)
+    refused = refusal(m, fn, args, env, current, depth)
+    if refused:
+        m.budget.refused += depth > m.budget.limits.call_depth
+        may_write(m, fn, args, span, env.self_)
+        return Unknown(refused, span)
     shown = tuple(
         spell(env.parent.vars[p.name])
         for p in fn.tparams or ()
@@ -267,11 +257,12 @@ def run_function(
     )
     frame.given = (env.self_, *args, *kwargs.values())
     if _repeats(frame):
-        _may_write(m, fn, args, span)
+        may_write(m, fn, args, span, env.self_)
         return _unfollowed(m, fn, env, Unknown(f"`{fn.name}` calls itself with nothing new", span), span)
     frame.constexpr = "constexpr" in fn.flags and "kernel" not in fn.flags
     frame.kernel = symbol if "kernel" in fn.flags else (current.kernel if current is not None else "")
     frame.returns = []
+    frame.refers = m.dialect.by_value and _returns_reference(fn.ret)
     env.frame = frame
     m.history.functions.add(id(fn))
     if entry.env.cls is not None and not m.recorder.rehearsal:
@@ -289,7 +280,7 @@ def run_function(
         kernel = "kernel" in fn.flags
         patient = m.budget.in_kernel() if kernel else nullcontext()
         with recurring(m, None), patient, m.recorder.on_device() if kernel else nullcontext():
-            m.run(fn.body.get(), env)
+            _run_body(m, fn.body.get(), env, frame, span)
     except BudgetExceeded as error:
         m.recorder.cut.setdefault(fn.full_span, str(error))
         raise
@@ -297,12 +288,14 @@ def run_function(
         m.recorder.frame = before
         env.frame = caller
         del m.recorder.hypotheses[known:]
-    m.outs = {i: env.vars[p.name] for i, p in enumerate(fn.params) if _writable(p) and p.name in env.vars}
+    m.returned = _merged(frame)
     if len(frame.returns) > 1 and fn.ret is not None and any(isinstance(v, tuple) for v in frame.returns):
         made = m.eval(fn.ret, env) if not is_auto(fn.ret) else None
         if isinstance(made, ClassInst):  # `return {a, b};` beside `return made_elsewhere();`
             frame.returns = [classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns]
     value = join_returns(m, frame.returns, span, frame.apart)
+    if not frame.refers and (isinstance(value, Object) or (type(value) is tuple)):
+        value = places.copied(m, value)
     if fn.ret is not None and not is_auto(fn.ret) and isinstance(value, (Scalar, int, Extern, tuple)):
         typed = m.eval(fn.ret, env)
         if not isinstance(typed, Unknown):
@@ -336,24 +329,25 @@ def _repeats(frame: Frame) -> bool:
     return alike >= (_BLIND_RECURSION if any(isinstance(a, Object) for a in frame.given) else 1)
 
 
-def _blind(frame: Frame | None, fn: ir.Function) -> bool:
-    """Whether a function is active so often that what ends its recursion must be among the values not known."""
-    count = 0
-    while frame is not None:
-        count += frame.function is fn
-        if count >= _BLIND_RECURSION:
-            return True
-        frame = frame.caller
-    return False
+def _run_body(m: Machine, body: ir.Block, env: Env, frame: Frame, span: Span) -> None:
+    """Run a body; what was written on the way to each ``return`` holds after it."""
+    if not m.dialect.by_value:
+        m.run(body, env)
+        return
+    frame.exits = Exits(m.journal.mark())
+    m.run(body, env)
+    finish(m, frame.exits, span)
 
 
-def _writable(p: ir.Param) -> bool:
-    """True for a parameter through which the caller's variable can be written."""
-    return isinstance(p.type, ir.TypeMod) and p.type.kind == "ref" and not _is_const(p.type.inner)
+def _merged(frame: Frame) -> tuple[Cell, ...] | None:
+    """The cells that a function returned a reference to."""
+    if not frame.refers or not frame.cells or None in frame.cells:
+        return None
+    return tuple({(id(w), n): (w, n) for cells in frame.cells for w, n in cells or ()}.values())
 
 
-def _is_const(t: ir.Expr) -> bool:
-    return isinstance(t, ir.TypeMod) and t.kind == "const"
+def _returns_reference(t: ir.Expr | None) -> bool:
+    return places.refers(t) or (isinstance(t, ir.DeclType) and t.expr is None)
 
 
 def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> str:
@@ -367,9 +361,28 @@ def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> st
 def bind_parameters(
     m: Machine, params: tuple[ir.Param, ...], args: list[Value], kwargs: dict[str, Value], env: Env, span: Span
 ) -> None:
+    cells = places.of_arguments(m, args) if m.dialect.by_value else []
+    m.lvalues = ([], [])
     for i, p in enumerate(params):
+        inner = p.type.pattern if isinstance(p.type, ir.Expand) else p.type
+        where = cells[i] if i < len(cells) and places.refers(inner) else None
+        if (
+            where is not None
+            and not p.pack
+            and p.name
+            and not isinstance(args[i], Object)
+            and _stays(m, p, args[i], env)
+        ):
+            m.journal.set(env.vars, p.name, Reference(where))
+            continue
         if p.pack or p.kind == "varargs":
-            value: Value = Pack(tuple(args[i:])) if p.pack else tuple(args[i:])
+            rest = args[i:]
+            if p.pack and places.refers(inner):
+                more = [*cells[i:], *[None] * (len(rest) - len(cells[i:]))]
+                rest = [
+                    v if w is None or isinstance(v, Object) else Reference(w) for v, w in zip(rest, more, strict=True)
+                ]
+            value: Value = Pack(tuple(rest)) if p.pack else tuple(rest)
         elif i < len(args) and p.kind != "keyword":
             value = args[i]
             if p.type is not None and isinstance(value, (Scalar, int, Extern, tuple)) and not is_auto(p.type):
@@ -391,8 +404,18 @@ def bind_parameters(
             value = {k: v for k, v in kwargs.items() if k not in named}
         if isinstance(value, TensorVal) and not value.name:
             value = replace(value, name=p.name)
+        if isinstance(value, (Object, tuple, Closure)) and not places.refers(inner):
+            value = places.copied(m, value)
         if p.name:
             m.journal.set(env.vars, p.name, value)  # as everything that a loop may change
+
+
+def _stays(m: Machine, p: ir.Param, value: Value, env: Env) -> bool:
+    """A reference parameter is bound to the argument itself, not to one made of it by a conversion."""
+    if not isinstance(value, Scalar) or p.type is None or is_auto(p.type):
+        return True
+    typed = m.eval(p.type, env)
+    return not isinstance(typed, ScalarType) or typed.dtype.name == value.ctype
 
 
 def join_returns(m: Machine, returns: list[Value], span: Span, varying: bool) -> Value:
@@ -419,13 +442,14 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
     )  # fmt: skip
     frame.kernel = current.kernel if current is not None else ""
     frame.returns = []
+    frame.refers = m.dialect.by_value and _returns_reference(fn.node.ret)
     env.frame = frame
     bind_parameters(m, fn.node.params, args, kwargs, env, span)
     before, m.recorder.frame = m.recorder.frame, frame
     try:
         with recurring(m, None):
-            m.run(fn.node.body.get(), env)
+            _run_body(m, fn.node.body.get(), env, frame, span)
     finally:
         m.recorder.frame = before
-    m.outs = {i: env.vars[p.name] for i, p in enumerate(fn.node.params) if _writable(p) and p.name in env.vars}
+    m.returned = _merged(frame)
     return join_returns(m, frame.returns, span, frame.apart)

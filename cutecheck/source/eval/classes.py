@@ -8,7 +8,8 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import ir
+from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.source.eval import ir, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import is_type, type_key, type_of
@@ -19,6 +20,7 @@ from cutecheck.source.eval.values import (
     Object,
     Pointer,
     PtrType,
+    Reference,
     Scalar,
     ScalarType,
     TraitType,
@@ -116,8 +118,13 @@ def parts(m: Machine, inst: ClassInst) -> list[ir.Variable | ClassInst]:
 
 def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
     """A data member of an object; a view of memory yields the sub-object at its offset."""
+    if obj.pointer is None and name in overlaid(m, obj.cls):
+        owner, decl = next((o, d) for o, d in fields(m, obj.cls) if d.name == name)
+        typed = m.eval(decl.type, owner.env) if decl.type is not None else None
+        return symbolic(m, typed, f"{name}{PER_THREAD}{m.number()}", span)
     if name in obj.fields:
-        return obj.fields[name]
+        held = obj.fields[name]
+        return places.read(m, held.cells, span) if type(held) is Reference else held
     for owner, decl in fields(m, obj.cls):
         if decl.name == name:
             value: Value
@@ -125,14 +132,27 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
                 from cutecheck.source.eval.memory import member_view
 
                 value = member_view(m, obj, owner, decl, span)
+            elif name in obj.initial:
+                value = places.copied(m, obj.initial[name])
             elif decl.init is not None and not obj.name:
-                value = m.eval(decl.init, owner.env)
+                value = obj.initial[name] = m.eval(decl.init, owner.env)
+                value = places.copied(m, value)
             else:
                 typed = m.eval(decl.type, owner.env) if decl.type is not None else None
-                value = symbolic(m, typed, f"{obj.name or obj.cls.name}.{name}", span)
+                value = obj.initial[name] = symbolic(m, typed, f"{obj.name or obj.cls.name}.{name}", span)
+                value = places.copied(m, value)
             obj.fields[name] = value  # what it held from the start: no write that an undo takes back
             return value
     return Unknown(f"`{obj.cls.name}` has no data member `{name}` in the tree", span)
+
+
+def overlaid(m: Machine, cls: ClassInst) -> frozenset[str]:
+    """Members that share their memory with others: what is written to one is not followed to the rest."""
+    key = ("overlaid",)
+    if key not in cls.memo:
+        cls.memo[key] = frozenset(decl.name for owner, decl in fields(m, cls) if owner.decl.kind == "union")
+    found: frozenset[str] = cls.memo[key]
+    return found
 
 
 def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
@@ -254,20 +274,39 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
 def _construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[str | None], span: Span) -> Value:
     from cutecheck.source.eval import deduction
 
-    if len(args) == 1 and isinstance(args[0], Object) and args[0].cls is cls:
-        return args[0]
+    if len(args) == 1 and isinstance(args[0], Object) and derives(m, args[0].cls, cls):
+        whole = args[0]
+        if whole.cls is cls:
+            return places.copied(m, whole)
+        part = Object(cls, {}, whole.pointer, whole.name)
+        kept = {decl.name for _, decl in fields(m, cls)}
+        part.fields.update({k: places.copied(m, get_field(m, whole, k, span)) for k in kept})
+        return part
     obj = Object(cls)
+    cells = places.of_arguments(m, args)
     constructors = [d for d in cls.index.get(cls.name, []) if isinstance(d, ir.Function) and "defaulted" not in d.flags]
     if constructors:
         entries = tuple(Entry(d, cls.env, cls.entry.unit) for d in constructors if d.body is not None)
         if entries:
             deduction.construct_with(m, entries, obj, args, span)
         return obj
-    for value, name, (owner, decl) in zip(args, names + [None] * len(args), fields(m, cls), strict=False):
+    members = {decl.name: (owner, decl) for owner, decl in fields(m, cls)}
+    for i, (value, name, first) in enumerate(zip(args, names + [None] * len(args), members, strict=False)):
+        target = name or first
+        owner, decl = members.get(target, members[first])
+        where = cells[i] if i < len(cells) else None
+        if places.refers(decl.type) and where is not None and not isinstance(value, Object):
+            m.journal.set(obj.fields, target, Reference(where))
+            continue
         typed = m.eval(decl.type, owner.env) if decl.type is not None and not isinstance(decl.type, ir.Auto) else None
-        target = name or decl.name
-        m.journal.set(obj.fields, target, value if typed is None else convert(m, typed, value, span))
+        value = value if typed is None else convert(m, typed, value, span)
+        m.journal.set(obj.fields, target, value if places.refers(decl.type) else places.copied(m, value))
     return obj
+
+
+def derives(m: Machine, cls: ClassInst, base: ClassInst) -> bool:
+    """Whether a class is another or has it among its bases."""
+    return cls is base or any(derives(m, b, base) for b in bases(m, cls))
 
 
 def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, ir, templates
+from cutecheck.source.eval import classes, ir, places, templates
 from cutecheck.source.eval.calls import bind_parameters, run_function
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import FuncSet, Object, TemplateRef, Value
+from cutecheck.source.eval.values import FuncSet, Object, Reference, TemplateRef, Value
 
 
 def construct_with(m: Machine, entries: tuple[Entry, ...], obj: Object, args: list[Value], span: Span) -> None:
@@ -20,19 +20,30 @@ def construct_with(m: Machine, entries: tuple[Entry, ...], obj: Object, args: li
         return
     best = max(found, key=lambda c: c.score)
     env = Env(best.env, "function", self_=obj)
+    given = m.lvalues
     bind_parameters(m, best.fn.params, args, {}, env, span)
     types = {d.name: (o, d) for o, d in classes.fields(m, obj.cls)}
     for name, init in best.fn.inits:
-        values = [m.eval(a.value, env) for a in init]
+        values = places.arguments(m, init, env) if m.dialect.by_value else [m.eval(a.value, env) for a in init]
         if name in types:
             owner, decl = types[name]
+            cells = places.of_arguments(m, values)
+            if (
+                places.refers(decl.type)
+                and len(cells) == 1
+                and cells[0] is not None
+                and not isinstance(values[0], Object)
+            ):
+                m.journal.set(obj.fields, name, Reference(cells[0]))
+                continue
             typed = m.eval(decl.type, owner.env) if decl.type is not None else None
             value = (
                 values[0]
                 if len(values) == 1 and typed is None
                 else classes.construct(m, typed, values, [None] * len(values), span)
             )
-            m.journal.set(obj.fields, name, value)
+            m.journal.set(obj.fields, name, value if places.refers(decl.type) else places.copied(m, value))
+    m.lvalues = given
     run_function(m, best.entry, best.fn, env, args, {}, span)
 
 

@@ -22,6 +22,7 @@ class Hooks:
     ``DEFER`` leaves the case to the evaluator; so does None where the answer is declared optional.
     """
 
+    by_value = False  # variables hold objects themselves: to initialise one copies, and references are a kind of type
     block_scope = True  # a name assigned in a block lives in the block; otherwise in the function
 
     def name_value(self, m: Machine, ident: str, env: Env, span: Span) -> Value:

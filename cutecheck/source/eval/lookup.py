@@ -8,7 +8,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.records import record
-from cutecheck.source.eval import classes, intrinsics, ir
+from cutecheck.source.eval import classes, intrinsics, ir, places
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import is_element
@@ -18,6 +18,8 @@ from cutecheck.source.eval.values import (
     ExternType,
     FuncSet,
     Object,
+    Pack,
+    Reference,
     Scalar,
     TemplateRef,
     Value,
@@ -57,7 +59,12 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
     at: Env | None = env
     while at is not None:
         if name in at.vars:
-            return at.vars[name]
+            value = at.vars[name]
+            if type(value) is Reference:
+                return places.read(m, value.cells, span)
+            if type(value) is Pack and any(type(v) is Reference for v in value.items):
+                return Pack(tuple(places.read(m, v.cells) if type(v) is Reference else v for v in value.items))
+            return value
         if at.kind == "class" and at.cls is not None:
             if name == at.cls.name:
                 return at.cls
@@ -249,7 +256,10 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
     decl = entry.decl
     key = (name, id(decl))
     if key in memo:
-        return memo[key]
+        known = memo[key]
+        if name in m.rewritten and isinstance(known, Scalar) and isinstance(decl, ir.Variable) and _changes(m, decl):
+            return replace(known, value=m.fresh(name))
+        return known
     memo[key] = Unknown(f"`{name}` is defined in terms of itself", decl.span)
     refused = m.budget.refused
     if isinstance(decl, ir.Class):
@@ -259,8 +269,13 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
         m.recorder.declared(m, decl, value, entry.env, entry.unit)
     else:
         value = variable_value(m, decl, entry.env)
-        if isinstance(value, Scalar) and m.dialect.name == "cpp" and not _is_constant(decl):
-            value = replace(value, value=m.fresh(name))  # any function may have written it since
+        if _changes(m, decl):  # any function may have written it since
+            if isinstance(value, Scalar):
+                value = replace(value, value=m.fresh(name))
+            elif isinstance(value, Object) and value.pointer is None and classes.fields(m, value.cls):
+                return Object(value.cls, {}, None, str(m.fresh(name)))
+            elif isinstance(value, tuple) and value:
+                value = Unknown(f"`{name}` may have been written", decl.span)
         m.recorder.declared(m, decl, value, entry.env, entry.unit)
     if m.budget.refused == refused:
         memo[key] = value
@@ -277,12 +292,19 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
         if typed is None or (isinstance(value, Unknown) and "constexpr" in decl.flags):
             return value
         return classes.convert(m, typed, value, decl.span)
-    args = [m.eval(a.value, env) for a in decl.init_args or ()]
+    if m.dialect.by_value:
+        args = places.arguments(m, decl.init_args or (), env)
+    else:
+        args = [m.eval(a.value, env) for a in decl.init_args or ()]
     if typed is None:
         return args[0] if len(args) == 1 else Unknown(f"`{decl.name}` has no initialiser", decl.span)
     if decl.init_args is not None:
         return classes.construct(m, typed, args, [a.name for a in decl.init_args], decl.span)
     return classes.declare(m, typed, decl, env)
+
+
+def _changes(m: Machine, decl: ir.Variable) -> bool:
+    return m.dialect.by_value and not _is_constant(decl)
 
 
 def _is_constant(decl: ir.Variable) -> bool:

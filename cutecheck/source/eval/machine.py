@@ -23,9 +23,10 @@ from cutecheck.source.eval.launches import Launches
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.values import BudgetExceeded, Value
+from cutecheck.source.eval.values import BudgetExceeded, Cell, Value
 
 if TYPE_CHECKING:
+    from cutecheck.source.eval.statements.exits import Exits
     from cutecheck.source.eval.statements.recurrences import Recurrence
 
 Handler = Callable[["Machine", Any, Env], Value]
@@ -137,8 +138,13 @@ class Machine:
         self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
         self.names: dict[tuple[str, str], Value] = {}  # library names looked up
         self.deriving = 0  # classes whose bases are being evaluated
-        self.outs: dict[int, Value] = {}  # final values of the reference parameters of the last call
         self.lasting: tuple[bool, ...] = ()  # which arguments of the call at hand are variables
+        # the values of the last arguments evaluated, and the cells that they name
+        self.lvalues: tuple[list[Value], list[tuple[Cell, ...] | None]] = ([], [])
+        self.returned: tuple[Cell, ...] | None = None  # the cells that the last call returned a reference to
+        self.addressed: dict[tuple[int, Any], Cell] = {}  # cells that pointers may hold the address of
+        self.breaks: Exits | None = None  # of the switch that a `break` leaves, where it is none of a loop
+        self.rewritten: set[str] = set()  # names of variables outside functions that something wrote
         self.loop: Recurrence | None = None  # the loop whose body is walked, in the function that is
         # declarations, by identity and scope, and whether what they do changes variables of others
         self.inert: dict[tuple[int, int], tuple[bool, Any, Any]] = {}

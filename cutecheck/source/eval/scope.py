@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from cutecheck.records import record
@@ -189,5 +189,8 @@ class Frame:
     constexpr: bool = False
     kernel: str = ""
     returns: list[Value] | None = None
+    refers: bool = False  # the function returns a reference
+    cells: list[Any] = field(default_factory=list)  # where what it returned is kept, None where that is not followed
+    exits: Any = None  # states at its returns inside of branches, where those are followed
     apart: bool = False  # threads of a warp may return at different places
     given: tuple[Any, ...] = ()  # the object of a method, then the arguments

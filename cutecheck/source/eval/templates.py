@@ -17,6 +17,7 @@ from cutecheck.source.eval.types import is_type, same_type, type_key
 from cutecheck.source.eval.values import (
     Pack,
     PtrType,
+    Reference,
     Scalar,
     SubstitutionFailure,
     TemplateRef,
@@ -57,6 +58,14 @@ def expand(m: Machine, pattern: ir.Expr, env: Env) -> list[Value]:
             inner.vars[n] = p.items[i]
         out.append(m.eval(pattern, inner))
     return out
+
+
+def references(pattern: ir.Expr, env: Env) -> list[Any]:
+    """The cells that the elements of a pack of references stand for, where the pattern is the pack alone."""
+    pack = _variable(env, pattern.ident) if isinstance(pattern, ir.Name) else None
+    if not isinstance(pack, Pack):
+        return []
+    return [v.cells if isinstance(v, Reference) else None for v in pack.items]
 
 
 def _variable(env: Env, name: str) -> Value:

@@ -202,6 +202,7 @@ class Object:
     fields: dict[str, Value] = field(default_factory=dict)
     pointer: Pointer | None = None  # a view of memory, for shared-storage structs
     name: str = ""
+    initial: dict[str, Value] = field(default_factory=dict)  # of fields: what they hold from the start, in copies too
 
     def __str__(self) -> str:
         return self.cls.name
@@ -229,8 +230,28 @@ class Intrinsic:
 
 @dataclass(eq=False, slots=True)
 class Closure:
+    """A lambda; ``own``: the innermost frame of its scope holds copies of what it captured."""
+
     node: ir.Lambda
     env: Env
+    own: bool = False
+
+
+Cell = tuple[dict[Any, Any], Any]  # of variables or fields, and a name
+
+
+@dataclass(eq=False, slots=True)
+class Reference:
+    """What a variable or field of reference type holds: the cells it stands for, one of them if there are several."""
+
+    cells: tuple[Cell, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Address:
+    """A pointer to a variable or field."""
+
+    cells: tuple[Cell, ...]
 
 
 @record(frozen=True, slots=True)

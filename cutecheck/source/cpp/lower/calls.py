@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tree_sitter import Node
 
 from cutecheck.source.cpp.lower.hands import Fail
@@ -140,7 +142,6 @@ class CallLowering(TypeLowering):
         return ir.Arg(self.expression(node))
 
     def lambda_(self, node: Node) -> ir.Expr:
-        """Captures are left out: the evaluator sees the enclosing scope."""
         tparams_node = node.child_by_field_name("template_parameters")
         declarator = node.child_by_field_name("declarator")
         body = node.child_by_field_name("body")
@@ -155,4 +156,29 @@ class CallLowering(TypeLowering):
                     params = self.parameters(child)
                 elif child.type == "trailing_return_type":
                     ret = self.descriptor(child.children[-1])
-        return ir.Lambda(tparams, params, ret, self.lazy_block(body), self.place(node))
+        captures, default = self.captures(node.child_by_field_name("captures"))
+        return ir.Lambda(tparams, params, ret, self.lazy_block(body), self.place(node), captures, default)
+
+    def captures(self, node: Node | None) -> tuple[tuple[tuple[str, bool, ir.Expr | None], ...], Literal["", "=", "&"]]:
+        """The capture list; what is not understood in it is seen in the enclosing scope."""
+        found: list[tuple[str, bool, ir.Expr | None]] = []
+        default: Literal["", "=", "&"] = ""
+        by_reference = False
+        for part in () if node is None else node.children[1:-1]:
+            kind = part.type
+            if kind == "lambda_default_capture":
+                default = "=" if self.of(part).strip() == "=" else "&"
+            elif kind == ",":
+                by_reference = False
+            elif kind == "&":
+                by_reference = True
+            elif kind == "lambda_capture_initializer":
+                name, value = part.child_by_field_name("left"), part.child_by_field_name("right")
+                refers = by_reference or self.of(part).startswith("&")
+                if name is not None and value is not None:
+                    found.append((self.of(name), refers, self.expression(value)))
+            elif kind == "identifier":
+                found.append((self.of(part), by_reference, None))
+            elif self.of(part).startswith("&"):
+                found.append((self.of(part)[1:].strip(), True, None))
+        return tuple(found), default

@@ -90,14 +90,15 @@ class Lowering(ScopeLowering):
         if declarator is not None and declarator.type == "init_declarator":
             value = declarator.child_by_field_name("value")
             declarator = declarator.child_by_field_name("declarator")
+        refers = False
         while declarator is not None and declarator.type == "reference_declarator":
-            declarator = declarator.named_children[-1]
+            declarator, refers = declarator.named_children[-1], True
         if declarator is None or declarator.type != "structured_binding_declarator":
             return None
         names = tuple(self.of(part) for part in declarator.named_children)
         if node.type == "for_range_loop":
             span = self.span(node.children[2].start_byte, declarator.end_byte)
-            return ir.Bind(names, ir.Name("", None, span), span)
+            return ir.Bind(names, ir.Name("", None, span), span, refers)
         if value is None:
             value = node.child_by_field_name("value")
         if value is None:
@@ -108,7 +109,7 @@ class Lowering(ScopeLowering):
             init = args[0].value if args else self.opaque("empty initialiser", value.start_byte, value.end_byte)
         else:
             init = self.expression(value)
-        return ir.Bind(names, init, self.place(node))
+        return ir.Bind(names, init, self.place(node), refers)
 
     # ------------------------------------------------------------ types and what is declared with them
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -70,7 +71,8 @@ class Hands:
         waits = _BARRIER.search(self.text, begin, end) is not None
         commits = not waits and _COMMIT.search(self.text, begin, end) is not None
         held = " with a barrier" if waits else " with a commit" if commits else ""
-        return self.opaque(f"inline assembly{held}", begin, end)
+        found = self.opaque(f"inline assembly{held}", begin, end)
+        return replace(found, written=outputs(self.text[begin:end]))
 
     def note(self, kind: str, text: str, begin: int, end: int) -> None:
         self.notes.append(ir.Note(kind, text, self.span(begin, end)))
@@ -229,3 +231,18 @@ def steady(make: Callable[[bool], T]) -> T:
     if errors:
         raise errors[0]
     return results[0]
+
+
+def outputs(text: str) -> tuple[str, ...]:
+    """Names among the output operands of inline assembly: between the first two colons outside of strings."""
+    sections = [""]
+    for part in _ASM_PARTS.findall(text):
+        if part[0] == ":":
+            sections += [""] * len(part)
+        elif part[0] != '"':
+            sections[-1] += part
+    written = sections[1] if len(sections) > 1 else ""
+    return tuple(dict.fromkeys(re.findall(r"[A-Za-z_]\w*", written)))
+
+
+_ASM_PARTS = re.compile(r'"(?:[^"\\]|\\.)*"|:+|[^":]+')

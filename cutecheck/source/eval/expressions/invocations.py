@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from cutecheck.facts import Unknown
-from cutecheck.model import expr as ex
-from cutecheck.source.eval import calls, classes, intrinsics, ir, templates
+from cutecheck.source.eval import calls, classes, intrinsics, ir, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements.assignments import assign
-from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.types import is_type
+from cutecheck.source.eval.unwalked import may_run
 from cutecheck.source.eval.values import (
+    Address,
     Closure,
+    Extern,
     FuncSet,
     Intrinsic,
     Object,
     Pack,
+    Reference,
+    Scalar,
     SubstitutionFailure,
     TemplateRef,
     Value,
@@ -29,9 +31,13 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     fn = m.eval(node.fn, env)
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
+    cells: list[places.Cells | None] = []
+    given_outside: list[str] = []  # variables outside functions, which a reference may be bound to
     for a in node.args:
+        cells += [None] * (len(args) - len(cells))
         if isinstance(a.value, ir.Expand):
             args.extend(templates.expand(m, a.value.pattern, env))
+            cells += templates.references(a.value.pattern, env)
         elif a.star == "*":
             value = m.eval(a.value, env)
             args.extend(
@@ -42,6 +48,15 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             kwargs.update(value if isinstance(value, dict) else {})
         elif a.name is not None:
             kwargs[a.name] = m.eval(a.value, env)
+        elif m.dialect.by_value:
+            value, where = places.locate(m, a.value, env)
+            if isinstance(value, Pack):
+                args.extend(value.items)
+            else:
+                args.append(value)
+                cells.append(where)
+                if where is None and isinstance(a.value, (ir.Name, ir.Scoped)) and isinstance(value, Scalar):
+                    given_outside.append(a.value.ident)
         else:
             value = m.eval(a.value, env)
             args.extend(value.items) if isinstance(value, Pack) else args.append(value)
@@ -55,37 +70,47 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
                 m.recorder.comma(a.value)
     if isinstance(fn, Unknown):
         calls.synchronises(m, getattr(node.fn, "ident", ""), args, node.span)
-    outs = m.outs
-    m.outs = {}
     if isinstance(fn, FuncSet) and len(fn.entries) > 1 and len(args) == len(node.args):
         m.lasting = tuple(isinstance(a.value, (ir.Name, ir.Attr, ir.Index)) for a in node.args)
+    if given_outside and isinstance(fn, FuncSet):
+        m.rewritten.update(given_outside)
+    m.lvalues = (args, cells)
+    m.returned = None
     try:
-        return calls.apply(m, fn, args, kwargs, node.span)
+        value = calls.apply(m, fn, args, kwargs, node.span)
     except SubstitutionFailure as failure:
         return Unknown(f"substitution failure: {failure}", node.span)
     finally:
         m.lasting = ()
-        _write_back(m, node, fn, env)
-        m.outs = outs
+    if m.dialect.by_value and not isinstance(fn, (FuncSet, Closure)):
+        m.returned = None
+        _may_write(m, node, fn, args, cells, env)
+    return value
 
 
-def _write_back(m: Machine, node: ir.Call, fn: Value, env: Env) -> None:
-    """What a call may have written: reference parameters of a followed function, anything whose address it got."""
-    outs = m.outs
-    for i, a in enumerate(node.args):
-        at = a.value
-        if i in outs and isinstance(at, (ir.Name, ir.Attr)):
-            assign(m, at, outs[i], env, node.span)
-        elif (
-            isinstance(at, ir.Unary)
-            and at.op == "&"
-            and isinstance(at.operand, ir.Name)
-            and not isinstance(fn, Intrinsic)
-        ):
-            owner = env.find_var(at.operand.ident)
-            if owner is not None:
-                old = owner.vars[at.operand.ident]
-                m.journal.set(owner.vars, at.operand.ident, forget(m, old, at.operand.ident, ex.ANY, node.span))
+_SWAPS = ("swap", "exchange")
+
+
+def _may_write(
+    m: Machine, node: ir.Call, fn: Value, args: list[Value], cells: list[places.Cells | None], env: Env
+) -> None:
+    """What a function that is not of the tree may have changed: anything whose address it got."""
+    name = getattr(node.fn, "ident", "")
+    for i, value in enumerate(args):
+        if isinstance(value, Address):
+            places.forget_cells(m, value.cells, node.span)
+        elif name in _SWAPS or name.startswith("atomic"):
+            where = cells[i] if i < len(cells) else None
+            if where is not None:
+                places.forget_cells(m, where, node.span)
+        elif isinstance(value, Closure) and isinstance(fn, (Unknown, Extern)):
+            may_run(m, value, node.span)
+        elif isinstance(value, Object) and isinstance(fn, Unknown):
+            places.lose(m, value, name, node.span)
+    if isinstance(node.fn, ir.Attr) and isinstance(fn, Unknown):
+        base = places.locate(m, node.fn.base, env)[0] if places.quiet(node.fn.base) else None
+        if isinstance(base, Object):
+            places.lose(m, base, base.cls.name, node.span)
 
 
 @handles(ir.Construct)
@@ -93,14 +118,19 @@ def _construct(m: Machine, node: ir.Construct, env: Env) -> Value:
     type_ = m.eval(node.type, env)
     args: list[Value] = []
     names: list[str | None] = []
+    cells: list[places.Cells | None] = []
     for a in node.args:
         if isinstance(a.value, ir.Expand):
             more = templates.expand(m, a.value.pattern, env)
             args.extend(more)
             names.extend([None] * len(more))
+            cells += [None] * len(more)
         else:
-            args.append(m.eval(a.value, env))
+            value, where = places.locate(m, a.value, env) if m.dialect.by_value else (m.eval(a.value, env), None)
+            args.append(value)
+            cells.append(where)
             names.append(a.name)
+    m.lvalues = (args, cells)
     if isinstance(type_, TemplateRef):
         return intrinsics.deduce_class(m, type_, args, node.span)
     if isinstance(type_, (FuncSet, Intrinsic, Closure)):
@@ -130,4 +160,20 @@ def _index(m: Machine, node: ir.Index, env: Env) -> Value:
 
 @handles(ir.Lambda)
 def _lambda(m: Machine, node: ir.Lambda, env: Env) -> Value:
-    return Closure(node, env)
+    if not m.dialect.by_value or not (node.captures or node.default == "="):
+        return Closure(node, env)
+    own = Env(env, "block")
+    for name, by_reference, init in node.captures:
+        if init is None and by_reference:
+            continue
+        value, cells = places.locate(m, ir.Name(name, None, node.span) if init is None else init, env)
+        if by_reference and cells is not None and not isinstance(value, Object):
+            own.vars[name] = Reference(cells)
+        else:
+            own.vars[name] = value if by_reference else places.copied(m, value)
+    if node.default == "=":
+        for name in templates.names_in(node.body.get()):
+            at = env.find_var(name)
+            if name not in own.vars and at is not None and at.kind in ("block", "function"):
+                own.vars[name] = places.copied(m, places.held(m, at.vars, name))
+    return Closure(node, own, True)

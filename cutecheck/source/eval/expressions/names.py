@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, intrinsics, ir, memory, templates
+from cutecheck.source.eval import classes, intrinsics, ir, memory, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, missing, namespace_of, self_of, type_member
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.values import (
+    Closure,
     CuteOp,
     ExternType,
     FuncSet,
@@ -18,6 +19,7 @@ from cutecheck.source.eval.values import (
     Pack,
     Pointer,
     TemplateRef,
+    TensorVal,
     Value,
     ValueType,
 )
@@ -34,6 +36,10 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
         at = env.find_var(name)
         if at is not None:
             m.recorder.escape(m, [at.vars[name]], node.span)
+        if m.dialect.by_value and (node.written is None or name in node.written):
+            cells = places.named(m, name, env)
+            if cells is not None and not isinstance(places.read(m, cells), (TensorVal, Pointer, FuncSet, Closure)):
+                places.forget_cells(m, cells, node.span)
     if node.reason.endswith("a barrier"):
         m.recorder.synchronises(m, "asm.barrier", [], node.span)
     elif node.reason.endswith("a commit"):

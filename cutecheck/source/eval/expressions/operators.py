@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import calls, intrinsics, ir, templates
+from cutecheck.source.eval import calls, intrinsics, ir, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements.assignments import assign
+from cutecheck.source.eval.statements.assignments import assign, assign_by
+from cutecheck.source.eval.statements.branches import alternatives, perhaps
 from cutecheck.source.eval.statements.joins import join
-from cutecheck.source.eval.threads import differs
 from cutecheck.source.eval.values import Extern, ExternType, FuncSet, Object, Pointer, Scalar, TensorVal, Value
 
 
 @handles(ir.Unary)
 def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
     if node.op in ("++", "--", "p++", "p--"):
-        old = m.eval(node.operand, env)
+        cells: places.Cells | None = None
+        if m.dialect.by_value:
+            old, cells = places.locate(m, node.operand, env)
+        else:
+            old = m.eval(node.operand, env)
         if isinstance(old, Extern) and isinstance(old.type, ExternType) and old.type.name == COORDINATES:
             return old  # any coordinate before, any after
         if isinstance(old, Object):
@@ -31,9 +35,17 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
             if not isinstance(old, (Unknown, Pointer))
             else intrinsics.advance(m, old, 1 if "+" in node.op else -1, node.span)
         )
-        assign(m, node.operand, step, env, node.span)
+        if cells is not None:
+            places.write(m, cells, step, node.span)
+        else:
+            assign(m, node.operand, step, env, node.span)
         return old if node.op.startswith("p") else step
-    value = m.eval(node.operand, env)
+    if node.op == "&" and m.dialect.by_value:
+        value, cells = places.locate(m, node.operand, env)
+        if cells is not None and not isinstance(value, (Object, Pointer, FuncSet, Unknown)):
+            return places.address(m, cells)
+    else:
+        value = m.eval(node.operand, env)
     if node.op == "&":
         if isinstance(value, Object) and value.pointer is not None:
             return value.pointer
@@ -58,6 +70,9 @@ def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
         value = m.eval(node.right, env)
         assign(m, node.left, value, env, node.span)
         return value
+    if m.dialect.by_value and places.is_assignment(node):
+        assign_by(m, node.left, node.op, m.eval(node.right, env), env, node.span)
+        return m.eval(node.left, env)
     left = m.eval(node.left, env)
     right = m.eval(node.right, env)
     if node.op == ",":
@@ -92,7 +107,10 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
     known = m.dialect.truth(left)
     if known is not None and known != is_and:
         return left if node.op in ("and", "or") else Scalar(int(known), "bool")
-    right = m.eval(node.right, env)
+    if known is None and m.dialect.by_value:
+        right = perhaps(m, node, left, env, lambda: m.eval(node.right, env))
+    else:
+        right = m.eval(node.right, env)
     if node.op in ("and", "or") and known is not None:
         return right
     if node.op in ("and", "or") and not isinstance(right, (bool, Scalar)):
@@ -115,8 +133,7 @@ def _select(m: Machine, node: ir.Select, env: Env) -> Value:
     known = m.dialect.truth(cond)
     if known is not None:
         return m.eval(node.then if known else node.other, env)
-    then, other = m.eval(node.then, env), m.eval(node.other, env)
-    return join(m, then, other, "the two branches of ?:", node.span, cond, differs(m, node.cond, cond, env))
+    return alternatives(m, node, cond, env, lambda: m.eval(node.then, env), lambda: m.eval(node.other, env))
 
 
 @handles(ir.Fold)

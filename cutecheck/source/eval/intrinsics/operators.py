@@ -17,6 +17,7 @@ from cutecheck.source.eval.intrinsics.tuples import COORDINATES, any_coordinate
 from cutecheck.source.eval.threads import varies
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
+    Address,
     ArrayType,
     Extern,
     ExternType,
@@ -85,8 +86,11 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
     """``*pointer``."""
     from cutecheck.source.eval.classes import symbolic
     from cutecheck.source.eval.memory import get_object
+    from cutecheck.source.eval.places import read
     from cutecheck.source.eval.scope import ClassInst
 
+    if isinstance(v, Address):
+        return read(m, v.cells, span)
     if isinstance(v, Pointer):
         if isinstance(v.type, ClassInst):
             return get_object(m, v)
@@ -110,6 +114,8 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
         return advance(m, left, by, span)
     if op == "+" and isinstance(right, Pointer):
         return advance(m, right, left, span)
+    if isinstance(left, Address) or isinstance(right, Address):
+        return Scalar(None, "bool") if op in ("==", "!=", "<", ">") else Unknown("arithmetic on an address", span)
     if isinstance(left, Pointer) or isinstance(right, Pointer):
         return Scalar(None, "bool" if op in ("==", "!=", "<", ">") else "ptrdiff_t")
     if op in ("+", "*", "-") and (isinstance(left, (ScaledBasis, tuple)) or isinstance(right, (ScaledBasis, tuple))):

@@ -174,13 +174,18 @@ class FString:
 
 @record(frozen=True, slots=True)
 class Lambda:
-    """A closure; ``tparams`` for generic lambdas (an ``auto`` parameter stays a Param with type None)."""
+    """A closure; ``tparams`` for generic lambdas (an ``auto`` parameter stays a Param with type None).
+
+    ``captures``: name, whether by reference, and the initialiser where one is written. ``default`` is ``=`` or ``&``.
+    """
 
     tparams: tuple[TParam, ...]
     params: tuple[Param, ...]
     ret: Expr | None
     body: Lazy
     span: Span
+    captures: tuple[tuple[str, bool, Expr | None], ...] = ()
+    default: Literal["", "=", "&"] = "&"
 
 
 @record(frozen=True, slots=True)
@@ -248,11 +253,15 @@ class Fold:
 
 @record(frozen=True, slots=True)
 class Opaque:
-    """Source text that was not lowered, and why; ``names`` are the identifiers in it (for escapes)."""
+    """Source text that was not lowered, and why; ``names`` are the identifiers in it (for escapes).
+
+    ``written``: those that it may write; None for all of them.
+    """
 
     reason: str
     span: Span
     names: tuple[str, ...] = ()
+    written: tuple[str, ...] | None = None
 
 
 Expr: TypeAlias = Union[

@@ -41,6 +41,7 @@ class Bind:
     names: tuple[str, ...]
     value: Expr
     span: Span
+    refers: bool = False  # ``auto& [a, b]``
 
 
 @record(frozen=True, slots=True)

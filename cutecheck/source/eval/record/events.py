@@ -93,7 +93,7 @@ class EventRecorder(LaunchRecorder):
                 reason = reason or (
                     v if isinstance(v, Unknown) else Unknown(f"operand {i + 1} is not a tensor cutecheck follows", span)
                 )
-                facts.append(TensorFact(self.text(span), span, "unknown", reason, None))
+                facts.append(TensorFact(self.text(span), span, "unknown", reason, None, offset=reason))
         if isinstance(tiled, (Unknown, Extern)):
             reason = reason or (
                 tiled if isinstance(tiled, Unknown) else Unknown("the copy object is not known", c.span)

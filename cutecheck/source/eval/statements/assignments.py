@@ -8,12 +8,12 @@ from typing import Any, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int
-from cutecheck.source.eval import classes, ir, predicates
+from cutecheck.source.eval import classes, ir, places, predicates
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import Object, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import FuncSet, Object, Pointer, Reference, Scalar, TensorVal, Value
 
 
 @runs(ir.Bind)
@@ -24,11 +24,17 @@ def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
         parts = [m.dialect.from_model(v) for v in value]
     elif isinstance(value, Object):
         parts = [classes.get_field(m, value, d.name, node.span) for _, d in classes.fields(m, value.cls)]
+        if node.refers and len(parts) == len(node.names):
+            for name, (_, d) in zip(node.names, classes.fields(m, value.cls), strict=True):
+                m.journal.set(env.vars, name, Reference(places.cells_of(value.fields, d.name)))
+            return Done.NORMAL
     else:
         reason = value if isinstance(value, Unknown) else Unknown("cannot take this value apart", node.span)
         parts = [reason] * len(node.names)
     for name, part in zip(node.names, parts, strict=False):
-        m.journal.set(env.vars, name, replace(part, name=name) if isinstance(part, TensorVal) else part)
+        m.journal.set(
+            env.vars, name, replace(part, name=name) if isinstance(part, TensorVal) else places.copied(m, part)
+        )
     return Done.NORMAL
 
 
@@ -36,12 +42,46 @@ def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
 def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
     value = m.eval(node.value, env)
     predicates.note(m, node, env)
-    if node.op != "=":
+    assign_by(m, node.target, node.op, value, env, node.span)
+    return Done.NORMAL
+
+
+def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span: Span) -> None:
+    """``target op value``, by the operator of its own that an object has."""
+    if m.dialect.by_value and not isinstance(target, ir.Sequence_):
+        cells = places.named(m, target.ident, env) if isinstance(target, ir.Name) else None
+        if cells is not None:
+            old = places.read(m, cells, span)
+        else:
+            old, cells = places.locate(m, target, env)
+        if isinstance(old, Object) and _own_operator(m, old, op, value, span):
+            return
+        if op != "=":
+            from cutecheck.source.eval.expressions.operators import binary
+
+            value = binary(m, op[:-1], old, value, span)
+        if cells is not None:
+            places.write(m, cells, value, span)
+            return
+        if isinstance(old, Object) and old.pointer is None and not isinstance(target, ir.Name):
+            places.overwrite(m, old, value, span)
+            return
+    elif op != "=":
         from cutecheck.source.eval.expressions.operators import binary
 
-        value = binary(m, node.op[:-1], m.eval(node.target, env), value, node.span)
-    assign(m, node.target, value, env, node.span)
-    return Done.NORMAL
+        value = binary(m, op[:-1], m.eval(target, env), value, span)
+    assign(m, target, value, env, span)
+
+
+def _own_operator(m: Machine, obj: Object, op: str, value: Value, span: Span) -> bool:
+    from cutecheck.source.eval.calls import apply
+    from cutecheck.source.eval.lookup import member
+
+    method = member(m, obj.cls, f"operator{op}", obj, span)
+    if not isinstance(method, FuncSet) or not any(e.decl.body is not None for e in method.entries):
+        return False
+    apply(m, method, [value], {}, span)
+    return True
 
 
 def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> None:
@@ -50,6 +90,9 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
         return
     if isinstance(target, ir.Name):
         at = env.find_var(target.ident)
+        if at is not None and m.dialect.by_value:
+            places.store(m, at.vars, target.ident, value, span)
+            return
         if at is not None:
             old = at.vars.get(target.ident)
             if isinstance(old, (TensorVal,)) and not isinstance(value, TensorVal):
@@ -62,13 +105,27 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
 
         this = self_of(env)
         if this is not None and any(d.name == target.ident for _, d in classes.fields(m, this.cls)):
-            m.journal.set(this.fields, target.ident, value)
+            if m.dialect.by_value:
+                classes.get_field(m, this, target.ident, span)
+                places.store(m, this.fields, target.ident, value, span)
+            else:
+                m.journal.set(this.fields, target.ident, value)
         elif not m.dialect.block_scope:
             m.journal.set(env.vars, target.ident, value)
+        else:
+            m.rewritten.add(target.ident)
     elif isinstance(target, ir.Attr):
         base = m.eval(target.base, env)
         if isinstance(base, Object):
-            m.journal.set(base.fields, target.ident, value)
+            if m.dialect.by_value:
+                classes.get_field(m, base, target.ident, span)
+                places.store(m, base.fields, target.ident, value, span)
+            else:
+                m.journal.set(base.fields, target.ident, value)
+        elif m.dialect.by_value:
+            places.lost(m, target, env)
+    elif isinstance(target, ir.Scoped):
+        m.rewritten.add(target.ident)
     elif (
         isinstance(target, ir.Call) and isinstance(target.fn, ir.Attr) and target.fn.ident == "data" and not target.args
     ):
@@ -83,6 +140,10 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
             keys = [m.eval(a, env) for a in target.args]
             if len(keys) == 1 and isinstance(base, dict):
                 base[keys[0]] = value
+        elif m.dialect.by_value:
+            places.lost(m, target, env)
+    elif m.dialect.by_value:
+        places.lost(m, target, env)
 
 
 def pointed(tensor: TensorVal, to: Value, span: Span) -> TensorVal:

@@ -6,14 +6,17 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from cutecheck.facts import Guard
-from cutecheck.source.eval import ir, predicates
-from cutecheck.source.eval.lookup import variable_value
+from cutecheck.model.expr import ANY
+from cutecheck.model.ints import Dyn
+from cutecheck.source.eval import classes, ir, places, predicates
+from cutecheck.source.eval.lookup import is_auto, variable_value
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.done import Done
+from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.inert import inert
-from cutecheck.source.eval.values import TensorVal
+from cutecheck.source.eval.values import Object, Reference, Scalar, TensorVal, Value
 
 
 @runs(ir.Block)
@@ -57,7 +60,21 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
         return Done.NORMAL
     unit = env.frame.unit if env.frame is not None else None
     if isinstance(decl, ir.Variable):
-        value = variable_value(m, decl, env)
+        if m.dialect.by_value and places.refers(decl.type) and (init := _only(decl)) is not None:
+            value, cells = places.locate(m, init, env)
+            if cells is not None and not isinstance(value, Object):
+                m.journal.set(env.vars, decl.name, Reference(cells))
+                m.recorder.declared(m, decl, value, env, unit)
+                return Done.NORMAL
+            if not isinstance(value, Object):
+                value = variable_value(m, decl, env) if cells is not None else _typed(m, decl, value, env)
+                if isinstance(value, (Scalar, Dyn)) and not places.constant(decl.type):
+                    places.lost(m, init, env)  # through it an element may be written
+                    value = forget(m, value, decl.name, ANY, decl.span)
+        else:
+            value = places.copied(m, variable_value(m, decl, env))
+            if m.dialect.by_value and "static" in decl.flags and not decl.flags & {"const", "constexpr"}:
+                value = _of_all_calls(m, decl, value)
         if isinstance(value, TensorVal):
             value = replace(value, name=decl.name)
         m.journal.set(env.vars, decl.name, value)
@@ -85,11 +102,38 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
     return Done.NORMAL
 
 
+def _only(decl: ir.Variable) -> ir.Expr | None:
+    """What a reference is bound to."""
+    if decl.init is not None:
+        return decl.init
+    return decl.init_args[0].value if decl.init_args and len(decl.init_args) == 1 else None
+
+
+def _typed(m: Machine, decl: ir.Variable, value: Value, env: Env) -> Value:
+    typed = None if decl.type is None or is_auto(decl.type) else m.eval(decl.type, env)
+    return value if typed is None else classes.convert(m, typed, value, decl.span)
+
+
+def _of_all_calls(m: Machine, decl: ir.Variable, value: Value) -> Value:
+    """A static variable of a function keeps what other calls left in it."""
+    if isinstance(decl.type, ir.TypeMod) and decl.type.kind == "const":
+        return value
+    if isinstance(value, Object):
+        places.lose(m, value, decl.name, decl.span)
+    elif isinstance(value, Scalar):
+        return forget(m, value, decl.name, ANY, decl.span)
+    return value
+
+
 @runs(ir.Return)
 def _return(m: Machine, node: ir.Return, env: Env) -> Done:
     frame = env.frame
     if node.value is not None:
-        value = m.eval(node.value, env)
+        if frame is not None and frame.refers:
+            value, cells = places.locate(m, node.value, env)
+            frame.cells.append(cells)
+        else:
+            value = m.eval(node.value, env)
         if frame is not None and frame.returns is not None:
             frame.returns.append(value)
     return Done.RETURN

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
-from cutecheck.facts import Guard
+from cutecheck.facts import Guard, Span
 from cutecheck.source.eval import ir, predicates
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.done import Done
+from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
-from cutecheck.source.eval.statements.recurrences import written
+from cutecheck.source.eval.statements.numbers import snapshot
+from cutecheck.source.eval.statements.recurrences import Written, written
 from cutecheck.source.eval.threads import differs, turns
 from cutecheck.source.eval.values import Scalar, Value, constant
 
@@ -48,16 +53,20 @@ def _both(
     mark = m.journal.mark()
     with m.recorder.guarded(guard, cond, True), m.recorder.passed(m, node, env, True):
         first = m.run(then, env)
+        _left(m, first, env, varying)
     after_then = written(m, mark)
     m.journal.undo(mark)
     bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
     opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete)
     with m.recorder.guarded(opposite, cond, False), m.recorder.passed(m, node, env, False):
         second = m.run(other, env) if other is not None else Done.NORMAL
+        _left(m, second, env, varying)
     after_else = written(m, mark)
     m.journal.undo(mark)
     gone = (Done.RETURN, Done.BREAK, Done.CONTINUE)
     for end, wrote in ((first, after_then), (second, after_else)):
+        if end is Done.BREAK and m.breaks is not None:
+            continue
         if m.loop is not None and end in (Done.BREAK, Done.CONTINUE):
             m.loop.leave(wrote, end is Done.CONTINUE, varying)
         elif m.loop is not None and end in (Done.RETURN, Done.MAYBE):
@@ -65,21 +74,57 @@ def _both(
         if varying and end in (Done.RETURN, Done.MAYBE) and env.frame is not None:
             env.frame.apart = True
     if first in gone and second in gone:
+        _joined(m, after_then, after_else, guard.span, cond, varying)
         return first if first is second else Done.RETURN
     if first in gone or second in gone:
         for where, name, value in (after_else if first in gone else after_then).values():
             m.journal.set(where, name, value)
         return Done.MAYBE
-    for key in {**after_then, **after_else}:
-        where, name, _ = after_then.get(key) or after_else[key]
+    _joined(m, after_then, after_else, guard.span, cond, varying)
+    return Done.NORMAL
+
+
+def alternatives(
+    m: Machine, node: Any, cond: Value, env: Env, first: Callable[[], Value], second: Callable[[], Value]
+) -> Value:
+    """The value of one of two expressions, which of them is not known: what they write is joined, too."""
+    varying = differs(m, node.cond if isinstance(node, ir.Select) else node.left, cond, env)
+    mark = m.journal.mark()
+    a = first()
+    after_first = written(m, mark) if m.journal.mark() != mark else {}
+    a = snapshot(a) if after_first else a
+    m.journal.undo(mark)
+    b = second()
+    if after_first or m.journal.mark() != mark:
+        after_second = written(m, mark)
+        b = snapshot(b)
+        m.journal.undo(mark)
+        _joined(m, after_first, after_second, node.span, cond, varying)
+    return join(m, a, b, "the two branches of ?:", node.span, cond, varying)
+
+
+def perhaps(m: Machine, node: Any, cond: Value, env: Env, run: Callable[[], Value]) -> Value:
+    """The value of an expression that is evaluated or not: so is what it writes."""
+    mark = m.journal.mark()
+    value = run()
+    if m.journal.mark() == mark:
+        return value
+    after, value = written(m, mark), snapshot(value)
+    m.journal.undo(mark)
+    _joined(m, after, {}, node.span, cond, differs(m, node.left, cond, env))
+    return value
+
+
+def _joined(m: Machine, first: Written, second: Written, span: Span, cond: Value, varying: bool) -> None:
+    for key in {**first, **second}:
+        where, name, _ = first.get(key) or second[key]
         base = where.get(name)
-        a = after_then[key][2] if key in after_then else base
-        b = after_else[key][2] if key in after_else else base
+        a = first[key][2] if key in first else base
+        b = second[key][2] if key in second else base
         if a is None or b is None:
             m.journal.set(where, name, a if b is None else b)
         else:
-            m.journal.set(where, name, join(m, a, b, f"`{name}`", guard.span, cond, varying))
-    return Done.NORMAL
+            m.journal.set(where, name, join(m, a, b, f"`{name}`", span, cond, varying))
 
 
 @runs(ir.Switch)
@@ -94,18 +139,56 @@ def _switch(m: Machine, node: ir.Switch, env: Env) -> Done:
             elif any(constant(m.eval(v, env)) == number for v in case.values):
                 return _fall(m, node, position, env)
         return _fall(m, node, default, env) if default is not None else Done.NORMAL
+    varying = differs(m, node.subject, subject, env)
+    exits = Exits(m.journal.mark())
+    ends: list[Done] = []
+    guard = Guard(m.recorder.text(node.subject), node.span)
     for case in node.cases:
-        guard = Guard(m.recorder.text(node.subject), node.span)
-        inside = Env(env, "block")
-        _both(m, case.body, None, inside, guard, Scalar(None, "bool"), differs(m, node.subject, subject, env))
-    return Done.NORMAL
+        with m.recorder.guarded(guard, Scalar(None, "bool"), True), breaking(m, exits):
+            done = m.run(case.body, Env(env, "block"))
+        ends.append(done)
+        if done is Done.CONTINUE and m.loop is not None:
+            m.loop.leave(written(m, exits.mark), True, varying)
+        elif done is Done.RETURN:
+            _left(m, done, env, varying)
+        else:
+            exits.leave(m, varying)
+        if m.loop is not None and done in (Done.RETURN, Done.MAYBE):
+            m.loop.parts = m.loop.parts or varying
+        if varying and done in (Done.RETURN, Done.MAYBE) and env.frame is not None:
+            env.frame.apart = True
+        m.journal.undo(exits.mark)
+    missed = all(case.values for case in node.cases)  # there is no default
+    finish(m, exits, node.span, missed)
+    if exits.states or missed:
+        return Done.MAYBE if any(d in (Done.RETURN, Done.MAYBE) for d in ends) else Done.NORMAL
+    return Done.RETURN
 
 
-def _fall(m: Machine, node: ir.Switch, start: int, env: Env) -> Done:
-    for case in node.cases[start:]:
-        done = m.run(case.body, env)
-        if done is Done.BREAK:
-            return Done.NORMAL
-        if done in (Done.RETURN, Done.CONTINUE):
-            return done  # type: ignore[no-any-return]
-    return Done.NORMAL
+def _left(m: Machine, end: Done, env: Env, varying: bool) -> None:
+    """One of several ways ends here: what it wrote holds where the function, or the switch, is left."""
+    if end is Done.RETURN and env.frame is not None and env.frame.exits is not None:
+        env.frame.exits.leave(m, varying)
+    elif end is Done.BREAK and m.breaks is not None:
+        m.breaks.leave(m, varying)
+
+
+@contextmanager
+def breaking(m: Machine, exits: Exits) -> Iterator[None]:
+    """``break`` leaves a switch."""
+    outer, m.breaks = m.breaks, exits
+    try:
+        yield
+    finally:
+        m.breaks = outer
+
+
+def _fall(m: Machine, node: ir.Switch, at: int, env: Env) -> Done:
+    """The body of the case, which holds what it falls through to."""
+    exits = Exits(m.journal.mark())
+    with breaking(m, exits):
+        done: Done = m.run(node.cases[at].body, env)
+    if done in (Done.RETURN, Done.CONTINUE) and not exits.states:
+        return done
+    finish(m, exits, node.span, done not in (Done.RETURN, Done.CONTINUE))
+    return Done.NORMAL if done is Done.BREAK else done if done is Done.NORMAL else Done.MAYBE

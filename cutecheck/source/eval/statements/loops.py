@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.records import record
-from cutecheck.source.eval import ir
+from cutecheck.source.eval import ir, places
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import bind_target
@@ -17,6 +18,7 @@ from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import _assigned_in, havoc
 from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.recurrences import Recurrence, leave, recurring, settle, walked_once
+from cutecheck.source.eval.templates import names_in
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.values import Scalar, Value, constant
 
@@ -74,12 +76,18 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     ended: list[Done] = []
 
     def iteration() -> None:
-        if node.cond is not None and m.dialect.truth(cond := m.eval(node.cond, inner)) is None:
-            loop.parts = loop.parts or differs(m, node.cond, cond, inner)
+        if node.kind != "do":
+            condition()
         done = m.run(node.body, inner)
         if node.step is not None and done is not Done.RETURN:
             m.run(node.step, inner)
+        if node.kind == "do" and done is not Done.RETURN:
+            condition()
         ended.append(done)
+
+    def condition() -> None:
+        if node.cond is not None and m.dialect.truth(cond := m.eval(node.cond, inner)) is None:
+            loop.parts = loop.parts or differs(m, node.cond, cond, inner)
 
     _walk(m, iteration, loop, trips, quiet and not loop.cells)
     if induction is not None:
@@ -132,6 +140,8 @@ def _unroll(m: Machine, node: ir.Loop, env: Env) -> Done | None:
 
 
 def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
+    if m.dialect.by_value and node.iterable is not None and _writes_items(node):
+        places.lost_part(m, node.iterable, env)
     iterable = m.eval(node.iterable, env) if node.iterable is not None else None
     items = iterate(m, iterable, node.span)
     if isinstance(items, Unknown):
@@ -163,6 +173,17 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
                     leave(m, loop)
                     break
     return Done.NORMAL
+
+
+def _writes_items(node: ir.Loop) -> bool:
+    """Through a reference, or by the name of what the loop goes through."""
+    decl = node.target.decl if isinstance(node.target, ir.Local) else None
+    if isinstance(decl, ir.Variable) and places.refers(decl.type) and not places.constant(decl.type):
+        return True
+    at: Any = node.iterable
+    while isinstance(at, (ir.Attr, ir.Index)):
+        at = at.base
+    return isinstance(at, ir.Name) and at.ident in names_in(node.body)
 
 
 def _run_body(m: Machine, node: ir.Loop, env: Env) -> None:

@@ -74,11 +74,11 @@ class Recurrence:
 @contextmanager
 def recurring(m: Machine, loop: Recurrence | None) -> Iterator[None]:
     """``continue`` and ``break`` belong to this loop (None: to none yet, in the body of a function)."""
-    outer, m.loop = m.loop, loop
+    outer, m.loop, breaks, m.breaks = m.loop, loop, m.breaks, None
     try:
         yield
     finally:
-        m.loop = outer
+        m.loop, m.breaks = outer, breaks
 
 
 def settle(m: Machine, body: Callable[[], object], loop: Recurrence) -> None:

@@ -1,0 +1,352 @@
+"""Where values are kept: what references and pointers of the program stand for, copies, and writes through them.
+
+A cell is a dictionary of variables or fields and a name in it. Only cells that are followed have a place here: an
+element of an array has none, its value is never known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import expr as ex
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import (
+    Address,
+    Cell,
+    Closure,
+    FuncSet,
+    Object,
+    Pointer,
+    Reference,
+    Scalar,
+    TensorVal,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+Cells = tuple[Cell, ...]
+_DEPTH = 16  # objects in one another
+_ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
+
+
+def is_assignment(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Binary) and node.op in _ASSIGNS
+
+
+def read(m: Machine, cells: Cells, span: Span | None = None) -> Value:
+    """The value that a reference to these cells has; of several, one that covers them all."""
+    values = [held(m, where, name) for where, name in cells]
+    if len(values) == 1:
+        return values[0]
+    from cutecheck.source.eval.statements.joins import join
+
+    value = values[0]
+    for other in values[1:]:
+        value = join(m, value, other, "what a reference stands for", span or Span("", 1, 1, 1, 1), None, True)
+    return value
+
+
+def held(m: Machine, where: dict[Any, Any], name: Any) -> Value:
+    value = where.get(name)
+    if value is None:
+        return Unknown(f"`{name}` is not set", None)
+    return read(m, value.cells) if isinstance(value, Reference) else value
+
+
+def cells_of(where: dict[Any, Any], name: Any) -> Cells:
+    value = where.get(name)
+    return value.cells if isinstance(value, Reference) else ((where, name),)
+
+
+def named(m: Machine, ident: str, env: Env) -> Cells | None:
+    """The cell of a variable, or of a member of the object whose method runs."""
+    at = env.find_var(ident)
+    if at is not None:
+        return cells_of(at.vars, ident)
+    from cutecheck.source.eval import classes
+    from cutecheck.source.eval.lookup import self_of
+
+    this = self_of(env)
+    if this is not None and any(d.name == ident for _, d in classes.fields(m, this.cls)):
+        classes.get_field(m, this, ident, Span("", 1, 1, 1, 1))
+        if ident in _overlaid(m, this):
+            return None
+        return cells_of(this.fields, ident)
+    return None
+
+
+def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
+    """The value of an expression, evaluated once, and the cells it names where it names some that are followed."""
+    if isinstance(node, ir.Name) and node.targs is None:
+        return m.eval(node, env), named(m, node.ident, env)
+    if isinstance(node, ir.Attr) and node.targs is None:
+        base = m.eval(node.base, env)
+        from cutecheck.source.eval.expressions.names import attribute
+
+        value = attribute(m, base, node.ident, node.span)
+        if isinstance(base, Object) and node.ident in base.fields and node.ident not in _overlaid(m, base):
+            return value, cells_of(base.fields, node.ident)
+        return value, None
+    if isinstance(node, ir.Unary):
+        if node.op == "*":
+            pointer = m.eval(node.operand, env)
+            if isinstance(pointer, Address):
+                return read(m, pointer.cells), pointer.cells
+            from cutecheck.source.eval import intrinsics
+
+            return intrinsics.dereference(m, pointer, node.span), None
+        if node.op in ("++", "--"):
+            return m.eval(node, env), _again(m, node.operand, env)
+    if isinstance(node, ir.Binary):
+        if node.op == ",":
+            m.eval(node.left, env)
+            return locate(m, node.right, env)
+        if node.op in _ASSIGNS:
+            return m.eval(node, env), _again(m, node.left, env)
+    if isinstance(node, ir.Select):
+        cond = m.eval(node.cond, env)
+        known = m.dialect.truth(cond)
+        if known is not None:
+            return locate(m, node.then if known else node.other, env)
+        from cutecheck.source.eval.statements.branches import alternatives
+
+        found: list[Cells | None] = []
+
+        def branch(part: ir.Expr) -> Value:
+            value, cells = locate(m, part, env)
+            found.append(cells)
+            return value
+
+        value = alternatives(m, node, cond, env, lambda: branch(node.then), lambda: branch(node.other))
+        first, second = found
+        return value, None if first is None or second is None else (*first, *second)
+    if isinstance(node, ir.Cast):
+        value = m.eval(node, env)
+        return value, _again(m, node.operand, env) if _is_reference(node.type) else None
+    if isinstance(node, ir.Call):
+        m.returned = None
+        value = m.eval(node, env)
+        if m.returned is None and _passes_on(node):
+            return value, _again(m, node.args[0].value, env)
+        return value, m.returned
+    return m.eval(node, env), None
+
+
+def _overlaid(m: Machine, obj: Object) -> frozenset[str]:
+    from cutecheck.source.eval import classes
+
+    return classes.overlaid(m, obj.cls)
+
+
+def _again(m: Machine, node: ir.Expr, env: Env) -> Cells | None:
+    """The cells of an expression that was evaluated before and whose evaluation does nothing."""
+    if isinstance(node, ir.Name) and node.targs is None:
+        return named(m, node.ident, env)
+    if isinstance(node, ir.Attr) or (isinstance(node, ir.Unary) and node.op == "*"):
+        return locate(m, node, env)[1] if quiet(node) else None
+    return None
+
+
+def quiet(node: ir.Expr) -> bool:
+    if isinstance(node, ir.Name):
+        return True
+    if isinstance(node, ir.Attr):
+        return quiet(node.base)
+    return isinstance(node, ir.Unary) and node.op == "*" and quiet(node.operand)
+
+
+def _passes_on(node: ir.Call) -> bool:
+    """``std::move(x)`` and ``std::forward<T>(x)``."""
+    return len(node.args) == 1 and getattr(node.fn, "ident", "") in ("move", "forward")
+
+
+def _is_reference(t: ir.Expr | None) -> bool:
+    return isinstance(t, ir.TypeMod) and t.kind in ("ref", "rref")
+
+
+def refers(t: ir.Expr | None) -> bool:
+    """The type of a variable that stands for another: ``T&``, ``auto const&``, ``auto&&``."""
+    while isinstance(t, ir.TypeMod) and t.kind in ("const", "volatile"):
+        t = t.inner
+    return _is_reference(t)
+
+
+def constant(t: ir.Expr | None) -> bool:
+    """A type with ``const`` in it."""
+    return isinstance(t, ir.TypeMod) and (t.kind == "const" or constant(t.inner))
+
+
+def arguments(m: Machine, args: Iterable[ir.Arg], env: Env) -> list[Value]:
+    """Values of plain arguments; the cells that they name are kept for who binds references to them."""
+    values: list[Value] = []
+    cells: list[Cells | None] = []
+    for a in args:
+        value, where = locate(m, a.value, env)
+        values.append(value)
+        cells.append(where)
+    m.lvalues = (values, cells)
+    return values
+
+
+def of_arguments(m: Machine, args: list[Value]) -> list[Cells | None]:
+    """The cells that the arguments of a call name."""
+    given, cells = m.lvalues
+    return cells if given is args else []
+
+
+def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span) -> None:
+    """Write a cell as the language does: objects keep their identity, numbers their type, references what they name."""
+    from cutecheck.source.eval import classes
+    from cutecheck.source.eval.types import type_of
+
+    old = where.get(name)
+    if isinstance(old, Reference):
+        write(m, old.cells, value, span)
+        return
+    if isinstance(old, Object) and old.pointer is None:
+        overwrite(m, old, value, span)
+        return
+    if isinstance(old, TensorVal) and not isinstance(value, (TensorVal, Unknown)):
+        return
+    if isinstance(old, Scalar) and not isinstance(value, Unknown):
+        value = classes.convert(m, type_of(old), value, span)
+    m.journal.set(where, name, copied(m, value))
+
+
+def write(m: Machine, cells: Cells, value: Value, span: Span) -> None:
+    """Write what a reference or pointer stands for; of several, each may be the one."""
+    if len(cells) == 1:
+        store(m, *cells[0], value, span)
+        return
+    from cutecheck.source.eval.statements.joins import join
+
+    for where, name in cells:
+        old = held(m, where, name)
+        if isinstance(old, Object):
+            lose(m, old, str(name), span)
+        else:
+            store(m, where, name, join(m, old, value, f"`{name}`", span, None, True), span)
+
+
+def overwrite(m: Machine, old: Object, value: Value, span: Span) -> None:
+    """``object = value``: every field, in place, as others may refer to the object."""
+    from cutecheck.source.eval import classes
+
+    if isinstance(value, tuple):
+        value = classes.construct(m, old.cls, list(value), [], span)
+    if value is old:
+        return
+    for _, decl in classes.fields(m, old.cls):
+        if refers(decl.type):
+            continue
+        mine = classes.get_field(m, old, decl.name, span)
+        if isinstance(value, Object):
+            theirs = classes.get_field(m, value, decl.name, span)
+        else:
+            reason = value if isinstance(value, Unknown) else Unknown("not an object that is followed", span)
+            theirs = reason
+        if isinstance(mine, Object) and mine.pointer is None:
+            overwrite(m, mine, theirs, span)
+        else:
+            m.journal.set(old.fields, decl.name, copied(m, theirs))
+
+
+def copied(m: Machine, value: Value, depth: int = 0) -> Value:
+    """A value of its own: objects and closures hold what others may change."""
+    if not m.dialect.by_value:
+        return value
+    if isinstance(value, Object):
+        if value.pointer is not None or depth > _DEPTH:
+            return value
+        made = Object(value.cls, {}, None, value.name, value.initial)
+        made.fields.update({k: copied(m, v, depth + 1) for k, v in value.fields.items()})
+        return made
+    if isinstance(value, tuple) and any(isinstance(v, (Object, tuple, Closure)) for v in value):
+        return tuple(copied(m, v, depth + 1) for v in value)
+    if isinstance(value, Closure) and value.own:
+        env = Env(value.env.parent, "block")
+        env.frame = value.env.frame
+        env.vars.update({k: copied(m, v, depth + 1) for k, v in value.env.vars.items()})
+        return Closure(value.node, env, True)
+    return value
+
+
+def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
+    """What is kept there may be anything of its type."""
+    from cutecheck.source.eval.statements.havoc import forget
+
+    for where, name in cells:
+        old = where.get(name)
+        if isinstance(old, Reference):
+            forget_cells(m, old.cells, span)
+        elif isinstance(old, Object):
+            lose(m, old, str(name), span)
+        elif isinstance(old, Address):
+            m.journal.set(where, name, Unknown(f"`{name}` may point elsewhere", span))
+        elif isinstance(old, tuple) and old:
+            m.journal.set(where, name, Unknown(f"`{name}` may have been written", span))
+        elif isinstance(old, TensorVal):
+            if old.pointer is not None:
+                m.journal.set(where, name, _moved(old, name, span))
+        elif old is not None:
+            m.journal.set(where, name, forget(m, old, str(name), ex.ANY, span))
+
+
+def _moved(tensor: TensorVal, name: str, span: Span) -> TensorVal:
+    from dataclasses import replace
+
+    assert tensor.pointer is not None
+    return replace(tensor, pointer=replace(tensor.pointer, offset=Unknown(f"`{name}` may have been moved", span)))
+
+
+def lose(m: Machine, obj: Object, name: str, span: Span, depth: int = 0) -> None:
+    """Every number that an object holds may be any other, in place."""
+    from cutecheck.source.eval import classes
+
+    if obj.pointer is not None or depth > _DEPTH:
+        return
+    for _, decl in classes.fields(m, obj.cls):
+        value = classes.get_field(m, obj, decl.name, span)
+        if isinstance(value, Object):
+            lose(m, value, f"{name}.{decl.name}", span, depth + 1)
+        elif not isinstance(value, (Unknown, Pointer)):
+            forget_cells(m, cells_of(obj.fields, decl.name), span)
+
+
+def lost(m: Machine, node: ir.Expr, env: Env) -> None:
+    """Something is written that is not followed: what is named may have changed, and all that is pointed at."""
+    if isinstance(node, ir.Unary) and node.op == "*":
+        pointer = m.eval(node.operand, env)
+        if not isinstance(pointer, (Pointer, Object)):
+            for cell in tuple(m.addressed.values()):
+                forget_cells(m, (cell,), node.span)
+        return
+    if isinstance(node, (ir.Index, ir.Attr)):
+        lost_part(m, node.base, env)
+    elif isinstance(node, ir.Call) and quiet(node.fn):
+        fn = m.eval(node.fn, env)
+        if isinstance(fn, FuncSet) and fn.self_ is not None:
+            lose(m, fn.self_, fn.self_.cls.name, node.span)
+        if not isinstance(fn, (TensorVal, Pointer, Object)):
+            for a in node.args:
+                lost_part(m, a.value, env)
+
+
+def lost_part(m: Machine, node: ir.Expr, env: Env) -> None:
+    """Forget a variable that an expression names, but for tensors, whose elements are not known anyway."""
+    while isinstance(node, ir.Index):
+        node = node.base
+    cells = _again(m, node, env)
+    if cells is not None and not isinstance(read(m, cells), (TensorVal, Pointer, FuncSet, Closure)):
+        forget_cells(m, cells, node.span)
+
+
+def address(m: Machine, cells: Cells) -> Address:
+    for where, name in cells:
+        m.addressed[id(where), name] = (where, name)
+    return Address(cells)

@@ -1,0 +1,51 @@
+"""Where control leaves a function or a switch before its end: what it wrote until then holds after it, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cutecheck.facts import Span
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.statements.joins import join
+from cutecheck.source.eval.statements.recurrences import Written, written
+from cutecheck.source.eval.values import Value
+
+
+@dataclass(slots=True)
+class Exits:
+    """States at the places that leave something early, by what was written since ``mark``.
+
+    Each with whether threads may part on the way to it.
+    """
+
+    mark: int
+    states: list[tuple[Written, bool]] = field(default_factory=list)
+
+    def leave(self, m: Machine, varying: bool) -> None:
+        self.states.append((written(m, self.mark), varying))
+
+
+def finish(m: Machine, exits: Exits, span: Span, goes_on: bool = True) -> None:
+    """The state after all: the one at hand, if the end is reached (``goes_on``), joined with those of the exits."""
+    states: Sequence[tuple[Written, bool]] = exits.states
+    if not states:
+        return
+    before = m.journal.before(exits.mark)
+    if not goes_on:
+        (first, _), *states = states
+        for key, (where, name, _) in m.journal.written_since(exits.mark).items():
+            if key not in first and before[key] is not None:
+                m.journal.set(where, name, before[key])
+        for where, name, value in first.values():
+            m.journal.set(where, name, value)
+    for wrote, varying in states:
+        now = {key: (where, name) for key, (where, name, _) in m.journal.written_since(exits.mark).items()}
+        now |= {key: (where, name) for key, (where, name, _) in wrote.items()}
+        for key, (where, name) in now.items():
+            here: Value = where.get(name)
+            there = wrote[key][2] if key in wrote else before.get(key, here)
+            if here is None or there is None:
+                m.journal.set(where, name, there if here is None else here)
+            else:
+                m.journal.set(where, name, join(m, here, there, f"`{name}`", span, None, varying))

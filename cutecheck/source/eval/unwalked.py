@@ -1,0 +1,143 @@
+"""Functions that are not walked: why, and what they may have changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.identity import once
+from cutecheck.model.ints import Dyn
+from cutecheck.source.eval import ir, places
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import Env, Frame
+from cutecheck.source.eval.statements.havoc import assigned
+from cutecheck.source.eval.statements.recurrences import Recurrence, leave, recurring, settle
+from cutecheck.source.eval.types import spell
+from cutecheck.source.eval.values import Address, Closure, Object, Scalar, Value, constant
+
+_OPEN_RECURSION = 4  # activations of a function on numbers that are no constants: its end may never be met
+_BLIND_RECURSION = 3  # activations of a function on unknown arguments: each may double the work
+
+
+def refusal(m: Machine, fn: ir.Function, args: list[Value], env: Env, current: Frame | None, depth: int) -> str:
+    """Why a function is not walked here; empty where it is."""
+    if depth > m.budget.limits.call_depth:
+        return f"calls nested deeper than {m.budget.limits.call_depth}"
+    if depth >= _BLIND_RECURSION and any(isinstance(a, Unknown) for a in args) and _blind(current, fn):
+        return f"`{fn.name}` calls itself with values that are not known"
+    if depth >= _OPEN_RECURSION and any(_open(a) for a in args) and _active(current, fn, env) >= _OPEN_RECURSION:
+        return f"`{fn.name}` calls itself, how often is not known"
+    if m.dialect.by_value and fn.body is not None and jumps(fn.body.get()):
+        return f"`{fn.name}` has a goto"
+    return ""
+
+
+def may_write(m: Machine, fn: ir.Function, args: list[Value], span: Span, self_: Object | None = None) -> None:
+    """What a function that is not walked may have changed: shared memory that it got, variables it got by reference."""
+    m.recorder.escape(m, args, span)
+    m.returned = None
+    if not m.dialect.by_value:
+        return
+    cells = places.of_arguments(m, args)
+    for i, (p, value) in enumerate(zip(fn.params, args, strict=False)):
+        if isinstance(value, Address) and not _to_const(p.type):
+            places.forget_cells(m, value.cells, span)
+        elif isinstance(value, Closure):
+            may_run(m, value, span)
+        elif isinstance(value, Object) and (writes(p.type) or _to_other(p.type)):
+            places.lose(m, value, p.name or "argument", span)
+        elif writes(p.type) and i < len(cells) and (where := cells[i]) is not None:
+            places.forget_cells(m, where, span)
+    if self_ is not None and "const" not in fn.flags:
+        places.lose(m, self_, self_.cls.name, span)
+
+
+def may_run(m: Machine, fn: Closure, span: Span) -> None:
+    """A closure is given to a function that is not walked: it may be called any number of times."""
+    if m.recorder.rehearsal > 1:
+        names = [n for n in assigned(fn.node.body.get()) if fn.env.find_var(n) is not None]
+        for name in names:
+            at = fn.env.find_var(name)
+            assert at is not None
+            places.forget_cells(m, places.cells_of(at.vars, name), span)
+        return
+    from cutecheck.source.eval.calls import call_closure
+
+    loop = Recurrence(m.number(), span)
+    given: list[Value] = [Unknown("given by a function that is not walked", span)] * len(fn.node.params)
+
+    def run() -> None:
+        call_closure(m, fn, list(given), {}, span)
+
+    with recurring(m, loop):
+        settle(m, run, loop)
+    leave(m, loop)
+
+
+def _to_const(t: ir.Expr | None) -> bool:
+    return isinstance(t, ir.TypeMod) and t.kind == "ptr" and _is_const(t.inner)
+
+
+def _to_other(t: ir.Expr | None) -> bool:
+    return isinstance(t, ir.TypeMod) and t.kind == "ptr" and not _is_const(t.inner)
+
+
+def _open(value: Value) -> bool:
+    """A number that is not a constant, which may be what a recursion counts."""
+    return isinstance(value, (Scalar, Dyn)) and constant(value) is None
+
+
+def _active(frame: Frame | None, fn: ir.Function, env: Env) -> int:
+    """How many activations of functions that are not over are of one that was active before, if this is such a one.
+
+    A function under other template arguments is another.
+    """
+    bound = {p.name for p in fn.tparams or () if p.name}
+    own = {n: v for n, v in env.parent.vars.items() if n in bound} if env.parent is not None else {}
+    this = (id(fn), frozenset((n, spell(v)) for n, v in own.items()))
+    seen: list[tuple[int, frozenset[tuple[str, str]]]] = []
+    while frame is not None:
+        if frame.function is not None:
+            seen.append((id(frame.function), frozenset(frame.bindings)))
+        frame = frame.caller
+    return len(seen) - len(set(seen)) + 1 if this in seen else 0
+
+
+def _blind(frame: Frame | None, fn: ir.Function) -> bool:
+    """Whether a function is active so often that what ends its recursion must be among the values not known."""
+    count = 0
+    while frame is not None:
+        count += frame.function is fn
+        if count >= _BLIND_RECURSION:
+            return True
+        frame = frame.caller
+    return False
+
+
+@once
+def jumps(node: Any) -> bool:
+    """Whether a body has a ``goto``."""
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, ir.Jump):
+            if at.kind == "goto":
+                return True
+        elif isinstance(at, (tuple, list)):
+            stack.extend(at)
+        elif isinstance(at, (ir.Block, ir.If, ir.Loop, ir.Switch, ir.Case)):
+            stack.extend(getattr(at, f) for f in ("body", "then", "other", "cases") if hasattr(at, f))
+    return False
+
+
+def writable(p: ir.Param) -> bool:
+    """True for a parameter through which the caller's variable can be written."""
+    return writes(p.type)
+
+
+def writes(t: ir.Expr | None) -> bool:
+    return isinstance(t, ir.TypeMod) and t.kind == "ref" and not _is_const(t.inner)
+
+
+def _is_const(t: ir.Expr) -> bool:
+    return isinstance(t, ir.TypeMod) and t.kind == "const"

@@ -1,0 +1,49 @@
+"""What the random programs are made of: types with state, and helpers by value, reference and pointer."""
+
+TYPES = """
+struct Counter {
+  int at = 0; int phase = 0;
+  CUTE_HOST_DEVICE void advance(int by) { at += by; }
+  CUTE_HOST_DEVICE Counter& operator++() { ++at; if (at == 4) { at = 0; phase ^= 1; } return *this; }
+  CUTE_HOST_DEVICE Counter operator++(int) { Counter old = *this; ++*this; return old; }
+  CUTE_HOST_DEVICE Counter& operator+=(int by) { at += by; return *this; }
+  CUTE_HOST_DEVICE int index() const { return at; }
+  CUTE_HOST_DEVICE int& get() { return at; }
+  CUTE_HOST_DEVICE void reset() { *this = Counter{}; }
+};
+struct Base { int low = 2; CUTE_HOST_DEVICE void lift() { low += 8; } };
+struct Derived : Base {
+  int high = low * 4; Counter inner; int more[3] = {1, 2, 3};
+  CUTE_HOST_DEVICE void both(int by) { lift(); high += by; inner.advance(by); this->more[1] = by; }
+  CUTE_HOST_DEVICE int total() const { return low + high + inner.index(); }
+};
+struct Given {
+  int a, b;
+  CUTE_HOST_DEVICE Given(int x, int y = 3) : a(x), b(y) { if (a > b) { a = b; } }
+  CUTE_HOST_DEVICE void swap_them() { int t = a; a = b; b = t; }
+};
+struct Holder { int& ref; CUTE_HOST_DEVICE void set(int v) { ref = v; } };
+struct Pair { int first = 1; int second = 2; };
+union Either { int whole; int same; };
+template <int N> struct Steps { static constexpr int value = N + Steps<N - 1>::value; };
+template <> struct Steps<0> { static constexpr int value = 0; };
+template <class T> CUTE_HOST_DEVICE void bump(T& t, int by) { t += by; }
+CUTE_HOST_DEVICE void take(int v, int& out) { v += 1; out = v * 2; }
+CUTE_HOST_DEVICE void through(int* p, int v) { *p = v; }
+CUTE_HOST_DEVICE int& pick(int& a, int& b, bool first) { return first ? a : b; }
+CUTE_HOST_DEVICE int pure(int a, int b = 8) { if (a < b) return a + b; return a - b; }
+CUTE_HOST_DEVICE void by_value(Counter c) { c.advance(8); ++c; }
+CUTE_HOST_DEVICE void by_reference(Counter& c) { c.advance(8); }
+CUTE_HOST_DEVICE Counter made(int at) { Counter c; c.at = at; return c; }
+CUTE_HOST_DEVICE Counter& same(Counter& c) { return c; }
+template <int N> CUTE_HOST_DEVICE void recurse(int& x) { if constexpr (N > 0) { x += N; recurse<N - 1>(x); } }
+CUTE_HOST_DEVICE void descend(int depth, int& x) { if (depth <= 0) return; x += 8; descend(depth - 1, x); }
+template <class... Ts> CUTE_HOST_DEVICE void each(int by, Ts&... ts) { ((ts += by), ...); }
+template <class F> CUTE_HOST_DEVICE void call(F&& f) { f(); }
+template <class F> CUTE_HOST_DEVICE void twice(F f) { f(); f(); }
+template <class F, class T> CUTE_HOST_DEVICE int with(F const& f, T t) { return f(t); }
+template <class A, class B> CUTE_HOST_DEVICE int either(A const& a, B const&) { return a; }
+CUTE_HOST_DEVICE void early(int& x, int c) { if (c > 2) { x = 16; return; } x += 8; if (c == 1) return; x += 1; }
+template <class T> CUTE_HOST_DEVICE void shift(T& t, int by) { t.data() = t.data() + by; }
+template <class T> CUTE_HOST_DEVICE auto moved(T t, int by) { t.data() = t.data() + by; return t; }
+"""

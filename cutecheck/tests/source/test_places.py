@@ -1,0 +1,142 @@
+"""What the program writes through references, pointers, objects, closures and early exits is not missed."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.facts import Unknown
+from cutecheck.model.ints import as_expr
+from cutecheck.source.extract import ExtractRequest, extract
+
+KERNEL = """#include <cute/tensor.hpp>
+#include <utility>
+using namespace cute;
+struct Counter {{
+  int at = 0;
+  __device__ void advance(int by) {{ at += by; }}
+  __device__ int& get() {{ return at; }}
+  __device__ Counter& operator+=(int by) {{ at += by; return *this; }}
+}};
+struct Base {{ int low = 2; }};
+struct Derived : Base {{ int high = 3; }};
+struct Holder {{ int& ref; __device__ void set(int v) {{ ref = v; }} }};
+union Either {{ int whole; int same; }};
+struct Declared {{ int at = 1; __device__ void change(); __device__ int look() const; }};
+void by_pointer(int* p);
+void look_at(int const* p);
+int outside = 4;
+__device__ void early(int& x, int c) {{ if (c > 2) {{ x = 16; return; }} x = 8; }}
+__device__ void put(int* p, int v) {{ *p = v; }}
+__device__ int& pick(int& a, int& b, bool f) {{ return f ? a : b; }}
+__device__ void by_value(Counter c) {{ c.advance(8); }}
+template <class... T> __device__ void each(int by, T&... ts) {{ ((ts += by), ...); }}
+template <class T> __device__ void seen(T const& t) {{ copy(t, t); }}
+__device__ void leap(int& x, int n) {{ x = 1; if (n) goto out; x = 2; out: ; }}
+__device__ void down(int depth, int& x) {{ if (depth <= 0) return; x += 8; down(depth - 1, x); }}
+__global__ void k(int n) {{
+  __shared__ half_t s[65536];
+  int x = 0, y = 8, tid = threadIdx.x;
+  {body}
+  seen(make_tensor(make_smem_ptr(s + ({shown})), Layout<_8>{{}}));
+}}
+void host(int n) {{ k<<<1, 32>>>(n); }}
+"""
+
+
+def said(folder: Path, body: str, shown: str) -> int | None:
+    """The value, None where it is not a number."""
+    (folder / "k.cu").write_text(KERNEL.format(body=body, shown=shown))
+    (event,) = extract(ExtractRequest((folder,), ("sm_80",))).events
+    offset = event.operands[0].offset
+    return None if isinstance(offset, Unknown) else as_expr(offset).constant  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("body", "shown", "value"),
+    [
+        ("int& r = x; r = 5;", "x", 5),
+        ("auto& r = x; x = 5;", "r", 5),
+        ("int* p = &x; *p = 5;", "x", 5),
+        ("int* p = &x; x = 7;", "*p", 7),
+        ("int* p = &x; int** q = &p; **q = 6;", "x", 6),
+        ("put(&x, 5);", "x", 5),
+        ("pick(x, y, true) = 3;", "x", 3),
+        ("each(4, x, y);", "x + y", 16),
+        ("y = (x = 3);", "x + y", 6),
+        ("y = (x = 3) + 1;", "y", 4),
+        ("(true ? x : y) = 9;", "x", 9),
+        ("Counter a; Counter b = a; b.advance(8);", "a.at", 0),
+        ("Counter a; Counter b; a = b; b.advance(8);", "a.at", 0),
+        ("Counter a; by_value(a);", "a.at", 0),
+        ("Counter a; auto& b = a; a = Counter{4};", "b.at", 4),
+        ("Counter a; a.get() = 5;", "a.at", 5),
+        ("Counter a; a += 8;", "a.at", 8),
+        ("Derived d; Base b = d; b.low = 7;", "d.low", 2),
+        ("Derived d; Base& b = d; b.low = 7;", "d.low", 7),
+        ("Holder h{x}; h.set(5);", "x", 5),
+        ("Counter a; auto& [at] = a; at = 6;", "a.at", 6),
+        ("auto f = [x] { return x + 1; }; x = 5; y = f();", "y", 1),
+        ("auto f = [=] { return x + 1; }; x = 5; y = f();", "y", 1),
+        ("auto f = [&] { return x + 1; }; x = 5; y = f();", "y", 6),
+        ("auto f = [x]() mutable { return x += 8; }; f(); y = f();", "x + y", 16),
+        ("auto f = [&r = x] { r = 4; }; f();", "x", 4),
+        ("switch (2) { case 2: x += 1; case 3: x += 2; }", "x", 3),
+        ("put(&x, 3); look_at(&x);", "y", 8),
+    ],
+)
+def test_values_that_are_known(tmp_path: Path, body: str, shown: str, value: int) -> None:
+    assert said(tmp_path, body, shown) == value
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("early(x, n);", "x"),
+        ("if (n == 2) x = 8; else { y = 4; } bool b = n > 2 && (x = 5);", "x"),
+        ("bool b = n > 2 || (x = 5);", "x"),
+        ("y = n > 2 ? x++ : 3;", "x"),
+        ("(n > 2 ? x : y) = 9;", "x"),
+        ("int* p = n > 2 ? &x : &y; *p = 9;", "x"),
+        ("switch (n) { case 1: x = 4; break; case 2: x = 8; break; }", "x"),
+        ("switch (n) { case 1: if (tid < 4) { x = 4; break; } x = 8; }", "x"),
+        ("do { x += 2; } while (--y > n);", "y"),
+        ("std::swap(x, y);", "x"),
+        ("by_pointer(&x);", "x"),
+        ("Declared d; d.change();", "d.at"),
+        ("Either u; u.whole = 8; u.same = n;", "u.whole"),
+        ("outside = 5;", "outside"),
+        ("int a = outside; outside = 5;", "outside - a"),
+        ('asm volatile("mov.u32 %0, 8;" : "=r"(x) : "r"(y));', "x"),
+        ("leap(x, n);", "x"),
+        ("down(n, x);", "x"),
+        ("static int kept = 0; x = kept; kept = 5;", "x"),
+        ("int a[2] = {1, 2}; for (int& e : a) { e += n; }", "a[0]"),
+        ("cute::array<int, 2> a = {1, 2}; int& e = a[0]; e = 5;", "a[0]"),
+        ("auto t = make_tuple(1, n); get<0>(t) = 5;", "get<0>(t)"),
+    ],
+)
+def test_values_that_may_have_changed_are_not_known(tmp_path: Path, body: str, shown: str) -> None:
+    assert said(tmp_path, body, shown) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "shown", "value"),
+    [("Declared d; int v = d.look();", "d.at", 1), ("look_at(&x);", "x", 0), ('asm("" :: "r"(x));', "x", 0)],
+)
+def test_what_may_only_be_read_keeps_its_value(tmp_path: Path, body: str, shown: str, value: int) -> None:
+    assert said(tmp_path, body, shown) == value
+
+
+def test_mutual_recursion_on_an_unknown_bound_ends(tmp_path: Path) -> None:
+    text = (
+        "#include <cute/tensor.hpp>\n"
+        "int b(int n, int& x);\n"
+        "int a(int n, int& x) { if (n < 2) return 1; x += 1; return b(n - 1, x) + b(n - 2, x); }\n"
+        "int b(int n, int& x) { if (n < 3) return 2; x += 2; return a(n - 1, x) + a(n - 3, x); }\n"
+        "void host(int n) { int x = 4; a(n, x); auto first = cute::make_layout(x); }\n"
+    )
+    (tmp_path / "a.cu").write_text(text)
+    facts = extract(ExtractRequest((tmp_path,)))
+    (site,) = facts.sites
+    assert str(site.value) != "4:_1"
+    assert facts.errors == ()
