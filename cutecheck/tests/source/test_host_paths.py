@@ -195,3 +195,18 @@ def test_what_stands_behind_the_place_where_a_limit_ended_the_walk_is_unknown(tm
     (never,) = [s for s in facts.sites if s.span.line == last and s.kind == "tiled_copy"]
     assert far.status == "unknown" and "ended in the function around it" in str(far.reason)
     assert never.status == "unbound"
+
+
+def test_an_offset_of_each_thread_stays_what_it_is_where_stages_take_turns(tmp_path: Path) -> None:
+    """A long text (a swizzle) of the thread's index, moved by a stage under a condition: no number of its own."""
+    swizzle = "o = o ^ ((o / 8) % 8) * 8;\n"
+    facts = run(
+        tmp_path,
+        "__global__ void k(float* p, int n, int c) {\n  int o = threadIdx.x * 8;\n"
+        + swizzle * 4
+        + "  if (c > 0) { o = o + 64 * n; }\n"
+        + "Tensor g = make_tensor(make_gmem_ptr(p + o), Layout<Shape<_8>>{});\n"
+        + "Tensor r = make_tensor<float>(Layout<Shape<_8>>{}); copy(g, r); }",
+    )
+    (event,) = facts.events
+    assert "threadIdx.x" in str(event.operands[0].offset) and "~" not in str(event.operands[0].offset)

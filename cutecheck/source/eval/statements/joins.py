@@ -16,7 +16,9 @@ from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
 
-_PARTS = 120  # of the texts of two values, past which what may be either of them is a number of its own
+# of the texts of two values, past which what may be either of them is a number of its own; of values that differ from
+# thread to thread 40 times as many, as that would leave nothing to be said of conflicts
+_PARTS = 120
 
 
 def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = None, varying: bool = False) -> Value:
@@ -90,8 +92,9 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
         first, other = as_expr(a), as_expr(b)
         if not varies(a):
             first, other = other, first  # `0 or 8 * threadIdx.x` is one product
-        if _longer(first, other):
-            return some(m, name, domain, varies(a) or varies(b))
+        apart_already = varies(a) or varies(b)
+        if _longer(_PARTS * 40 if apart_already else _PARTS, first, other):
+            return some(m, name, domain, apart_already)
         apart = ex.sub(first, other)
         if not varies(apart) and (ex.divisor(apart) > 1 or None not in ex.bounds(apart)):
             return Dyn(ex.add(other, m.fresh(name, hull(ex.const(0), apart)).expr))
@@ -103,17 +106,17 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
 
 
-def _longer(*values: Expr) -> bool:
-    """Whether the texts of values have so many parts that what is made of both says nothing any more.
+def _longer(most: int, *values: Expr) -> bool:
+    """Whether the texts of values have more than ``most`` parts: what is made of both then says nothing any more.
 
     The value after `if (++i == n) { i = 0; phase ^= 1; }` doubles with each of them.
     """
     parts, todo = 0, list(values)
-    while todo and parts <= _PARTS:
+    while todo and parts <= most:
         for monomial, _ in todo.pop().terms:
             parts += 1 + len(monomial)
             todo += [a for atom in monomial if isinstance(atom, Op) for a in atom.args]
-    return parts > _PARTS
+    return parts > most
 
 
 def hull(*values: Expr) -> Domain:
