@@ -9,7 +9,7 @@ from typing import Any
 
 from cutecheck.cli.check import add_rule_options, settings_from
 from cutecheck.cli.options import add_source_options
-from cutecheck.cli.output import fail
+from cutecheck.cli.output import fail, unwritten
 
 _ACTIONS = {
     "write": "write a new baseline of all findings",
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         baseline.write(file, kept)
     except OSError as error:
-        return fail(f"{file}: cannot be written: {error.strerror}")
+        return unwritten(file, error)
     marks = {e.fingerprint for e in old}
     added = sum(e.fingerprint not in marks for e in kept)
     print(f"{file}: {len(kept)} known, {added} added, {len(gone)} removed")

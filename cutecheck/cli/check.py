@@ -12,7 +12,7 @@ from cutecheck.cli.confirm import WARNING, add_tier_options, tiers
 from cutecheck.cli.fix import add_fix_options, fixed, wanted
 from cutecheck.cli.formats import FORMATS, TEXT, Style, rule_infos, write
 from cutecheck.cli.options import add_output_options, add_source_options, settings_of
-from cutecheck.cli.output import Out, fail
+from cutecheck.cli.output import Out, fail, unwritten
 
 if TYPE_CHECKING:
     from cutecheck.cli.confirm_tiers import TierOutcome
@@ -156,7 +156,7 @@ def _run(arguments: argparse.Namespace) -> int:
     except (ConfigError, UnknownRuleError) as error:
         return fail(str(error), as_json)
     except OSError as error:
-        return fail(f"{error.filename}: cannot be written: {error.strerror}", as_json)
+        return unwritten(error.filename, error, as_json)
     from cutecheck.engine.sources import Project, SourceLines
     from cutecheck.report.job import job
 
@@ -171,7 +171,7 @@ def _run(arguments: argparse.Namespace) -> int:
             with Out(file) as out:
                 write(name, work, style, out)
         except OSError as error:
-            return fail(f"{file}: cannot be written: {error.strerror}", as_json)
+            return unwritten(file, error, as_json)
     said = [line for o in outcomes for line in (f"== confirmation: {o.tier}", *o.lines(False))]
     stream = sys.stdout if arguments.output_format in TEXT and not arguments.output_file else sys.stderr
     stream.writelines(line + "\n" for line in said)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.cli.options import add_output_options, add_source_options, settings_of
-from cutecheck.cli.output import Out, dump, fail
+from cutecheck.cli.output import Out, dump, fail, unwritten
 
 if TYPE_CHECKING:
     from cutecheck.facts import Event, Site
@@ -138,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
                 full = arguments.output_format == "full"
                 out.write("".join(line + "\n" for line in confirm_tiers.lines(outcomes, facts.errors, full)))
     except OSError as error:
-        return fail(f"{arguments.output_file}: cannot be written: {error.strerror}", as_json)
+        return unwritten(arguments.output_file, error, as_json)
     if blocking(facts.errors, given):
         return Exit.ERROR
     if facts.files == 0 and not facts.errors:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
 from cutecheck.cli.confirm_tiers import Judged, Request, TierOutcome
-from cutecheck.cli.output import Out, dump, fail
+from cutecheck.cli.output import Out, dump, unwritten
 
 if TYPE_CHECKING:
     from cutecheck.config import Settings
@@ -48,7 +48,7 @@ def run(
             with Out(file) as out:
                 out.write(_RENDER[kind](made))
         except OSError as error:
-            return fail(f"{file}: cannot be written: {error.strerror}", arguments.output_format == "json")
+            return unwritten(file, error, arguments.output_format == "json")
     if blocking(report.errors, given):
         return Exit.ERROR
     if facts.files == 0 and not report.errors:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.cli.options import add_output_options, add_source_options, settings_of
-from cutecheck.cli.output import Out, dump, fail
+from cutecheck.cli.output import Out, dump, fail, unwritten
 
 if TYPE_CHECKING:
     from cutecheck.facts import Facts
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
                     else "".join(f"{t}\n" for t in text(facts))
                 )
     except OSError as error:
-        return fail(f"{arguments.output_file}: cannot be written: {error.strerror}", as_json)
+        return unwritten(arguments.output_file, error, as_json)
     if blocking(facts.errors, given):
         return Exit.ERROR
     if facts.files == 0 and not facts.errors:

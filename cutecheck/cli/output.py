@@ -30,6 +30,13 @@ def fail(message: str, as_json: bool = False) -> int:
     return 2
 
 
+def unwritten(file: object, error: OSError, as_json: bool = False) -> int:
+    """Say that a file could not be written; who closes the pipe has seen enough and is told nothing."""
+    if isinstance(error, BrokenPipeError):
+        raise error
+    return fail(f"{file}: cannot be written: {error.strerror}", as_json)
+
+
 class Out:
     """The stream of a command: stdout, or the file of ``--output-file``. OSError when it cannot be opened."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.cli.options import add_reading_options, add_version_option, settings_of
-from cutecheck.cli.output import fail
+from cutecheck.cli.output import fail, unwritten
 
 if TYPE_CHECKING:
     from cutecheck.facts import Site, Span
@@ -119,7 +119,7 @@ def _write(file: str, render: Callable[[Picture], str], drawn: Picture) -> int:
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
-        return fail(f"{file}: cannot be written: {error.strerror}")
+        return unwritten(file, error)
     print(f"{file}: {drawn.title}, {drawn.cells} cells")
     return 0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.cli import suggest_copies
 from cutecheck.cli.options import add_output_options, add_reading_options, add_version_option, settings_of
-from cutecheck.cli.output import Out, dump, fail
+from cutecheck.cli.output import Out, dump, fail, unwritten
 
 if TYPE_CHECKING:
     from cutecheck.facts import Facts, Span
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
                 out.write("".join(f"{text}\n" for g, s in results for text in _text(g, s)))
                 out.write("".join(f"{text}\n" for text in suggest_copies.text(wider)))
     except OSError as error:
-        return fail(f"{arguments.output_file}: cannot be written: {error.strerror}", as_json)
+        return unwritten(arguments.output_file, error, as_json)
     if not wider and all(isinstance(s, str) for _, found in results for s in found):
         print("cutecheck: nothing could be searched", file=sys.stderr)
         return NOTHING
