@@ -167,7 +167,7 @@ def _possible(pairs: Sequence[tuple[Expr, int]], one: Shown) -> bool:
             solver.add(b != 0, z3.Implies(a >= 0, quotient == a % b), z3.Implies(a < 0, quotient == -((-a) % b)))
             return quotient
         known = {n: given[n] for n in (v.name for a in atom.args for v in a.variables()) if n in given}
-        if all(v.name in known for a in atom.args for v in a.variables()):
+        if all(_decided(a, known) for a in atom.args):
             from cutecheck.model.expr.arithmetic import atom_expr
 
             if atom.kind != "opaque":
