@@ -99,6 +99,7 @@ def test_values_that_are_known(tmp_path: Path, body: str, shown: str, value: int
         ("int* p = n > 2 ? &x : &y; *p = 9;", "x"),
         ("switch (n) { case 1: x = 4; break; case 2: x = 8; break; }", "x"),
         ("switch (n) { case 1: if (tid < 4) { x = 4; break; } x = 8; }", "x"),
+        ("switch (n) { case 1: x = 4; break; default: y = 8; }", "x"),
         ("do { x += 2; } while (--y > n);", "y"),
         ("std::swap(x, y);", "x"),
         ("by_pointer(&x);", "x"),

@@ -31,7 +31,8 @@ def finish(m: Machine, exits: Exits, span: Span, goes_on: bool = True) -> None:
     states: Sequence[tuple[Written, bool]] = exits.states
     if not states:
         return
-    before = m.journal.before(exits.mark)
+    before = {key: where.get(name) for wrote, _ in states for key, (where, name, _) in wrote.items()}
+    before |= m.journal.before(exits.mark)
     if not goes_on:
         (first, _), *states = states
         for key, (where, name, _) in m.journal.written_since(exits.mark).items():
