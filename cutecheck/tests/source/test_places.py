@@ -141,3 +141,29 @@ def test_mutual_recursion_on_an_unknown_bound_ends(tmp_path: Path) -> None:
     (site,) = facts.sites
     assert str(site.value) != "4:_1"
     assert facts.errors == ()
+
+
+def test_a_reference_that_a_loop_assigns_changes_what_it_stands_for_and_goes_on_standing_for_it(tmp_path: Path) -> None:
+    """A pipeline's state of a class that is not read, passed by reference: its stage is a number in every iteration."""
+    text = """
+#include <cute/tensor.hpp>
+#include <cutlass/pipeline/pipeline.hpp>
+template <class State> __device__ void load(State& state, int n) {
+  extern __shared__ float smem[];
+  auto s = cute::make_tensor(cute::make_smem_ptr(smem), cute::make_layout(cute::Shape<cute::Int<32>, cute::Int<4>>{}));
+  auto r = cute::make_tensor<float>(cute::Int<32>{});
+  for (int k = 0; k < n; ++k) {
+    auto stage = state.index();
+    cute::copy(r, s(cute::_, stage));
+    ++state;
+  }
+}
+__global__ void kernel(int n) {
+  auto state = cutlass::make_producer_start_state<cutlass::PipelineTmaAsync<4>>();
+  load(state, n);
+}
+"""
+    (tmp_path / "a.cu").write_text(text)
+    (event,) = extract(ExtractRequest((tmp_path,))).events
+    assert [str(o.layout) for o in event.operands] == ["_32:_1", "(_32):(_1)"]
+    assert [o.space for o in event.operands] == ["rmem", "smem"]

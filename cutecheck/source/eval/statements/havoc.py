@@ -17,7 +17,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.numbers import combine
 from cutecheck.source.eval.statements.recurrences import Anything, Changing, Recurrence
 from cutecheck.source.eval.threads import some, varies
-from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Extern, Object, Pointer, Reference, Scalar, TensorVal, Value
 
 
 def havoc(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, induction: tuple[str, Domain] | None) -> None:
@@ -27,15 +27,19 @@ def havoc(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, induction: tupl
         at = env.find_var(name)
         if at is None:
             continue
-        old = at.vars[name]
         inducted = induction is not None and induction[0] == name
-        new = forget(m, old, name, induction[1] if induction is not None and inducted else ex.ANY, node.span)
-        if not inducted and varies(old):
-            new = combine(m, Anything(m), old, old, (new,), name, node.span)
-        if new is not old:
-            m.journal.set(at.vars, name, new)
-            if not inducted:
-                loop.cells[id(at.vars), name] = Changing(at.vars, name, old)
+        domain = induction[1] if induction is not None and inducted else ex.ANY
+        value = at.vars[name]
+        # an assignment to a reference changes what it stands for
+        for where, key in value.cells if isinstance(value, Reference) else ((at.vars, name),):
+            old = where.get(key)
+            new = forget(m, old, name, domain, node.span)
+            if not inducted and varies(old):
+                new = combine(m, Anything(m), old, old, (new,), name, node.span)
+            if new is not old:
+                m.journal.set(where, key, new)
+                if not inducted:
+                    loop.cells[id(where), key] = Changing(where, key, old)
 
 
 @once
