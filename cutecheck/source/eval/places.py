@@ -326,7 +326,14 @@ def lost(m: Machine, node: ir.Expr, env: Env) -> None:
             for cell in tuple(m.addressed.values()):
                 forget_cells(m, (cell,), node.span)
         return
-    if isinstance(node, (ir.Index, ir.Attr)):
+    if isinstance(node, ir.Select):
+        for part in (node.then, node.other):
+            cells = _again(m, part, env)
+            if cells is not None:
+                forget_cells(m, cells, node.span)
+            else:
+                lost(m, part, env)
+    elif isinstance(node, (ir.Index, ir.Attr)):
         lost_part(m, node.base, env)
     elif isinstance(node, ir.Call) and quiet(node.fn):
         fn = m.eval(node.fn, env)

@@ -113,6 +113,11 @@ def test_values_that_are_known(tmp_path: Path, body: str, shown: str, value: int
         ("static int kept = 0; x = kept; kept = 5;", "x"),
         ("int a[2] = {1, 2}; for (int& e : a) { e += n; }", "a[0]"),
         ("cute::array<int, 2> a = {1, 2}; int& e = a[0]; e = 5;", "a[0]"),
+        ("int a[2] = {1, 2}; each(4, x, a[0]);", "a[0]"),
+        ("int a[2] = {1, 2}; int* p = &a[0]; *p = 5;", "a[0]"),
+        ("int a[2] = {1, 2}; int* p = &a[0]; *p += 5;", "*p"),
+        ("int a[2] = {1, 2}; put(&a[0], 5);", "a[0]"),
+        ("int a[2] = {1, 2}; (n > 2 ? a[0] : x) = 9;", "x"),
         ("auto t = make_tuple(1, n); get<0>(t) = 5;", "get<0>(t)"),
     ],
 )

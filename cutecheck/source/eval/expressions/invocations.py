@@ -82,10 +82,25 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         return Unknown(f"substitution failure: {failure}", node.span)
     finally:
         m.lasting = ()
-    if m.dialect.by_value and not isinstance(fn, (FuncSet, Closure)):
+    if m.dialect.by_value and isinstance(fn, (FuncSet, Closure)):
+        _lose_elements(m, node, fn, env)
+    elif m.dialect.by_value:
         m.returned = None
         _may_write(m, node, fn, args, cells, env)
     return value
+
+
+def _lose_elements(m: Machine, node: ir.Call, fn: FuncSet | Closure, env: Env) -> None:
+    """Elements of arrays that were bound to references may have been written."""
+    if not any(isinstance(a.value, (ir.Index, ir.Call)) for a in node.args):
+        return
+    given = [fn.node.params] if isinstance(fn, Closure) else [e.decl.params for e in fn.entries]
+    for i, a in enumerate(node.args):
+        if isinstance(a.value, ir.Index) or getattr(getattr(a.value, "fn", None), "ident", "") == "get":
+            own = [params[min(i, len(params) - 1)] for params in given if params]
+            types = [p.type.pattern if isinstance(p.type, ir.Expand) else p.type for p in own]
+            if any(places.refers(t) and not places.constant(t) for t in types):
+                places.lost(m, a.value, env)
 
 
 _SWAPS = ("swap", "exchange")
