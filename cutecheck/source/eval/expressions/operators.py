@@ -44,10 +44,9 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         value, cells = places.locate(m, node.operand, env)
         if cells is not None and not isinstance(value, (Object, Pointer, FuncSet, Unknown)):
             return places.address(m, cells)
-        if cells is None and isinstance(node.operand, ir.Index):
-            if isinstance(m.eval(node.operand.base, env), tuple):
-                places.lost(m, node.operand, env)  # through the pointer an element may be written
-                return Unknown("the address of an element is not followed", node.span)
+        if cells is None and isinstance(node.operand, ir.Index) and isinstance(m.eval(node.operand.base, env), tuple):
+            places.lost(m, node.operand, env)  # through the pointer an element may be written
+            return Unknown("the address of an element is not followed", node.span)
     else:
         value = m.eval(node.operand, env)
     if node.op == "&":
