@@ -172,3 +172,24 @@ __global__ void kernel(int n) {
     (event,) = extract(ExtractRequest((tmp_path,))).events
     assert [str(o.layout) for o in event.operands] == ["_32:_1", "(_32):(_1)"]
     assert [o.space for o in event.operands] == ["rmem", "smem"]
+
+
+def test_a_configuration_whose_flag_a_loop_sets_is_what_its_type_says(tmp_path: Path) -> None:
+    text = """
+#include <cute/tensor.hpp>
+using namespace cute;
+using Mma = decltype(make_tiled_mma(SM80_16x8x8_F32F16F16F32_TN{}));
+__global__ void kernel(Mma mma, int n) {
+  auto a = make_tensor<half_t>(make_shape(make_shape(_2{}, _2{}), _1{}));
+  auto b = make_tensor<half_t>(make_shape(_2{}, _1{}));
+  auto c = make_tensor<float>(make_shape(make_shape(_2{}, _2{}), _1{}, _1{}));
+  for (int k = 0; k < n; ++k) {
+    gemm(mma, a, b, c);
+    mma.accumulate_ = 1;
+  }
+}
+"""
+    (tmp_path / "a.cu").write_text(text)
+    (event,) = extract(ExtractRequest((tmp_path,))).events
+    assert not isinstance(event.tiled, Unknown)
+    assert event.reason is None
