@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import ints
-from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis, Underscore, X
-from cutecheck.model.expr import ANY, Domain
+from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Condition, CuteError, Dyn, Rel, Sym, Undecided
-from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.dsl import (  # noqa: F401  (some register their functions only)
     builtins,
     classes,
@@ -29,6 +26,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
 )
 from cutecheck.source.dsl.arithmetic import of_sets, plain
 from cutecheck.source.dsl.equality import contains, equal
+from cutecheck.source.dsl.merging import Merging
 from cutecheck.source.dsl.values import (
     NONE,
     Builtin,
@@ -40,10 +38,7 @@ from cutecheck.source.dsl.values import (
     TmaInfo,
 )
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.statements.havoc import forget
-from cutecheck.source.eval.statements.joins import cover, join
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.undetermined import undetermined
 from cutecheck.source.eval.values import (
@@ -62,7 +57,6 @@ if TYPE_CHECKING:
 
 PLAIN = (int, float, str, bool, tuple, list, dict, range, type(None))
 _COMPARE: dict[str, Rel] = {"==": Rel.EQ, "!=": Rel.NE, "<": Rel.LT, "<=": Rel.LE}
-_NESTED = 16  # objects in one another; beyond that they hold themselves
 _BITS = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
 
 
@@ -84,15 +78,15 @@ def contained(hook: Hook) -> Hook:
     return cast("Hook", run)
 
 
-class DslDialect(Dialect):
+class DslDialect(Merging):
     """Python's numbers are themselves; run-time numbers of the device are ``Dyn``, others ``Scalar(None, type)``."""
 
     name = "dsl"
     block_scope = False
 
     def __init__(self, library: modules.Library) -> None:
+        super().__init__()
         self.library = library
-        self._copies: dict[tuple[int, ...], Object] | None = None
 
     # ---------------------------------------------------------------- scalars
 
@@ -336,68 +330,6 @@ class DslDialect(Dialect):
 
     def entering(self, m: Machine, item: Value) -> Value:
         return item
-
-    def forgotten(self, m: Machine, old: Value, name: str, span: Span) -> Value | None:
-        if isinstance(old, bool):
-            return Scalar(None, "bool")
-        if isinstance(old, float):
-            return Scalar(None, "float")
-        if isinstance(old, (int, Dyn)) and not functions.in_device_body(m):
-            return undetermined(m, str(name))
-        if isinstance(old, tuple):
-            return tuple(None if v is None else forget(m, v, name, ANY, span) for v in old)
-        if isinstance(old, TensorVal):
-            return cute_values.moved_in_loop(m, old, name)
-        if isinstance(old, (TiledMMA, TiledCopy, MMAAtom, CopyAtom)) and functions.in_device_body(m):
-            return old  # the DSL refuses a loop that changes the type of a value, and theirs says all
-        name = str(name)  # of an item of a dictionary its key
-        if isinstance(old, Object) and name.count(".") > _NESTED:
-            return Unknown(f"`{name.split('.', maxsplit=1)[0]}` holds itself and changes in a loop", span)
-        if isinstance(old, Object):
-            with self._once((id(old),), Object(old.cls, {}, old.pointer, old.name)) as (new, first):
-                if first:
-                    m.budget.used += 1
-                    new.fields.update({k: forget(m, v, f"{name}.{k}", ANY, span) for k, v in old.fields.items()})
-                return new
-        return None
-
-    @contextmanager
-    def _once(self, of: tuple[int, ...], new: Object) -> Iterator[tuple[Object, bool]]:
-        """Objects that one value holds in several places become one object: its copy, and whether it is new."""
-        outer = self._copies
-        self._copies = copies = {} if outer is None else outer
-        try:
-            first = of not in copies
-            yield copies.setdefault(of, new), first
-        finally:
-            self._copies = outer
-
-    def settles(self, m: Machine) -> bool:
-        return functions.in_device_body(m)
-
-    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value, varying: bool) -> Value | None:
-        number = (int, float, Dyn, Scalar)
-        if isinstance(a, (bool, Scalar)) and isinstance(b, (bool, Scalar)):
-            return Scalar(None, "bool" if isinstance(a, bool) or isinstance(b, bool) else a.ctype)
-        if isinstance(a, (int, Dyn)) and isinstance(b, (int, Dyn)):
-            if not functions.in_device_body(m) or isinstance(cond, (Unknown, Extern)):  # Python may decide
-                if isinstance(a, int) and isinstance(b, int):
-                    return undetermined(m, what, Domain(values=tuple(sorted({a, b}))))
-                return undetermined(m, what)
-            return cover(m, a, b, what, span, static=False, varying=varying)
-        if isinstance(a, number) and isinstance(b, number):
-            return Scalar(None, "float")
-        if isinstance(a, Object) and isinstance(b, Object) and a.cls is b.cls and a.fields.keys() == b.fields.keys():
-            # the DSL makes a new object of the values that leave a branch
-            pointer = a.pointer if a.pointer == b.pointer else None
-            with self._once((id(a), id(b)), Object(a.cls, {}, pointer, a.name)) as (new, first):
-                if first:
-                    m.budget.used += 1
-                    new.fields.update(
-                        {k: join(m, v, b.fields[k], f"{what}.{k}", span, cond, varying) for k, v in a.fields.items()}
-                    )
-                return new
-        return None
 
 
 __all__ = ["DslDialect"]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import classes, intrinsics, ir, places
+from cutecheck.source.eval import classes, intrinsics, ir, left_out, places
 from cutecheck.source.eval.alike import host_kind
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.dialect import DEFER
@@ -18,6 +17,7 @@ from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.lookup import is_auto, member
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
+from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
 from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
@@ -33,19 +33,12 @@ from cutecheck.source.eval.values import (
     FuncSet,
     Intrinsic,
     Object,
-    Pack,
     Pointer,
-    PtrType,
-    Reference,
     Scalar,
-    ScalarType,
     TemplateRef,
-    TensorVal,
     Value,
-    VoidType,
 )
 
-_NO_EXTENT = ("bool", "float", "double")  # what no layout is made of
 STREAM = "stream_wait"  # as if the kernel waited for what its stream holds
 _SYNCHRONISES = re.compile(r"sync|barrier|wait|expect_t|transaction_bytes", re.IGNORECASE)
 _ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
@@ -129,22 +122,13 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
     if best.fn.body is None:
         may_write(m, best.fn, args, span, fset.self_)
         return Unknown(f"`{fset.name}` is declared but not defined in the scanned files", span)
-    if fset.self_ is None and not kwargs and _on_host(m) and (_chore(m, best, args) or _no_change(m, best)):
-        return _result(m, best.fn, best.env, span)
+    if fset.self_ is None and not kwargs and left_out.leaves_out(m, best, args):
+        return left_out.result(m, best.fn, best.env, span)
     env = Env(best.env, "function", self_=fset.self_)
     kind = host_kind(m, best.entry, best.fn, best.env, fset)
     if kind is None:
         return run_function(m, best.entry, best.fn, env, args, kwargs, span)
     return _run_counted(m, best, env, args, kwargs, span, kind)
-
-
-def _on_host(m: Machine) -> bool:
-    frame = m.recorder.frame
-    if frame is None or frame.kernel:
-        return False
-    while frame.caller is not None:
-        frame = frame.caller
-    return isinstance(frame.function, ir.Function) and not frame.function.flags & {"device", "kernel"}
 
 
 def _writes(fn: ir.Function, lasting: tuple[bool, ...]) -> int:
@@ -154,40 +138,6 @@ def _writes(fn: ir.Function, lasting: tuple[bool, ...]) -> int:
     """
     pairs = zip(fn.params, lasting, strict=False)
     return sum((1 if last else -1) for p, last in pairs if writable(p))
-
-
-def _no_change(m: Machine, best: Candidate) -> bool:
-    """Whether a call walked to find what it changes, leaving no facts, gets copies alone and gives nothing."""
-    fn = best.fn
-    if not m.recorder.rehearsal or fn.flags & {"kernel", "constexpr"} or best.entry.env.cls is not None:
-        return False
-    if any(writable(p) for p in fn.params) or fn.ret is None or is_auto(fn.ret):
-        return False
-    return fn.name == "main" or isinstance(m.eval(fn.ret, best.env), VoidType)
-
-
-def _chore(m: Machine, best: Candidate, args: list[Value]) -> bool:
-    """Whether a call gives nothing and says nothing of CuTe (source/chores.py)."""
-    fn = best.fn
-    if best.entry.env.cls is not None or fn.flags & {"kernel", "constexpr"} or any(writable(p) for p in fn.params):
-        return False
-    if fn.ret is None or is_auto(fn.ret):
-        return False
-    typed = m.eval(fn.ret, best.env)
-    if not isinstance(typed, VoidType) and not (isinstance(typed, ScalarType) and typed.dtype.name in _NO_EXTENT):
-        return False
-    targs = best.env.vars.values()
-    if any(isinstance(a, (Unknown, ExternType)) for a in targs):  # may be an atom that is not known
-        return False
-    return m.history.chore(best.entry, fn, (*targs, *args))
-
-
-def _result(m: Machine, fn: ir.Function, env: Env, span: Span) -> Value:
-    """Some value of the type that a function returns."""
-    typed = m.eval(fn.ret, env) if fn.ret is not None else None
-    if isinstance(typed, ScalarType):
-        return classes.symbolic(m, typed, f"{fn.name}(){PER_THREAD}{m.number()}", span)
-    return m.dialect.no_value(span)
 
 
 def _run_counted(
@@ -356,66 +306,6 @@ def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> st
     prefix = class_name(cls) if cls is not None else (scope.path if scope is not None else "")
     name = f"{fn.name}<{','.join(shown)}>" if shown else fn.name
     return f"{prefix}::{name}" if prefix else name
-
-
-def bind_parameters(
-    m: Machine, params: tuple[ir.Param, ...], args: list[Value], kwargs: dict[str, Value], env: Env, span: Span
-) -> None:
-    cells = places.of_arguments(m, args) if m.dialect.by_value else []
-    m.lvalues = ([], [])
-    for i, p in enumerate(params):
-        inner = p.type.pattern if isinstance(p.type, ir.Expand) else p.type
-        where = cells[i] if i < len(cells) and places.refers(inner) else None
-        if (
-            where is not None
-            and not p.pack
-            and p.name
-            and not isinstance(args[i], Object)
-            and _stays(m, p, args[i], env)
-        ):
-            m.journal.set(env.vars, p.name, Reference(where))
-            continue
-        if p.pack or p.kind == "varargs":
-            rest = args[i:]
-            if p.pack and places.refers(inner):
-                more = [*cells[i:], *[None] * (len(rest) - len(cells[i:]))]
-                rest = [
-                    v if w is None or isinstance(v, Object) else Reference(w) for v, w in zip(rest, more, strict=True)
-                ]
-            value: Value = Pack(tuple(rest)) if p.pack else tuple(rest)
-        elif i < len(args) and p.kind != "keyword":
-            value = args[i]
-            if p.type is not None and isinstance(value, (Scalar, int, Extern, tuple)) and not is_auto(p.type):
-                typed = m.eval(p.type, env)
-                if isinstance(value, Scalar) and value.ctype == "nullptr_t" and isinstance(typed, PtrType):
-                    value = classes.symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
-                elif isinstance(typed, ClassInst if isinstance(value, tuple) else classes.ScalarType):
-                    value = classes.convert(m, typed, value, span)
-        elif p.name in kwargs:
-            value = kwargs[p.name]
-        elif p.default is not None:
-            value = m.eval(p.default, env)
-            if value == () and p.type is not None and not is_auto(p.type):
-                value = classes.convert(m, m.eval(p.type, env), value, span)
-        else:
-            value = Unknown(f"no argument for `{p.name}`", span)
-        if p.kind == "varkw":
-            named = {q.name for q in params}
-            value = {k: v for k, v in kwargs.items() if k not in named}
-        if isinstance(value, TensorVal) and not value.name:
-            value = replace(value, name=p.name)
-        if isinstance(value, (Object, tuple, Closure)) and not places.refers(inner):
-            value = places.copied(m, value)
-        if p.name:
-            m.journal.set(env.vars, p.name, value)  # as everything that a loop may change
-
-
-def _stays(m: Machine, p: ir.Param, value: Value, env: Env) -> bool:
-    """A reference parameter is bound to the argument itself, not to one made of it by a conversion."""
-    if not isinstance(value, Scalar) or p.type is None or is_auto(p.type):
-        return True
-    typed = m.eval(p.type, env)
-    return not isinstance(typed, ScalarType) or typed.dtype.name == value.ctype
 
 
 def join_returns(m: Machine, returns: list[Value], span: Span, varying: bool) -> Value:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, places, templates
-from cutecheck.source.eval.calls import bind_parameters, run_function
+from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import bind
+from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import FuncSet, Object, Reference, TemplateRef, Value

@@ -1,0 +1,93 @@
+"""What is left of a value of the DSL that a loop changes, and what two branches make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.expr import ANY, Domain
+from cutecheck.model.ints import Dyn
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.dsl import cute_values, functions
+from cutecheck.source.eval.dialect import Dialect
+from cutecheck.source.eval.statements.havoc import forget
+from cutecheck.source.eval.statements.joins import cover, join
+from cutecheck.source.eval.undetermined import undetermined
+from cutecheck.source.eval.values import Extern, Object, Scalar, TensorVal, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+_NESTED = 16  # objects in one another; beyond that they hold themselves
+
+
+class Merging(Dialect):
+    """The part of the dialect for loops and branches."""
+
+    def __init__(self) -> None:
+        self._copies: dict[tuple[int, ...], Object] | None = None
+
+    def forgotten(self, m: Machine, old: Value, name: str, span: Span) -> Value | None:
+        if isinstance(old, bool):
+            return Scalar(None, "bool")
+        if isinstance(old, float):
+            return Scalar(None, "float")
+        if isinstance(old, (int, Dyn)) and not functions.in_device_body(m):
+            return undetermined(m, str(name))
+        if isinstance(old, tuple):
+            return tuple(None if v is None else forget(m, v, name, ANY, span) for v in old)
+        if isinstance(old, TensorVal):
+            return cute_values.moved_in_loop(m, old, name)
+        if isinstance(old, (TiledMMA, TiledCopy, MMAAtom, CopyAtom)) and functions.in_device_body(m):
+            return old  # the DSL refuses a loop that changes the type of a value, and theirs says all
+        name = str(name)  # of an item of a dictionary its key
+        if isinstance(old, Object) and name.count(".") > _NESTED:
+            return Unknown(f"`{name.split('.', maxsplit=1)[0]}` holds itself and changes in a loop", span)
+        if isinstance(old, Object):
+            with self._once((id(old),), Object(old.cls, {}, old.pointer, old.name)) as (new, first):
+                if first:
+                    m.budget.used += 1
+                    new.fields.update({k: forget(m, v, f"{name}.{k}", ANY, span) for k, v in old.fields.items()})
+                return new
+        return None
+
+    @contextmanager
+    def _once(self, of: tuple[int, ...], new: Object) -> Iterator[tuple[Object, bool]]:
+        """Objects that one value holds in several places become one object: its copy, and whether it is new."""
+        outer = self._copies
+        self._copies = copies = {} if outer is None else outer
+        try:
+            first = of not in copies
+            yield copies.setdefault(of, new), first
+        finally:
+            self._copies = outer
+
+    def settles(self, m: Machine) -> bool:
+        return functions.in_device_body(m)
+
+    def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value, varying: bool) -> Value | None:
+        number = (int, float, Dyn, Scalar)
+        if isinstance(a, (bool, Scalar)) and isinstance(b, (bool, Scalar)):
+            return Scalar(None, "bool" if isinstance(a, bool) or isinstance(b, bool) else a.ctype)
+        if isinstance(a, (int, Dyn)) and isinstance(b, (int, Dyn)):
+            if not functions.in_device_body(m) or isinstance(cond, (Unknown, Extern)):  # Python may decide
+                if isinstance(a, int) and isinstance(b, int):
+                    return undetermined(m, what, Domain(values=tuple(sorted({a, b}))))
+                return undetermined(m, what)
+            return cover(m, a, b, what, span, static=False, varying=varying)
+        if isinstance(a, number) and isinstance(b, number):
+            return Scalar(None, "float")
+        if isinstance(a, Object) and isinstance(b, Object) and a.cls is b.cls and a.fields.keys() == b.fields.keys():
+            # the DSL makes a new object of the values that leave a branch
+            pointer = a.pointer if a.pointer == b.pointer else None
+            with self._once((id(a), id(b)), Object(a.cls, {}, pointer, a.name)) as (new, first):
+                if first:
+                    m.budget.used += 1
+                    new.fields.update(
+                        {k: join(m, v, b.fields[k], f"{what}.{k}", span, cond, varying) for k, v in a.fields.items()}
+                    )
+                return new
+        return None

@@ -1,0 +1,83 @@
+"""Arguments of a call into the frame of the function that is called."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import classes, ir, places
+from cutecheck.source.eval.lookup import is_auto
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.values import (
+    Closure,
+    Extern,
+    Object,
+    Pack,
+    PtrType,
+    Reference,
+    Scalar,
+    ScalarType,
+    TensorVal,
+    Value,
+)
+
+
+def bind_parameters(
+    m: Machine, params: tuple[ir.Param, ...], args: list[Value], kwargs: dict[str, Value], env: Env, span: Span
+) -> None:
+    cells = places.of_arguments(m, args) if m.dialect.by_value else []
+    m.lvalues = ([], [])
+    for i, p in enumerate(params):
+        inner = p.type.pattern if isinstance(p.type, ir.Expand) else p.type
+        where = cells[i] if i < len(cells) and places.refers(inner) else None
+        if (
+            where is not None
+            and not p.pack
+            and p.name
+            and not isinstance(args[i], Object)
+            and _stays(m, p, args[i], env)
+        ):
+            m.journal.set(env.vars, p.name, Reference(where))
+            continue
+        if p.pack or p.kind == "varargs":
+            rest = args[i:]
+            if p.pack and places.refers(inner):
+                more = [*cells[i:], *[None] * (len(rest) - len(cells[i:]))]
+                rest = [
+                    v if w is None or isinstance(v, Object) else Reference(w) for v, w in zip(rest, more, strict=True)
+                ]
+            value: Value = Pack(tuple(rest)) if p.pack else tuple(rest)
+        elif i < len(args) and p.kind != "keyword":
+            value = args[i]
+            if p.type is not None and isinstance(value, (Scalar, int, Extern, tuple)) and not is_auto(p.type):
+                typed = m.eval(p.type, env)
+                if isinstance(value, Scalar) and value.ctype == "nullptr_t" and isinstance(typed, PtrType):
+                    value = classes.symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
+                elif isinstance(typed, ClassInst if isinstance(value, tuple) else classes.ScalarType):
+                    value = classes.convert(m, typed, value, span)
+        elif p.name in kwargs:
+            value = kwargs[p.name]
+        elif p.default is not None:
+            value = m.eval(p.default, env)
+            if value == () and p.type is not None and not is_auto(p.type):
+                value = classes.convert(m, m.eval(p.type, env), value, span)
+        else:
+            value = Unknown(f"no argument for `{p.name}`", span)
+        if p.kind == "varkw":
+            named = {q.name for q in params}
+            value = {k: v for k, v in kwargs.items() if k not in named}
+        if isinstance(value, TensorVal) and not value.name:
+            value = replace(value, name=p.name)
+        if isinstance(value, (Object, tuple, Closure)) and not places.refers(inner):
+            value = places.copied(m, value)
+        if p.name:
+            m.journal.set(env.vars, p.name, value)  # as everything that a loop may change
+
+
+def _stays(m: Machine, p: ir.Param, value: Value, env: Env) -> bool:
+    """A reference parameter is bound to the argument itself, not to one made of it by a conversion."""
+    if not isinstance(value, Scalar) or p.type is None or is_auto(p.type):
+        return True
+    typed = m.eval(p.type, env)
+    return not isinstance(typed, ScalarType) or typed.dtype.name == value.ctype
