@@ -154,10 +154,10 @@ def _run_counted(
     if given and m.budget.limits.many:
         for inst, _ in given:
             enter(m, inst, span)
-        may_write(m, best.fn, args, span)
+        may_write(m, best.fn, args, span, env.self_)
         return Unknown(f"of `{best.fn.name}` only the kernels of its arguments were walked", span)
     if not launches.ask_host(f"{best.fn.span}:{best.fn.name}", kind):
-        may_write(m, best.fn, args, span)
+        may_write(m, best.fn, args, span, env.self_)
         return Unknown(f"further calls of `{best.fn.name}` with arguments of the same kind were not walked", span)
     before = m.recorder.found()
     mark = m.journal.mark()
@@ -172,7 +172,7 @@ def _run_counted(
             return run_function(m, best.entry, best.fn, env, args, kwargs, span)
     except CallIsDone as done:
         m.journal.undo(mark)
-        may_write(m, best.fn, args, span)
+        may_write(m, best.fn, args, span, env.self_)
         return Unknown(str(done), span)
     finally:
         if m.recorder.found() == before:

@@ -59,6 +59,21 @@ def test_a_few_of_many_alike_are_walked_and_the_others_counted(tmp_path: Path) -
     assert sum(count for _, count in few.dropped) == 3
 
 
+def test_a_method_that_is_left_out_may_have_changed_its_object(tmp_path: Path) -> None:
+    text = (
+        "#include <cute/tensor.hpp>\n"
+        "template <class T> struct Box { int n = 4; void put(int v) { n = v; auto l = cute::make_layout(v); } };\n"
+        "void host() { Box<float> b; b.put(8); b.put(16); auto after = cute::make_layout(b.n); }\n"
+    )
+
+    def after(found: Facts) -> str:
+        (site,) = (s for s in found.sites if s.symbol.endswith("after"))
+        return str(site.value)
+
+    assert after(facts(tmp_path, {"a.cu": text})) == "16:_1"
+    assert after(facts(tmp_path, {"a.cu": text}, Limits(alike=1))) not in ("8:_1", "4:_1")
+
+
 @pytest.mark.parametrize("other", ["float, lib::Column, 16", "double, lib::Row, 16"])
 def test_other_classes_and_widths_are_not_alike(other: str, tmp_path: Path) -> None:
     files = {"lib.h": HEADER, "a.cu": unit("float, lib::Row, 8", other)}
