@@ -1,6 +1,7 @@
 """Facts extracted from sources: the only thing rules see."""
 
 from cutecheck.facts.core import (
+    NOT_WALKED,
     Bindings,
     Bound,
     Call,
@@ -22,6 +23,7 @@ from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import Provenance, Space, TensorFact
 
 __all__ = [
+    "NOT_WALKED",
     "Bindings",
     "Bound",
     "Call",

@@ -106,6 +106,9 @@ class Event:
     block: tuple[int | None, ...] = ()
 
 
+NOT_WALKED = "a function that is not walked"  # the result of a Call of one: it may do anything
+
+
 @record(frozen=True, slots=True)
 class Call:
     """A call of one of CuTe's own functions, or of a barrier, with what it was given and what came out.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cutecheck.facts.core import Call, Facts, SmemBuffer
+from cutecheck.facts.core import NOT_WALKED, Call, Facts, SmemBuffer
 from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import TensorFact
 from cutecheck.model import inttuple as it
@@ -102,6 +102,11 @@ def _of(name: str, arch: str, span: Span, facts: Facts) -> list[KernelResources]
         if launch.origin == "launch":
             sizes.setdefault((_number(launch.block_threads) or bound, _number(launch.smem_bytes)), launch.span)
     rows = sorted(sizes.items(), key=lambda row: [-1 if n is None else n for n in row[0]])
+    if any(isinstance(c.result, Unknown) and c.result.reason == NOT_WALKED for c in calls):
+        return [
+            KernelResources(name, arch, where, threads, None, dynamic)
+            for (threads, dynamic), where in rows or [((bound, None), span)]
+        ]
     return [
         KernelResources(
             name, arch, where, threads, static, allocations if allocations is not None else dynamic,

@@ -85,6 +85,9 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
         known = {at: v if isinstance(v, Unknown) else None for at, v in values.items()}
         out.reached.setdefault(place, {}).update(known)
     out.reached_open |= recorder.reached_open
+    for span, why in recorder.unread.items():
+        if span.path in reported and not is_cute_header(span.path):
+            out.errors.setdefault((span.path, f"{span}"), SourceError(span.path, why, span))
     out.cut.update({span: why for span, why in recorder.cut.items() if span.path in reported})
     out.walked |= {span for span in recorder.walked if span.path in reported}
     out.internals.extend((name, at, repr(error)) for name, at, error in recorder.internals)

@@ -23,7 +23,7 @@ from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell, type_key
-from cutecheck.source.eval.unwalked import _BLIND_RECURSION, may_write, refusal, writable
+from cutecheck.source.eval.unwalked import _BLIND_RECURSION, leap, leapt, may_write, refusal, writable
 from cutecheck.source.eval.values import (
     BudgetExceeded,
     Cell,
@@ -219,6 +219,7 @@ def run_function(
         m.history.methods.add((id(entry.env.cls), id(fn)))
     m.recorder.defined.setdefault(symbol, fn.span.path)
     known = len(m.recorder.hypotheses)
+    leaps = leap(m, fn, args, env, span)
     bind_parameters(m, fn.params, args, kwargs, env, span)
     before, m.recorder.frame = m.recorder.frame, frame
     try:
@@ -226,11 +227,10 @@ def run_function(
         if "kernel" in fn.flags:
             m.recorder.kernel(m, fn, env)
             m.recorder.synchronises(m, STREAM, [], span)  # what was launched before is done
-        assert fn.body is not None
         kernel = "kernel" in fn.flags
         patient = m.budget.in_kernel() if kernel else nullcontext()
         with recurring(m, None), patient, m.recorder.on_device() if kernel else nullcontext():
-            _run_body(m, fn.body.get(), env, frame, span)
+            _run_body(m, fn, env, frame, span, leaps)
     except BudgetExceeded as error:
         m.recorder.cut.setdefault(fn.full_span, str(error))
         raise
@@ -279,8 +279,16 @@ def _repeats(frame: Frame) -> bool:
     return alike >= (_BLIND_RECURSION if any(isinstance(a, Object) for a in frame.given) else 1)
 
 
-def _run_body(m: Machine, body: ir.Block, env: Env, frame: Frame, span: Span) -> None:
-    """Run a body; what was written on the way to each ``return`` holds after it."""
+def _run_body(
+    m: Machine, fn: ir.Function | ir.Lambda, env: Env, frame: Frame, span: Span, leaps: Unknown | None
+) -> None:
+    """Run a body; what was written on the way to each ``return`` holds after it. ``leaps``: why it is not walked."""
+    assert fn.body is not None
+    body = fn.body.get()
+    if leaps is not None:
+        leapt(m, fn, env, leaps)
+        frame.returns = [leaps]
+        return
     if not m.dialect.by_value:
         m.run(body, env)
         return
@@ -334,11 +342,12 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
     frame.returns = []
     frame.refers = m.dialect.by_value and _returns_reference(fn.node.ret)
     env.frame = frame
+    leaps = leap(m, fn.node, args, env, span)
     bind_parameters(m, fn.node.params, args, kwargs, env, span)
     before, m.recorder.frame = m.recorder.frame, frame
     try:
         with recurring(m, None):
-            _run_body(m, fn.node.body.get(), env, frame, span)
+            _run_body(m, fn.node, env, frame, span, leaps)
     finally:
         m.recorder.frame = before
     m.returned = _merged(frame)

@@ -257,7 +257,9 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
     key = (name, id(decl))
     if key in memo:
         known = memo[key]
-        if name in m.rewritten and isinstance(known, Scalar) and isinstance(decl, ir.Variable) and _changes(m, decl):
+        if not isinstance(known, Scalar) or not isinstance(decl, ir.Variable):
+            return known
+        if (m.unseen or name in m.rewritten) and _changes(m, decl):
             return replace(known, value=m.fresh(name))
         return known
     memo[key] = Unknown(f"`{name}` is defined in terms of itself", decl.span)

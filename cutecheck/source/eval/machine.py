@@ -145,6 +145,7 @@ class Machine:
         self.addressed: dict[tuple[int, Any], Cell] = {}  # cells that pointers may hold the address of
         self.breaks: Exits | None = None  # of the switch that a `break` leaves, where it is none of a loop
         self.rewritten: set[str] = set()  # names of variables outside functions that something wrote
+        self.unseen = False  # a function that is not walked may have written any of these
         self.loop: Recurrence | None = None  # the loop whose body is walked, in the function that is
         # declarations, by identity and scope, and whether what they do changes variables of others
         self.inert: dict[tuple[int, int], tuple[bool, Any, Any]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutecheck.facts import Span, Unknown
+from cutecheck.facts import NOT_WALKED, Span, Unknown
 from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import ir, places
@@ -12,8 +12,9 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env, Frame
 from cutecheck.source.eval.statements.havoc import assigned
 from cutecheck.source.eval.statements.recurrences import Recurrence, leave, recurring, settle
+from cutecheck.source.eval.templates import names_in
 from cutecheck.source.eval.types import spell
-from cutecheck.source.eval.values import Address, Closure, Object, Scalar, Value, constant
+from cutecheck.source.eval.values import Address, Closure, FuncSet, Object, Scalar, Value, constant
 
 _OPEN_RECURSION = 4  # activations of a function on numbers that are no constants: its end may never be met
 _BLIND_RECURSION = 3  # activations of a function on unknown arguments: each may double the work
@@ -27,17 +28,51 @@ def refusal(m: Machine, fn: ir.Function, args: list[Value], env: Env, current: F
         return f"`{fn.name}` calls itself with values that are not known"
     if depth >= _OPEN_RECURSION and any(_open(a) for a in args) and _active(current, fn, env) >= _OPEN_RECURSION:
         return f"`{fn.name}` calls itself, how often is not known"
-    if m.dialect.by_value and fn.body is not None and jumps(fn.body.get()):
-        return f"`{fn.name}` has a goto"
     return ""
 
 
-def may_write(m: Machine, fn: ir.Function, args: list[Value], span: Span, self_: Object | None = None) -> None:
+def leap(m: Machine, fn: ir.Function | ir.Lambda, args: list[Value], env: Env, span: Span) -> Unknown | None:
+    """Of a function with a ``goto``, which is not walked: why, after all that it may change is forgotten.
+
+    None for any other. Its parameters are not bound yet.
+    """
+    if not m.dialect.by_value or fn.body is None or not jumps(fn.body.get()):
+        return None
+    if isinstance(fn, ir.Lambda):
+        what = "a lambda"
+        for name in names_in(fn.body.get()):
+            at = env.find_var(name)
+            if at is not None and not isinstance(at.vars[name], (FuncSet, Closure)):
+                places.forget_cells(m, places.cells_of(at.vars, name), span)
+    else:
+        what = f"`{fn.name}`"
+    may_write(m, fn, args, span, env.self_)
+    m.recorder.escape_all(span)
+    return Unknown(f"{what} has a goto, so it is not walked: nothing is said of what it does", fn.span)
+
+
+def leapt(m: Machine, fn: ir.Function | ir.Lambda, env: Env, why: Unknown) -> None:
+    """The facts of a function with a ``goto``, a line; its copies and gemms without operands; a barrier."""
+    assert fn.body is not None
+    if not m.recorder.rehearsal:
+        m.recorder.unread[fn.span] = why.reason
+        m.recorder.cut.setdefault(getattr(fn, "full_span", fn.span), why.reason)
+    m.recorder.synchronises(m, "barrier", [], fn.span)
+    m.recorder.synchronises(m, "goto", [], fn.span, NOT_WALKED)
+    from cutecheck.source.eval.intrinsics.events import not_walked
+
+    not_walked(m, fn.body.get(), env, why)
+
+
+def may_write(
+    m: Machine, fn: ir.Function | ir.Lambda, args: list[Value], span: Span, self_: Object | None = None
+) -> None:
     """What a function that is not walked may have changed: shared memory that it got, variables it got by reference."""
     m.recorder.escape(m, args, span)
     m.returned = None
     if not m.dialect.by_value:
         return
+    m.unseen = True
     cells = places.of_arguments(m, args)
     for i, (p, value) in enumerate(zip(fn.params, args, strict=False)):
         if isinstance(value, Address) and not _to_const(p.type):
@@ -48,7 +83,7 @@ def may_write(m: Machine, fn: ir.Function, args: list[Value], span: Span, self_:
             places.lose(m, value, p.name or "argument", span)
         elif writes(p.type) and i < len(cells) and (where := cells[i]) is not None:
             places.forget_cells(m, where, span)
-    if self_ is not None and "const" not in fn.flags:
+    if self_ is not None and "const" not in getattr(fn, "flags", ()):
         places.lose(m, self_, self_.cls.name, span)
 
 

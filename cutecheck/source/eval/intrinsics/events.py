@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from cutecheck.facts import Unknown
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
 from cutecheck.model.atoms import CopyAtom, MMAAtom, UnknownAtomError
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.intrinsics.atoms import copy_atom
 from cutecheck.source.eval.intrinsics.cooperative import parts, policy
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
-from cutecheck.source.eval.values import CuteOp, Extern, Scalar, Slice, Tag, TensorVal, Value
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import CuteOp, Extern, Intrinsic, Scalar, Slice, Tag, TensorVal, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
 
 NOTHING = Scalar(None, "void")
 
 
-@function("copy", "copy_if", "copy_aligned", "copy_vec", "cooperative_copy", "autovec_copy", tolerant=True)
+_COPIES = ("copy", "copy_if", "copy_aligned", "copy_vec", "cooperative_copy", "autovec_copy")
+_GEMMS = ("gemm", "cooperative_gemm")
+
+
+@function(*_COPIES, tolerant=True)
 def _copy(c: Call) -> Value:
     args = list(c.args)
     tiled = None
@@ -60,7 +71,7 @@ def _as_atom(c: Call, op: CuteOp, source: Value) -> Value:
         return Unknown(str(error), c.span)
 
 
-@function("gemm", "cooperative_gemm", tolerant=True)
+@function(*_GEMMS, tolerant=True)
 def _gemm(c: Call) -> Value:
     args = list(c.args)
     tiled: Value = None
@@ -93,3 +104,21 @@ def _no_effect(c: Call) -> Value:
 @function("thread0", "thread", "block0", "block", "cluster_elect_one_sync", "elect_one_sync", tolerant=True)
 def _elected(c: Call) -> Value:
     return Scalar(None, "bool")
+
+
+def not_walked(m: Machine, body: Any, env: Env, why: Unknown) -> None:
+    """The copies and gemms of a body that is not walked: that they are there, and why nothing is known of them."""
+    stack = [body]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, (tuple, list)):
+            stack.extend(at)
+        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
+            stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f not in ("span", "full_span"))
+        if not isinstance(at, ir.Call) or getattr(at.fn, "ident", "") not in (*_COPIES, *_GEMMS):
+            continue
+        with m.recorder.rehearsing():
+            called = m.eval(at.fn, env) if not isinstance(at.fn, ir.Attr) else None
+        if isinstance(called, Intrinsic) and called.name in (*_COPIES, *_GEMMS):
+            kind = "gemm" if called.name in _GEMMS else "copy"
+            m.recorder.event(m, kind, Call(m, called.name, (), [], at.span), None, [why, why], None)

@@ -106,6 +106,11 @@ class BufferRecorder(RecorderState):
             if isinstance(pointer, Pointer) and pointer.buffer in self.buffers:
                 self.buffers[pointer.buffer].escapes.append(Unknown("passed to code that was not followed", span))
 
+    def escape_all(self, span: Span) -> None:
+        """A function that is not walked may use any of them by name."""
+        for buffer in self.buffers.values():
+            buffer.escapes.append(Unknown("a function that is not walked may use it", span))
+
     def buffer_facts(self) -> tuple[SmemBuffer, ...]:
         return tuple(
             replace(

@@ -72,6 +72,7 @@ class RecorderState:
         self.loose: dict[tuple[Span, tuple[str, Bindings]], tuple[str, Span, Value, bool]] = {}
         self.reached: dict[tuple[str, str], dict[Span, Value]] = {}  # by (path, name)
         self.cut: dict[Span, str] = {}  # functions that a limit left in the middle, and which
+        self.unread: dict[Span, str] = {}  # functions that are not walked, and why
         self.walked: set[Span] = set()  # functions with a body that ran under bound parameters
         self.reached_open: set[Span] = set()  # of these, under template parameters that nothing binds
         self.events: dict[tuple[Any, ...], Event] = {}
