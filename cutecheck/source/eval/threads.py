@@ -13,8 +13,9 @@ from dataclasses import is_dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.model.prove.domains import PER_THREAD, per_thread
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.values import Pointer, Scalar, TensorVal, Value
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _THREAD = "threadIdx."
 _NUMBER = re.compile(r"[#~](\d+)")
+_LONGEST = 64  # terms of a run-time number; twice what kernels have, and loops in loops multiply them without end
 
 
 def varies(value: Any) -> bool:
@@ -50,6 +52,17 @@ def _expression_varies(e: Expr) -> bool:
 def some(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:
     """A run-time integer that is not known: one for all threads, or of each thread its own."""
     return Dyn.named(f"{name}{PER_THREAD}{m.number()}", domain) if varying else m.fresh(name, domain)
+
+
+def short(m: Machine, number: Int, name: str) -> Int:
+    """The number itself, or one that is not known where its expression is longer than any that proofs can use.
+
+    What divides it, and whether threads differ in it, holds of that one as well.
+    """
+    if not isinstance(number, (Dyn, Sym)) or len(number.expr.terms) <= _LONGEST:
+        return number
+    step = ex.divisor(number.expr)
+    return some(m, name, ex.Domain(step=step) if step > 1 else ex.ANY, varies(number))
 
 
 def differs(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import calls, intrinsics, ir, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
@@ -12,6 +13,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import assign, assign_by
 from cutecheck.source.eval.statements.branches import alternatives, perhaps
 from cutecheck.source.eval.statements.joins import join
+from cutecheck.source.eval.threads import short
 from cutecheck.source.eval.values import Extern, ExternType, FuncSet, Object, Pointer, Scalar, TensorVal, Value
 
 
@@ -101,7 +103,11 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
             if isinstance(method, FuncSet) and v is left:
                 return calls.apply(m, method, [right], {}, span)
             return Unknown(f"operator {op} on `{v.cls.name}`", span)
-    return intrinsics.guarded(m, f"operator {op}", span, lambda: m.dialect.binary(op, left, right, span))
+    value = intrinsics.guarded(m, f"operator {op}", span, lambda: m.dialect.binary(op, left, right, span))
+    if isinstance(value, Scalar) and isinstance(value.value, (Dyn, Sym)):
+        number = short(m, value.value, "value")
+        return value if number is value.value else Scalar(number, value.ctype)
+    return value
 
 
 def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:

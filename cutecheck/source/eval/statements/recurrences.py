@@ -19,7 +19,7 @@ from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.joins import cover, hull
 from cutecheck.source.eval.statements.numbers import combine, same, snapshot
-from cutecheck.source.eval.threads import some, varies
+from cutecheck.source.eval.threads import short, some, varies
 from cutecheck.source.eval.values import Object, Value
 
 _REHEARSALS = 5  # more than the chains of conditions on changed values that code has
@@ -224,7 +224,7 @@ class _Sum:
         if varies(ex.sub(as_expr(found), first)):
             self.spread = True
             found = self._total(first, old, news, name, True)
-        return found
+        return short(self.m, found, name)
 
     def _total(self, first: Expr, old: Expr, news: list[Expr], name: str, apart: bool) -> Int:
         known = self._placeholder(old)
