@@ -82,6 +82,9 @@ def said(folder: Path, body: str, shown: str) -> int | None:
         ("auto f = [&r = x] { r = 4; }; f();", "x", 4),
         ("switch (2) { case 2: x += 1; case 3: x += 2; }", "x", 3),
         ("put(&x, 3); look_at(&x);", "y", 8),
+        ("do { x += 5; } while (0);", "x", 5),
+        ("do { x = 5; if (y == 8) break; x = 7; } while (false);", "x", 5),
+        ("do { do { x += 5; if (y > 7) break; } while (0); x += 1; } while (0);", "x", 6),
     ],
 )
 def test_values_that_are_known(tmp_path: Path, body: str, shown: str, value: int) -> None:
@@ -101,6 +104,9 @@ def test_values_that_are_known(tmp_path: Path, body: str, shown: str, value: int
         ("switch (n) { case 1: if (tid < 4) { x = 4; break; } x = 8; }", "x"),
         ("switch (n) { case 1: x = 4; break; default: y = 8; }", "x"),
         ("do { x += 2; } while (--y > n);", "y"),
+        ("do { x = 5; if (n) break; x = 7; } while (false);", "x"),
+        ("do { if (n) continue; x = 7; } while (false);", "x"),
+        ("for (int i = 0; i < n; ++i) { do { x = i; if (i > 2) break; x = 7; } while (0); }", "x"),
         ("std::swap(x, y);", "x"),
         ("by_pointer(&x);", "x"),
         ("Declared d; d.change();", "d.at"),

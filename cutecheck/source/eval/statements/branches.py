@@ -137,8 +137,8 @@ def _switch(m: Machine, node: ir.Switch, env: Env) -> Done:
             if not case.values:
                 default = position
             elif any(constant(m.eval(v, env)) == number for v in case.values):
-                return _fall(m, node, position, env)
-        return _fall(m, node, default, env) if default is not None else Done.NORMAL
+                return broken_off(m, node.cases[position].body, node.span, env)
+        return broken_off(m, node.cases[default].body, node.span, env) if default is not None else Done.NORMAL
     varying = differs(m, node.subject, subject, env)
     exits = Exits(m.journal.mark())
     ends: list[Done] = []
@@ -183,12 +183,12 @@ def breaking(m: Machine, exits: Exits) -> Iterator[None]:
         m.breaks = outer
 
 
-def _fall(m: Machine, node: ir.Switch, at: int, env: Env) -> Done:
-    """The body of the case, which holds what it falls through to."""
+def broken_off(m: Machine, body: ir.Block, span: Span, env: Env) -> Done:
+    """Run what a ``break`` leaves: the body of a case, with what it falls through to, or of a loop that runs once."""
     exits = Exits(m.journal.mark())
     with breaking(m, exits):
-        done: Done = m.run(node.cases[at].body, env)
+        done: Done = m.run(body, env)
     if done in (Done.RETURN, Done.CONTINUE) and not exits.states:
         return done
-    finish(m, exits, node.span, done not in (Done.RETURN, Done.CONTINUE))
+    finish(m, exits, span, done not in (Done.RETURN, Done.CONTINUE))
     return Done.NORMAL if done is Done.BREAK else done if done is Done.NORMAL else Done.MAYBE

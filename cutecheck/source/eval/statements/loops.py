@@ -8,12 +8,14 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
+from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.records import record
 from cutecheck.source.eval import ir, places
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import bind_target
+from cutecheck.source.eval.statements.branches import broken_off
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import _assigned_in, havoc
 from cutecheck.source.eval.statements.inert import inert
@@ -61,6 +63,8 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
         m.run(node.init, inner)
     if node.kind == "foreach":
         return _foreach(m, node, inner)
+    if _once(node):
+        return broken_off(m, node.body, node.span, inner)
     if m.dialect.unrolls(m, env):
         done = _unroll(m, node, inner)
         if done is not None:
@@ -94,6 +98,27 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
         after = some(m, induction.name, induction.after, varies(start) or loop.parts)
         m.journal.set(inner.vars, induction.name, Scalar(after, start.ctype) if isinstance(start, Scalar) else after)
     return Done.MAYBE if ended[-1] in (Done.RETURN, Done.MAYBE) else Done.NORMAL
+
+
+def _once(node: ir.Loop) -> bool:
+    """``do { ... } while (0)``, what macros are made of; a ``continue`` of its own is left to loops."""
+    return node.kind == "do" and isinstance(node.cond, ir.Lit) and not node.cond.value and not _continues(node.body)
+
+
+@once
+def _continues(node: Any) -> bool:
+    """Whether a ``continue`` of the loop itself stands in its body."""
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, ir.Jump):
+            if at.kind == "continue":
+                return True
+        elif isinstance(at, (tuple, list)):
+            stack.extend(at)
+        elif isinstance(at, (ir.Block, ir.If, ir.Switch, ir.Case)):
+            stack.extend(getattr(at, f) for f in ("body", "then", "other", "cases") if hasattr(at, f))
+    return False
 
 
 def _walk(
