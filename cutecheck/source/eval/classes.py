@@ -7,6 +7,7 @@ import re
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.dtype import DType
+from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ir, places
@@ -192,16 +193,21 @@ def symbolic_parameter(m: Machine, p: ir.Param, env: Env, span: Span | None = No
     return symbolic(m, typed, p.name or "argument", span or p.span)
 
 
-def rename(m: Machine, value: Value, name: str) -> Value:
-    """A value of a type whose run-time parts are fresh variables named after it."""
+def rename(m: Machine, value: Value, name: str, domain: Domain | None = None) -> Value:
+    """A value of a type whose run-time parts are fresh variables named after it.
+
+    ``domain``: of them all (None: where the type's own is one variable, that one's).
+    """
     from dataclasses import fields as parts
     from dataclasses import is_dataclass, replace
 
     if isinstance(value, Dyn):
+        if domain is not None:
+            return m.fresh(name, domain)
         own = value.expr.variables()
         return m.fresh(name, own[0].domain if own and value.expr == ex.atom_expr(own[0]) else ex.ANY)
     if isinstance(value, tuple):
-        return tuple(rename(m, v, f"{name}.{i}") for i, v in enumerate(value))
+        return tuple(rename(m, v, f"{name}.{i}", domain) for i, v in enumerate(value))
     if (
         is_dataclass(value)
         and not isinstance(value, type)
@@ -210,11 +216,18 @@ def rename(m: Machine, value: Value, name: str) -> Value:
         changes = {}
         for part in parts(value):
             old = getattr(value, part.name)
-            new = rename(m, old, name) if isinstance(old, (tuple, Dyn)) or is_dataclass(old) else old
+            new = rename(m, old, name, domain) if isinstance(old, (tuple, Dyn)) or is_dataclass(old) else old
             if new is not old:
                 changes[part.name] = new
         return replace(value, **changes) if changes else value
     return value
+
+
+def of_any_time(m: Machine, value: Object, name: str) -> Object:
+    """An object outside of functions: whatever it was given first, any function may have written it since."""
+    if value.pointer is not None or not fields(m, value.cls):
+        return value
+    return Object(value.cls, {}, None, str(m.fresh(name)))
 
 
 def default_value(m: Machine, type_: Value, span: Span) -> Value:

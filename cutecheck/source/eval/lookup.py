@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model import expr as ex
 from cutecheck.records import record
 from cutecheck.source.eval import classes, intrinsics, ir, places
 from cutecheck.source.eval.dialect import DEFER
@@ -257,9 +258,11 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
     key = (name, id(decl))
     if key in memo:
         known = memo[key]
-        if not isinstance(known, Scalar) or not isinstance(decl, ir.Variable):
+        if not isinstance(known, (Scalar, Object)) or not isinstance(decl, ir.Variable) or not _changes(m, decl):
             return known
-        if (m.unseen or name in m.rewritten) and _changes(m, decl):
+        if isinstance(known, Object):
+            return classes.of_any_time(m, known, name)
+        if m.unseen or name in m.rewritten:
             return replace(known, value=m.fresh(name))
         return known
     memo[key] = Unknown(f"`{name}` is defined in terms of itself", decl.span)
@@ -274,10 +277,14 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
         if _changes(m, decl):  # any function may have written it since
             if isinstance(value, Scalar):
                 value = replace(value, value=m.fresh(name))
-            elif isinstance(value, Object) and value.pointer is None and classes.fields(m, value.cls):
-                return Object(value.cls, {}, None, str(m.fresh(name)))
+            elif isinstance(value, Object):
+                value = classes.of_any_time(m, value, name)
             elif isinstance(value, tuple) and value:
-                value = Unknown(f"`{name}` may have been written", decl.span)
+                typed = None if decl.type is None or is_auto(decl.type) else m.eval(decl.type, entry.env)
+                if isinstance(typed, ValueType):
+                    value = classes.rename(m, typed.value, name, ex.ANY)
+                else:
+                    value = Unknown(f"`{name}` may have been written", decl.span)
         m.recorder.declared(m, decl, value, entry.env, entry.unit)
     if m.budget.refused == refused:
         memo[key] = value

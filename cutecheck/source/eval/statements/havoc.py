@@ -8,21 +8,17 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.model.atoms.atom import CopyAtom, MMAAtom
 from cutecheck.model.expr import Domain
 from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn
-from cutecheck.model.tiled.copy import TiledCopy
-from cutecheck.model.tiled.mma import TiledMMA
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.statements.numbers import combine
 from cutecheck.source.eval.statements.recurrences import Anything, Changing, Recurrence
 from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import Extern, Object, Pointer, Reference, Scalar, TensorVal, Value
-
-_TYPES = (TiledMMA, TiledCopy, MMAAtom, CopyAtom)  # values that their type says
 
 
 def havoc(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, induction: tuple[str, Domain] | None) -> None:
@@ -69,8 +65,10 @@ def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Val
         return replace(old, offset=some(m, f"{name}.offset", ex.ANY, varies(old)))
     if isinstance(old, (TensorVal, Object)):
         return old
-    if m.dialect.by_value and isinstance(old, _TYPES):
-        return old  # `mma.accumulate_ = ...`: a variable keeps its type
+    if m.dialect.by_value:  # `mma.accumulate_ = ...`: a variable keeps its type, and what that says
+        made = alike((old,), lambda _, at: some(m, at, ex.ANY, varies(old)), name, whole=True)
+        if made is not None:
+            return made
     if isinstance(old, (list, dict)):
         return Unknown(f"`{name}` changes in a loop", span)
     return Unknown(f"`{name}` is assigned in a loop", span) if not isinstance(old, (Extern, Unknown)) else old

@@ -12,6 +12,7 @@ from cutecheck.model.expr import Domain, Expr, Op
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
@@ -66,6 +67,9 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
         return replace(a, fields=joined)
     if isinstance(a, Extern) or isinstance(b, Extern):
         return Extern(what, span)
+    made = alike((a, b), lambda ints, name: cover(m, ints[0], ints[1], name, span, varying=varying), what)
+    if made is not None:
+        return made
     return Unknown(f"{what} depends on a condition that is not known", span)
 
 

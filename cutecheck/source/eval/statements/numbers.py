@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
 
 # of one integer: its value before a loop, before an iteration and after it (after each way through it), and its name
@@ -107,4 +108,5 @@ def combine(
         return replace(start, offset=Unknown(f"`{name}` moves by an unknown distance", span))
     if isinstance(start, TensorVal):
         return replace(start, layout=Unknown(f"`{name}` is another tensor in each iteration", span))
-    return Unknown(f"`{name}` changes in a loop", span)
+    made = alike(values, lambda ints, at: f(ints[0], ints[1], ints[2:], at), name, whole)
+    return made if made is not None else Unknown(f"`{name}` changes in a loop", span)
