@@ -60,7 +60,7 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
                 break
             if i >= len(args) or p.type is None:
                 continue
-            gain = _match_param(m, p.type, args[i], names, explicit, env)
+            gain = match_parameter(m, p.type, args[i], names, explicit, env)
             if gain is None:
                 return None
             score += gain
@@ -80,7 +80,7 @@ def _constrained(m: Machine, fn: ir.Function) -> bool:
     return known
 
 
-def _match_param(
+def match_parameter(
     m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], explicit: set[str], env: Env
 ) -> int | None:
     """How well a parameter takes a value: None not at all, more for more structure."""

@@ -164,8 +164,8 @@ def construct_value(m: Machine, template: Value, args: list[Value], span: Span) 
         if len(model) == 1 and isinstance(model[0], (Layout, ComposedLayout)):
             return model[0]
         return guarded(m, "Layout", span, lambda: alg.make_layout(*model))
-    if isinstance(template, int):
-        return template
+    if isinstance(template, TensorVal) and len(args) == 1 and isinstance(args[0], TensorVal):
+        return args[0]
     return template
 
 

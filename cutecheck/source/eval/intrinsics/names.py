@@ -40,7 +40,9 @@ _STATIC_INT = re.compile(r"_(\d+)$")
 _FOREIGN = frozenset({"std", "thrust", "cub", "torch", "at", "c10"})
 # namespaces that do not tell names apart
 _PLAIN = ("", "cute", "std", "cutlass", "cuda", "SM90", "SM100")
-_CUTE_ONLY = frozenset({"copy", "copy_if", "fill", "clear", "transform", "gemm", "axpby", "prefetch", "size"})
+_CUTE_ONLY = frozenset({
+    "copy", "copy_if", "fill", "clear", "transform", "gemm", "axpby", "prefetch", "size", "Tensor", "Layout",
+})  # fmt: skip
 _FUNCTORS = frozenset({
     "identity", "negate", "plus", "minus", "multiplies", "max_fn", "min_fn", "conjugate", "absolute_value", "abs_fn",
 })  # fmt: skip

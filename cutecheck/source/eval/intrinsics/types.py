@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -10,10 +11,11 @@ from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis, X
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn
-from cutecheck.model.layout import ComposedLayout, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.units import BYTE, Bits, bytes_to_hold
 from cutecheck.source.eval.intrinsics.registry import CONSTANTS, Unsupported, type_maker
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import (
     ArrayType,
     CuteOp,
@@ -97,6 +99,22 @@ def _tuple(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 @type_maker("Layout")
 def _layout(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ValueType(alg.make_layout(*(static_value(m, t) for t in targs[:2])))
+
+
+@type_maker("Tensor")
+def _tensor(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    """``Tensor<Engine, Layout>`` of a tensor's engine (``typename T::engine_type``), or with elements of its own."""
+    engine, layout = targs[0], static_value(m, targs[1])
+    if not isinstance(layout, (Layout, ComposedLayout)):
+        raise Unsupported("the layout of this tensor type is not known")
+    if isinstance(engine, ExternType) and engine.name == "Engine":
+        (tensor,) = engine.args
+        same = not isinstance(tensor.layout, Unknown) and type_key(tensor.layout) == type_key(layout)
+        return ValueType(tensor if same else replace(tensor, layout=layout, tile=None))
+    held = element(engine.inner) if isinstance(engine, ArrayType) and engine.name == "ArrayEngine" else None
+    if held is None:
+        raise Unsupported("the engine of this tensor type is not known")
+    return ValueType(m.recorder.registers(m, layout, held, span, "view", None))
 
 
 @type_maker("testing::Types")
