@@ -19,9 +19,10 @@ class DType:
 
 _WIDTHS = {
     "bool": 8, "char": 8, "signed char": 8, "unsigned char": 8, "int8_t": 8, "uint8_t": 8,
-    "short": 16, "int16_t": 16, "uint16_t": 16, "int": 32, "unsigned": 32, "unsigned int": 32,
+    "short": 16, "unsigned short": 16, "int16_t": 16, "uint16_t": 16, "int": 32, "unsigned": 32, "unsigned int": 32,
     "int32_t": 32, "uint32_t": 32, "long": 64, "unsigned long": 64, "long long": 64,
     "unsigned long long": 64, "int64_t": 64, "uint64_t": 64, "size_t": 64, "ptrdiff_t": 64,
+    "intptr_t": 64, "uintptr_t": 64, "ssize_t": 64,
     "uint128_t": 128, "uint256_t": 256, "uint1_t": 1, "uint1b_t": 1, "int2_t": 2, "uint2_t": 2,
     "int4_t": 4, "uint4_t": 4, "int4b_t": 4, "uint4b_t": 4, "int2b_t": 2, "uint2b_t": 2,
     "uint6_t": 6, "int6_t": 6,

@@ -10,10 +10,10 @@ Division and remainder follow C++: they truncate towards zero.
 """
 
 from cutecheck.model.expr.arithmetic import add, atom_expr, const, mul, neg, op, sub, var
-from cutecheck.model.expr.ranges import Interval, bounds, divisor
+from cutecheck.model.expr.ranges import Interval, at_least, bounds, divisor
 from cutecheck.model.expr.terms import ANY, NATURAL, Atom, Domain, Expr, Monomial, Op, OpKind, Var, trunc_div, trunc_mod
 
 __all__ = [
-    "ANY", "NATURAL", "Atom", "Domain", "Expr", "Interval", "Monomial", "Op", "OpKind", "Var", "add", "atom_expr",
-    "bounds", "const", "divisor", "mul", "neg", "op", "sub", "trunc_div", "trunc_mod", "var",
+    "ANY", "NATURAL", "Atom", "Domain", "Expr", "Interval", "Monomial", "Op", "OpKind", "Var", "add", "at_least",
+    "atom_expr", "bounds", "const", "divisor", "mul", "neg", "op", "sub", "trunc_div", "trunc_mod", "var",
 ]  # fmt: skip

@@ -11,7 +11,16 @@ from cutecheck.model import expr as ex
 from cutecheck.model import ints
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import dtype
-from cutecheck.model.expr import Domain
+from cutecheck.model.integers import (
+    INTEGERS,
+    address,
+    calculated,
+    common_type,
+    converted,
+    domain_of,
+    promoted,
+    wrapped,
+)
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Undecided
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ir
@@ -29,48 +38,13 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     pass
 
-# (bits, signed), by the spelling used in values
-INTEGERS: dict[str, tuple[int, bool]] = {
-    "bool": (8, False), "char": (8, True), "signed char": (8, True), "unsigned char": (8, False),
-    "int8_t": (8, True), "uint8_t": (8, False), "short": (16, True), "int16_t": (16, True),
-    "unsigned short": (16, False), "uint16_t": (16, False), "int": (32, True), "int32_t": (32, True),
-    "unsigned": (32, False), "unsigned int": (32, False), "uint32_t": (32, False),
-    "long": (64, True), "long long": (64, True), "int64_t": (64, True), "ptrdiff_t": (64, True),
-    "unsigned long": (64, False), "unsigned long long": (64, False), "uint64_t": (64, False), "size_t": (64, False),
-}  # fmt: skip
-
 _COMPARE: dict[str, Rel] = {"==": Rel.EQ, "!=": Rel.NE, "<": Rel.LT, "<=": Rel.LE}
 _FLOATS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+_OF_ADDRESSES = frozenset(name for name, (bits, signed) in INTEGERS.items() if bits == 64 and not signed)
 _BITS: dict[str, Any] = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
-
-
-def rank_type(left: str, right: str) -> str:
-    """The type of ``left op right`` after the usual arithmetic conversions."""
-    if left == right and INTEGERS.get(left, (32, True))[0] >= 32:
-        return left
-    for name in ("double", "float"):
-        if name in (left, right):
-            return name
-    if left not in INTEGERS or right not in INTEGERS:
-        return left if left not in INTEGERS else right
-    (lb, ls), (rb, _) = INTEGERS[left], INTEGERS[right]
-    if max(lb, rb) < 32:
-        return "int"
-    if lb != rb:
-        return left if lb > rb else right
-    return left if not ls else right
-
-
-def wrap(value: int, ctype: str) -> int:
-    """The value as its type represents it."""
-    if ctype == "bool":
-        return int(value != 0)
-    bits, signed = INTEGERS.get(ctype, (64, True))
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if signed and value >> (bits - 1) else value
 
 
 class CppDialect(Dialect):
@@ -95,11 +69,10 @@ class CppDialect(Dialect):
         if isinstance(value, Scalar):
             if value.value is None and value.ctype in INTEGERS:
                 self._fresh += 1
-                lo = None if INTEGERS[value.ctype][1] else 0
-                return Dyn.named(f"{value.ctype}{PER_THREAD}?{self._fresh}", Domain(lo))
+                return Dyn.named(f"{value.ctype}{PER_THREAD}?{self._fresh}", domain_of(value.ctype))
             if value.value is None or isinstance(value.value, float):
                 return value
-            return Dyn(ints.as_expr(value.value))
+            return Dyn(ints.as_expr(address(value.value) if value.ctype in _OF_ADDRESSES else value.value))
         if isinstance(value, EnumVal) and value.value is not None:
             return Dyn.of(value.value)
         if isinstance(value, bool):
@@ -153,8 +126,9 @@ class CppDialect(Dialect):
             return value
         if not isinstance(number, (int, float, Dyn, Sym)):
             return Unknown(f"operator {op} on {type(value).__name__}", span)
+        out = promoted(ctype)
         if op == "+":
-            return value
+            return value if static or isinstance(number, float) else Scalar(number, out)
         if op == "-":
             result: Any = -number
         elif op == "~" and not isinstance(number, float):
@@ -163,8 +137,7 @@ class CppDialect(Dialect):
             return Unknown(f"operator {op}", span)
         if static:
             return result
-        out = rank_type(ctype, "int") if op != "+" else ctype
-        return Scalar(wrap(result, out) if isinstance(result, int) else result, out)
+        return Scalar(result if isinstance(result, float) else calculated(result, out, False), out)
 
     def binary(self, op: str, left: Value, right: Value, span: Span) -> Value:
         left, right = _plain(left), _plain(right)
@@ -180,7 +153,9 @@ class CppDialect(Dialect):
         if op in ("<=>",):
             return Unknown("operator <=>", span)
         comparison = op in ("==", "!=", "<", "<=", ">", ">=")
-        ctype = "bool" if comparison else (rank_type(at, bt) if op not in ("<<", ">>") else rank_type(at, "int"))
+        shift = op in ("<<", ">>")
+        operands = promoted(at) if shift else common_type(at, bt)
+        ctype = "bool" if comparison else operands
         if a is None or b is None:
             return Scalar(None, ctype)
         if isinstance(a, float) or isinstance(b, float):
@@ -194,6 +169,8 @@ class CppDialect(Dialect):
             if comparison and op in ("==", "!="):
                 return self._compare_structures(op, left, right, span)
             return Unknown(f"operator {op} on {type(left).__name__} and {type(right).__name__}", span)
+        if not static and operands in INTEGERS:
+            a, b = converted(a, at, operands), b if shift else converted(b, bt, operands)
         if comparison:
             return self._compare(op, a, b, static)
         result_int = self._arithmetic(op, a, b, span)
@@ -201,9 +178,7 @@ class CppDialect(Dialect):
             return result_int
         if static or (isinstance(result_int, int) and not isinstance(left, Scalar) and not isinstance(right, Scalar)):
             return result_int
-        if isinstance(result_int, int):
-            result_int = wrap(result_int, ctype)
-        return Scalar(result_int, ctype)
+        return Scalar(calculated(result_int, ctype, op != "-"), ctype)
 
     def _arithmetic(self, op: str, a: Int, b: Int, span: Span) -> Int | Unknown:
         if op == "+":
@@ -247,20 +222,33 @@ class CppDialect(Dialect):
                 return Scalar(int(op != "=="), "bool")
         return Scalar(None, "bool")
 
+    def alike(self, a: Value, b: Value) -> tuple[Value, Value]:
+        """Two numbers as numbers of their common type; anything else as it is."""
+        if not isinstance(a, Scalar) or not isinstance(b, Scalar) or a.ctype == b.ctype:
+            return a, b
+        if a.ctype not in INTEGERS or b.ctype not in INTEGERS:
+            return a, b
+        both = common_type(a.ctype, b.ctype)
+        first, second = (
+            v if v.value is None or isinstance(v.value, float) else Scalar(converted(v.value, v.ctype, both), both)
+            for v in (a, b)
+        )
+        return first, second
+
     def cast(self, type_: Value, value: Value, span: Span) -> Value:
         value = _plain(value)
         if not isinstance(type_, ScalarType):
             return value
         name = type_.dtype.name
-        number: Any = value.value if isinstance(value, Scalar) else value
+        number: Any = value.value if isinstance(value, (Scalar, EnumVal)) else value
         if isinstance(number, float) and name in INTEGERS:
-            return Scalar(wrap(int(number), name), name)
+            return Scalar(wrapped(int(number) if name != "bool" else number != 0, name), name)
         if isinstance(number, int):
-            return Scalar(wrap(number, name) if name in INTEGERS else float(number), name)
+            return Scalar(wrapped(number, name) if name in INTEGERS else float(number), name)
         if name == "bool" and isinstance(value, Scalar) and value.ctype == "bool":
             return value
-        if isinstance(number, (Dyn, Sym)):
-            return Scalar(number if name in INTEGERS and name != "bool" else None, name)
+        if isinstance(number, (Dyn, Sym)) and name in INTEGERS and name != "bool":
+            return Scalar(converted(number, value.ctype if isinstance(value, Scalar) else "int", name), name)
         return Scalar(None, name)
 
 

@@ -8,6 +8,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import Domain
+from cutecheck.model.integers import INTEGERS, domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ir, places
@@ -168,8 +169,7 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
             or (kind.endswith("_t") and "int" not in kind and kind not in ("size_t", "ptrdiff_t"))
         ):
             return Scalar(None, kind)
-        unsigned = kind.startswith("u") or kind == "size_t"
-        return Scalar(Dyn.named(name, ex.NATURAL if unsigned else ex.ANY), kind)
+        return Scalar(Dyn.named(name, domain_of(kind)), kind)
     if isinstance(type_, ValueType):
         return rename(m, type_.value, name)
     if isinstance(type_, PtrType):
@@ -248,15 +248,7 @@ def default_value(m: Machine, type_: Value, span: Span) -> Value:
 
 
 def _integral(d: DType) -> bool:
-    return (
-        d.bits is not None
-        and (
-            "int" in d.name
-            or d.name
-            in ("bool", "size_t", "char", "long", "unsigned", "long long", "unsigned long", "unsigned long long")
-        )
-        and "128" not in d.name
-    )
+    return d.bits is not None and (d.name in INTEGERS or ("int" in d.name and "128" not in d.name))
 
 
 def construct(m: Machine, type_: Value, args: list[Value], names: list[str | None], span: Span) -> Value:

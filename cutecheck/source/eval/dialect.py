@@ -61,6 +61,10 @@ class Hooks:
         """``*value`` where the items of the value are not known."""
         return [Unknown("unpacking of an unknown sequence", span)]
 
+    def alike(self, a: Value, b: Value) -> tuple[Value, Value]:
+        """Two values of which an expression is one, converted to what they have in common."""
+        return a, b
+
     def unrolls(self, m: Machine, env: Env) -> bool:
         """Whether a loop here runs as often as its condition says, where that is known."""
         return env.frame is not None and env.frame.constexpr

@@ -32,6 +32,10 @@ class Journal:
         """Cells written since the mark, with their current values."""
         return {(id(where), name): (where, name, where[name]) for where, name, _ in self._log[mark:] if name in where}
 
+    def wrote(self, mark: int, cells: dict[Any, Any], name: Any) -> bool:
+        """Whether a cell was written since the mark."""
+        return any(where is cells and written == name for where, written, _ in self._log[mark:])
+
     def before(self, mark: int) -> dict[tuple[int, str], Any]:
         """Values at the mark of cells written since; None of those that were not there."""
         found: dict[tuple[int, str], Any] = {}

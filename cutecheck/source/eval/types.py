@@ -11,6 +11,7 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.expr import Var
+from cutecheck.model.integers import canonical
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
@@ -86,7 +87,9 @@ def type_key(v: Value) -> Any:
     if isinstance(v, tuple):
         return tuple(type_key(x) for x in v)
     if isinstance(v, Scalar):
-        return ("const", v.value) if isinstance(v.value, (int, Sym)) else ("scalar", v.ctype)
+        return ("const", v.value) if isinstance(v.value, (int, Sym)) else ("scalar", canonical(v.ctype))
+    if isinstance(v, ScalarType):
+        return ("type", canonical(v.dtype.name))
     if isinstance(v, Dyn):
         return "run-time"
     if isinstance(v, bool):

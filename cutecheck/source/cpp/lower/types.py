@@ -187,7 +187,7 @@ class TypeLowering(NameLowering):
         if kind in ("primitive_type", "sized_type_specifier"):
             text = self.of(node)
             if text in BUILTIN_TYPES or kind == "sized_type_specifier":
-                return ir.Name(" ".join(text.split()), None, self.span(begin, end))
+                return ir.Name(sized(text), None, self.span(begin, end))
             return ir.Name(text, None, self.place(node))
         if kind == "placeholder_type_specifier":
             last = node.children[-1]
@@ -264,6 +264,18 @@ def inner_declarator(node: Node) -> Node | None:
         if child.type.endswith(("declarator", "identifier", "_name", "operator_cast", "template_function")):
             return child
     return None
+
+
+def sized(text: str) -> str:
+    """An integer type of several words by its shortest name, which is one that values have; others as they are."""
+    given = text.split()
+    if not set(given) <= {"unsigned", "signed", "long", "short", "int", "char"} or len(given) == 1:
+        return "int" if given == ["signed"] else " ".join(given)
+    sign = "unsigned " if "unsigned" in given else ""
+    if "char" in given:
+        return f"{sign or 'signed '}char"
+    width = "short" if "short" in given else " ".join(["long"] * given.count("long"))
+    return f"{sign}{width}" if width else f"{sign}int"
 
 
 def is_plain_name(kind: ir.Expr) -> bool:

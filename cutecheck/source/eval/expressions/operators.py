@@ -41,7 +41,9 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
             places.write(m, cells, step, node.span)
         else:
             assign(m, node.operand, step, env, node.span)
-        return old if node.op.startswith("p") else step
+        if node.op.startswith("p"):
+            return old
+        return step if cells is None else places.read(m, cells, node.span)
     if node.op == "&" and m.dialect.by_value:
         value, cells = places.locate(m, node.operand, env)
         if cells is not None and not isinstance(value, (Object, Pointer, FuncSet, Unknown)):
@@ -141,8 +143,27 @@ def _select(m: Machine, node: ir.Select, env: Env) -> Value:
     cond = m.eval(node.cond, env)
     known = m.dialect.truth(cond)
     if known is not None:
-        return m.eval(node.then if known else node.other, env)
+        value = m.eval(node.then if known else node.other, env)
+        beside = node.other if known else node.then
+        if isinstance(value, Scalar) and m.dialect.by_value and _changes_nothing(beside):
+            value, _ = m.dialect.alike(value, m.eval(beside, env))
+        return value
     return alternatives(m, node, cond, env, lambda: m.eval(node.then, env), lambda: m.eval(node.other, env))
+
+
+def _changes_nothing(node: ir.Expr) -> bool:
+    """Names, numbers and operators that can be evaluated for their type alone."""
+    if isinstance(node, (ir.Lit, ir.Name, ir.Scoped, ir.SizeOf)):
+        return True
+    if isinstance(node, ir.Attr):
+        return _changes_nothing(node.base)
+    if isinstance(node, ir.Unary):
+        return node.op in ("-", "+", "~", "!", "not") and _changes_nothing(node.operand)
+    if isinstance(node, ir.Cast):
+        return _changes_nothing(node.operand)
+    if isinstance(node, ir.Binary):
+        return not places.is_assignment(node) and _changes_nothing(node.left) and _changes_nothing(node.right)
+    return isinstance(node, ir.Select) and all(map(_changes_nothing, (node.cond, node.then, node.other)))
 
 
 @handles(ir.Fold)

@@ -289,11 +289,15 @@ _sized_integer("int_byte", "int", 8)
 @function("min", "max")
 def _min_max(c: Call) -> Value:
     f = ints.minimum if c.name == "min" else ints.maximum
-    value = c.arg(0)
-    for other in c.args[1:]:
-        if not isinstance(value, (int, Dyn, Sym)) or not isinstance(other, (int, Dyn, Sym)):
+    value = c.raw[0]
+    for given in c.raw[1:]:
+        value, other = c.m.dialect.alike(value, given)
+        a, b = (v.value if isinstance(v, Scalar) else v for v in (value, other))
+        if not isinstance(a, (int, Dyn, Sym)) or not isinstance(b, (int, Dyn, Sym)):
             return Scalar(None, "float")
-        value = f(value, other)
+        found = f(a, b)
+        scalar = next((v for v in (value, other) if isinstance(v, Scalar)), None)
+        value = found if scalar is None else Scalar(found, scalar.ctype)
     return value
 
 

@@ -100,6 +100,7 @@ def alternatives(
         b = snapshot(b)
         m.journal.undo(mark)
         _joined(m, after_first, after_second, node.span, cond, varying)
+    a, b = m.dialect.alike(a, b)
     return join(m, a, b, "the two branches of ?:", node.span, cond, varying)
 
 

@@ -10,6 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
 from cutecheck.model.identity import once
+from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
@@ -56,8 +57,9 @@ def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Val
     if isinstance(old, Scalar):
         if old.value is None or isinstance(old.value, float):
             return Scalar(None, old.ctype)
-        if old.ctype.startswith("u") and domain.lo is None:
-            domain = replace(domain, lo=0)
+        if domain == ex.ANY or domain.lo is None:
+            own = domain_of(old.ctype)
+            domain = own if domain == ex.ANY else replace(domain, lo=own.lo)
         return Scalar(some(m, name, domain, varies(old)), old.ctype)
     if isinstance(old, (int, Dyn)) and not isinstance(old, bool):
         return some(m, name, domain, varies(old))

@@ -221,7 +221,8 @@ def _statement(node: ir.Stmt | None, own: _Own, found: dict[str, _Leaf], ends: b
             _expression((decl.type, decl.init, decl.init_args), own, found)
         else:
             raise _NotInertError
-        return own.more((decl.name,))
+        other = isinstance(decl, ir.Variable) and _is_reference(decl.type)
+        return own.more((decl.name,), (decl.name,) if other else ())
     elif isinstance(node, ir.Assign):
         target = node.target
         if isinstance(target, ir.Call):  # an element of a tensor; but `x.data() = p` moves the tensor

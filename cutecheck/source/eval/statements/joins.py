@@ -9,6 +9,7 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr, Op
+from cutecheck.model.integers import LARGE, LARGEST
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.machine import Machine
@@ -127,5 +128,5 @@ def hull(*values: Expr) -> Domain:
     """The least range of multiples that holds the values of all."""
     lows, highs = zip(*(ex.bounds(v) for v in values), strict=True)
     lo = None if None in lows else min(lows)
-    hi = None if None in highs else max(highs)
+    hi = max(highs) if None not in highs else LARGEST if any(h is not None and h >= LARGE for h in highs) else None
     return Domain(lo, hi, math.gcd(*map(ex.divisor, values)) or 1)

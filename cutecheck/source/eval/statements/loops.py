@@ -9,6 +9,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
 from cutecheck.model.identity import once
+from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.records import record
 from cutecheck.source.eval import ir, places
@@ -69,8 +70,21 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
         done = _unroll(m, node, inner)
         if done is not None:
             return done
+    mark = m.journal.mark()
+    try:
+        return _walk_all(m, node, env, inner, quiet, _induction(m, node, inner))
+    except _NotCountedError:
+        m.journal.undo(mark)
+        return _walk_all(m, node, env, inner, quiet, None)
+
+
+class _NotCountedError(Exception):
+    """The body writes the induction variable, or what it is compared with, in a way that its text does not show."""
+
+
+def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, induction: _Induction | None) -> Done:
+    """Walk the body of a loop once for all its iterations."""
     loop = Recurrence(m.number(), node.span)
-    induction = _induction(m, node, inner)
     start = inner.vars.get(induction.name) if induction is not None else None
     trips = _trips(m, node, inner, induction)
     havoc(m, node, inner, loop, None if induction is None else (induction.name, induction.domain))
@@ -82,7 +96,12 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     def iteration() -> None:
         if node.kind != "do":
             condition()
+        mark = m.journal.mark()
         done = m.run(node.body, inner)
+        if induction is not None and (
+            m.journal.wrote(mark, inner.vars, induction.name) or any(loop.told in wrote for wrote in loop.left)
+        ):
+            raise _NotCountedError
         if node.step is not None and done is not Done.RETURN:
             m.run(node.step, inner)
         if node.kind == "do" and done is not Done.RETURN:
@@ -90,6 +109,10 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
         ended.append(done)
 
     def condition() -> None:
+        if induction is not None and isinstance(node.cond, ir.Binary):
+            stop = m.eval(node.cond.right, inner)
+            if induction.stop != (_known(stop), _high(stop)):
+                raise _NotCountedError
         if node.cond is not None and m.dialect.truth(cond := m.eval(node.cond, inner)) is None:
             loop.parts = loop.parts or differs(m, node.cond, cond, inner)
 
@@ -223,6 +246,11 @@ class _Induction:
     step: int
     domain: Domain
     after: Domain
+    stop: tuple[int | None, int | None]  # what it is compared with: the number, and the most that it may be
+
+
+def _known(v: Value) -> int | None:
+    return constant(v) if isinstance(v, (Scalar, int, Dyn)) else None
 
 
 def _induction(m: Machine, node: ir.Loop, env: Env) -> _Induction | None:
@@ -245,15 +273,27 @@ def _induction(m: Machine, node: ir.Loop, env: Env) -> _Induction | None:
         return None
     start = env.vars.get(name)
     stop = m.eval(node.cond.right, env)
-    end = constant(stop) if isinstance(stop, (Scalar, int, Dyn)) else None
+    seen = (_known(stop), _high(stop))
+    if isinstance(start, Scalar) and isinstance(stop, Scalar):
+        _, stop = m.dialect.alike(start, stop)
+    op, end = node.cond.op, _known(stop)
     first = start.value if isinstance(start, Scalar) else start
     unit = abs(step) if isinstance(first, int) and first % step == 0 else 1
-    if step < 0:
-        low = None if end is None else end if node.cond.op == ">=" else end + 1
-        return _Induction(name, step, Domain(low, _high(start), unit), Domain(None, _high(start), unit))
+    own = domain_of(start.ctype) if isinstance(start, Scalar) else ex.ANY
+    if step < 0 and op in (">", ">=", "!="):
+        end = own.lo if end is None else end
+        low = None if end is None else end if op == ">=" else end + 1
+        if own.lo is not None and (low is None or low + step < own.lo):
+            return None  # a number without sign comes round
+        after = Domain(own.lo, _high(start), unit)
+        return _Induction(name, step, Domain(low, _high(start), unit), after, seen)
+    if step < 0 or op not in ("<", "<=", "!="):
+        return None
     high = _high(stop) if end is None else end
-    top = None if high is None else high if node.cond.op == "<=" else high - 1
-    return _Induction(name, step, Domain(_low(start), top, unit), Domain(_low(start), None, unit))
+    top = None if high is None else high if op == "<=" else high - 1
+    if own.hi is not None and (top is None or top + step > own.hi):
+        return None
+    return _Induction(name, step, Domain(_low(start), top, unit), Domain(_low(start), None, unit), seen)
 
 
 def _step(m: Machine, node: ir.ExprStmt | ir.Assign, name: str, env: Env) -> int | None:
