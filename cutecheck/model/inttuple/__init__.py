@@ -15,6 +15,7 @@ from cutecheck.model.inttuple.arithmetic import (
     inner_product,
     max_leaf,
     min_leaf,
+    minus,
     plus,
     product,
     product_each,
@@ -60,7 +61,8 @@ from cutecheck.model.inttuple.structure import (
 __all__ = [
     "append", "as_arithmetic_tuple", "back", "basis_like", "ceil_div", "constant_equal", "elem_scale",
     "exchange_sort", "filter_zeros_tuple", "flatten", "flatten_to_tuple", "front", "gcd_leaves", "get", "group",
-    "inner_product", "insert", "integer", "is_one", "is_static", "is_zero", "leaves", "max_leaf", "min_leaf", "plus",
+    "inner_product", "insert", "integer", "is_one", "is_static", "is_zero", "leaves", "max_leaf", "min_leaf", "minus",
+    "plus",
     "prepend", "product", "product_each", "product_like", "remove", "repeat", "repeat_like", "replace", "reverse",
     "round_up", "select", "shape_div", "sum_leaves", "take", "times", "transform_leaf", "tuple_depth", "tuple_rank",
     "unflatten", "unwrap", "wrap", "zip2_by", "zip_tuples",

@@ -88,6 +88,20 @@ def plus(a: IntTuple, b: IntTuple) -> IntTuple:
     raise CuteError("no sum of an integer and a coordinate", a, b)
 
 
+def minus(a: IntTuple, b: IntTuple) -> IntTuple:
+    """``-`` of integers and coordinates (``cute/numeric/arithmetic_tuple.hpp``)."""
+    if isinstance(a, (int, Dyn, Sym)) and isinstance(b, (int, Dyn, Sym)):
+        return a - b
+    if isinstance(b, int) and b == 0 and isinstance(a, tuple):
+        return a
+    if isinstance(a, int) and a == 0 and isinstance(b, tuple):
+        return tuple(minus(0, x) for x in b)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        n = max(len(a), len(b))
+        return tuple(minus(x, y) for x, y in zip(append(a, 0, n), append(b, 0, n), strict=True))
+    raise CuteError("no difference of an integer and a coordinate", a, b)
+
+
 def times(a: IntTuple, b: IntTuple) -> Int | ScaledBasis:
     """``*`` of integers and basis elements."""
     if type(a) is int and type(b) is int:

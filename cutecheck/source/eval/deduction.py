@@ -74,9 +74,7 @@ def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span)
         env = Env(primary.env, "template")
         if len(types) < len(args):
             continue
-        gains = [
-            0 if t is None else match_parameter(m, t, a, names, set(), env) for t, a in zip(types, args, strict=False)
-        ]
+        gains = [_gain(m, t, a, names, env) for t, a in zip(types, args, strict=False)]
         if None in gains or not all(p.name in env.vars or p.default is not None for p in decl.tparams or ()):
             continue
         score = sum(g for g in gains if g is not None)
@@ -86,6 +84,15 @@ def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span)
         cls = templates.apply_template(m, ref, best[1], span)
         return classes.construct(m, cls, args, [None] * len(args), span)
     return Unknown(f"cannot deduce the arguments of `{ref.name}`", span)
+
+
+def _gain(m: Machine, type_: ir.Expr | None, value: Value, names: dict[str, ir.TParam], env: Env) -> int | None:
+    """How well a parameter of the type takes the argument; what is not known is of a type that is not known."""
+    if type_ is None:
+        return 0
+    if isinstance(value, Unknown):
+        return 0 if templates.match(m, type_, value, names, env) else None
+    return match_parameter(m, type_, value, names, set(), env)
 
 
 def _aimed(type_: ir.Expr | None, aliases: dict[str, ir.Expr]) -> ir.Expr | None:

@@ -154,3 +154,38 @@ __global__ void kernel(int n) {
     (event,) = facts.events
     assert event.reason is None
     assert (event.operands[2].space, str(event.operands[2].layout)) == ("rmem", "((_2,_2),_1,_1):((_1,_2),_0,_0)")
+
+
+def test_class_arguments_are_deduced_where_one_argument_is_not_known(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path,
+        """
+#include <not/here.h>
+template <class A, class B> struct Pair { A first; B second; __device__ Pair(A a, B b) : first(a), second(b) {} };
+__global__ void kernel() {
+  extern __shared__ half_t smem[];
+  Pair pair(make_tensor(make_smem_ptr(smem), Layout<_8>{}), missing::value<3>());
+  copy(pair.first, make_tensor<half_t>(Layout<_8>{}));
+}
+""",
+    )
+    (event,) = facts.events
+    assert event.reason is None
+    assert [o.space for o in event.operands] == ["smem", "rmem"]
+
+
+def test_the_difference_of_coordinates_is_taken_element_by_element(tmp_path: Path) -> None:
+    """What CuTe 4.7 prints of the same differences (run-time numbers as numbers)."""
+    text = """
+void host() {
+  auto c = make_identity_tensor(make_shape(Int<8>{}, 16));
+  auto a = make_layout(make_coord(10, 20) - c(_0{}));
+  auto b = make_layout(make_coord(10, 20) - c(3, 4));
+  auto d = make_layout(c(7, 8) - make_coord(_1{}, _2{}));
+  auto e = make_layout(c(3, 4) - _0{});
+  auto f = make_layout(make_coord(_4{}, _7{}) - c(_1{}, _2{}));
+  auto g = make_layout(c(7, 4) - make_coord(_4{}));
+}
+"""
+    layouts = {s.symbol.rpartition("::")[2]: str(s.value).partition(":")[0] for s in run(tmp_path, text).sites}
+    assert layouts == {"a": "(10,20)", "b": "(7,16)", "d": "(6,6)", "e": "(3,4)", "f": "(_3,_5)", "g": "(3,4)"}

@@ -120,7 +120,7 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
         return Scalar(None, "bool" if op in ("==", "!=", "<", ">") else "ptrdiff_t")
     if op in ("+", "*", "-") and (isinstance(left, (ScaledBasis, tuple)) or isinstance(right, (ScaledBasis, tuple))):
         a, b = m.dialect.to_model(left), m.dialect.to_model(right)
-        f = it.plus if op == "+" else it.times
+        f = {"+": it.plus, "-": it.minus, "*": it.times}[op]
         return guarded(m, f"operator {op}", span, lambda: f(a, b))
     if isinstance(left, TensorVal) or isinstance(right, TensorVal):
         return Unknown(f"operator {op} on a tensor", span)
