@@ -253,12 +253,12 @@ def _integral(d: DType) -> bool:
 
 def construct(m: Machine, type_: Value, args: list[Value], names: list[str | None], span: Span) -> Value:
     """``T(args)`` or ``T{args}``."""
-    from cutecheck.source.eval import calls, intrinsics
+    from cutecheck.source.eval import calls, constructors, intrinsics
 
     if isinstance(type_, Unknown):
         return type_
     if isinstance(type_, ClassInst):
-        return _construct_object(m, type_, args, names, span)
+        return constructors.construct_object(m, type_, args, names, span)
     if not args:
         return default_value(m, type_, span)
     if isinstance(type_, ScalarType):
@@ -274,39 +274,6 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
     if isinstance(type_, ArrayType):
         return m.recorder.array(m, type_, span)
     return calls.apply(m, type_, args, {}, span)
-
-
-def _construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[str | None], span: Span) -> Value:
-    from cutecheck.source.eval import deduction
-
-    if len(args) == 1 and isinstance(args[0], Object) and derives(m, args[0].cls, cls):
-        whole = args[0]
-        if whole.cls is cls:
-            return places.copied(m, whole)
-        part = Object(cls, {}, whole.pointer, whole.name)
-        kept = {decl.name for _, decl in fields(m, cls)}
-        part.fields.update({k: places.copied(m, get_field(m, whole, k, span)) for k in kept})
-        return part
-    obj = Object(cls)
-    cells = places.of_arguments(m, args)
-    constructors = [d for d in cls.index.get(cls.name, []) if isinstance(d, ir.Function) and "defaulted" not in d.flags]
-    if constructors:
-        entries = tuple(Entry(d, cls.env, cls.entry.unit) for d in constructors if d.body is not None)
-        if entries:
-            deduction.construct_with(m, entries, obj, args, span)
-        return obj
-    members = {decl.name: (owner, decl) for owner, decl in fields(m, cls)}
-    for i, (value, name, first) in enumerate(zip(args, names + [None] * len(args), members, strict=False)):
-        target = name or first
-        owner, decl = members.get(target, members[first])
-        where = cells[i] if i < len(cells) else None
-        if places.refers(decl.type) and where is not None and not isinstance(value, Object):
-            m.journal.set(obj.fields, target, Reference(where))
-            continue
-        typed = m.eval(decl.type, owner.env) if decl.type is not None and not isinstance(decl.type, ir.Auto) else None
-        value = value if typed is None else convert(m, typed, value, span)
-        m.journal.set(obj.fields, target, value if places.refers(decl.type) else places.copied(m, value))
-    return obj
 
 
 def derives(m: Machine, cls: ClassInst, base: ClassInst) -> bool:
@@ -339,7 +306,9 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         if isinstance(target, int) and not isinstance(value, tuple):
             return target
     if isinstance(type_, ClassInst) and isinstance(value, tuple):
-        return _construct_object(m, type_, list(value), [], span)
+        from cutecheck.source.eval.constructors import construct_object
+
+        return construct_object(m, type_, list(value), [], span)
     return value
 
 

@@ -1,52 +1,15 @@
-"""Constructors, and class template arguments deduced from them."""
+"""Class template arguments deduced from constructors and members."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, ir, places, templates
-from cutecheck.source.eval.calls import run_function
+from cutecheck.source.eval import classes, ir, templates
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.overloads import bind, match_parameter
-from cutecheck.source.eval.parameters import bind_parameters
-from cutecheck.source.eval.scope import Entry, Env
-from cutecheck.source.eval.values import FuncSet, Object, Reference, TemplateRef, Value
-
-
-def construct_with(m: Machine, entries: tuple[Entry, ...], obj: Object, args: list[Value], span: Span) -> None:
-    """Run the constructor that takes the arguments: initialisers, then the body."""
-    fset = FuncSet(obj.cls.name, entries, obj, obj.cls)
-    found = [c for c in (bind(m, e, fset, args, {}) for e in entries) if c is not None]
-    if not found:
-        return
-    best = max(found, key=lambda c: c.score)
-    env = Env(best.env, "function", self_=obj)
-    given = m.lvalues
-    bind_parameters(m, best.fn.params, args, {}, env, span)
-    types = {d.name: (o, d) for o, d in classes.fields(m, obj.cls)}
-    for name, init in best.fn.inits:
-        values = places.arguments(m, init, env) if m.dialect.by_value else [m.eval(a.value, env) for a in init]
-        if name in types:
-            owner, decl = types[name]
-            cells = places.of_arguments(m, values)
-            if (
-                places.refers(decl.type)
-                and len(cells) == 1
-                and cells[0] is not None
-                and not isinstance(values[0], Object)
-            ):
-                m.journal.set(obj.fields, name, Reference(cells[0]))
-                continue
-            typed = m.eval(decl.type, owner.env) if decl.type is not None else None
-            value = (
-                values[0]
-                if len(values) == 1 and typed is None
-                else classes.construct(m, typed, values, [None] * len(values), span)
-            )
-            m.journal.set(obj.fields, name, value if places.refers(decl.type) else places.copied(m, value))
-    m.lvalues = given
-    run_function(m, best.entry, best.fn, env, args, {}, span)
+from cutecheck.source.eval.overloads import match_parameter
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import TemplateRef, Value
 
 
 def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span) -> Value:

@@ -19,6 +19,7 @@ from cutecheck.source.eval.values import (
     ExternType,
     FuncSet,
     Object,
+    ObjectPointer,
     Pack,
     Reference,
     Scalar,
@@ -79,7 +80,9 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
         at = at.parent
     if name == "this":
         this = self_of(env)
-        return this if this is not None else Unknown("`this` outside a member function", span)
+        if this is None:
+            return Unknown("`this` outside a member function", span)
+        return ObjectPointer(this) if m.dialect.by_value and this.pointer is None else this
     known = m.dialect.name_value(m, name, env, span)
     if known is not DEFER:
         return known

@@ -23,7 +23,7 @@ from cutecheck.source.eval.launches import Launches
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.values import BudgetExceeded, Cell, Value
+from cutecheck.source.eval.values import BudgetExceeded, Cell, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.statements.exits import Exits
@@ -144,6 +144,7 @@ class Machine:
         self.returned: tuple[Cell, ...] | None = None  # the cells that the last call returned a reference to
         self.addressed: dict[tuple[int, Any], Cell] = {}  # cells that pointers may hold the address of
         self.breaks: Exits | None = None  # of the switch that a `break` leaves, where it is none of a loop
+        self.pointed: dict[int, Object] = {}  # objects that pointers, or references to one of several, may stand for
         self.rewritten: set[str] = set()  # names of variables outside functions that something wrote
         self.unseen = False  # a function that is not walked may have written any of these
         self.loop: Recurrence | None = None  # the loop whose body is walked, in the function that is

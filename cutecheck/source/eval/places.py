@@ -10,16 +10,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model import expr as ex
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.values import (
     Address,
     Cell,
     Closure,
-    FuncSet,
     Object,
-    Pointer,
+    ObjectPointer,
     Reference,
     Scalar,
     TensorVal,
@@ -85,7 +83,8 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
     if isinstance(node, ir.Name) and node.targs is None:
         return m.eval(node, env), named(m, node.ident, env)
     if isinstance(node, ir.Attr) and node.targs is None:
-        base = m.eval(node.base, env)
+        base = base_of(m, node.base, env)
+        base = base.to if isinstance(base, ObjectPointer) else base
         from cutecheck.source.eval.expressions.names import attribute
 
         value = attribute(m, base, node.ident, node.span)
@@ -101,13 +100,13 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
 
             return intrinsics.dereference(m, pointer, node.span), None
         if node.op in ("++", "--"):
-            return m.eval(node, env), _again(m, node.operand, env)
+            return m.eval(node, env), again(m, node.operand, env)
     if isinstance(node, ir.Binary):
         if node.op == ",":
             m.eval(node.left, env)
             return locate(m, node.right, env)
         if node.op in _ASSIGNS:
-            return m.eval(node, env), _again(m, node.left, env)
+            return m.eval(node, env), again(m, node.left, env)
     if isinstance(node, ir.Select):
         cond = m.eval(node.cond, env)
         known = m.dialect.truth(cond)
@@ -124,15 +123,17 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
 
         value = alternatives(m, node, cond, env, lambda: branch(node.then), lambda: branch(node.other))
         first, second = found
+        if isinstance(value, Object):
+            return one_of(m, node, env), None
         return value, None if first is None or second is None else (*first, *second)
     if isinstance(node, ir.Cast):
         value = m.eval(node, env)
-        return value, _again(m, node.operand, env) if _is_reference(node.type) else None
+        return value, again(m, node.operand, env) if _is_reference(node.type) else None
     if isinstance(node, ir.Call):
         m.returned = None
         value = m.eval(node, env)
         if m.returned is None and _passes_on(node):
-            return value, _again(m, node.args[0].value, env)
+            return value, again(m, node.args[0].value, env)
         return value, m.returned
     return m.eval(node, env), None
 
@@ -143,7 +144,7 @@ def _overlaid(m: Machine, obj: Object) -> frozenset[str]:
     return classes.overlaid(m, obj.cls)
 
 
-def _again(m: Machine, node: ir.Expr, env: Env) -> Cells | None:
+def again(m: Machine, node: ir.Expr, env: Env) -> Cells | None:
     """The cells of an expression that was evaluated before and whose evaluation does nothing."""
     if isinstance(node, ir.Name) and node.targs is None:
         return named(m, node.ident, env)
@@ -153,7 +154,7 @@ def _again(m: Machine, node: ir.Expr, env: Env) -> Cells | None:
 
 
 def quiet(node: ir.Expr) -> bool:
-    if isinstance(node, ir.Name):
+    if isinstance(node, (ir.Name, ir.Scoped)):
         return True
     if isinstance(node, ir.Attr):
         return quiet(node.base)
@@ -213,7 +214,7 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
         return
     if isinstance(old, TensorVal) and not isinstance(value, (TensorVal, Unknown)):
         return
-    if isinstance(old, Scalar) and not isinstance(value, Unknown):
+    if isinstance(old, Scalar) and old.ctype != "nullptr_t" and not isinstance(value, Unknown):
         value = classes.convert(m, type_of(old), value, span)
     m.journal.set(where, name, copied(m, value))
 
@@ -223,6 +224,7 @@ def write(m: Machine, cells: Cells, value: Value, span: Span) -> None:
     if len(cells) == 1:
         store(m, *cells[0], value, span)
         return
+    from cutecheck.source.eval.losses import lose
     from cutecheck.source.eval.statements.joins import join
 
     for where, name in cells:
@@ -265,6 +267,10 @@ def copied(m: Machine, value: Value, depth: int = 0) -> Value:
             return value
         made = Object(value.cls, {}, None, value.name, value.initial)
         made.fields.update({k: copied(m, v, depth + 1) for k, v in value.fields.items()})
+        if copies_itself(value.cls):
+            from cutecheck.source.eval.losses import lose
+
+            lose(m, made, value.cls.name, value.cls.decl.span, depth)  # if the copy is made at all
         return made
     if isinstance(value, tuple) and any(isinstance(v, (Object, tuple, Closure)) for v in value):
         return tuple(copied(m, v, depth + 1) for v in value)
@@ -276,81 +282,53 @@ def copied(m: Machine, value: Value, depth: int = 0) -> Value:
     return value
 
 
-def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
-    """What is kept there may be anything of its type."""
-    from cutecheck.source.eval.statements.havoc import forget
-
-    for where, name in cells:
-        old = where.get(name)
-        if isinstance(old, Reference):
-            forget_cells(m, old.cells, span)
-        elif isinstance(old, Object):
-            lose(m, old, str(name), span)
-        elif isinstance(old, Address):
-            m.journal.set(where, name, Unknown(f"`{name}` may point elsewhere", span))
-        elif isinstance(old, tuple) and old:
-            m.journal.set(where, name, Unknown(f"`{name}` may have been written", span))
-        elif isinstance(old, TensorVal):
-            if old.pointer is not None:
-                m.journal.set(where, name, _moved(old, name, span))
-        elif old is not None:
-            m.journal.set(where, name, forget(m, old, str(name), ex.ANY, span))
-
-
-def _moved(tensor: TensorVal, name: str, span: Span) -> TensorVal:
-    from dataclasses import replace
-
-    assert tensor.pointer is not None
-    return replace(tensor, pointer=replace(tensor.pointer, offset=Unknown(f"`{name}` may have been moved", span)))
+def copies_itself(cls: ClassInst) -> bool:
+    """Whether a class says what its copies hold."""
+    key = ("copies",)
+    if key not in cls.memo:
+        cls.memo[key] = any(
+            isinstance(d, ir.Function)
+            and not d.flags & {"defaulted", "deleted"}
+            and d.body is not None
+            and bool(d.body.get().body or d.inits)
+            and bool(d.params)
+            and isinstance(d.params[0].type, ir.TypeMod)
+            and d.params[0].type.kind in ("ref", "rref")
+            and _class_name(d.params[0].type) == cls.name
+            and all(p.default is not None for p in d.params[1:])
+            for d in cls.index.get(cls.name, [])
+        )
+    found: bool = cls.memo[key]
+    return found
 
 
-def lose(m: Machine, obj: Object, name: str, span: Span, depth: int = 0) -> None:
-    """Every number that an object holds may be any other, in place."""
-    from cutecheck.source.eval import classes
-
-    if obj.pointer is not None or depth > _DEPTH:
-        return
-    for _, decl in classes.fields(m, obj.cls):
-        value = classes.get_field(m, obj, decl.name, span)
-        if isinstance(value, Object):
-            lose(m, value, f"{name}.{decl.name}", span, depth + 1)
-        elif not isinstance(value, (Unknown, Pointer)):
-            forget_cells(m, cells_of(obj.fields, decl.name), span)
+def _class_name(t: ir.Expr) -> str:
+    while isinstance(t, ir.TypeMod):
+        t = t.inner
+    return t.ident if isinstance(t, ir.Name) else ""
 
 
-def lost(m: Machine, node: ir.Expr, env: Env) -> None:
-    """Something is written that is not followed: what is named may have changed, and all that is pointed at."""
-    if isinstance(node, ir.Unary) and node.op == "*":
-        pointer = m.eval(node.operand, env)
-        if not isinstance(pointer, (Pointer, Object)):
-            for cell in tuple(m.addressed.values()):
-                forget_cells(m, (cell,), node.span)
-        return
-    if isinstance(node, ir.Select):
-        for part in (node.then, node.other):
-            cells = _again(m, part, env)
-            if cells is not None:
-                forget_cells(m, cells, node.span)
-            else:
-                lost(m, part, env)
-    elif isinstance(node, (ir.Index, ir.Attr)):
-        lost_part(m, node.base, env)
-    elif isinstance(node, ir.Call) and quiet(node.fn):
-        fn = m.eval(node.fn, env)
-        if isinstance(fn, FuncSet) and fn.self_ is not None:
-            lose(m, fn.self_, fn.self_.cls.name, node.span)
-        if not isinstance(fn, (TensorVal, Pointer, Object)):
-            for a in node.args:
-                lost_part(m, a.value, env)
+def base_of(m: Machine, node: ir.Expr, env: Env) -> Value:
+    """The value of which a member is named: of one of several objects it is not known which."""
+    if m.dialect.by_value and isinstance(node, ir.Select):
+        return locate(m, node, env)[0]
+    return m.eval(node, env)
 
 
-def lost_part(m: Machine, node: ir.Expr, env: Env) -> None:
-    """Forget a variable that an expression names, but for tensors, whose elements are not known anyway."""
-    while isinstance(node, ir.Index):
-        node = node.base
-    cells = _again(m, node, env)
-    if cells is not None and not isinstance(read(m, cells), (TensorVal, Pointer, FuncSet, Closure)):
-        forget_cells(m, cells, node.span)
+def one_of(m: Machine, node: ir.Select, env: Env) -> Unknown:
+    """What stands for one of two objects, which of them is not known."""
+    for part in (node.then, node.other):
+        cells = again(m, part, env) or ()
+        for where, name in cells:
+            obj = held(m, where, name)
+            if isinstance(obj, Object):
+                pointer_to(m, obj)
+    return Unknown("which of two objects this is depends on a condition that is not known", node.span)
+
+
+def pointer_to(m: Machine, obj: Object) -> ObjectPointer:
+    m.pointed[id(obj)] = obj
+    return ObjectPointer(obj)
 
 
 def address(m: Machine, cells: Cells) -> Address:

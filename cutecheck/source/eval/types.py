@@ -27,6 +27,7 @@ from cutecheck.source.eval.values import (
     ExternType,
     FuncSet,
     Object,
+    ObjectPointer,
     Pack,
     Pointer,
     PtrType,
@@ -60,6 +61,8 @@ def type_of(v: Value) -> Value:
         return v.cls
     if isinstance(v, Pointer):
         return PtrType(v.type)
+    if isinstance(v, ObjectPointer):
+        return PtrType(v.to.cls)
     if isinstance(v, EnumVal):
         return ExternType(v.enum)
     if isinstance(v, Extern):
@@ -110,6 +113,8 @@ def type_key(v: Value) -> Any:
         return ("array", type_key(v.inner), type_key(v.extent))
     if isinstance(v, Object):
         return ("object", id(v))
+    if isinstance(v, ObjectPointer):
+        return ("pointer", id(v.to))
     if isinstance(v, TiledCopy):
         return ("TiledCopy", type_key(v.atom), type_key(v.layout_tv), type_key(v.tiler_mn))
     if isinstance(v, CopyAtom) and isinstance(v.tensor_map, TensorMap):

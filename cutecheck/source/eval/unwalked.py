@@ -7,14 +7,14 @@ from typing import Any
 from cutecheck.facts import NOT_WALKED, Span, Unknown
 from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import ir, places
+from cutecheck.source.eval import ir, losses, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env, Frame
 from cutecheck.source.eval.statements.havoc import assigned
 from cutecheck.source.eval.statements.recurrences import Recurrence, leave, recurring, settle
 from cutecheck.source.eval.templates import names_in
 from cutecheck.source.eval.types import spell
-from cutecheck.source.eval.values import Address, Closure, FuncSet, Object, Scalar, Value, constant
+from cutecheck.source.eval.values import Address, Closure, FuncSet, Object, ObjectPointer, Scalar, Value, constant
 
 _OPEN_RECURSION = 4  # activations of a function on numbers that are no constants: its end may never be met
 _BLIND_RECURSION = 3  # activations of a function on unknown arguments: each may double the work
@@ -43,7 +43,7 @@ def leap(m: Machine, fn: ir.Function | ir.Lambda, args: list[Value], env: Env, s
         for name in names_in(fn.body.get()):
             at = env.find_var(name)
             if at is not None and not isinstance(at.vars[name], (FuncSet, Closure)):
-                places.forget_cells(m, places.cells_of(at.vars, name), span)
+                losses.forget_cells(m, places.cells_of(at.vars, name), span)
     else:
         what = f"`{fn.name}`"
     may_write(m, fn, args, span, env.self_)
@@ -76,15 +76,17 @@ def may_write(
     cells = places.of_arguments(m, args)
     for i, (p, value) in enumerate(zip(fn.params, args, strict=False)):
         if isinstance(value, Address) and not _to_const(p.type):
-            places.forget_cells(m, value.cells, span)
+            losses.forget_cells(m, value.cells, span)
+        elif isinstance(value, ObjectPointer) and not _to_const(p.type):
+            losses.lose(m, value.to, p.name or "argument", span)
         elif isinstance(value, Closure):
             may_run(m, value, span)
         elif isinstance(value, Object) and (writes(p.type) or _to_other(p.type)):
-            places.lose(m, value, p.name or "argument", span)
+            losses.lose(m, value, p.name or "argument", span)
         elif writes(p.type) and i < len(cells) and (where := cells[i]) is not None:
-            places.forget_cells(m, where, span)
+            losses.forget_cells(m, where, span)
     if self_ is not None and "const" not in getattr(fn, "flags", ()):
-        places.lose(m, self_, self_.cls.name, span)
+        losses.lose(m, self_, self_.cls.name, span)
 
 
 def may_run(m: Machine, fn: Closure, span: Span) -> None:
@@ -94,7 +96,7 @@ def may_run(m: Machine, fn: Closure, span: Span) -> None:
         for name in names:
             at = fn.env.find_var(name)
             assert at is not None
-            places.forget_cells(m, places.cells_of(at.vars, name), span)
+            losses.forget_cells(m, places.cells_of(at.vars, name), span)
         return
     from cutecheck.source.eval.calls import call_closure
 

@@ -254,6 +254,13 @@ class Address:
     cells: tuple[Cell, ...]
 
 
+@dataclass(eq=False, slots=True)
+class ObjectPointer:
+    """A pointer to an object that is a variable, a member or ``this``."""
+
+    to: Object
+
+
 @record(frozen=True, slots=True)
 class Bound:
     """Alternatives of a value after a join: one a guard."""

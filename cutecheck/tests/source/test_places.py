@@ -22,6 +22,22 @@ struct Derived : Base {{ int high = 3; }};
 struct Holder {{ int& ref; __device__ void set(int v) {{ ref = v; }} }};
 union Either {{ int whole; int same; }};
 struct Declared {{ int at = 1; __device__ void change(); __device__ int look() const; }};
+struct Low {{ int a = 1; __device__ Low(int v) : a(v) {{}} __device__ Low() {{ a = 7; }} }};
+struct High : Low {{ using Base = Low; int b; __device__ High(int v) : Base(v + 1), b(v) {{}} }};
+struct Plain : Low {{ int b = 2; }};
+struct Twice {{
+  int a, b;
+  __device__ Twice(int x, int y) : a(x), b(y) {{}}
+  __device__ Twice(int x) : Twice(x, 9) {{ a += 1; }}
+}};
+struct Copied {{
+  int v = 1;
+  __device__ Copied() {{}}
+  __device__ Copied(Copied const& o) : v(o.v + more()) {{}}
+  static int more();
+}};
+struct Self {{ int v = 1; Self* next = nullptr; __device__ Self* me() {{ return this; }} }};
+__device__ void set(Counter* p, int v) {{ p->at = v; }}
 void by_pointer(int* p);
 void look_at(int const* p);
 int outside = 4;
@@ -82,6 +98,17 @@ def said(folder: Path, body: str, shown: str) -> int | None:
         ("auto f = [&r = x] { r = 4; }; f();", "x", 4),
         ("switch (2) { case 2: x += 1; case 3: x += 2; }", "x", 3),
         ("put(&x, 3); look_at(&x);", "y", 8),
+        ("High h(3);", "h.a * 8 + h.b", 35),
+        ("Plain p;", "p.a + p.b", 9),
+        ("Twice t(3);", "t.a * 16 + t.b", 73),
+        ("Counter a; Counter* p = &a; p->at = 9;", "a.at", 9),
+        ("Counter a; auto p = &a; a.at = 4;", "p->at", 4),
+        ("Counter a, b; Counter* p = &a; p = &b; p->advance(3);", "b.at * 8 + a.at", 24),
+        ("Counter a; set(&a, 5);", "a.at", 5),
+        ("Self q; q.me()->v = 4; auto w = q.me(); w->v += 2;", "q.v", 6),
+        ("Self q, t; q.next = &t; q.next->v = 5;", "t.v * 8 + q.v", 41),
+        ("decltype(auto) w = (x); w = 6;", "x", 6),
+        ("decltype(auto) w = x; w = 6;", "x", 0),
         ("do { x += 5; } while (0);", "x", 5),
         ("do { x = 5; if (y == 8) break; x = 7; } while (false);", "x", 5),
         ("do { do { x += 5; if (y > 7) break; } while (0); x += 1; } while (0);", "x", 6),
@@ -128,6 +155,18 @@ def test_values_that_are_known(tmp_path: Path, body: str, shown: str, value: int
         ("int a[2] = {1, 2}; put(&a[0], 5);", "a[0]"),
         ("int a[2] = {1, 2}; (n > 2 ? a[0] : x) = 9;", "x"),
         ("auto t = make_tuple(1, n); get<0>(t) = 5;", "get<0>(t)"),
+        ("auto t = make_tuple(1, n); cute::get<0>(t) = 5;", "get<0>(t)"),
+        ("auto t = make_tuple(1, 2); auto& [a, b] = t; b = 8;", "get<1>(t)"),
+        ("int a[3] = {1, 2, 3}; auto& [p, q, r] = a; q = 9;", "a[1]"),
+        ("int a[3] = {1, 2, 3}; std::swap(a[0], a[1]);", "a[0]"),
+        ("int a[3] = {1, 2, 3}; for (auto i = std::begin(a); i != std::end(a); ++i) { *i += 1; }", "a[0]"),
+        ("int* p = &x; p[0] = 5;", "x"),
+        ("Counter a, b; Counter* p = n > 2 ? &a : &b; p->at = 9;", "a.at"),
+        ("Counter a, b; (n > 2 ? a : b).at = 7;", "b.at"),
+        ("Counter a, b; (n > 2 ? a : b).advance(7);", "b.at"),
+        ("Counter a, b; Counter& r = n > 2 ? a : b; r.at = 5;", "a.at"),
+        ("Counter a; int Counter::* p = &Counter::at; a.*p = 5;", "a.at"),
+        ("Copied a; Copied b = a;", "b.v"),
     ],
 )
 def test_values_that_may_have_changed_are_not_known(tmp_path: Path, body: str, shown: str) -> None:

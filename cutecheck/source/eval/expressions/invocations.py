@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Unknown
-from cutecheck.source.eval import calls, classes, intrinsics, ir, places, templates
+from cutecheck.source.eval import calls, classes, intrinsics, ir, losses, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine, handles
@@ -17,6 +17,7 @@ from cutecheck.source.eval.values import (
     FuncSet,
     Intrinsic,
     Object,
+    ObjectPointer,
     Pack,
     Reference,
     Scalar,
@@ -100,10 +101,11 @@ def _lose_elements(m: Machine, node: ir.Call, fn: FuncSet | Closure, env: Env) -
             own = [params[min(i, len(params) - 1)] for params in given if params]
             types = [p.type.pattern if isinstance(p.type, ir.Expand) else p.type for p in own]
             if any(places.refers(t) and not places.constant(t) for t in types):
-                places.lost(m, a.value, env)
+                losses.lost(m, a.value, env)
 
 
 _SWAPS = ("swap", "exchange")
+_ITERATES = ("begin", "end", "data", "rbegin", "rend")
 
 
 def _may_write(
@@ -113,19 +115,30 @@ def _may_write(
     name = getattr(node.fn, "ident", "")
     for i, value in enumerate(args):
         if isinstance(value, Address):
-            places.forget_cells(m, value.cells, node.span)
+            losses.forget_cells(m, value.cells, node.span)
+        elif isinstance(value, ObjectPointer) and isinstance(fn, (Unknown, Extern)):
+            losses.lose(m, value.to, name, node.span)
         elif name in _SWAPS or name.startswith("atomic"):
             where = cells[i] if i < len(cells) else None
             if where is not None:
-                places.forget_cells(m, where, node.span)
+                losses.forget_cells(m, where, node.span)
+            elif i < len(node.args):
+                losses.lost(m, node.args[i].value, env)
+        elif name in _ITERATES and i < len(node.args) and isinstance(value, tuple):
+            losses.lost_part(m, node.args[i].value, env)  # through the iterator elements may be written
         elif isinstance(value, Closure) and isinstance(fn, (Unknown, Extern)):
             may_run(m, value, node.span)
         elif isinstance(value, Object) and isinstance(fn, Unknown):
-            places.lose(m, value, name, node.span)
+            losses.lose(m, value, name, node.span)
+    if isinstance(node.fn, ir.Attr) and name in _ITERATES and isinstance(m.eval(node.fn.base, env), tuple):
+        losses.lost_part(m, node.fn.base, env)
     if isinstance(node.fn, ir.Attr) and isinstance(fn, Unknown):
         base = places.locate(m, node.fn.base, env)[0] if places.quiet(node.fn.base) else None
+        base = base.to if isinstance(base, ObjectPointer) else base
         if isinstance(base, Object):
-            places.lose(m, base, base.cls.name, node.span)
+            losses.lose(m, base, base.cls.name, node.span)
+        elif base is None or isinstance(base, Unknown):
+            losses.lost_pointed(m, node.span)
 
 
 @handles(ir.Construct)

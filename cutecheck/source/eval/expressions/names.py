@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, intrinsics, ir, memory, places, templates
+from cutecheck.source.eval import classes, intrinsics, ir, losses, memory, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, missing, namespace_of, self_of, type_member
 from cutecheck.source.eval.machine import Machine, handles
@@ -16,6 +16,7 @@ from cutecheck.source.eval.values import (
     FuncSet,
     Intrinsic,
     Object,
+    ObjectPointer,
     Pack,
     Pointer,
     TemplateRef,
@@ -39,7 +40,7 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
         if m.dialect.by_value and (node.written is None or name in node.written):
             cells = places.named(m, name, env)
             if cells is not None and not isinstance(places.read(m, cells), (TensorVal, Pointer, FuncSet, Closure)):
-                places.forget_cells(m, cells, node.span)
+                losses.forget_cells(m, cells, node.span)
     if node.reason.endswith("a barrier"):
         m.recorder.synchronises(m, "asm.barrier", [], node.span)
     elif node.reason.endswith("a commit"):
@@ -137,7 +138,7 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
 
 @handles(ir.Attr)
 def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
-    base = m.eval(node.base, env)
+    base = places.base_of(m, node.base, env)
     value = attribute(m, base, node.ident, node.span)
     return _with_targs(m, value, node.targs, env, node.span)
 
@@ -156,6 +157,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value:
         if name in base.fields:
             return base.fields[name]
         return Unknown(f"`{base.cls.name}` has no member `{name}` in the scanned files", span)
+    if isinstance(base, ObjectPointer):
+        return attribute(m, base.to, name, span)
     if isinstance(base, Pointer) and isinstance(base.type, ClassInst):
         return attribute(m, memory.get_object(m, base), name, span)
     if isinstance(base, Namespace):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Sym
-from cutecheck.source.eval import calls, intrinsics, ir, places, templates
+from cutecheck.source.eval import calls, intrinsics, ir, losses, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
 from cutecheck.source.eval.lookup import member
@@ -46,10 +46,12 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         return step if cells is None else places.read(m, cells, node.span)
     if node.op == "&" and m.dialect.by_value:
         value, cells = places.locate(m, node.operand, env)
+        if isinstance(value, Object) and value.pointer is None:
+            return places.pointer_to(m, value)
         if cells is not None and not isinstance(value, (Object, Pointer, FuncSet, Unknown)):
             return places.address(m, cells)
         if cells is None and isinstance(node.operand, ir.Index) and isinstance(m.eval(node.operand.base, env), tuple):
-            places.lost(m, node.operand, env)  # through the pointer an element may be written
+            losses.lost(m, node.operand, env)  # through the pointer an element may be written
             return Unknown("the address of an element is not followed", node.span)
     else:
         value = m.eval(node.operand, env)

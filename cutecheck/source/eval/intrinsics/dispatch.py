@@ -27,6 +27,7 @@ from cutecheck.source.eval.values import (
     CuteOp,
     Extern,
     Intrinsic,
+    ObjectPointer,
     Pointer,
     Slice,
     Str,
@@ -47,6 +48,7 @@ _CONTAINER_DATA = ("data", "get", "device_data", "host_data", "begin", "data_ptr
 
 def call(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Call a function of the table."""
+    args = [_by_value(a) for a in args]
     if fn.self_ is not None:
         return call_method(m, fn, args, kwargs, span)
     name = fn.name
@@ -60,7 +62,7 @@ def call(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value],
                 return a
             if isinstance(a, Extern):
                 return Unknown(f"`{name}` of `{a.what}`, whose type is not in the scanned files", span)
-    model = [m.dialect.to_model(_by_value(a)) for a in args]
+    model = [m.dialect.to_model(a) for a in args]
     c = Call(m, name, fn.targs or (), model, span, {k: m.dialect.to_model(v) for k, v in kwargs.items()}, args)
     value = guarded(m, name, span, lambda: run(c))
     m.recorder.called(m, c, value)
@@ -70,7 +72,7 @@ def call(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value],
 
 
 def _by_value(v: Value) -> Value:
-    return v
+    return v.to if isinstance(v, ObjectPointer) else v
 
 
 def kind_of(v: Value) -> str:

@@ -22,6 +22,7 @@ from cutecheck.source.eval.values import (
     Extern,
     ExternType,
     Object,
+    ObjectPointer,
     Pointer,
     Scalar,
     ScalarType,
@@ -91,6 +92,8 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
 
     if isinstance(v, Address):
         return read(m, v.cells, span)
+    if isinstance(v, ObjectPointer):
+        return v.to
     if isinstance(v, Pointer):
         if isinstance(v.type, ClassInst):
             return get_object(m, v)
@@ -114,7 +117,7 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
         return advance(m, left, by, span)
     if op == "+" and isinstance(right, Pointer):
         return advance(m, right, left, span)
-    if isinstance(left, Address) or isinstance(right, Address):
+    if isinstance(left, (Address, ObjectPointer)) or isinstance(right, (Address, ObjectPointer)):
         return Scalar(None, "bool") if op in ("==", "!=", "<", ">") else Unknown("arithmetic on an address", span)
     if isinstance(left, Pointer) or isinstance(right, Pointer):
         return Scalar(None, "bool" if op in ("==", "!=", "<", ">") else "ptrdiff_t")

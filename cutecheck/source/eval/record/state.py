@@ -36,6 +36,7 @@ from cutecheck.source.eval.values import (
     Extern,
     FuncSet,
     Object,
+    ObjectPointer,
     Pointer,
     Scalar,
     Slice,
@@ -56,7 +57,17 @@ class _Buffer:
     escapes: list[Unknown] = field(default_factory=list)
 
 
-_NO_FACTS = (Object, Extern, Pointer, ClassInst, FuncSet, Closure, TemplateRef)  # values of the evaluator alone
+# values of the evaluator alone
+_NO_FACTS = (
+    Object,
+    ObjectPointer,
+    Extern,
+    Pointer,
+    ClassInst,
+    FuncSet,
+    Closure,
+    TemplateRef,
+)
 
 
 class RecorderState:

@@ -8,18 +8,21 @@ from typing import Any, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int
-from cutecheck.source.eval import classes, ir, places, predicates
+from cutecheck.source.eval import classes, ir, losses, places, predicates
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import FuncSet, Object, Pointer, Reference, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import FuncSet, Object, ObjectPointer, Pointer, Reference, Scalar, TensorVal, Value
 
 
 @runs(ir.Bind)
 def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
-    value = m.eval(node.value, env)
+    value, cells = places.locate(m, node.value, env) if node.refers else (m.eval(node.value, env), None)
     parts: Iterable[Value]
+    if cells is not None and isinstance(value, tuple) and m.dialect.by_value:
+        losses.forget_cells(m, cells, node.span)  # elements have no place of their own: either name may write them
+        value = places.read(m, cells, node.span)
     if isinstance(value, (tuple, list)) and len(value) == len(node.names):
         parts = [m.dialect.from_model(v) for v in value]
     elif isinstance(value, Object):
@@ -115,7 +118,8 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
         else:
             m.rewritten.add(target.ident)
     elif isinstance(target, ir.Attr):
-        base = m.eval(target.base, env)
+        base = places.base_of(m, target.base, env)
+        base = base.to if isinstance(base, ObjectPointer) else base
         if isinstance(base, Object):
             if m.dialect.by_value:
                 classes.get_field(m, base, target.ident, span)
@@ -123,7 +127,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
             else:
                 m.journal.set(base.fields, target.ident, value)
         elif m.dialect.by_value:
-            places.lost(m, target, env)
+            losses.lost(m, target, env)
     elif isinstance(target, ir.Scoped):
         m.rewritten.add(target.ident)
     elif (
@@ -141,9 +145,9 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
             if len(keys) == 1 and isinstance(base, dict):
                 base[keys[0]] = value
         elif m.dialect.by_value:
-            places.lost(m, target, env)
+            losses.lost(m, target, env)
     elif m.dialect.by_value:
-        places.lost(m, target, env)
+        losses.lost(m, target, env)
 
 
 def pointed(tensor: TensorVal, to: Value, span: Span) -> TensorVal:

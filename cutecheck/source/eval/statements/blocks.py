@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from dataclasses import replace
 
 from cutecheck.facts import Guard
 from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import classes, ir, places, predicates
+from cutecheck.source.eval import classes, ir, losses, places, predicates
 from cutecheck.source.eval.lookup import is_auto, variable_value
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Entry, Env
@@ -17,6 +18,8 @@ from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.values import Object, Reference, Scalar, TensorVal, Value
+
+_PARENTHESISED = re.compile(r"=\s*\(")
 
 
 @runs(ir.Block)
@@ -60,16 +63,18 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
         return Done.NORMAL
     unit = env.frame.unit if env.frame is not None else None
     if isinstance(decl, ir.Variable):
-        if m.dialect.by_value and places.refers(decl.type) and (init := _only(decl)) is not None:
+        if m.dialect.by_value and _refers(m, decl) and (init := _only(decl)) is not None:
             value, cells = places.locate(m, init, env)
             if cells is not None and not isinstance(value, Object):
                 m.journal.set(env.vars, decl.name, Reference(cells))
                 m.recorder.declared(m, decl, value, env, unit)
                 return Done.NORMAL
-            if not isinstance(value, Object):
+            if not places.refers(decl.type):
+                value = places.copied(m, value)  # a function that returns none
+            elif not isinstance(value, Object):
                 value = variable_value(m, decl, env) if cells is not None else _typed(m, decl, value, env)
                 if isinstance(value, (Scalar, Dyn)) and not places.constant(decl.type):
-                    places.lost(m, init, env)  # through it an element may be written
+                    losses.lost(m, init, env)  # through it an element may be written
                     value = forget(m, value, decl.name, ANY, decl.span)
         else:
             value = places.copied(m, variable_value(m, decl, env))
@@ -102,6 +107,18 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
     return Done.NORMAL
 
 
+def _refers(m: Machine, decl: ir.Variable) -> bool:
+    """A variable that stands for another: ``decltype(auto)`` does for ``(x)`` and what a function returns so."""
+    if not isinstance(decl.type, ir.DeclType) or decl.type.expr is not None:
+        return places.refers(decl.type)
+    init = _only(decl)
+    if isinstance(init, (ir.Name, ir.Scoped, ir.Attr)):
+        return _PARENTHESISED.search(m.recorder.text(decl.full_span)) is not None
+    return isinstance(init, (ir.Select, ir.Index, ir.Call)) or (
+        isinstance(init, ir.Unary) and init.op in ("*", "++", "--")
+    )
+
+
 def _only(decl: ir.Variable) -> ir.Expr | None:
     """What a reference is bound to."""
     if decl.init is not None:
@@ -119,7 +136,7 @@ def _of_all_calls(m: Machine, decl: ir.Variable, value: Value) -> Value:
     if isinstance(decl.type, ir.TypeMod) and decl.type.kind == "const":
         return value
     if isinstance(value, Object):
-        places.lose(m, value, decl.name, decl.span)
+        losses.lose(m, value, decl.name, decl.span)
     elif isinstance(value, Scalar):
         return forget(m, value, decl.name, ANY, decl.span)
     return value

@@ -12,7 +12,7 @@ from cutecheck.model.identity import once
 from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.records import record
-from cutecheck.source.eval import ir, places
+from cutecheck.source.eval import ir, losses, places
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import bind_target
@@ -189,7 +189,7 @@ def _unroll(m: Machine, node: ir.Loop, env: Env) -> Done | None:
 
 def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     if m.dialect.by_value and node.iterable is not None and _writes_items(node):
-        places.lost_part(m, node.iterable, env)
+        losses.lost_part(m, node.iterable, env)
     iterable = m.eval(node.iterable, env) if node.iterable is not None else None
     items = iterate(m, iterable, node.span)
     if isinstance(items, Unknown):

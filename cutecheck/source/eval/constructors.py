@@ -1,0 +1,149 @@
+"""Objects from arguments: constructors of the class and of its bases, aggregates, copies."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Span
+from cutecheck.source.eval import classes, ir, losses, places
+from cutecheck.source.eval.calls import run_function
+from cutecheck.source.eval.lookup import lookup
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.overloads import bind
+from cutecheck.source.eval.parameters import bind_parameters
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.values import FuncSet, Object, Reference, Value
+
+
+def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[str | None], span: Span) -> Value:
+    """``T(args)`` or ``T{args}`` of a class of the tree."""
+    if len(args) == 1 and isinstance(args[0], Object) and classes.derives(m, args[0].cls, cls):
+        whole = args[0]
+        if whole.cls is not cls:
+            part = Object(cls, {}, whole.pointer, whole.name)
+            kept = {decl.name for _, decl in classes.fields(m, cls)}
+            part.fields.update({k: places.copied(m, classes.get_field(m, whole, k, span)) for k in kept})
+            return part
+        if not places.copies_itself(cls):
+            return places.copied(m, whole)
+    obj = Object(cls)
+    _initialise(m, cls, obj, args, names, span)
+    return obj
+
+
+def _initialise(
+    m: Machine, cls: ClassInst, obj: Object, args: list[Value], names: list[str | None], span: Span
+) -> None:
+    """The part of an object that is of a class: by its constructors, or member by member."""
+    if _constructors(cls):
+        entries = tuple(Entry(d, cls.env, cls.entry.unit) for d in _constructors(cls) if d.body is not None)
+        if entries:
+            _construct_with(m, entries, cls, obj, args, span)
+        elif cls is not obj.cls or args:
+            _lose(m, cls, obj, span)
+        return
+    if not args:
+        _default_bases(m, cls, obj, span)
+        return
+    if cls is not obj.cls and isinstance(args[0], Object):  # a base that is copied
+        for name in {decl.name for _, decl in classes.fields(m, cls)}:
+            m.journal.set(obj.fields, name, places.copied(m, classes.get_field(m, args[0], name, span)))
+        return
+    cells = places.of_arguments(m, args)
+    members = {decl.name: (owner, decl) for owner, decl in classes.fields(m, cls)}
+    for i, (value, given, first) in enumerate(zip(args, names + [None] * len(args), members, strict=False)):
+        target = given or first
+        owner, decl = members.get(target, members[first])
+        where = cells[i] if i < len(cells) else None
+        if places.refers(decl.type) and where is not None and not isinstance(value, Object):
+            m.journal.set(obj.fields, target, Reference(where))
+            continue
+        typed = m.eval(decl.type, owner.env) if decl.type is not None and not isinstance(decl.type, ir.Auto) else None
+        value = value if typed is None else classes.convert(m, typed, value, span)
+        m.journal.set(obj.fields, target, value if places.refers(decl.type) else places.copied(m, value))
+
+
+def _constructors(cls: ClassInst) -> list[ir.Function]:
+    return [d for d in cls.index.get(cls.name, []) if isinstance(d, ir.Function) and "defaulted" not in d.flags]
+
+
+def _default_bases(m: Machine, cls: ClassInst, obj: Object, span: Span, but: tuple[ClassInst, ...] = ()) -> None:
+    for base in classes.bases(m, cls):
+        if base not in but and _constructs(m, base):
+            _initialise(m, base, obj, [], [], span)
+
+
+def _constructs(m: Machine, cls: ClassInst) -> bool:
+    """Whether something runs when an object is made of nothing."""
+    key = ("constructs",)
+    if key not in cls.memo:
+        cls.memo[key] = False
+        cls.memo[key] = bool(_constructors(cls)) or any(_constructs(m, b) for b in classes.bases(m, cls))
+    found: bool = cls.memo[key]
+    return found
+
+
+def _lose(m: Machine, cls: ClassInst, obj: Object, span: Span) -> None:
+    """What a constructor that is not known left of its members."""
+    for _, decl in classes.fields(m, cls):
+        value = classes.get_field(m, obj, decl.name, span)
+        if isinstance(value, Object):
+            losses.lose(m, value, decl.name, span)
+        else:
+            losses.forget_cells(m, places.cells_of(obj.fields, decl.name), span)
+
+
+def _construct_with(
+    m: Machine, entries: tuple[Entry, ...], cls: ClassInst, obj: Object, args: list[Value], span: Span
+) -> None:
+    """Run the constructor that takes the arguments: bases and members, then the body."""
+    fset = FuncSet(cls.name, entries, obj, cls)
+    found = [c for c in (bind(m, e, fset, args, {}) for e in entries) if c is not None]
+    if not found:
+        _lose(m, cls, obj, span)
+        return
+    best = max(found, key=lambda c: c.score)
+    env = Env(best.env, "function", self_=obj)
+    given = m.lvalues
+    bind_parameters(m, best.fn.params, args, {}, env, span)
+    types = {d.name: (o, d) for o, d in classes.fields(m, cls)}
+    above = [] if all(name in types for name, _ in best.fn.inits) else classes.bases(m, cls)
+    made: list[ClassInst] = []
+    delegates = False
+    for name, init in best.fn.inits:
+        if name in types:
+            continue
+        of = cls if name == cls.name else _base(m, name, above, env, span)
+        if of is None:
+            continue
+        values = places.arguments(m, init, env) if m.dialect.by_value else [m.eval(a.value, env) for a in init]
+        delegates = delegates or of is cls
+        made.append(of)
+        _initialise(m, of, obj, values, [], span)
+    if not delegates:
+        _default_bases(m, cls, obj, span, tuple(made))
+    for name, init in best.fn.inits:
+        if name not in types:
+            continue
+        values = places.arguments(m, init, env) if m.dialect.by_value else [m.eval(a.value, env) for a in init]
+        owner, decl = types[name]
+        cells = places.of_arguments(m, values)
+        if places.refers(decl.type) and len(cells) == 1 and cells[0] is not None and not isinstance(values[0], Object):
+            m.journal.set(obj.fields, name, Reference(cells[0]))
+            continue
+        typed = m.eval(decl.type, owner.env) if decl.type is not None else None
+        value = (
+            values[0]
+            if len(values) == 1 and typed is None
+            else classes.construct(m, typed, values, [None] * len(values), span)
+        )
+        m.journal.set(obj.fields, name, value if places.refers(decl.type) else places.copied(m, value))
+    m.lvalues = given
+    run_function(m, best.entry, best.fn, env, args, {}, span)
+
+
+def _base(m: Machine, name: str, bases: list[ClassInst], env: Env, span: Span) -> ClassInst | None:
+    """The base that an initialiser names, by its own name or another."""
+    for base in bases:
+        if base.name == name:
+            return base
+    meant = lookup(m, name, env, span)
+    return next((b for b in bases if b is meant), None)

@@ -1,0 +1,119 @@
+"""What is written without being followed: all that it may change is not known any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model import expr as ex
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.places import _DEPTH, Cells, again, base_of, cells_of, named, quiet, read
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import (
+    Address,
+    Closure,
+    FuncSet,
+    Object,
+    ObjectPointer,
+    Pointer,
+    Reference,
+    Scalar,
+    TensorVal,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
+    """What is kept there may be anything of its type."""
+    from cutecheck.source.eval.statements.havoc import forget
+
+    for where, name in cells:
+        old = where.get(name)
+        if isinstance(old, Reference):
+            forget_cells(m, old.cells, span)
+        elif isinstance(old, Object):
+            lose(m, old, str(name), span)
+        elif isinstance(old, (Address, ObjectPointer)):
+            m.journal.set(where, name, Unknown(f"`{name}` may point elsewhere", span))
+        elif isinstance(old, tuple) and old:
+            m.journal.set(where, name, Unknown(f"`{name}` may have been written", span))
+        elif isinstance(old, TensorVal):
+            if old.pointer is not None:
+                m.journal.set(where, name, _moved(old, name, span))
+        elif old is not None:
+            m.journal.set(where, name, forget(m, old, str(name), ex.ANY, span))
+
+
+def _moved(tensor: TensorVal, name: str, span: Span) -> TensorVal:
+    from dataclasses import replace
+
+    assert tensor.pointer is not None
+    return replace(tensor, pointer=replace(tensor.pointer, offset=Unknown(f"`{name}` may have been moved", span)))
+
+
+def lose(m: Machine, obj: Object, name: str, span: Span, depth: int = 0) -> None:
+    """Every number that an object holds may be any other, in place."""
+    from cutecheck.source.eval import classes
+
+    if obj.pointer is not None or depth > _DEPTH:
+        return
+    for _, decl in classes.fields(m, obj.cls):
+        value = classes.get_field(m, obj, decl.name, span)
+        if isinstance(value, Object):
+            lose(m, value, f"{name}.{decl.name}", span, depth + 1)
+        elif not isinstance(value, (Unknown, Pointer)):
+            forget_cells(m, cells_of(obj.fields, decl.name), span)
+
+
+def lost(m: Machine, node: ir.Expr, env: Env) -> None:
+    """Something is written that is not followed: what is named may have changed, and all that is pointed at."""
+    from cutecheck.source.eval.templates import names_in
+
+    if isinstance(node, ir.Unary) and node.op == "*":
+        pointer = m.eval(node.operand, env)
+        if not isinstance(pointer, (Pointer, Object)):
+            lost_pointed(m, node.span)
+        return
+    if isinstance(node, ir.Select):
+        for part in (node.then, node.other):
+            cells = again(m, part, env)
+            if cells is not None:
+                forget_cells(m, cells, node.span)
+            else:
+                lost(m, part, env)
+    elif isinstance(node, (ir.Index, ir.Attr)):
+        if isinstance(base_of(m, node.base, env), (Unknown, Address, ObjectPointer, Scalar)):
+            lost_pointed(m, node.span)
+        lost_part(m, node.base, env)
+    elif isinstance(node, ir.Call) and quiet(node.fn):
+        fn = m.eval(node.fn, env)
+        if isinstance(fn, FuncSet) and fn.self_ is not None:
+            lose(m, fn.self_, fn.self_.cls.name, node.span)
+        if not isinstance(fn, (TensorVal, Pointer, Object)):
+            for a in node.args:
+                lost_part(m, a.value, env)
+
+    elif isinstance(node, (ir.Binary, ir.Opaque)):
+        for name in node.names if isinstance(node, ir.Opaque) else names_in(node):
+            cells = named(m, name, env)
+            if cells is not None and not isinstance(read(m, cells), (TensorVal, Pointer, FuncSet, Closure)):
+                forget_cells(m, cells, node.span)
+
+
+def lost_part(m: Machine, node: ir.Expr, env: Env) -> None:
+    """Forget a variable that an expression names, but for tensors, whose elements are not known anyway."""
+    while isinstance(node, ir.Index):
+        node = node.base
+    cells = again(m, node, env)
+    if cells is not None and not isinstance(read(m, cells), (TensorVal, Pointer, FuncSet, Closure)):
+        forget_cells(m, cells, node.span)
+
+
+def lost_pointed(m: Machine, span: Span) -> None:
+    """Something is written through a pointer or reference that is not known."""
+    for cell in tuple(m.addressed.values()):
+        forget_cells(m, (cell,), span)
+    for obj in tuple(m.pointed.values()):
+        lose(m, obj, obj.cls.name, span)
