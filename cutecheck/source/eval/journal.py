@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 Cell = tuple[dict[Any, Any], Any]
@@ -50,3 +52,12 @@ class Journal:
                 where.pop(name, None)
             else:
                 where[name] = old
+
+    @contextmanager
+    def forgetting(self) -> Iterator[None]:
+        """What is written inside is undone: a kernel gets copies, and its writes need not be kept for its host code."""
+        mark = self.mark()
+        try:
+            yield
+        finally:
+            self.undo(mark)

@@ -56,7 +56,8 @@ def launch(
     if answer == "before":
         return Unknown("walked before", span)
     env = Env(best.env, "function", self_=fn.self_)
-    return run_function(m, best.entry, best.fn, env, args, {}, span)
+    with m.journal.forgetting():
+        return run_function(m, best.entry, best.fn, env, args, {}, span)
 
 
 def _symbolic_arguments(m: Machine, fn: FuncSet, span: Span) -> list[Value]:
@@ -103,7 +104,7 @@ def _launch_operator(
     before, m.recorder.frame = m.recorder.frame, frame
     try:
         m.recorder.synchronises(m, STREAM, [], span)
-        with m.recorder.on_device(), m.budget.in_kernel():
+        with m.journal.forgetting(), m.recorder.on_device(), m.budget.in_kernel():
             return call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
     finally:
         m.recorder.frame = before

@@ -13,7 +13,7 @@ from cutecheck.source.eval import classes, intrinsics, ir, places
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import is_element
-from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope
+from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope, self_of
 from cutecheck.source.eval.values import (
     EnumVal,
     ExternType,
@@ -92,16 +92,6 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
 
 def missing(value: Value) -> bool:
     return value is _MISSING
-
-
-def self_of(env: Env) -> Object | None:
-    at: Env | None = env
-    while at is not None:
-        if at.self_ is not None:
-            found: Object = at.self_
-            return found
-        at = at.parent
-    return None
 
 
 def in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozenset[int] = frozenset()) -> Value:

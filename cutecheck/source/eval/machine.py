@@ -27,6 +27,7 @@ from cutecheck.source.eval.values import BudgetExceeded, Cell, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.statements.exits import Exits
+    from cutecheck.source.eval.statements.guesses import Guess
     from cutecheck.source.eval.statements.recurrences import Recurrence
 
 Handler = Callable[["Machine", Any, Env], Value]
@@ -150,6 +151,7 @@ class Machine:
         self.loop: Recurrence | None = None  # the loop whose body is walked, in the function that is
         # declarations, by identity and scope, and whether what they do changes variables of others
         self.inert: dict[tuple[int, int], tuple[bool, Any, Any]] = {}
+        self.guesses: dict[Span, tuple[Guess, ...]] = {}  # what loops changed when they were settled last
         self._fresh = 0
 
     def eval(self, node: ir.Expr, env: Env) -> Value:

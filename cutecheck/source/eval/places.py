@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.values import (
     Address,
     Cell,
@@ -67,7 +67,6 @@ def named(m: Machine, ident: str, env: Env) -> Cells | None:
     if at is not None:
         return cells_of(at.vars, ident)
     from cutecheck.source.eval import classes
-    from cutecheck.source.eval.lookup import self_of
 
     this = self_of(env)
     if this is not None and any(d.name == ident for _, d in classes.fields(m, this.cls)):

@@ -176,6 +176,16 @@ class Env:
         return None
 
 
+def self_of(env: Env) -> Any:
+    """The object that ``this`` points to, None outside member functions."""
+    at: Env | None = env
+    while at is not None:
+        if at.self_ is not None:
+            return at.self_
+        at = at.parent
+    return None
+
+
 @dataclass(eq=False, slots=True)
 class Frame:
     """One activation of a function: what the recorder needs to name what happens in it."""

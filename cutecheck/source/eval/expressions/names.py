@@ -5,10 +5,10 @@ from __future__ import annotations
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, intrinsics, ir, losses, memory, places, templates
 from cutecheck.source.eval.dialect import DEFER
-from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, missing, namespace_of, self_of, type_member
+from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, missing, namespace_of, type_member
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES
-from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.values import (
     Closure,
     CuteOp,

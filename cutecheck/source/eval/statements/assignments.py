@@ -10,7 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int
 from cutecheck.source.eval import classes, ir, losses, places, predicates
 from cutecheck.source.eval.machine import Machine, runs
-from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.scope import Env, self_of
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import FuncSet, Object, ObjectPointer, Pointer, Reference, Scalar, TensorVal, Value
@@ -104,7 +104,6 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
                 value = classes.convert(m, type_of(old), value, span)
             m.journal.set(at.vars, target.ident, value)
             return
-        from cutecheck.source.eval.lookup import self_of
 
         this = self_of(env)
         if this is not None and any(d.name == target.ident for _, d in classes.fields(m, this.cls)):

@@ -20,7 +20,15 @@ from cutecheck.source.eval.statements.branches import broken_off
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import _assigned_in, havoc
 from cutecheck.source.eval.statements.inert import inert
-from cutecheck.source.eval.statements.recurrences import Recurrence, leave, recurring, settle, walked_once
+from cutecheck.source.eval.statements.recurrences import (
+    NotCountedError,
+    Recurrence,
+    leave,
+    recurring,
+    settle,
+    stay,
+    walked_once,
+)
 from cutecheck.source.eval.templates import names_in
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.values import Scalar, Value, constant
@@ -73,18 +81,14 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     mark = m.journal.mark()
     try:
         return _walk_all(m, node, env, inner, quiet, _induction(m, node, inner))
-    except _NotCountedError:
+    except NotCountedError:
         m.journal.undo(mark)
         return _walk_all(m, node, env, inner, quiet, None)
 
 
-class _NotCountedError(Exception):
-    """The body writes the induction variable, or what it is compared with, in a way that its text does not show."""
-
-
 def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, induction: _Induction | None) -> Done:
     """Walk the body of a loop once for all its iterations."""
-    loop = Recurrence(m.number(), node.span)
+    loop = Recurrence(m.number(), node.span, env=inner)
     start = inner.vars.get(induction.name) if induction is not None else None
     trips = _trips(m, node, inner, induction)
     havoc(m, node, inner, loop, None if induction is None else (induction.name, induction.domain))
@@ -101,7 +105,7 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         if induction is not None and (
             m.journal.wrote(mark, inner.vars, induction.name) or any(loop.told in wrote for wrote in loop.left)
         ):
-            raise _NotCountedError
+            raise NotCountedError
         if node.step is not None and done is not Done.RETURN:
             m.run(node.step, inner)
         if node.kind == "do" and done is not Done.RETURN:
@@ -112,11 +116,11 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         if induction is not None and isinstance(node.cond, ir.Binary):
             stop = m.eval(node.cond.right, inner)
             if induction.stop != (_known(stop), _high(stop)):
-                raise _NotCountedError
+                raise NotCountedError
         if node.cond is not None and m.dialect.truth(cond := m.eval(node.cond, inner)) is None:
             loop.parts = loop.parts or differs(m, node.cond, cond, inner)
 
-    _walk(m, iteration, loop, trips, quiet and not loop.cells)
+    _walk(m, iteration, loop, lambda: ended[-1] is Done.NORMAL, trips, quiet and not loop.cells)
     if induction is not None:
         after = some(m, induction.name, induction.after, varies(start) or loop.parts)
         m.journal.set(inner.vars, induction.name, Scalar(after, start.ctype) if isinstance(start, Scalar) else after)
@@ -145,11 +149,17 @@ def _continues(node: Any) -> bool:
 
 
 def _walk(
-    m: Machine, iteration: Callable[[], None], loop: Recurrence, trips: int | None = None, quiet: bool = False
+    m: Machine,
+    iteration: Callable[[], None],
+    loop: Recurrence,
+    ends: Callable[[], bool],
+    trips: int | None = None,
+    quiet: bool = False,
 ) -> None:
     """Walk the body once for all iterations, after what it changes was found; then leave the loop.
 
-    ``quiet``: it is known to change nothing.
+    ``quiet``: it is known to change nothing. ``ends``: whether the last walk went to the end of the body. Where no fact
+    is left the rehearsals are enough.
     """
     with recurring(m, loop):
         settled = _SETTLED if m.recorder.in_kernel() else _SETTLED_ON_HOST
@@ -158,10 +168,12 @@ def _walk(
             iteration()
             walked_once(m, loop, mark)
             return
-        if not quiet:
-            settle(m, iteration, loop)
-        with m.recorder.looping(loop.span, trips):
-            iteration()
+        changed = None if quiet else settle(m, iteration, loop)
+        if changed is not None and m.recorder.rehearsal and not (loop.ways or loop.exits or loop.left) and ends():
+            stay(m, loop, changed)
+        else:
+            with m.recorder.looping(loop.span, trips):
+                iteration()
     leave(m, loop)
 
 
@@ -193,14 +205,15 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     iterable = m.eval(node.iterable, env) if node.iterable is not None else None
     items = iterate(m, iterable, node.span)
     if isinstance(items, Unknown):
-        loop = Recurrence(m.number(), node.span)
+        loop = Recurrence(m.number(), node.span, env=env)
         havoc(m, node, env, loop, None)
         item = m.dialect.loop_item(m, iterable, node, env)
         item = m.recorder.loop_item(m, node, env) if item is None else item
         if node.target is not None:
             bind_target(m, node.target, item, env, node.span)
         loop.parts = isinstance(item, Unknown) or varies(item)
-        _walk(m, lambda: _run_body(m, node, env), loop, _values(item))
+        ended: list[Done] = []
+        _walk(m, lambda: ended.append(m.run(node.body, env)), loop, lambda: ended[-1] is Done.NORMAL, _values(item))
         return Done.NORMAL
     with m.budget.iterating():
         for item in items:
@@ -232,10 +245,6 @@ def _writes_items(node: ir.Loop) -> bool:
     while isinstance(at, (ir.Attr, ir.Index)):
         at = at.base
     return isinstance(at, ir.Name) and at.ident in names_in(node.body)
-
-
-def _run_body(m: Machine, node: ir.Loop, env: Env) -> None:
-    m.run(node.body, env)
 
 
 @record(frozen=True, slots=True)

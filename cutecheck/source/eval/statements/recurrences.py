@@ -17,6 +17,8 @@ from cutecheck.model.expr.arithmetic import build
 from cutecheck.model.expr.terms import Atom, Monomial, Op, Var
 from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.statements.guesses import Guess, changed_numbers, guess, masked, place
 from cutecheck.source.eval.statements.joins import cover, hull
 from cutecheck.source.eval.statements.numbers import combine, same, snapshot
 from cutecheck.source.eval.threads import short, some, varies
@@ -60,6 +62,7 @@ class Recurrence:
     left: list[Written] = field(default_factory=list)  # what was written on the way to one of them
     apart: bool = False
     parts: bool = False
+    env: Env | None = None  # where the loop stands
 
     def leave(self, wrote: Written, goes_on: bool, varying: bool) -> None:
         """One branch of a condition ends the iteration (``goes_on``) or the loop."""
@@ -69,6 +72,10 @@ class Recurrence:
         now.update({key: value for key, (_, _, value) in wrote.items()})
         (self.ways if goes_on else self.exits).append(now)
         self.left.append(wrote)
+
+
+class NotCountedError(Exception):
+    """The body writes the induction variable, or what it is compared with, in a way that its text does not show."""
 
 
 @contextmanager
@@ -81,33 +88,90 @@ def recurring(m: Machine, loop: Recurrence | None) -> Iterator[None]:
         m.loop, m.breaks = outer, breaks
 
 
-def settle(m: Machine, body: Callable[[], object], loop: Recurrence) -> None:
+def settle(m: Machine, body: Callable[[], object], loop: Recurrence) -> Written:
     """Set every cell that the loop changes to what it is before any iteration.
 
     The body is walked without leaving facts until no more cells are found; each is ``start`` plus anything meanwhile,
     the same in all threads. What an iteration adds to it is then summed: ``start + k * step`` where every one adds the
     same, else ``start`` plus some multiple of it, of each thread its own where the step or the way through the body is.
-    Where threads came to differ, the body is walked again, for what else is computed from it.
+    Where threads came to differ, the body is walked again, for what else is computed from it. What the last of these
+    walks wrote is returned.
     """
-    changed: Written = {}
-    for _ in range(_REHEARSALS):
-        changed = _rehearse(m, body, loop)
-        found = False
+    changed, guessed = _first(m, body, loop)
+    found: list[tuple[dict[str, Any], str, Value, Value]] = []
+    for walks in range(_REHEARSALS):
+        if walks:
+            changed = _rehearse(m, body, loop)
+        before = len(found)
         for key, (where, name, new) in _all_written(loop, changed).items():
             old = where.get(name)
             if key not in loop.cells and key != loop.told and old is not None and not same(old, new):
                 loop.cells[key] = Changing(where, name, old)
                 m.journal.set(where, name, combine(m, Anything(m), old, old, (new,), name, loop.span))
-                found = True
-        if not found:
+                found.append((where, name, old, new))
+        if len(found) == before:
             break
+    if found and loop.env is not None:
+        m.guesses[loop.span] = (*guessed, *guess(m, loop.env, found, loop.span))
     for _ in range(_REHEARSALS):
         if not _refine(m, loop, changed):
-            return
+            return changed
         changed = _rehearse(m, body, loop)
     for c in loop.cells.values():
         value = c.where[c.name]
         m.journal.set(c.where, c.name, combine(m, Anything(m, True), value, value, (value,), c.name, loop.span))
+    return changed
+
+
+def _first(m: Machine, body: Callable[[], object], loop: Recurrence) -> tuple[Written, tuple[Guess, ...]]:
+    """The first rehearsal: under what is guessed, if the loop changes just that and more, with the guesses."""
+    guessed = _suppose(m, loop)
+    if guessed:
+        mark = m.journal.mark()
+        try:
+            changed = _rehearse(m, body, loop)
+            if all(_changes(m, loop, key, g.numbers, changed) for key, g in guessed.items()):
+                return changed, tuple(guessed.values())
+        except NotCountedError:
+            m.journal.undo(mark)
+        for key in guessed:
+            c = loop.cells.pop(key)
+            m.journal.set(c.where, c.name, c.start)
+    return _rehearse(m, body, loop), ()
+
+
+def _suppose(m: Machine, loop: Recurrence) -> dict[Key, Guess]:
+    """Set the cells that the loop is guessed to change to anything."""
+    guessed: dict[Key, Guess] = {}
+    for g in m.guesses.get(loop.span, ()):
+        found = None if loop.env is None else place(loop.env, g.path)
+        if found is None:
+            continue
+        where, name = found
+        key, old = (id(where), name), where.get(name)
+        if key in loop.cells or key == loop.told or old is None:
+            continue
+        new = masked(m, Anything(m), old, g.numbers, name, loop.span)
+        if not same(old, new):
+            loop.cells[key] = Changing(where, name, old)
+            m.journal.set(where, name, new)
+            guessed[key] = g
+    return guessed
+
+
+def _changes(m: Machine, loop: Recurrence, key: Key, numbers: frozenset[str], changed: Written) -> bool:
+    """Whether an iteration changes all these integers of a cell."""
+    c = loop.cells[key]
+    before = c.where[c.name]
+    afters = [wrote[key][2] for wrote in (changed, *loop.left) if key in wrote]
+    return bool(afters) and numbers <= changed_numbers(m, before, before, afters, c.name, loop.span)
+
+
+def stay(m: Machine, loop: Recurrence, changed: Written) -> None:
+    """What an iteration sets that was not set before, for a loop whose last rehearsal stands for its walk."""
+    for key, (where, name, value) in changed.items():
+        if key not in loop.cells and key != loop.told and where.get(name) is None:
+            m.journal.set(where, name, value)
 
 
 def walked_once(m: Machine, loop: Recurrence, mark: int) -> None:
