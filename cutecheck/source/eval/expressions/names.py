@@ -10,6 +10,7 @@ from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.values import (
+    Address,
     Closure,
     CuteOp,
     ExternType,
@@ -19,6 +20,7 @@ from cutecheck.source.eval.values import (
     ObjectPointer,
     Pack,
     Pointer,
+    Scalar,
     TemplateRef,
     TensorVal,
     Value,
@@ -75,10 +77,10 @@ def _scoped(m: Machine, node: ir.Scoped, env: Env) -> Value:
 
 
 def _scope_of(m: Machine, node: ir.Expr, env: Env) -> Value:
-    """What stands left of ``::``: functions do not count there, so ``gemm::`` is the namespace, not the function."""
+    """What stands left of ``::``: functions and variables do not count there, so ``gemm::`` is the namespace."""
     value = m.eval(node, env)
     plain = isinstance(node, (ir.Name, ir.Scoped)) and node.targs is None
-    if plain and isinstance(value, (Intrinsic, FuncSet, Unknown, ExternType)):
+    if plain and isinstance(value, (Intrinsic, FuncSet, Unknown, ExternType, Pointer, Address, Scalar, Object)):
         scope = env.namespace()
         found = namespace_of(m, node, scope if scope is not None else m.program.root)
         if found is not None and not (isinstance(value, ExternType) and found.scope is None):

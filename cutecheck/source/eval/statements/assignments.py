@@ -9,11 +9,22 @@ from typing import Any, cast
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int
 from cutecheck.source.eval import classes, ir, losses, places, predicates
+from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env, self_of
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import FuncSet, Object, ObjectPointer, Pointer, Reference, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import (
+    FuncSet,
+    Object,
+    ObjectPointer,
+    Pointer,
+    Reference,
+    Scalar,
+    Tag,
+    TensorVal,
+    Value,
+)
 
 
 @runs(ir.Bind)
@@ -31,6 +42,8 @@ def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
             for name, (_, d) in zip(node.names, classes.fields(m, value.cls), strict=True):
                 m.journal.set(env.vars, name, Reference(places.cells_of(value.fields, d.name)))
             return Done.NORMAL
+    elif isinstance(value, Tag) and value.name in cuda.BUILTINS:  # `auto [x, y, z] = blockIdx;`
+        parts = [cuda.component(m, value.name, axis) for axis in "xyz"]
     else:
         reason = value if isinstance(value, Unknown) else Unknown("cannot take this value apart", node.span)
         parts = [reason] * len(node.names)
