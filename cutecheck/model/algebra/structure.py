@@ -19,8 +19,18 @@ L = TypeVar("L", bound="AnyLayout | IntTuple")
 
 
 def shape(x: Any, *modes: int) -> Any:
-    """The shape of a layout or of one of its modes; a shape is its own shape."""
-    return it.get(x.shape if isinstance(x, (Layout, ComposedLayout)) else x, *modes)
+    """The shape of a layout or of one of its modes; a shape is its own shape, a tiler of layouts has theirs."""
+    if isinstance(x, (Layout, ComposedLayout)):
+        return it.get(x.shape, *modes)
+    return _extents(it.get(x, *modes))
+
+
+def _extents(x: Any) -> Any:
+    if isinstance(x, (Layout, ComposedLayout)):
+        return x.shape
+    if type(x) is tuple and any(isinstance(v, (tuple, Layout, ComposedLayout)) for v in x):
+        return tuple(map(_extents, x))
+    return x
 
 
 def stride(layout: Layout, *modes: int) -> Any:
@@ -31,7 +41,8 @@ def stride(layout: Layout, *modes: int) -> Any:
 
 def size(x: Any, *modes: int) -> Int:
     """The number of elements of a layout, a shape, or one of its modes."""
-    return it.product(shape(x, *modes))
+    part = it.get(x.shape if isinstance(x, (Layout, ComposedLayout)) else x, *modes)
+    return it.product(part.shape if isinstance(part, (Layout, ComposedLayout)) else part)
 
 
 def rank(x: Any, *modes: int) -> int:

@@ -189,3 +189,29 @@ void host() {
 """
     layouts = {s.symbol.rpartition("::")[2]: str(s.value).partition(":")[0] for s in run(tmp_path, text).sites}
     assert layouts == {"a": "(10,20)", "b": "(7,16)", "d": "(6,6)", "e": "(3,4)", "f": "(_3,_5)", "g": "(3,4)"}
+
+
+def test_a_pointer_that_is_one_of_two_keeps_its_type_and_shared_memory_is_not_lost_sight_of(tmp_path: Path) -> None:
+    text = """
+__global__ void kernel(half_t* p, half_t* q, int n) {
+  __shared__ half_t a[64];
+  __shared__ half_t b[64];
+  half_t* one = p;
+  if (n > 4) one = q;
+  half_t* none = nullptr;
+  if (n > 4) none = q;
+  half_t* shared = a;
+  if (n > 4) shared = b;
+  auto r = make_tensor<half_t>(Layout<_8>{});
+  copy(make_tensor(make_gmem_ptr(one), Layout<_8>{}), r);
+  copy(make_tensor(make_gmem_ptr(none), Layout<_8>{}), r);
+  copy(make_tensor(make_smem_ptr(shared), Layout<_8>{}), r);
+}
+"""
+    one, none, shared = run(tmp_path, text).events
+    for event in (one, none):
+        assert event.reason is None
+        assert event.operands[0].dtype is not None
+        assert event.operands[0].dtype.name == "half_t"
+    assert isinstance(one.operands[0].offset, Unknown)
+    assert shared.reason is not None

@@ -43,7 +43,9 @@ for _name in ("LayoutLeft", "LayoutRight", "GenColMajor", "GenRowMajor"):
 for _name in ("TrivialPredTensor", "AutoCopyAsync"):
     CONSTANTS[_name] = ValueType(Tag(_name))
 for _name in ("GMMA::Major::K", "GMMA::Major::MN", "GMMA::ScaleOut::One", "GMMA::ScaleOut::Zero", "GMMA::ScaleIn::One",
-              "GMMA::ScaleIn::Neg", "UMMA::Major::K", "UMMA::Major::MN"):  # fmt: skip
+              "GMMA::ScaleIn::Neg", "UMMA::Major::K", "UMMA::Major::MN", "UMMA::ScaleIn::One", "UMMA::ScaleIn::Neg",
+              "UMMA::ScaleOut::One", "UMMA::ScaleOut::Zero", "UMMA::Saturate::False",
+              "UMMA::Saturate::True"):  # fmt: skip
     CONSTANTS[_name] = Tag(_name)
 
 

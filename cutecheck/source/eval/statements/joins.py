@@ -50,6 +50,13 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
         if isinstance(a.offset, Unknown) or isinstance(b.offset, Unknown):
             return replace(a, offset=Unknown("the offset depends on an unknown condition", span))
         return replace(a, offset=cover(m, a.offset, b.offset, what, span, varying=varying))
+    if isinstance(a, Pointer) and isinstance(b, Pointer):
+        either = _either_buffer(m, a, b, what, span)
+        if either is not None:
+            return either
+    for pointer, other in ((a, b), (b, a)):
+        if isinstance(pointer, Pointer) and isinstance(other, Scalar) and other.ctype == "nullptr_t":
+            return pointer  # nothing is read or written through the other
     if isinstance(a, TensorVal) and isinstance(b, TensorVal) and a.layout == b.layout and a.pointer is not None:
         pointer = join(m, a.pointer, b.pointer, what, span, cond, varying)
         offset = join(m, a.offset, b.offset, what, span, cond, varying)
@@ -72,6 +79,16 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
     if made is not None:
         return made
     return Unknown(f"{what} depends on a condition that is not known", span)
+
+
+def _either_buffer(m: Machine, a: Pointer, b: Pointer, what: str, span: Span) -> Pointer | None:
+    """A pointer of the type that both have, to no buffer that is known; shared memory is not lost sight of."""
+    if type_key(a.type) != type_key(b.type) or (a.space, a.swizzle) != (b.space, b.swizzle):
+        return None
+    if a.space == "smem" or not m.recorder.buffers.keys().isdisjoint((a.buffer, b.buffer)):
+        return None
+    where = Unknown(f"{what} depends on a condition that is not known", span)
+    return Pointer(f"{what.strip('`')}@{span.line}:{span.column}", a.space, a.type, where, None, a.swizzle)
 
 
 def _same(a: Value, b: Value) -> bool:
