@@ -162,8 +162,9 @@ def jumps(node: Any) -> bool:
                 return True
         elif isinstance(at, (tuple, list)):
             stack.extend(at)
-        elif isinstance(at, (ir.Block, ir.If, ir.Loop, ir.Switch, ir.Case)):
-            stack.extend(getattr(at, f) for f in ("body", "then", "other", "cases") if hasattr(at, f))
+        elif isinstance(at, (ir.Block, ir.If, ir.Loop, ir.Switch, ir.Case, ir.Try)):
+            parts = ("body", "then", "other", "cases", "handlers")
+            stack.extend(getattr(at, f) for f in parts if hasattr(at, f))
     return False
 
 

@@ -250,17 +250,19 @@ class StatementLowering(BlockLowering):
         return self.statement(node.named_children[-1])
 
     def try_statement(self, node: Node) -> list[ir.Stmt]:
-        found: list[ir.Stmt] = []
+        body: ir.Block | None = None
+        handlers: list[ir.Block] = []
         for part in node.named_children:
             if part.type == "compound_statement":
-                found.append(self.block(part))
+                body = self.block(part)
             elif part.type == "catch_clause":
-                body = part.child_by_field_name("body")
-                if body is None:
+                handler = part.child_by_field_name("body")
+                if handler is None:
                     raise self.bad(part)
-                unknown = self.opaque("exception handler", part.start_byte, body.end_byte)
-                found.append(ir.If(unknown, self.block(body), None, False, self.place(part)))
-        return found
+                handlers.append(self.block(handler))
+        if body is None:
+            raise self.bad(node)
+        return [ir.Try(body, tuple(handlers), self.place(node))]
 
     def static_assert(self, node: Node) -> list[ir.Stmt]:
         return [self.assertion("static_assert", node, node.named_children)]

@@ -92,6 +92,15 @@ class Switch:
 
 
 @record(frozen=True, slots=True)
+class Try:
+    """``try``: the handlers run from wherever in the body something was thrown."""
+
+    body: Block
+    handlers: tuple[Block, ...]
+    span: Span
+
+
+@record(frozen=True, slots=True)
 class Return:
     value: Expr | None
     span: Span
@@ -121,7 +130,7 @@ class With:
 
 
 Stmt: TypeAlias = Union[
-    Block, ExprStmt, Local, Bind, Assign, If, Loop, Switch, Return, Jump, Assert, With,
+    Block, ExprStmt, Local, Bind, Assign, If, Loop, Switch, Try, Return, Jump, Assert, With,
 ]  # fmt: skip
 
 

@@ -1,3 +1,3 @@
 """Execution of statements; importing the package registers every kind."""
 
-from cutecheck.source.eval.statements import assignments, blocks, branches, loops  # noqa: F401
+from cutecheck.source.eval.statements import assignments, blocks, branches, loops, unwinding  # noqa: F401

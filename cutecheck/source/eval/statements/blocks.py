@@ -17,6 +17,7 @@ from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.inert import inert
+from cutecheck.source.eval.statements.unwinding import destroy
 from cutecheck.source.eval.values import Object, Reference, Scalar, TensorVal, Value
 
 _PARENTHESISED = re.compile(r"=\s*\(")
@@ -25,6 +26,16 @@ _PARENTHESISED = re.compile(r"=\s*\(")
 @runs(ir.Block)
 def _block(m: Machine, node: ir.Block, env: Env) -> Done:
     inner = Env(env, "block") if node.scoped else env
+    if not m.dialect.by_value:
+        return _statements(m, node, inner)
+    frame = env.frame
+    exits = len(frame.exits.states) if frame is not None and frame.exits is not None else 0
+    done = _statements(m, node, inner)
+    destroy(m, node, inner, exits)
+    return done
+
+
+def _statements(m: Machine, node: ir.Block, inner: Env) -> Done:
     left = Done.NORMAL
     with ExitStack() as passed:  # what comes after `if (...) return;` happens under the opposite condition
         for stmt in node.body:
