@@ -26,6 +26,7 @@ using namespace cute;
 template <class Id, class Tensor> __device__ void seen(Id, Tensor const& t) { copy(t, t); }
 """
 _IDENT = re.compile(r"seen<(?:_|C<)(\d+)")
+NOT_WALKED = "so it is not walked"
 MINOR = frozenset({"n", "m"})
 
 
@@ -46,7 +47,7 @@ def said(program: Program, folder: Path) -> dict[int, list[Said]]:
     (folder / "k.cu").write_text(text(program))
     found: dict[int, list[Said]] = {}
     facts = extract(ExtractRequest((folder,), ("sm_80",)))
-    assert not facts.errors, facts.errors
+    assert all(NOT_WALKED in e.message for e in facts.errors), facts.errors
     for event in facts.events:
         hit = _IDENT.search(event.enclosing)
         assert hit is not None, event.enclosing
@@ -59,6 +60,9 @@ def said(program: Program, folder: Path) -> dict[int, list[Said]]:
 
 def differences(program: Program, shown: Iterable[Shown], folder: Path) -> tuple[list[str], Counter[str]]:
     """Lines for what is wrong; and how often values are known exactly, up to variables, or not."""
+    if "goto past" in program.kernel:
+        assert not any(s.offset is not None for events in said(program, folder).values() for s in events)
+        return [], Counter({"not walked": 1})
     events = said(program, folder)
     wrong: list[str] = []
     known: Counter[str] = Counter()

@@ -1,7 +1,6 @@
 """Branches, loops, switches, jumps, and oddities."""
 
 # fmt: off
-# ruff: noqa: E501
 from __future__ import annotations
 
 from cutecheck.tests.source.random_kernels.writer import Writer
@@ -12,7 +11,6 @@ class FlowStatements(Writer):
 
     def do_odd(self) -> None:
         t = self.target()
-        label = self.fresh("past")
         v = self.fresh("v")
         self.emit(
             self.one(
@@ -21,8 +19,6 @@ class FlowStatements(Writer):
                 f"{{ int volatile w = {self.number(1)}; w = w + 8; {t} = w; }}",
                 f"{{ Counter c4; new (&c4) Counter{{8}}; {t} = c4.at; }}",
                 f"{{ int w = 4; asm volatile(\"movl $8, %0\" : \"=r\"(w)); {t} = w; }}",
-                f"{t} = 8; if ({self.condition()}) goto {label}; {t} = 24; {label}: ;" if not self.in_lambda and not any(self.loops) and self.depth == 0
-                else f"{t} += 2;",
                 f"{{ static int {v} = 0; {v} = 16; {t} = {v}; }}",
                 f"{t} = int({{threadIdx.x}} < 2);".replace("{threadIdx.x}", "threadIdx.x"),
                 f"{{ int* q = &{t}; int** qq = &q; **qq = 32; }}",

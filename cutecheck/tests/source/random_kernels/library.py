@@ -46,4 +46,53 @@ template <class A, class B> CUTE_HOST_DEVICE int either(A const& a, B const&) { 
 CUTE_HOST_DEVICE void early(int& x, int c) { if (c > 2) { x = 16; return; } x += 8; if (c == 1) return; x += 1; }
 template <class T> CUTE_HOST_DEVICE void shift(T& t, int by) { t.data() = t.data() + by; }
 template <class T> CUTE_HOST_DEVICE auto moved(T t, int by) { t.data() = t.data() + by; return t; }
+struct Outer {
+  struct Inner { int v = 3; CUTE_HOST_DEVICE void up(int b) { v += b; } };
+  Inner in; mutable int seen_times = 0; static constexpr int Fixed = 8;
+  CUTE_HOST_DEVICE int look() const { ++seen_times; return in.v; }
+};
+struct Stat {
+  static inline int kept = 5; int own = 2;
+  CUTE_HOST_DEVICE void put(int v) { kept = v; own += v; }
+};
+struct Low {
+  int a = 1;
+  CUTE_HOST_DEVICE Low(int v) : a(v) {}
+  CUTE_HOST_DEVICE Low() { a = 7; }
+  CUTE_HOST_DEVICE void twice() { a *= 2; }
+};
+struct High : Low { using Lower = Low; int b; CUTE_HOST_DEVICE High(int v) : Lower(v + 1), b(v) {} };
+struct Plain : Low { int k = 2; };
+struct Held { Low low; Low other{5}; };
+struct Twice {
+  int a, b;
+  CUTE_HOST_DEVICE Twice(int x, int y) : a(x), b(y) {}
+  CUTE_HOST_DEVICE Twice(int x) : Twice(x, 9) { a += 1; }
+  CUTE_HOST_DEVICE Twice() : Twice(4) {}
+};
+struct Copied {
+  int v = 1;
+  CUTE_HOST_DEVICE Copied() {}
+  CUTE_HOST_DEVICE Copied(Copied const& o) : v(o.v + 1) {}
+  CUTE_HOST_DEVICE Copied& operator=(Copied const& o) { v = o.v + 10; return *this; }
+};
+struct Dest { int& r; int by = 9; CUTE_HOST_DEVICE Dest(int& x) : r(x) {} CUTE_HOST_DEVICE ~Dest() { r = by; } };
+struct Self { int v = 1; Self* next = nullptr; CUTE_HOST_DEVICE Self* me() { return this; } };
+struct Node { Counter* c; int* q; CUTE_HOST_DEVICE void go() { c->at += 1; *q = 4; } };
+struct Conv { int v = 4; CUTE_HOST_DEVICE operator int() const { return v; } };
+struct Acc {
+  int t = 0;
+  CUTE_HOST_DEVICE int operator()(int b) { t += b; return t; }
+  CUTE_HOST_DEVICE int& operator[](int) { return t; }
+};
+enum Color { Red = 3, Blue = 5 };
+enum class Kind : uint8_t { A = 1, B = 250 };
+CUTE_HOST_DEVICE void leave_early(int& x, int n) { Dest d(x); x = 1; if (n > 2) return; x = 2; d.by = 5; }
+CUTE_HOST_DEVICE int fact(int n) { return n <= 1 ? 1 : n * fact(n - 1); }
+CUTE_HOST_DEVICE int counted() { static int c = 3; c += 1; return c; }
+CUTE_HOST_DEVICE void inc_all(int (&a)[3]) { for (int& e : a) e += 1; }
+CUTE_HOST_DEVICE void set_at(Counter* p, int v) { p->at = v; }
+CUTE_HOST_DEVICE void leap(int& x, int n) { x = 1; if (n > 2) goto out; x = 2; out: x += 1; }
+inline void thrower(int& x, int n) { x = 4; if (n > 2) throw 1; x = 6; }
+template <class T> CUTE_HOST_DEVICE T&& fwd(T&& t) { return static_cast<T&&>(t); }
 """
