@@ -37,6 +37,10 @@ struct Copied {{
   static int more();
 }};
 struct Self {{ int v = 1; Self* next = nullptr; __device__ Self* me() {{ return this; }} }};
+struct Last {{ int& r; int by = 9; __device__ Last(int& x) : r(x) {{}} __device__ ~Last() {{ r = by; }} }};
+struct Lasting {{ Last last; __device__ Lasting(int& x) : last(x) {{}} }};
+__device__ void leave(int& x, int n) {{ Last d(x); x = 1; if (n > 2) return; x = 2; d.by = 5; }}
+__device__ void may_throw(int& x, int n) {{ x = 4; if (n > 2) throw 1; x = 6; }}
 __device__ void set(Counter* p, int v) {{ p->at = v; }}
 void by_pointer(int* p);
 void look_at(int const* p);
@@ -108,6 +112,10 @@ def said(folder: Path, body: str, shown: str) -> int | None:
         ("Self q; q.me()->v = 4; auto w = q.me(); w->v += 2;", "q.v", 6),
         ("Self q, t; q.next = &t; q.next->v = 5;", "t.v * 8 + q.v", 41),
         ("decltype(auto) w = (x); w = 6;", "x", 6),
+        ("{ Last d(x); x = 3; }", "x", 9),
+        ("{ Last d(x); Last e(x); d.by = 4; }", "x", 4),
+        ("{ Lasting d(x); }", "x", 9),
+        ("try { x = 5; } catch (...) { x = 5; }", "x", 5),
         ("decltype(auto) w = x; w = 6;", "x", 0),
         ("do { x += 5; } while (0);", "x", 5),
         ("do { x = 5; if (y == 8) break; x = 7; } while (false);", "x", 5),
@@ -167,6 +175,11 @@ def test_values_that_are_known(tmp_path: Path, body: str, shown: str, value: int
         ("Counter a, b; Counter& r = n > 2 ? a : b; r.at = 5;", "a.at"),
         ("Counter a; int Counter::* p = &Counter::at; a.*p = 5;", "a.at"),
         ("Copied a; Copied b = a;", "b.v"),
+        ("leave(x, n);", "x"),
+        ("try { x = 1; if (n > 2) throw 5; x = 2; } catch (...) { }", "x"),
+        ("try { may_throw(x, n); } catch (...) { y = 3; }", "x"),
+        ("try { may_throw(x, n); } catch (...) { y = 3; }", "y"),
+        ("try { x = 1; may_throw(y, n); } catch (...) { x += 8; }", "x"),
     ],
 )
 def test_values_that_may_have_changed_are_not_known(tmp_path: Path, body: str, shown: str) -> None:
