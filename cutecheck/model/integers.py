@@ -52,6 +52,12 @@ def domain_of(name: str) -> Domain:
     return Domain(-(1 << bits - 1), (1 << bits - 1) - 1) if signed else Domain(0, (1 << bits) - 1)
 
 
+def whole_domain_of(name: str) -> Domain:
+    """All values of a type without sign; else those of ``domain_of``."""
+    bits, signed = INTEGERS.get(name, (64, not name.startswith("u")))
+    return domain_of(name) if signed else Domain(0, (1 << bits) - 1)
+
+
 def common_type(left: str, right: str) -> str:
     """The type of ``left op right`` after the usual arithmetic conversions."""
     if left == right and INTEGERS.get(left, (32, True))[0] >= 32:
@@ -92,6 +98,8 @@ def converted(value: Int, source: str, target: str) -> Int:
     """A number of one integer type converted to another, which is not ``bool``."""
     if not isinstance(value, Dyn):
         return wrapped(value, target) if isinstance(value, int) else value  # an open static integer is taken to fit
+    if value.value is not None:
+        return Dyn.of(wrapped(value.value, target))
     (had, was_signed), (bits, signed) = (INTEGERS.get(t, (64, True)) for t in (source, target))
     if (had <= bits and was_signed == signed) or (had < bits and not was_signed):
         return value
@@ -110,6 +118,8 @@ def calculated(value: Int, ctype: str, natural: bool) -> Int:
     """The result of an operation on numbers of a promoted type; ``natural``: it makes no negative ones of naturals."""
     if not isinstance(value, Dyn):
         return wrapped(value, ctype) if isinstance(value, int) else value
+    if value.value is not None:
+        return Dyn.of(wrapped(value.value, ctype))
     bits, signed = INTEGERS.get(ctype, (64, True))
     if signed or (natural and _fits(value.expr, bits)):
         return value
@@ -219,5 +229,6 @@ __all__ = [
     "converted",
     "domain_of",
     "promoted",
+    "whole_domain_of",
     "wrapped",
 ]

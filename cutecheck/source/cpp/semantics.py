@@ -17,8 +17,8 @@ from cutecheck.model.integers import (
     calculated,
     common_type,
     converted,
-    domain_of,
     promoted,
+    whole_domain_of,
     wrapped,
 )
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Undecided
@@ -69,7 +69,7 @@ class CppDialect(Dialect):
         if isinstance(value, Scalar):
             if value.value is None and value.ctype in INTEGERS:
                 self._fresh += 1
-                return Dyn.named(f"{value.ctype}{PER_THREAD}?{self._fresh}", domain_of(value.ctype))
+                return Dyn.named(f"{value.ctype}{PER_THREAD}?{self._fresh}", whole_domain_of(value.ctype))
             if value.value is None or isinstance(value.value, float):
                 return value
             return Dyn(ints.as_expr(address(value.value) if value.ctype in _OF_ADDRESSES else value.value))

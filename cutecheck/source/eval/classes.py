@@ -8,7 +8,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import Domain
-from cutecheck.model.integers import INTEGERS, domain_of
+from cutecheck.model.integers import INTEGERS, domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ir, places
@@ -185,6 +185,14 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
     return type_ if isinstance(type_, Unknown) else Extern(name, span, type_)
 
 
+def _any_of(m: Machine, type_: ScalarType, name: str, span: Span | None) -> Value:
+    """A number that was made of one which is not known: it may have been negative."""
+    value = symbolic(m, type_, name, span)
+    if isinstance(value, Scalar) and isinstance(value.value, Dyn):
+        return Scalar(Dyn.named(name, whole_domain_of(type_.dtype.name)), value.ctype)
+    return value
+
+
 def symbolic_parameter(m: Machine, p: ir.Param, env: Env, span: Span | None = None) -> Value:
     """What a function that is evaluated for itself gets as a parameter: a value of its type."""
     typed = m.eval(p.type, env) if p.type is not None and not isinstance(p.type, ir.Auto) else None
@@ -285,7 +293,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     """The value of an initialisation ``T x = value``."""
     if isinstance(value, Unknown):
         return (
-            value if not isinstance(type_, ScalarType) else symbolic(m, type_, f"value@{span.line}:{span.column}", span)
+            value if not isinstance(type_, ScalarType) else _any_of(m, type_, f"value@{span.line}:{span.column}", span)
         )
     if isinstance(value, tuple) and not value and isinstance(type_, (ValueType, ScalarType)):
         return default_value(m, type_, span)  # `T x = {};`
@@ -293,7 +301,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         if isinstance(value, tuple) and _VECTOR.match(type_.dtype.name):
             return value  # `uint2 v = {x, y};`
         if isinstance(value, (Extern, Object)):
-            return symbolic(m, type_, f"value@{span.line}:{span.column}", span)
+            return _any_of(m, type_, f"value@{span.line}:{span.column}", span)
         return m.dialect.cast(type_, value, span)
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
         return value

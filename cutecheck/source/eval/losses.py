@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
+SWAPS = ("swap", "exchange")
+
+
+def writes_arguments(name: str) -> bool:
+    """A function of a library by whose name it is known that it writes what it gets."""
+    return name in SWAPS or name.startswith("atomic")
+
+
 def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
     """What is kept there may be anything of its type."""
     from cutecheck.source.eval.statements.havoc import forget

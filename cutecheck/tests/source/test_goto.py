@@ -99,3 +99,14 @@ def test_host_code_with_a_goto_has_a_line(tmp_path: Path) -> None:
     assert (error.span.line, "`host`" in error.message) == (line_of(text, "void host"), True)
     assert {s.status for s in found.sites} == {"resolved"}  # the kernel is walked by itself
     assert [e.reason for e in found.events] == [None]
+
+
+def test_a_statement_that_the_grammar_does_not_read_has_a_line(tmp_path: Path) -> None:
+    text = KERNEL.replace("if (n > 3) goto end;", "int m = 0; for (int e : {1, 2}) {").replace(
+        "  {\n", "  n = (m = e, m + 1);\n"
+    )
+    text = text.replace("end:\n", "")
+    found = facts(tmp_path, text)
+    assert [(e.span.line if e.span else 0, "syntax" in e.message) for e in found.errors] == [
+        (line_of(text, "for ("), True)
+    ]

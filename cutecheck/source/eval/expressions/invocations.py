@@ -6,6 +6,7 @@ from cutecheck.facts import Unknown
 from cutecheck.source.eval import calls, classes, intrinsics, ir, losses, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.lookup import member
+from cutecheck.source.eval.losses import writes_arguments
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.types import is_type
@@ -104,8 +105,10 @@ def _lose_elements(m: Machine, node: ir.Call, fn: FuncSet | Closure, env: Env) -
                 losses.lost(m, a.value, env)
 
 
-_SWAPS = ("swap", "exchange")
-_ITERATES = ("begin", "end", "data", "rbegin", "rend")
+_ITERATES = frozenset({
+    "begin", "end", "data", "rbegin", "rend", "fill", "fill_n", "iota", "sort", "copy", "copy_n", "memcpy", "memset",
+    "memmove", "transform", "reverse", "generate", "rotate",
+})  # fmt: skip
 
 
 def _may_write(
@@ -118,7 +121,7 @@ def _may_write(
             losses.forget_cells(m, value.cells, node.span)
         elif isinstance(value, ObjectPointer) and isinstance(fn, (Unknown, Extern)):
             losses.lose(m, value.to, name, node.span)
-        elif name in _SWAPS or name.startswith("atomic"):
+        elif writes_arguments(name):
             where = cells[i] if i < len(cells) else None
             if where is not None:
                 losses.forget_cells(m, where, node.span)

@@ -43,6 +43,8 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
             cells = places.named(m, name, env)
             if cells is not None and not isinstance(places.read(m, cells), (TensorVal, Pointer, FuncSet, Closure)):
                 losses.forget_cells(m, cells, node.span)
+    if node.reason.startswith("syntax") and not m.recorder.rehearsal:
+        m.recorder.unread[node.span] = f"{node.reason}: nothing is said of this statement"
     if node.reason.endswith("a barrier"):
         m.recorder.synchronises(m, "asm.barrier", [], node.span)
     elif node.reason.endswith("a commit"):

@@ -23,6 +23,7 @@ NOTHING = Scalar(None, "void")
 
 _COPIES = ("copy", "copy_if", "copy_aligned", "copy_vec", "cooperative_copy", "autovec_copy")
 _GEMMS = ("gemm", "cooperative_gemm")
+MEANT = frozenset((*_COPIES, *_GEMMS))
 
 
 @function(*_COPIES, tolerant=True)

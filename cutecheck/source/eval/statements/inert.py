@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from cutecheck.facts import Span
+from cutecheck.facts import Span, Unknown
 from cutecheck.model.identity import once
 from cutecheck.records import record
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.lookup import lookup
+from cutecheck.source.eval.losses import SWAPS
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.values import (
@@ -27,10 +28,11 @@ from cutecheck.source.eval.values import (
     Pointer,
     PtrType,
     TemplateRef,
+    TensorVal,
     Value,
 )
 
-_Leaf: TypeAlias = ir.Name | ir.Scoped | ir.Attr
+_Leaf: TypeAlias = ir.Name | ir.Scoped | ir.Attr | ir.Call  # a call: what is called gives an element of a tensor
 _COMPARES = ("==", "!=", "<=", ">=")
 _STEPS = ("++", "--", "p++", "p--")
 
@@ -62,11 +64,18 @@ class _Judge:
         m = self.m
         foreign = calls = False
         for leaf in leaves:
+            if isinstance(leaf, ir.Call):
+                with m.recorder.rehearsing(), m.budget.aside():
+                    if not isinstance(m.eval(leaf.fn, env), (TensorVal, Unknown)):
+                        return False
+                continue
             if isinstance(leaf, ir.Name):
                 value = lookup(m, leaf.ident, env, leaf.span)
             else:
                 with m.recorder.rehearsing(), m.budget.aside():
                     value = m.eval(leaf, env)
+            if leaf.ident in SWAPS and not isinstance(value, FuncSet):
+                return False
             foreign = foreign or isinstance(value, Extern)
             calls = calls or isinstance(value, FuncSet)
             if (foreign and calls) or not self.harmless(value):  # a parameter may tell more of a value than its place
@@ -218,6 +227,8 @@ def _statement(node: ir.Stmt | None, own: _Own, found: dict[str, _Leaf], ends: b
         if isinstance(decl, ir.Alias) and decl.tparams is None:
             _expression(decl.target, own, found)
         elif isinstance(decl, ir.Variable) and ("static" not in decl.flags or decl.flags & {"constexpr", "const"}):
+            if isinstance(decl.init, ir.Lambda) and _is_reference(decl.init.ret):
+                raise _NotInertError
             _expression((decl.type, decl.init, decl.init_args), own, found)
         else:
             raise _NotInertError
@@ -228,6 +239,8 @@ def _statement(node: ir.Stmt | None, own: _Own, found: dict[str, _Leaf], ends: b
         if isinstance(target, ir.Call):  # an element of a tensor; but `x.data() = p` moves the tensor
             if isinstance(target.fn, ir.Attr) and not own.writable(target.fn.base):
                 raise _NotInertError
+            if isinstance(target.fn, (ir.Name, ir.Scoped)) and (_path(target.fn) or "") not in own.names:
+                found.setdefault(f"{_path(target.fn)}(", target)
         elif isinstance(target, ir.Index):
             if isinstance(target.base, ir.Name) and target.base.ident in own.shared:
                 raise _NotInertError
@@ -288,6 +301,8 @@ def _writes(node: Any, own: _Own) -> bool:
         return node.op[-1] == "=" and node.op not in _COMPARES
     if isinstance(node, ir.Call):
         return node.launch is not None
+    if isinstance(node, ir.Opaque):
+        return node.written is None or bool(node.written)
     return isinstance(node, (ir.Expand, ir.Fold, ir.Comprehension))
 
 

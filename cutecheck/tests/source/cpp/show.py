@@ -94,6 +94,8 @@ def stmt(node: ir.Stmt) -> str:
         case ir.Switch(subject, cases, _):
             arms = [f"{','.join(map(show, c.values)) or 'default'}:{stmt(c.body)}" for c in cases]
             return f"switch({show(subject)}) {' '.join(arms)}"
+        case ir.Try(body, handlers, _):
+            return f"try {stmt(body)}" + "".join(f" catch {stmt(h)}" for h in handlers)
         case ir.Return(value, _):
             return f"return {show(value)};"
         case ir.Jump(kind, _):

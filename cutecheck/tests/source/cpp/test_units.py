@@ -124,7 +124,7 @@ STATEMENTS = [
     ("using T = typename K::template L<3>; struct S { int a; }; goto end; end: ;",
      ["using T=K::L<3>;", "struct S {[] int a;};", "goto;"]),
     ("return;", ["return -;"]),
-    ("try { f(); } catch (E const& e) { g(); }", ["{f();}", "if(OPAQUE(exception handler)) {g();}"]),
+    ("try { f(); } catch (E const& e) { g(); }", ["try {f();} catch {g();}"]),
     ("asm volatile(\"x %0;\" :: \"r\"(a));", ["OPAQUE(inline assembly);"]),
     ("const int a = 1; constexpr static int b = 2; typename X::Y z; unsigned long c;",
      ["[const] const[int] a=1;", "[constexpr static] int b=2;", "[] X::Y z;", "[] unsigned long c;"]),
