@@ -59,3 +59,40 @@ void host() {
         "mixed": "((_4,_8),_3,(_2,_5))",
     }  # fmt: skip
     assert "Shape_MNK:  (_128,_128,_16)" in str(found["mma"].value)
+
+
+def test_tilers_made_of_functions_fragments_of_the_mma_type_and_pointers_that_are_types_alone(tmp_path: Path) -> None:
+    """What CuTe 4.7 prints; CUTLASS's collectives of sm_100 use all three."""
+    (tmp_path / "k.cu").write_text("""
+#include <cute/tensor.hpp>
+using namespace cute;
+using Mma = decltype(make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}));
+using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, make_shape(_64{}, _64{})));
+constexpr auto tiler() {
+  return transform_apply(Tile<_4, _8>{}, seq<0, 1>{}, [](auto t, auto mode) { return make_layout(t, mode); },
+                         [](auto... ts) { return make_tile(ts..., _1{}); });
+}
+__global__ void kernel() {
+  extern __shared__ half_t smem[];
+  auto s = make_tensor(make_smem_ptr(smem), Smem{});
+  auto thr = Mma{}.get_slice(0);
+  auto c = thr.partition_C(make_tensor((float*)nullptr, make_shape(_64{}, _64{})));
+  gemm(Mma{}, Mma::make_fragment_A(thr.partition_A(s)), Mma::make_fragment_B(thr.partition_B(s)),
+       Mma::make_fragment_C(c));
+}
+void host() {
+  auto shapes = make_layout(shape(tiler()));
+  auto null = make_tensor(recast_ptr<half_t>(nullptr), make_shape(_8{}, _4{}));
+  auto mode = make_layout(shape(null.layout()));
+  kernel<<<1, 128>>>();
+}
+""")
+    facts = extract(ExtractRequest((tmp_path,), ("sm_90a",)))
+    found = {s.symbol.rpartition("::")[2]: str(s.value) for s in facts.sites}
+    assert found["shapes"].startswith("(_4,_8,_1):")
+    assert found["mode"] == "(_8,_4):(_1,_8)"
+    (event,) = facts.events
+    assert event.reason is None
+    assert [str(o.layout) for o in event.operands] == [
+        "(_1,_1,_4):(_0,_0,_2)", "(_1,_1,_4):(_0,_0,_2)", "((_2,_2,_8),_1,_1):((_1,_2,_4),_0,_0)",
+    ]  # fmt: skip

@@ -65,7 +65,10 @@ def _make_ptr(c: Call) -> Value:
 
 @function("recast_ptr", "raw_pointer_cast", "cast_smem_ptr_to_uint", "as_position_independent_swizzle_ptr")
 def _recast_ptr(c: Call) -> Value:
-    p = _pointer(c, c.arg(0))
+    first = c.arg(0)
+    if c.name == "recast_ptr" and c.targs and isinstance(first, (Scalar, Dyn, int)):  # of nullptr: the type is meant
+        return Pointer(f"address@{c.span.line}:{c.span.column}", "unknown", c.targs[0])
+    p = _pointer(c, first)
     if c.name == "cast_smem_ptr_to_uint":
         return c.m.fresh("smem_address")
     if c.name == "raw_pointer_cast" and isinstance(p.swizzle, ComposedLayout):

@@ -13,7 +13,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.atoms import atom_args
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import CuteOp, Scalar, ScalarType, Slice, Tag, Value, ValueType
+from cutecheck.source.eval.values import CuteOp, Intrinsic, Scalar, ScalarType, Slice, Tag, Value, ValueType
 
 _GMMA = re.compile(r"GMMA::(?:SPARSE::)?(G?)MMA_64x\d+x\d+_([A-Z]\d+)\w*_[SR]S(_TN)?(?:_SATURATE)?$")
 _ONE = Tag("GMMA::ScaleIn::One")
@@ -35,6 +35,8 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
         }  # fmt: skip
         if name in own:
             return ValueType(own[name])
+        if name in ("make_fragment_A", "make_fragment_B", "make_fragment_C"):  # static: `TiledMma::make_fragment_A(sA)`
+            return Intrinsic(name, None, v)
         return tiled_type_member(m, v.atom, name, span)
     if isinstance(v, MMAAtom):
         table = {

@@ -13,6 +13,7 @@ from cutecheck.source.eval.values import (
     ExternType,
     FuncSet,
     Object,
+    Pack,
     Scalar,
     Value,
     ValueType,
@@ -70,6 +71,17 @@ def _transform(c: Call) -> Value:
             return value
         out.append(value)
     return tuple(out)
+
+
+@function("transform_apply", tolerant=True)
+def _transform_apply(c: Call) -> Value:
+    """``transform_apply(t, f, g)`` and ``transform_apply(t, u, f, g)``: ``g(f(t0, u0), f(t1, u1), ...)``."""
+    *operands, f, g = c.args
+    known = [t.items if isinstance(t, Pack) else t for t in operands]
+    if not known or not all(isinstance(t, tuple) and len(t) == len(known[0]) for t in known):
+        return next((t for t in known if isinstance(t, Unknown)), Unknown("the elements to walk are not known", c.span))
+    made = [_applied(c, f, list(items)) for items in zip(*known, strict=True)]
+    return _applied(c, g, made)
 
 
 @function("for_each", tolerant=True)
