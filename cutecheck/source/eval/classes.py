@@ -149,10 +149,12 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
 
 
 def overlaid(m: Machine, cls: ClassInst) -> frozenset[str]:
-    """Members that share their memory with others: what is written to one is not followed to the rest."""
+    """Members that share their memory with others, or have not all bits of their type: they are not followed."""
     key = ("overlaid",)
     if key not in cls.memo:
-        cls.memo[key] = frozenset(decl.name for owner, decl in fields(m, cls) if owner.decl.kind == "union")
+        cls.memo[key] = frozenset(
+            decl.name for owner, decl in fields(m, cls) if owner.decl.kind == "union" or "bits" in decl.flags
+        )
     found: frozenset[str] = cls.memo[key]
     return found
 

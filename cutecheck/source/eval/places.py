@@ -16,6 +16,7 @@ from cutecheck.source.eval.values import (
     Address,
     Cell,
     Closure,
+    FuncSet,
     Object,
     ObjectPointer,
     Reference,
@@ -82,7 +83,7 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
     if isinstance(node, ir.Name) and node.targs is None:
         return m.eval(node, env), named(m, node.ident, env)
     if isinstance(node, ir.Attr) and node.targs is None:
-        base = base_of(m, node.base, env)
+        base = base_of(m, node.base, env, node.ident)
         base = base.to if isinstance(base, ObjectPointer) else base
         from cutecheck.source.eval.expressions.names import attribute
 
@@ -95,6 +96,9 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
             pointer = m.eval(node.operand, env)
             if isinstance(pointer, Address):
                 return read(m, pointer.cells), pointer.cells
+            if dereferences(m, pointer, node.span):
+                m.returned = None
+                return overloaded(m, pointer, "operator*", node.span), m.returned
             from cutecheck.source.eval import intrinsics
 
             return intrinsics.dereference(m, pointer, node.span), None
@@ -307,11 +311,41 @@ def _class_name(t: ir.Expr) -> str:
     return t.ident if isinstance(t, ir.Name) else ""
 
 
-def base_of(m: Machine, node: ir.Expr, env: Env) -> Value:
+def base_of(m: Machine, node: ir.Expr, env: Env, ident: str | None = None) -> Value:
     """The value of which a member is named: of one of several objects it is not known which."""
     if m.dialect.by_value and isinstance(node, ir.Select):
         return locate(m, node, env)[0]
-    return m.eval(node, env)
+    value = m.eval(node, env)
+    return value if type(value) is not Object or ident is None else aimed(m, value, ident, node.span)
+
+
+def aimed(m: Machine, obj: Object, ident: str, span: Span) -> Value:
+    """What ``obj->ident`` is a member of, where the object's class says so and has no such member itself."""
+    from cutecheck.source.eval.lookup import member, missing
+
+    if obj.pointer is not None or missing(member(m, obj.cls, "operator->", obj, span)):
+        return obj
+    if not missing(member(m, obj.cls, ident, obj, span)):
+        return obj
+    return overloaded(m, obj, "operator->", span)
+
+
+def overloaded(m: Machine, obj: Object, name: str, span: Span) -> Value:
+    """What an operator without operands of an object's own gives."""
+    from cutecheck.source.eval.calls import apply
+    from cutecheck.source.eval.lookup import member
+
+    return apply(m, member(m, obj.cls, name, obj, span), [], {}, span)
+
+
+def dereferences(m: Machine, value: Value, span: Span) -> bool:
+    """An object whose class has a ``*`` of its own."""
+    from cutecheck.source.eval.lookup import member
+
+    if not isinstance(value, Object) or value.pointer is not None or not m.dialect.by_value:
+        return False
+    own = member(m, value.cls, "operator*", value, span)
+    return isinstance(own, FuncSet) and any(not e.decl.params for e in own.entries)
 
 
 def one_of(m: Machine, node: ir.Select, env: Env) -> Unknown:

@@ -37,6 +37,12 @@ struct Copied {{
   static int more();
 }};
 struct Self {{ int v = 1; Self* next = nullptr; __device__ Self* me() {{ return this; }} }};
+struct Smart {{
+  Counter* to;
+  __device__ Counter* operator->() {{ return to; }}
+  __device__ Counter& operator*() {{ return *to; }}
+}};
+struct Bits {{ unsigned low : 3; unsigned high : 5; }};
 struct Last {{ int& r; int by = 9; __device__ Last(int& x) : r(x) {{}} __device__ ~Last() {{ r = by; }} }};
 struct Lasting {{ Last last; __device__ Lasting(int& x) : last(x) {{}} }};
 __device__ void leave(int& x, int n) {{ Last d(x); x = 1; if (n > 2) return; x = 2; d.by = 5; }}
@@ -112,6 +118,7 @@ def said(folder: Path, body: str, shown: str) -> int | None:
         ("Self q; q.me()->v = 4; auto w = q.me(); w->v += 2;", "q.v", 6),
         ("Self q, t; q.next = &t; q.next->v = 5;", "t.v * 8 + q.v", 41),
         ("decltype(auto) w = (x); w = 6;", "x", 6),
+        ("Counter a; Smart p{&a}; p->at = 5; p->advance(2); (*p).at += 1;", "a.at", 8),
         ("unsigned u = n - n; u = u - 1; x = int(u) % 100 + 100;", "x", 99),
         ("{ Last d(x); x = 3; }", "x", 9),
         ("{ Last d(x); Last e(x); d.by = 4; }", "x", 4),
@@ -177,6 +184,7 @@ def test_values_that_are_known(tmp_path: Path, body: str, shown: str, value: int
         ("Counter a; int Counter::* p = &Counter::at; a.*p = 5;", "a.at"),
         ("Copied a; Copied b = a;", "b.v"),
         ("leave(x, n);", "x"),
+        ("Bits b{}; b.low = 9;", "b.low"),
         ("int a[2] = {1, 3}; std::swap(a[0], a[1]); size_t u = a[0] - 9; x = int(u * 3 / 8);", "x"),
         ("for (int i = 0; i < n; ++i) { pick(x, y, false) = 6; }", "y"),
         ("for (int i = 0; i < n; ++i) { auto f = [&]() -> int& { return x; }; f() = 6; }", "x"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tree_sitter import Node
@@ -171,7 +172,11 @@ class Lowering(ScopeLowering):
             while stop < last and children[stop].type not in (",", ";", ":"):
                 stop += 1
             if not self.text.startswith(":", child.start_byte):  # an unnamed bit-field
-                found.append(self.declared_with(child, children[at + 1 : stop], base, specs, node, scope, heads))
+                made = self.declared_with(child, children[at + 1 : stop], base, specs, node, scope, heads)
+                ends = (*children[at + 1 : stop], *children[stop : stop + 1])
+                if node.type == "field_declaration" and isinstance(made, ir.Variable) and any(map(_is_width, ends)):
+                    made = replace(made, flags=made.flags | {"bits"})
+                found.append(made)
         if node.has_error and not any(child.type == "ERROR" for child in children):
             self.check_outside(node)
         return found
@@ -361,3 +366,8 @@ _DECLARATIONS: dict[str, Callable[[Any, Node, str, Heads], list[ir.Decl]]] = {
     "concept_definition": _D.concept,
     "ERROR": _D.error,
 }
+
+
+def _is_width(node: Node) -> bool:
+    """What follows the name of a bit-field."""
+    return node.type in (":", "bitfield_clause")

@@ -142,7 +142,7 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
 
 @handles(ir.Attr)
 def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
-    base = places.base_of(m, node.base, env)
+    base = places.base_of(m, node.base, env, node.ident)
     value = attribute(m, base, node.ident, node.span)
     return _with_targs(m, value, node.targs, env, node.span)
 

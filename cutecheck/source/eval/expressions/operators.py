@@ -62,6 +62,8 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
             return value
         return value
     if node.op == "*":
+        if places.dereferences(m, value, node.span):
+            return places.overloaded(m, value, "operator*", node.span)
         return intrinsics.dereference(m, value, node.span)
     if isinstance(value, (Unknown, Extern)):
         return value if isinstance(value, Unknown) else Extern(value.what, node.span)

@@ -130,7 +130,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
         else:
             m.rewritten.add(target.ident)
     elif isinstance(target, ir.Attr):
-        base = places.base_of(m, target.base, env)
+        base = places.base_of(m, target.base, env, target.ident)
         base = base.to if isinstance(base, ObjectPointer) else base
         if isinstance(base, Object):
             if m.dialect.by_value:

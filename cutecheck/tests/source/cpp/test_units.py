@@ -75,7 +75,7 @@ DECLARATIONS = [
     ("struct A { friend struct B; friend bool operator==(A a, A b) { return true; } };",
      "struct A {[friend] bool operator==(A a,A b) {...};};"),
     ("struct A { using B::B; using typename C::D; public: int x : 3; };",
-     "struct A {using name B::B; using name C::D; [] int x;};"),
+     "struct A {using name B::B; using name C::D; [bits] int x;};"),
     ("dim3 grid(1, 2); extern __shared__ char smem[]; __device__ float t[2] = {1, 2};",
      "[] dim3 grid(1,2); [extern shared] array[char] smem; [device] array[float,2] t={1,2};"),
     ("Tensor<E, L> f(int (&x)[3], void (*g)(int), T&&... ts);",
