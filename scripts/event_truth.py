@@ -1,13 +1,14 @@
 """What the compiler says that ``cute::copy`` and ``cute::gemm`` are called with, against cutecheck's events.
 
-    python scripts/event_truth.py --cutlass DIR [-I DIR]... [--arch 80] [--stub FILE=TEXT]... KERNEL.cu...
+    python scripts/event_truth.py --cutlass DIR [-I DIR]... [--arch 80] [--stub FILE=TEXT]... [--collectives] FILE.cu...
 
 A copy of CuTe's headers gets, as the first statement of every overload of ``copy``, ``copy_if`` and ``gemm``, a call of
 a deprecated function template over the types of its arguments. ``g++ -fsyntax-only`` with the kernel (its launches
 turned into calls) then warns once an instantiation, with those types and with the chain of places that led there. The
 innermost place outside the headers is the call; an overload that another one calls stands in the headers and is left
 out. Types are compared with the events of the same line: space, element and layout of every operand, run-time integers
-as ``?``.
+as ``?``. With ``--collectives`` CUTLASS's own headers are outside, too, and CuTe's alone are not: what the collectives
+that the kernels use call is compared.
 """
 
 from __future__ import annotations
@@ -69,7 +70,11 @@ inline __half hrsqrt(__half x) { return x; } inline __half hexp(__half x) { retu
 inline __half2 h2exp(__half2 x) { return x; }
 #define __CUDACC_VER_MAJOR__ 13
 #define __CUDACC_VER_MINOR__ 0
- inline int __float2int_rn(float) { return 0; } inline int __float2int_rz(float) { return 0; }
+inline __half2 __hfma2(__half2 a, __half2, __half2) { return a; }
+#define __NV_ATOMIC_RELAXED 0
+#define __NV_THREAD_SCOPE_DEVICE 0
+namespace cutlass { namespace arch { inline int LaneId() { return 0; } inline int SmId() { return 0; } } }
+inline int __float2int_rn(float) { return 0; } inline int __float2int_rz(float) { return 0; }
 inline long long clock64() { return 0; }
 inline void __trap() {} inline unsigned __activemask() { return 0; }
 inline unsigned __cvta_generic_to_shared(void const*) { return 0; }
@@ -217,8 +222,10 @@ def _element(text: str) -> str:
 # ------------------------------------------------------------ what the compiler says
 
 
-def compiled(kernel: Path, headers: Path, flags: list[str], folder: Path) -> tuple[dict[Place, set[Called]], list[str]]:
-    """Calls by place, and the errors that kept some from being seen."""
+def compiled(
+    kernel: Path, headers: Path, flags: list[str], folder: Path, library: Path
+) -> tuple[dict[Place, set[Called]], list[str]]:
+    """Calls by place outside ``library``, and the errors that kept some from being seen."""
     done = subprocess.run(
         ["g++", "-std=c++17", "-fsyntax-only", "-x", "c++", "-ftemplate-backtrace-limit=0", "-fpermissive",
          "-I", str(headers), *flags, str(kernel)],
@@ -232,7 +239,7 @@ def compiled(kernel: Path, headers: Path, flags: list[str], folder: Path) -> tup
         if required:
             chain.append((required[1], int(required[2])))
         elif warned:
-            outside = next((p for p in chain if not p[0].startswith(str(headers))), None)
+            outside = next((p for p in chain if not p[0].startswith(str(library))), None)
             if outside is not None and chain[0] == outside:
                 tag, *types = _split(warned[1])
                 kind = "gemm" if "cutecheck_gemm" in tag else "copy"
@@ -282,6 +289,8 @@ def compare(events: list[Event], calls: dict[Place, set[Called]], root: Path) ->
         for call in called:
             if Path(path).is_relative_to(root):
                 theirs.setdefault(call, (Path(path).relative_to(root).as_posix(), line))
+            elif "/include/cutlass/" in path:
+                theirs.setdefault(call, (path.rpartition("/include/")[2], line))
     met: set[Called] = set()
     ours = {(e.kind, tuple(map(described, e.operands)), e.span): e for e in events}
     for kind, mine, span in ours:
@@ -312,6 +321,7 @@ def main() -> int:
     args.add_argument(
         "--stub", action="append", default=[], metavar="FILE=TEXT", help="a header in place of a library's"
     )
+    args.add_argument("--collectives", action="store_true", help="compare what CUTLASS's own headers call")
     args.add_argument("-v", action="store_true", help="list what is not the same")
     options = args.parse_args()
     root = (options.root or options.kernels[0].parent).resolve()
@@ -349,7 +359,8 @@ def main() -> int:
         every: dict[Place, set[Called]] = defaultdict(set)
         for kernel in options.kernels:
             shown = kernel.resolve().relative_to(root)
-            calls, errors = compiled(copied / shown, headers, flags, folder)
+            library = headers / "cute" if options.collectives else headers
+            calls, errors = compiled(copied / shown, headers, flags, folder, library)
             print(
                 f"{shown}: {sum(map(len, calls.values()))} calls at {len(calls)} places, {len(errors)} errors",
                 flush=True,
@@ -357,14 +368,18 @@ def main() -> int:
             for error, times in Counter(e.split("error: ", 1)[1] for e in errors).most_common(8 if options.v else 0):
                 print(f"    {times} times: {error}")
             for place, called in calls.items():
-                if Path(place[0]).is_relative_to(copied):
+                if Path(place[0]).is_relative_to(copied) or options.collectives:
                     every[place].update(called)
         settings = Settings(
             arch=(f"sm_{options.arch}",), include=tuple(map(str, options.include)), compile_commands="none"
         )
         headers_of = [f for f in root.rglob("*") if f.suffix in (".h", ".hpp", ".cuh")]
-        facts = extract_facts([*options.kernels, *headers_of], settings)
-        seen = {Path(path).relative_to(copied).as_posix() for path, _ in every}
+        own = [p for p in dict.fromkeys(Path(path) for path, _ in every) if p.is_relative_to(copied)]
+        theirs = [p.relative_to(headers) for p in dict.fromkeys(Path(path) for path, _ in every) if p not in own]
+        facts = extract_facts(
+            [*options.kernels, *headers_of, *(options.cutlass / "include" / p for p in theirs)], settings
+        )
+        seen = {p.relative_to(copied).as_posix() for p in own} | {p.as_posix() for p in theirs}
         events = [e for e in facts.events if any(e.span.path == p or p.endswith("/" + e.span.path) for p in seen)]
         for verdict, account in compare(events, every, copied):
             counts[verdict] += 1
