@@ -315,7 +315,7 @@ class _Sum:
             most = math.gcd(*(math.gcd(p.divisor, *p.factors) for p in parts.values()))
             if all(not shared for shared in parts) and (most <= within.step or None not in (within.lo, within.hi)):
                 return self.m.fresh(name, within)
-        total = first
+        total: dict[Monomial, int] = dict(first.terms)  # in one piece: sums of many parts are not made part by part
         for shared, part in parts.items():
             inside = ex.const(1)
             for atom in shared:
@@ -326,8 +326,9 @@ class _Sum:
                 grows = rising and not part.rest and min(part.factors) >= 0
                 unit = some(self.m, name, ex.NATURAL if grows else ex.ANY, apart or part.varying)
                 times = ex.mul(ex.const(math.gcd(part.divisor, *part.factors)), unit.expr)
-            total = ex.add(total, ex.mul(inside, times))
-        return Dyn(total)
+            for monomial, factor in ex.mul(inside, times).terms:
+                total[monomial] = total.get(monomial, 0) + factor
+        return Dyn(build(total))
 
     def _placeholder(self, distance: Expr) -> Var | None:
         """The variable that stands for what is not known yet of the distance from the start."""
