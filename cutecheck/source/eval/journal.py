@@ -55,7 +55,7 @@ class Journal:
 
     @contextmanager
     def forgetting(self) -> Iterator[None]:
-        """What is written inside is undone: a kernel gets copies, and its writes need not be kept for its host code."""
+        """What is written inside is undone."""
         mark = self.mark()
         try:
             yield

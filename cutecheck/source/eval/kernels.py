@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
@@ -56,8 +58,20 @@ def launch(
     if answer == "before":
         return Unknown("walked before", span)
     env = Env(best.env, "function", self_=fn.self_)
-    with m.journal.forgetting():
+    with apart(m):
         return run_function(m, best.entry, best.fn, env, args, {}, span)
+
+
+@contextmanager
+def apart(m: Machine) -> Iterator[None]:
+    """A kernel gets copies: it writes no variable of its host, nor need what it writes be kept after it."""
+    addressed, pointed = m.addressed, m.pointed
+    m.addressed, m.pointed = {}, {}
+    try:
+        with m.journal.forgetting():
+            yield
+    finally:
+        m.addressed, m.pointed = addressed, pointed
 
 
 def _symbolic_arguments(m: Machine, fn: FuncSet, span: Span) -> list[Value]:
@@ -104,7 +118,7 @@ def _launch_operator(
     before, m.recorder.frame = m.recorder.frame, frame
     try:
         m.recorder.synchronises(m, STREAM, [], span)
-        with m.journal.forgetting(), m.recorder.on_device(), m.budget.in_kernel():
+        with apart(m), m.recorder.on_device(), m.budget.in_kernel():
             return call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
     finally:
         m.recorder.frame = before

@@ -284,6 +284,13 @@ class _Sum:
         news = [as_expr(a) for a in afters]
         if all(new == old for new in news):
             return before
+        if (
+            lost := next((v for new in news if (v := self._placeholder(new)) and v.domain == ex.ANY), None)
+        ) is not None:
+            apart = self.loop.apart or varies(ex.atom_expr(lost))
+            if apart or not varies(first):  # any number in some iteration, so before any other as well
+                self.spread = self.spread or apart
+                return some(self.m, name, ex.ANY, apart)
         found = self._total(first, old, news, name, self.loop.apart)
         if varies(ex.sub(as_expr(found), first)):
             self.spread = True
