@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import ANY, NATURAL, Domain, Expr, Op
+from cutecheck.model.expr.arithmetic import build
 from cutecheck.model.ints import Dyn, Int
 
 # (bits, signed)
@@ -207,15 +208,17 @@ def _bare(atom: ex.Atom, bits: int) -> Expr:
     return ex.atom_expr(atom)
 
 
+@lru_cache(maxsize=1 << 14)
 def _stripped(e: Expr, bits: int) -> Expr:
     """A number that is the same modulo 2^bits, without masks in its terms and with the least factors."""
-    total = ex.const(0)
+    terms: dict[ex.Monomial, int] = {}
     for monomial, factor in e.terms:
         part = ex.const((factor + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1))
         for atom in monomial:
             part = ex.mul(part, _bare(atom, bits))
-        total = ex.add(total, part)
-    return total
+        for made, times in part.terms:
+            terms[made] = terms.get(made, 0) + times
+    return build(terms)
 
 
 __all__ = [
