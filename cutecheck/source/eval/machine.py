@@ -151,6 +151,7 @@ class Machine:
         self.loop: Recurrence | None = None  # the loop whose body is walked, in the function that is
         # declarations, by identity and scope, and whether what they do changes variables of others
         self.inert: dict[tuple[int, int], tuple[bool, Any, Any]] = {}
+        self.supposed: set[str] = set()  # variables for what a loop changes, until it is settled
         self.guesses: dict[Span, tuple[Guess, ...]] = {}  # what loops changed when they were settled last
         self._fresh = 0
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.expr import Domain, Expr, Op
 from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.model.prove.domains import PER_THREAD, per_thread
 from cutecheck.source.eval import ir
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _THREAD = "threadIdx."
 _NUMBER = re.compile(r"[#~](\d+)")
+_LARGEST = 256  # with those of the operations in it
 _LONGEST = 64  # terms of a run-time number; twice what kernels have, and loops in loops multiply them without end
 
 
@@ -54,12 +55,19 @@ def some(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:
     return Dyn.named(f"{name}{PER_THREAD}{m.number()}", domain) if varying else m.fresh(name, domain)
 
 
+@lru_cache(maxsize=1 << 16)
+def _size(e: Expr) -> int:
+    """Terms, with those of the operations in them."""
+    inside = (a for monomial, _ in e.terms for atom in monomial if isinstance(atom, Op) for a in atom.args)
+    return len(e.terms) + sum(map(_size, inside))
+
+
 def short(m: Machine, number: Int, name: str) -> Int:
     """The number itself, or one that is not known where its expression is longer than any that proofs can use.
 
     What divides it, and whether threads differ in it, holds of that one as well.
     """
-    if not isinstance(number, (Dyn, Sym)) or len(number.expr.terms) <= _LONGEST:
+    if not isinstance(number, (Dyn, Sym)) or (len(number.expr.terms) <= _LONGEST and _size(number.expr) <= _LARGEST):
         return number
     step = ex.divisor(number.expr)
     return some(m, name, ex.Domain(step=step) if step > 1 else ex.ANY, varies(number))

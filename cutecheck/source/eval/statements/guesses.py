@@ -62,13 +62,25 @@ def guess(
     found = []
     for where, name, old, new in cells:
         path = paths.get((id(where), name))
-        if path is None:
+        if path is None or not _told_apart(m, old, name, span):
             continue
         numbers = changed_numbers(m, old, old, (new,), name, span)
         exact = combine(m, _zero, old, old, (new,), name, span)
         if numbers and same(exact, masked(m, _zero, old, numbers, name, span)):
             found.append(Guess(path, numbers))
     return tuple(found)
+
+
+def _told_apart(m: Machine, value: Value, name: str, span: Span) -> bool:
+    """Whether the integers in a value have names of their own: those of a tensor's pointer and offset have one."""
+    names: list[str] = []
+
+    def note(start: Int, before: Int, afters: Sequence[Int], at: str) -> Int:
+        names.append(at)
+        return start
+
+    combine(m, note, value, value, (value,), name, span, whole=True)
+    return len(names) == len(set(names))
 
 
 def masked(m: Machine, f: Numbers, value: Value, numbers: frozenset[str], name: str, span: Span) -> Value:

@@ -259,6 +259,7 @@ class Anything:
 
     def __call__(self, start: Int, before: Int, afters: Sequence[Int], name: str) -> Int:
         unknown = some(self.m, name, ex.ANY, self.apart)
+        self.m.supposed.update(v.name for v in unknown.expr.variables())
         return Dyn(ex.add(as_expr(start), unknown.expr)) if varies(start) and not self.apart else unknown
 
 
@@ -336,6 +337,10 @@ class _Sum:
             for monomial, factor in ex.mul(inside, times).terms:
                 total[monomial] = total.get(monomial, 0) + factor
         return Dyn(build(total))
+
+    def _anything(self, v: Var) -> bool:
+        """Not known at all, and not only until the loop is settled."""
+        return v.domain == ex.ANY and v.name not in self.m.supposed
 
     def _placeholder(self, distance: Expr) -> Var | None:
         """The variable that stands for what is not known yet of the distance from the start."""
