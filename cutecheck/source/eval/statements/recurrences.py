@@ -285,9 +285,8 @@ class _Sum:
         news = [as_expr(a) for a in afters]
         if all(new == old for new in news):
             return before
-        if (
-            lost := next((v for new in news if (v := self._placeholder(new)) and v.domain == ex.ANY), None)
-        ) is not None:
+        lost = next((v for v in map(self._placeholder, news) if v is not None and self._anything(v)), None)
+        if lost is not None:
             apart = self.loop.apart or varies(ex.atom_expr(lost))
             if apart or not varies(first):  # any number in some iteration, so before any other as well
                 self.spread = self.spread or apart
