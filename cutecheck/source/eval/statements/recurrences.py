@@ -14,6 +14,7 @@ from cutecheck.facts import Span
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr
 from cutecheck.model.expr.arithmetic import build
+from cutecheck.model.expr.ranges import atom_divisor
 from cutecheck.model.expr.terms import Atom, Monomial, Op, Var
 from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.source.eval.machine import Machine
@@ -25,6 +26,7 @@ from cutecheck.source.eval.threads import short, some, varies
 from cutecheck.source.eval.values import Object, Value
 
 _REHEARSALS = 5  # more than the chains of conditions on changed values that code has
+_PARTS = 8  # of what iterations add, that are told apart
 _NUMBER = re.compile(r"[#~](\d+)")
 Key = tuple[int, str]
 Written = dict[Key, tuple[dict[str, Any], str, Any]]
@@ -322,6 +324,8 @@ class _Sum:
             most = math.gcd(*(math.gcd(p.divisor, *p.factors) for p in parts.values()))
             if all(not shared for shared in parts) and (most <= within.step or None not in (within.lo, within.hi)):
                 return self.m.fresh(name, within)
+        if len(parts) > _PARTS:
+            return self._some_multiple(first, parts, name, apart)
         total: dict[Monomial, int] = dict(first.terms)  # in one piece: sums of many parts are not made part by part
         for shared, part in parts.items():
             inside = ex.const(1)
@@ -336,6 +340,15 @@ class _Sum:
             for monomial, factor in ex.mul(inside, times).terms:
                 total[monomial] = total.get(monomial, 0) + factor
         return Dyn(build(total))
+
+    def _some_multiple(self, first: Expr, parts: dict[Monomial, _Part], name: str, apart: bool) -> Int:
+        """From the start by a multiple of what divides all parts of the steps."""
+        step = 0
+        for shared, part in parts.items():
+            each = math.gcd(part.divisor, *part.factors) * math.prod(map(atom_divisor, shared))
+            step = math.gcd(step, each)
+            apart = apart or part.varying or any(varies(ex.atom_expr(a)) for a in shared)
+        return Dyn(ex.add(first, ex.mul(ex.const(step), some(self.m, name, ex.ANY, apart).expr)))
 
     def _anything(self, v: Var) -> bool:
         """Not known at all, and not only until the loop is settled."""
