@@ -11,7 +11,7 @@ from cutecheck.source.eval import ir, losses, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env, Frame
 from cutecheck.source.eval.statements.havoc import assigned
-from cutecheck.source.eval.statements.recurrences import Recurrence, leave, recurring, settle
+from cutecheck.source.eval.statements.recurrences import Recurrence, recurring, settle
 from cutecheck.source.eval.templates import names_in
 from cutecheck.source.eval.types import spell
 from cutecheck.source.eval.values import Address, Closure, FuncSet, Object, ObjectPointer, Scalar, Value, constant
@@ -107,8 +107,7 @@ def may_run(m: Machine, fn: Closure, span: Span) -> None:
         call_closure(m, fn, list(given), {}, span)
 
     with recurring(m, loop):
-        settle(m, run, loop)
-    leave(m, loop)
+        settle(m, run, loop, rough=True)
 
 
 def _to_const(t: ir.Expr | None) -> bool:

@@ -81,14 +81,14 @@ def recurring(m: Machine, loop: Recurrence | None) -> Iterator[None]:
         m.loop, m.breaks = outer, breaks
 
 
-def settle(m: Machine, body: Callable[[], object], loop: Recurrence) -> Written:
+def settle(m: Machine, body: Callable[[], object], loop: Recurrence, rough: bool = False) -> Written:
     """Set every cell that the loop changes to what it is before any iteration.
 
     The body is walked without leaving facts until no more cells are found; each is ``start`` plus anything meanwhile,
     the same in all threads. What an iteration adds to it is then summed: ``start + k * step`` where every one adds the
     same, else ``start`` plus some multiple of it, of each thread its own where the step or the way through the body is.
     Where threads came to differ, the body is walked again, for what else is computed from it. What the last of these
-    walks wrote is returned.
+    walks wrote is returned. ``rough``: what the body changes is anything, nothing is summed.
     """
     changed, guessed = _first(m, body, loop)
     found: list[tuple[dict[str, Any], str, Value, Value]] = []
@@ -106,10 +106,13 @@ def settle(m: Machine, body: Callable[[], object], loop: Recurrence) -> Written:
             break
     if found and loop.env is not None:
         m.guesses[loop.span] = (*guessed, *guess(m, loop.env, found, loop.span))
-    for _ in range(_REHEARSALS):
+    for _ in range(0 if rough else _REHEARSALS):
         if not _refine(m, loop, changed):
             return changed
         changed = _rehearse(m, body, loop)
+    wrote = _all_written(loop, changed).values()
+    if rough and not (loop.apart or loop.parts or any(varies(v) for _, _, v in wrote)):
+        return changed  # as it was supposed: the same number in all threads
     for c in loop.cells.values():
         value = c.where[c.name]
         m.journal.set(c.where, c.name, combine(m, Anything(m, True), value, value, (value,), c.name, loop.span))
