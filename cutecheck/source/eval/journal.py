@@ -53,6 +53,10 @@ class Journal:
             else:
                 where[name] = old
 
+    def keep(self, mark: int) -> None:
+        """What was written since the mark stays: parts of a value that is made once, wherever it is asked for first."""
+        del self._log[mark:]
+
     @contextmanager
     def forgetting(self) -> Iterator[None]:
         """What is written inside is undone."""

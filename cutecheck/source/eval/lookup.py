@@ -259,7 +259,7 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
             return replace(known, value=m.fresh(name))
         return known
     memo[key] = Unknown(f"`{name}` is defined in terms of itself", decl.span)
-    refused = m.budget.refused
+    refused, mark = m.budget.refused, m.journal.mark()
     if isinstance(decl, ir.Class):
         value: Value = classes.instance(m, entry, decl, (), None, entry.env.cls)
     elif isinstance(decl, ir.Alias):
@@ -279,6 +279,7 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
                 else:
                     value = Unknown(f"`{name}` may have been written", decl.span)
         m.recorder.declared(m, decl, value, entry.env, entry.unit)
+    m.journal.keep(mark)
     if m.budget.refused == refused:
         memo[key] = value
     else:

@@ -88,7 +88,7 @@ def settle(m: Machine, body: Callable[[], object], loop: Recurrence, rough: bool
     the same in all threads. What an iteration adds to it is then summed: ``start + k * step`` where every one adds the
     same, else ``start`` plus some multiple of it, of each thread its own where the step or the way through the body is.
     Where threads came to differ, the body is walked again, for what else is computed from it. What the last of these
-    walks wrote is returned. ``rough``: what the body changes is anything, nothing is summed.
+    walks wrote is returned. ``rough``: what the body changes is anything, of each thread its own; nothing is summed.
     """
     changed, guessed = _first(m, body, loop)
     found: list[tuple[dict[str, Any], str, Value, Value]] = []
@@ -110,12 +110,10 @@ def settle(m: Machine, body: Callable[[], object], loop: Recurrence, rough: bool
         if not _refine(m, loop, changed):
             return changed
         changed = _rehearse(m, body, loop)
-    wrote = _all_written(loop, changed).values()
-    if rough and not (loop.apart or loop.parts or any(varies(v) for _, _, v in wrote)):
-        return changed  # as it was supposed: the same number in all threads
     for c in loop.cells.values():
         value = c.where[c.name]
-        m.journal.set(c.where, c.name, combine(m, Anything(m, True), value, value, (value,), c.name, loop.span))
+        anything = combine(m, Anything(m, True), value, value, (value,), c.name, loop.span, whole=True)
+        m.journal.set(c.where, c.name, anything)
     return changed
 
 

@@ -50,7 +50,7 @@ class Sum:
             return before
         lost = next((v for v in map(self._placeholder, news) if v is not None and self._anything(v)), None)
         if lost is not None:
-            apart = self.loop.apart or varies(ex.atom_expr(lost))
+            apart = self.loop.apart or any(map(varies, (old, *news)))
             if apart or not varies(first):  # any number in some iteration, so before any other as well
                 self.spread = self.spread or apart
                 return some(self.m, name, ex.ANY, apart)
