@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck import timing
 from cutecheck.facts import Facts, SourceError, Span
 from cutecheck.findings import Finding
+from cutecheck.model.ints import NotModelledError, UndecidedError
 from cutecheck.model.prove.obligation import Obligation, Outcome
 from cutecheck.progress import progress
 from cutecheck.records import record
@@ -134,10 +135,15 @@ def _owners(work: Sequence[Block], processes: int) -> dict[str, list[int]]:
 
 def _one(block: Block, fact: Any, context: Context, crash: Crash) -> Found:
     began = time.perf_counter()
+    findings: list[Finding] = []
     try:
-        return Found(list(block.hook(fact, context)))
+        findings.extend(block.hook(fact, context))  # what was found before an error stays
+        return Found(findings)
     except LeftToParentError:
         return Found(left=True)
+    except (UndecidedError, NotModelledError) as error:  # a question that open parameters leave open is no crash
+        context.open(block.rule, block.kind, fact, str(error))
+        return Found(findings)
     except Exception as error:
         return Found(failure=crash(block.rule, error, fact.span))
     finally:

@@ -89,6 +89,14 @@ class Context:
                                 arch=event.arch, span=event.span)  # fmt: skip
         self.record(Outcome(obligation, Verdict.UNKNOWN, reason=reason))
 
+    def open(self, rule: str, kind: str, fact: Site | Event | SmemBuffer | Launch | Call | Lint, reason: str) -> None:
+        """Note that a rule could not finish with a fact, and why; ``rule`` is its code and name."""
+        code, name = rule.split(" ", 1)
+        subject, arch = getattr(fact, f"{kind}_id", ""), getattr(fact, "arch", "")
+        obligation = Obligation("-".join(filter(None, (code, subject or str(fact.span), arch))), name,
+                                (subject,) if subject else (), None, arch=arch, span=fact.span)  # fmt: skip
+        self.record(Outcome(obligation, Verdict.UNKNOWN, reason=reason))
+
     def leads(self, site: Site) -> bool:
         """True for the site that speaks for all sites of this value: without bindings, the first in the sources."""
         if self._leaders is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Site
 from cutecheck.findings import Finding
-from cutecheck.model.algebra import coalesce, get, size
+from cutecheck.model.algebra import coalesce, size
 from cutecheck.model.ints import known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.tiled import TiledMMA
@@ -71,7 +71,7 @@ class PermutationNoEffect(Rule):
         for mode, entry in enumerate(mma.permutation_mnk):
             if not isinstance(entry, Layout) or not isinstance(entry.shape, tuple):
                 continue
-            atoms = size(get(mma.atom.shape_mnk, mode)) * size(mma.thr_layout_vmnk, mode + 1)
+            atoms = mma.atoms_extent(mode)
             if known_value(mma.tile_size(mode) % atoms) != 0:
                 continue
             flat = coalesce(entry)

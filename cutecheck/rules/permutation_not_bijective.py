@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Site
 from cutecheck.findings import Finding, Severity
-from cutecheck.model.algebra import coalesce, get, size
+from cutecheck.model.algebra import coalesce, size
 from cutecheck.model.ints import known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
@@ -91,7 +91,7 @@ class PermutationNotBijective(Rule):
                         arch=site.arch,
                     )
                     continue
-            atoms = size(get(mma.atom.shape_mnk, mode)) * size(mma.thr_layout_vmnk, mode + 1)
+            atoms = mma.atoms_extent(mode)
             division = Division(f"tile {name}", mma.tile_size(mode), atoms)
             outcome = context.prove(
                 make_obligation(Divides((division,), site.symbol), (site.site_id,), arch=site.arch, span=site.span)

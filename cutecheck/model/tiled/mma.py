@@ -31,7 +31,7 @@ from cutecheck.model.algebra import (
 )
 from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.basis import Underscore, X
-from cutecheck.model.ints import CuteError, Int
+from cutecheck.model.ints import CuteError, Int, UndecidedError
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle, Tile
 from cutecheck.model.memo import memoised
 from cutecheck.model.notation import show
@@ -70,8 +70,16 @@ class TiledMMA:
         """``permutation_mnk<mode>()``: the tile of that mode, the atoms' extent where it is ``_``."""
         given = self.permutation_mnk[mode]
         if isinstance(given, Underscore):
-            return size(get(self.atom.shape_mnk, mode)) * size(self.thr_layout_vmnk, mode + 1)
+            return self.atoms_extent(mode)
         return given
+
+    def atoms_extent(self, mode: int) -> Int:
+        """Elements of the mode that the atoms along it cover."""
+        try:
+            atoms = size(self.thr_layout_vmnk, mode + 1)
+        except UndecidedError:  # of open strides; composed with any layout, a layout keeps the sizes of its modes
+            atoms = size(self.atom_layout_mnk, mode)
+        return size(get(self.atom.shape_mnk, mode)) * atoms
 
     def tile_size(self, mode: int) -> Int:
         """``tile_size<mode>``: elements of the M, N or K mode that one tiled MMA covers."""

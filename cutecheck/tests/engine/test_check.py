@@ -1,5 +1,6 @@
 """Facts to report: ordering, suppressions, crashes of a rule, exit codes."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,8 @@ from cutecheck.engine.check import check_facts
 from cutecheck.engine.status import Exit, exit_code
 from cutecheck.facts import Facts, Lint, SourceError, Span
 from cutecheck.findings import Finding
+from cutecheck.model.expr import const, var
+from cutecheck.model.ints import Condition, NotModelledError, Rel, UndecidedError
 from cutecheck.model.prove.obligation import Obligation, Outcome, Verdict
 from cutecheck.report.data import Report
 from cutecheck.rules import Rule, selected
@@ -149,6 +152,23 @@ def test_a_crashing_rule_is_one_line_and_the_others_still_run() -> None:
     assert [f.code for f in report.findings] == ["CUT901"]
     assert [str(e.message) for e in report.failures] == ["internal error in CUT999 crash: RuntimeError: two lines"]
     assert exit_code(report, "warning", "warn") is Exit.ERROR
+
+
+@pytest.mark.parametrize(
+    "error", [UndecidedError(Condition(Rel.EQ, var("n"), const(1))), NotModelledError("a fraction")]
+)
+def test_what_open_parameters_leave_open_is_unknown_and_no_crash(error: Exception) -> None:
+    class Open(Rule):
+        code, name, family, severity, confidence = "CUT999", "open", "lint", "error", "proved"
+
+        def on_lint(self, lint: Lint, context: object) -> Iterator[Finding]:  # type: ignore[override]
+            yield self.finding(lint.span, "before")
+            raise error
+
+    report = run("f((0, _));\nf((0, _));\n", (comma(1), comma(2)), (Open,))
+    assert [f.message for f in report.findings] == ["before", "before"] and not report.failures
+    found = [(o.verdict, o.reason, o.obligation.property, str(o.obligation.span)) for o in report.outcomes]
+    assert found == [(Verdict.UNKNOWN, str(error), "open", f"{PATH}:{line}:5") for line in (1, 2)]
 
 
 def test_a_crash_of_the_evaluator_fails_the_run_and_an_unreadable_file_does_not() -> None:

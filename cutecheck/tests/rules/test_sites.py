@@ -6,7 +6,13 @@ import pytest
 
 from cutecheck.facts import Call, Facts, SmemBuffer, Unknown
 from cutecheck.findings import Finding
-from cutecheck.model.tiled import TiledCopy
+from cutecheck.model.algebra import get, size
+from cutecheck.model.atoms import mma_op
+from cutecheck.model.basis import X
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Sym
+from cutecheck.model.layout import Layout
+from cutecheck.model.tiled import TiledCopy, make_tiled_mma
 from cutecheck.tests.rules.build import FLOAT, SPAN, atom, codes, findings, hmma, layout, site
 
 
@@ -41,6 +47,28 @@ def test_coverage_of_hand_written_layouts(tv: str, expected: list[str]) -> None:
 def test_permutations(permutation: object, expected: list[str]) -> None:
     mma = hmma("(_2,_1,_1):(_1,_0,_0)", permutation)
     assert codes(Facts(sites=(site("tiled_mma", mma),))) == expected
+
+
+def test_permutations_are_judged_where_the_threads_strides_are_open() -> None:
+    """The strides of the warps hang on a number that nothing binds, as in CUTLASS's sm100_simt_builder.inl."""
+    n = Sym.named("WarpShape_M", Domain(1))
+    warps = Layout(((2, 4, n), (2, 2, 2), 1), ((1, 8, (n - 1) * 32), (2, 4, n * 32), 1))
+    simt = make_tiled_mma(mma_op("UniversalFMA", (FLOAT,) * 4), warps, (Layout((2, n * 8, 2), (1, 4, 2)), 32, X))
+    assert codes(Facts(sites=(site("tiled_mma", simt),))) == []
+    for permutation, expected in ((layout("(_8,_4):(_4,_1)"), []), (layout("(_8,_4):(_4,_2)"), ["CUT203"])):
+        one = make_tiled_mma(simt.atom, warps, (simt.permutation_mnk[0], permutation, X))
+        assert codes(Facts(sites=(site("tiled_mma", one),))) == expected
+
+
+@pytest.mark.parametrize(
+    "atoms", ["(_2,_2,_1):(_1,_2,_0)", "(_3,_2,_1):(_1,_6,_0)", "(_2,(_2,_3),_2):(_6,(_1,_24),_12)"]
+)
+@pytest.mark.parametrize("op", ["SM80_16x8x16_F32F16F16F32_TN", "UniversalFMA"])
+def test_what_the_atoms_of_a_mode_cover_does_not_hang_on_their_strides(op: str, atoms: str) -> None:
+    mma = make_tiled_mma(mma_op(op, (FLOAT,) * 4 if op == "UniversalFMA" else ()), layout(atoms))
+    for mode in range(3):
+        assert mma.atoms_extent(mode) == size(get(mma.atom.shape_mnk, mode)) * size(get(mma.atom_layout_mnk, mode))
+        assert mma.atoms_extent(mode) == size(get(mma.atom.shape_mnk, mode)) * size(mma.thr_layout_vmnk, mode + 1)
 
 
 def rejected(text: str) -> list[Finding]:
