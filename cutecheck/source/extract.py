@@ -18,7 +18,7 @@ from cutecheck.source.collect import Collected, absorb, collect, note_unit, unco
 from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
 from cutecheck.source.discover import discover, drivers, importing
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
-from cutecheck.source.eval.launches import Launches
+from cutecheck.source.eval.launches import Walks
 from cutecheck.source.eval.limits import MANY_UNITS
 from cutecheck.source.files import read_bytes
 from cutecheck.source.installed import find_cutlass
@@ -131,38 +131,45 @@ def _architectures(
     out: Collected,
     recall: Recall | None,
 ) -> None:
-    for arch in archs:
-        ordered = [p for p in translation_units(units, translator.tree, arch) if arch in asked.get(p, archs)]
-        with phase("  of this: evaluate"):
-            _architecture(arch, ordered, translator, jobs, out, recall)
+    """All translation units for their architectures: what they instantiate, then the templates that none did."""
+    with phase("  of this: evaluate"):
+        walks = Walks(translator.limits)
+        closed = [
+            job
+            for arch in archs
+            for job in _closed(
+                arch,
+                [p for p in translation_units(units, translator.tree, arch) if arch in asked.get(p, archs)],
+                translator,
+            )
+        ]
+        instantiated: dict[str, set[Template]] = {arch: set() for arch in archs}
+        templates: dict[tuple[str, str], int] = {}
+        for job, part in zip(closed, parts(closed, translator, walks, jobs, recall), strict=True):
+            absorb(part.facts, out)
+            _count_dropped(part, out)
+            instantiated[job.arch] |= part.instantiated
+            templates.update({(job.arch, path): n for path, n in part.templates.items()})
+        opened = []
+        for job in closed:
+            every = [(p, i) for p in sorted(job.owned) for i in range(templates.get((job.arch, p), 0))]
+            left = tuple(t for t in every if t not in instantiated[job.arch])
+            if left:
+                opened.append(replace(job, open=left))
+        for part in parts(opened, translator, walks, jobs, recall):
+            absorb(part.facts, out)
+            _count_dropped(part, out)
 
 
-def _architecture(
-    arch: str, ordered: Sequence[str], translator: Translator, jobs: int, out: Collected, recall: Recall | None
-) -> None:
-    """All translation units for one architecture: what they instantiate, then the templates that none did."""
-    launches = Launches(translator.limits)
-    owned: dict[str, set[str]] = {p: set() for p in ordered}
+def _closed(arch: str, ordered: Sequence[str], translator: Translator) -> list[Job]:
+    """The translation units of an architecture; a header's own declarations are those of the first that includes it."""
+    jobs: list[Job] = []
     seen: set[str] = set()
-    for path in ordered:  # a header's own declarations are evaluated by the first unit that includes it
-        owned[path].update(p for p in translator.tree.closure(path, arch) if p in translator.reported and p not in seen)
-        seen |= owned[path]
-    closed = [Job(arch, path, frozenset(owned[path])) for path in ordered]
-    instantiated: set[Template] = set()
-    templates: dict[str, int] = {}
-    for part in parts(closed, translator, launches, jobs, recall):
-        absorb(part.facts, out)
-        _count_dropped(part, out)
-        instantiated |= part.instantiated
-        templates.update(part.templates)
-    left: dict[str, list[Template]] = {
-        path: [(p, i) for p in sorted(owned[path]) for i in range(templates.get(p, 0)) if (p, i) not in instantiated]
-        for path in ordered
-    }
-    opened = [Job(arch, path, frozenset(owned[path]), tuple(left[path])) for path in ordered if left[path]]
-    for part in parts(opened, translator, launches, jobs, recall):
-        absorb(part.facts, out)
-        _count_dropped(part, out)
+    for path in ordered:
+        owned = frozenset(p for p in translator.tree.closure(path, arch) if p in translator.reported and p not in seen)
+        seen |= owned
+        jobs.append(Job(arch, path, owned))
+    return jobs
 
 
 def _count_dropped(part: Part, out: Collected) -> None:

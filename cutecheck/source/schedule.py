@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 from cutecheck.facts import SourceError
 from cutecheck.progress import progress
-from cutecheck.source.eval.launches import Launches
+from cutecheck.source.eval.launches import Walks
 from cutecheck.source.recall import Recall
 from cutecheck.source.translate import Job, Part, Translator
 
@@ -14,20 +14,21 @@ _WORTH = 4  # jobs for which more processes are worth their start
 
 
 def parts(
-    jobs: Sequence[Job], translator: Translator, launches: Launches, processes: int, recall: Recall | None = None
+    jobs: Sequence[Job], translator: Translator, walks: Walks, processes: int, recall: Recall | None = None
 ) -> Iterator[Part]:
     """The part of every job, in order, each as if those before it had run first.
 
-    ``launches`` is the state of the run and ends as the jobs leave it. A unit that is remembered, or evaluated in
+    ``walks`` is the state of the run and ends as the jobs leave it. A unit that is remembered, or evaluated in
     another process, was evaluated against a guess of that state; where the guess was wrong it is evaluated again here.
     """
     known = {i for i, job in enumerate(jobs) if recall is not None and recall.has(job)}
     todo = [job for i, job in enumerate(jobs) if i not in known]
-    with progress(f"evaluating, {jobs[0].arch if jobs else ''}", len(todo)) as step:
+    with progress(f"evaluating, {', '.join(dict.fromkeys(job.arch for job in jobs))}", len(todo)) as step:
         early: list[Part] = []
-        fresh = _evaluated(todo, translator, launches, processes, recall, step, early)
+        fresh = _evaluated(todo, translator, walks, processes, recall, step, early)
         try:
             for i, job in enumerate(jobs):
+                launches = walks.of(walks.key(job.arch, job.path))
                 part = recall.part(job) if recall is not None and i in known else next(fresh)
                 if part is None or not launches.follows(part.attempts):
                     part = translator.run(job, launches)
@@ -44,7 +45,7 @@ def parts(
 def _evaluated(
     jobs: Sequence[Job],
     translator: Translator,
-    launches: Launches,
+    walks: Walks,
     processes: int,
     recall: Recall | None,
     step: Callable[[], None],
@@ -56,7 +57,7 @@ def _evaluated(
     """
     if processes <= 1 or len(jobs) < _WORTH or not _can_fork():
         for job in jobs:
-            part = translator.run(job, launches.copy())
+            part = translator.run(job, walks.of(walks.key(job.arch, job.path)).copy())
             if recall is not None:
                 recall.keep(job, part)
             step()
@@ -64,11 +65,11 @@ def _evaluated(
         return
     from cutecheck.source.workers import Crew
 
-    with Crew(jobs, translator, launches, min(processes, len(jobs)), recall) as crew:
+    with Crew(jobs, translator, walks, min(processes, len(jobs)), recall) as crew:
         try:
             for job, found in crew.results(step):
                 if found is None:
-                    found = translator.run(job, launches.copy())
+                    found = translator.run(job, walks.of(walks.key(job.arch, job.path)).copy())
                 yield _failed(job, found) if isinstance(found, str) else found
         except KeyboardInterrupt:
             early += crew.waiting()

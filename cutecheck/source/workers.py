@@ -18,8 +18,7 @@ from multiprocessing.process import BaseProcess
 from pickle import PicklingError
 from types import TracebackType
 
-from cutecheck.source.eval.launches import Launches, neighbourhood
-from cutecheck.source.eval.limits import MANY_UNITS, Limits
+from cutecheck.source.eval.launches import Launches, Walks
 from cutecheck.source.recall import Recall
 from cutecheck.source.translate import Job, Part, Translator
 
@@ -41,19 +40,19 @@ class Crew:
         self,
         jobs: Sequence[Job],
         translator: Translator,
-        launches: Launches,
+        walks: Walks,
         processes: int,
         recall: Recall | None = None,
     ) -> None:
         self._jobs = jobs
         self._translator = translator
-        self._launches = launches
+        self._walks = walks
         self._recall = recall
         self._processes = processes
         self._context = multiprocessing.get_context("fork")
         self._workers: list[_Worker] = []
         self._ready: dict[int, Part | str | None] = {}
-        self._shares = deque(_shares(jobs, processes, translator.limits))
+        self._shares = deque(_shares(jobs, processes, walks))
 
     def __enter__(self) -> Crew:
         return self
@@ -93,7 +92,7 @@ class Crew:
         ours, theirs = self._context.Pipe()
         others = [w.pipe for w in self._workers]
         process = self._context.Process(
-            target=_serve, args=(theirs, [ours, *others], self._jobs, self._translator, self._recall)
+            target=_serve, args=(theirs, [ours, *others], self._jobs, self._translator, self._walks, self._recall)
         )
         process.daemon = True
         process.start()
@@ -105,7 +104,8 @@ class Crew:
     def _hand_out(self, worker: _Worker) -> None:
         worker.share = self._shares.popleft()
         with contextlib.suppress(OSError):  # it died: noticed when its pipe is read
-            worker.pipe.send((tuple(worker.share), self._launches.copy()))
+            keys = {_key(self._jobs[i], self._walks) for i in worker.share}
+            worker.pipe.send((tuple(worker.share), {key: self._walks.of(key).copy() for key in keys}))
 
     def _receive(self, worker: _Worker) -> dict[int, Part | str | None]:
         try:
@@ -140,21 +140,24 @@ class Crew:
 
 
 def _serve(
-    pipe: Connection, others: list[Connection], jobs: Sequence[Job], translator: Translator, recall: Recall | None
+    pipe: Connection,
+    others: list[Connection],
+    jobs: Sequence[Job],
+    translator: Translator,
+    walks: Walks,
+    recall: Recall | None,
 ) -> None:
     """The life of a worker: shares of jobs in, one part each out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends us
     for other in others:
         other.close()
-    own: Launches | None = None
+    own: dict[tuple[str, str], Launches] = {}
     try:
         while True:
-            share, state = pipe.recv()
-            if own is not None:
-                state = _united(state, own)
-            own = state
+            share, states = pipe.recv()
+            own.update({key: _united(state, own[key]) if key in own else state for key, state in states.items()})
             for position in share:
-                part = translator.run(jobs[position], state)
+                part = translator.run(jobs[position], own[_key(jobs[position], walks)])
                 if recall is not None:
                     recall.keep(jobs[position], part)
                 try:
@@ -167,16 +170,23 @@ def _serve(
         os._exit(0)  # no exit handlers of the parent's, no flush of its buffers
 
 
-def _shares(jobs: Sequence[Job], processes: int, limits: Limits) -> list[deque[int]]:
-    """Positions of jobs to hand out at once, those of a neighbourhood together where there are many."""
+def _key(job: Job, walks: Walks) -> tuple[str, str]:
+    return walks.key(job.arch, job.path)
+
+
+def _shares(jobs: Sequence[Job], processes: int, walks: Walks) -> list[deque[int]]:
+    """Positions of jobs to hand out at once: where there are many, those whose answers depend on each other.
+
+    The last first then, those of the newest architecture, whose kernels take longest: no process waits for them alone.
+    """
     size = max(1, min(_SHARE, len(jobs) // (processes * 3)))
-    if len(jobs) <= MANY_UNITS:
+    if not walks.limits.many:
         return [deque(range(i, min(i + size, len(jobs)))) for i in range(0, len(jobs), size)]
-    places: dict[str, deque[int]] = {}
+    places: dict[tuple[str, str], deque[int]] = {}
     for i, job in enumerate(jobs):
-        places.setdefault(neighbourhood(job.path, limits), deque()).append(i)
+        places.setdefault(_key(job, walks), deque()).append(i)
     shares: list[deque[int]] = []
-    for share in places.values():
+    for share in reversed(places.values()):
         if shares and len(shares[-1]) + len(share) <= size:
             shares[-1] += share
         else:

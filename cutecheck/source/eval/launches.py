@@ -135,3 +135,23 @@ class Launches:
     def copy(self) -> Launches:
         """The same state, with no attempts."""
         return Launches(self.limits, {k: set(v) for k, v in self.done.items()}, dict(self.count), dict(self.kinds))
+
+
+@dataclass(slots=True)
+class Walks:
+    """What was walked, apart for files whose answers do not depend on each other.
+
+    These are the files of an architecture; of more than the translation units for which limits fall, those of a
+    neighbourhood, so that nothing waits for what other neighbourhoods walked.
+    """
+
+    limits: Limits
+    _parts: dict[tuple[str, str], Launches] = field(default_factory=dict)
+
+    def key(self, arch: str, path: str) -> tuple[str, str]:
+        """The same for files whose answers depend on each other."""
+        return (arch, neighbourhood(path, self.limits) if self.limits.many else "")
+
+    def of(self, key: tuple[str, str]) -> Launches:
+        """The state for these files, which goes on."""
+        return self._parts.setdefault(key, Launches(self.limits))

@@ -63,6 +63,29 @@ def test_the_limit_of_flag_combinations_can_be_raised(tmp_path: Path) -> None:
     assert facts(tmp_path, 3, raised) == facts(tmp_path, 1, raised)
 
 
+def test_of_many_units_none_waits_for_what_others_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in range(3):
+        (tmp_path / f"part{i}").mkdir()
+        tree(tmp_path / f"part{i}", 4 + i)
+    many = Limits(many=True)
+    alone = facts(tmp_path, 1, many)
+    assert {e.span.path for e in alone.events} == {f"part{i}/kernel.cuh" for i in range(3)}
+    evaluate, parent = Translator.run, os.getpid()
+    here: list[str] = []
+
+    def run(self: Translator, job: Job, launches: Launches) -> Part:
+        if os.getpid() == parent and job.open is None:
+            here.append(job.path)
+        return evaluate(self, job, launches)
+
+    monkeypatch.setattr(Translator, "run", run)
+    for jobs in (2, 4):
+        assert facts(tmp_path, jobs, many) == alone
+    assert here == []
+    facts(tmp_path, 2)  # the limits of few units: what others walked counts, and is evaluated again
+    assert here
+
+
 @pytest.mark.parametrize("victim", [0, 4, 8])
 def test_a_worker_that_dies_costs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victim: int) -> None:
     whole = facts(tree(tmp_path), 1)
