@@ -8,7 +8,7 @@ checker takes a record for a frozen dataclass and refuses assignments; nothing d
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
@@ -61,4 +61,15 @@ def _shown(self: Any) -> str:
     return f"{type(self).__qualname__}({parts})"
 
 
-__all__ = ["record"]
+_FIELDS: dict[type[Any], tuple[str, ...]] = {}
+
+
+def field_names(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a dataclass, in order; none for any other class."""
+    known = _FIELDS.get(kind)
+    if known is None:
+        known = _FIELDS[kind] = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
+    return known
+
+
+__all__ = ["field_names", "record"]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from cutecheck.config import ConfigError
 from cutecheck.facts import Call, Event, Facts, Hypothesis, Site
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Expr, Var
+from cutecheck.model.expr import Var
 from cutecheck.model.ints import Condition, Rel
+from cutecheck.model.prove.domains import expressions
 from cutecheck.records import record
 
 _CONTRACT = re.compile(r"\s*([A-Za-z_][\w.:]*)\s*(?:%\s*(\d+)\s*==\s*0|(<=|<|>=|>|==)\s*(\d+))\s*")
@@ -73,21 +74,10 @@ def _call(call: Call, contracts: Sequence[Contract]) -> Call:
 
 
 def _hypotheses(value: object, contracts: Sequence[Contract]) -> list[Hypothesis]:
-    found = {v.name: v for e in _expressions(value) for v in e.variables()}
+    found = {v.name: v for e in expressions(value) for v in e.variables()}
     return [
         Hypothesis(c.condition(v), None, "config")
         for c in contracts
         for name, v in sorted(found.items())
         if re.sub(r"#+\d*$", "", name) == c.name
     ]
-
-
-def _expressions(value: object) -> Iterator[Expr]:
-    if isinstance(value, Expr):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _expressions(item)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            yield from _expressions(getattr(value, field.name))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass
 
 from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.prove.obligation import FiniteSet, Multiple, Obligation, ParamDomain
+from cutecheck.records import field_names
 
 PER_THREAD = "~"  # in the name of a variable: any integer of its domain, of each thread its own
 
@@ -26,15 +26,16 @@ def as_domain(param: ParamDomain) -> Domain:
 
 
 def expressions(value: object) -> Iterator[Expr]:
-    """Every expression inside a payload, layout or condition."""
-    if isinstance(value, Expr):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from expressions(item)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            yield from expressions(getattr(value, field.name))
+    """Every expression inside a payload, layout or condition, in order."""
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Expr):
+            yield part
+        elif isinstance(part, tuple):
+            todo += part[::-1]
+        else:
+            todo += [getattr(part, name) for name in reversed(field_names(type(part)))]
 
 
 def opaque_names(e: Expr) -> Iterator[str]:

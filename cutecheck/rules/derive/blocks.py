@@ -8,21 +8,22 @@ any rule sees them; where its shape is not known and y or z are used, each index
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from cutecheck.facts import Facts
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr
 from cutecheck.model.ints import Condition, Dyn, Sym
-from cutecheck.model.prove.domains import PER_THREAD, expressions
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.prove.properties import THREAD
-from cutecheck.records import record
+from cutecheck.records import field_names, record
 
 Extents = tuple["int | None", ...]
 
 _AXES = tuple(f"threadIdx.{axis}" for axis in "xyz")
 _SHAPE = tuple(f"blockDim.{axis}" for axis in "xyz")
+_OF_THREADS, _NONE = frozenset((*_AXES, *_SHAPE)), frozenset[str]()
 _LOST = f" of a block of unknown shape{PER_THREAD}"
 
 
@@ -53,7 +54,7 @@ def place(block: Extents, used: Iterable[str]) -> Place | None:
 
     None where the indices are what rules take them for.
     """
-    names = {*used} & {*_AXES, *_SHAPE}
+    names = _OF_THREADS.intersection(used)
     if not names or (not block and names <= {THREAD, *_SHAPE}):
         return None
     x, y, z = (*block, 1, 1, 1)[:3] if block else (None, None, None)
@@ -80,39 +81,49 @@ def place(block: Extents, used: Iterable[str]) -> Place | None:
     return Place({**shape, **found}, joined or {**shape, **found})
 
 
-def placed(value: Any, at: Place) -> Any:
-    """A fact, or a part of one, with every thread index in it restated."""
-    if isinstance(value, Expr):
-        return at.of(value)
-    if isinstance(value, (Dyn, Sym)):
-        changed = at.of(value.expr)
-        return value if changed is value.expr else type(value)(changed)
-    if isinstance(value, tuple):
-        return tuple(placed(item, at) for item in value)
-    if is_dataclass(value) and not isinstance(value, type) and any(_indices(value)):
-        return replace(value, **{f.name: placed(getattr(value, f.name), at) for f in fields(value) if f.init})
-    return value
+class _Placing:
+    """Restates the thread indices in facts; which parts have some is found once a part."""
 
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, frozenset[str]]] = {}  # a part that is kept alive, and its names
 
-def _indices(value: object) -> Iterable[str]:
-    for e in expressions(value):
-        for v in e.variables():
-            if v.name in _AXES or v.name in _SHAPE:
-                yield v.name
+    def restated(self, fact: Any, block: Extents) -> Any:
+        at = place(block, self._names(fact))
+        return fact if at is None else self.placed(fact, at)
+
+    def placed(self, value: Any, at: Place) -> Any:
+        if isinstance(value, Expr):
+            return at.of(value)
+        if isinstance(value, (Dyn, Sym)):
+            changed = at.of(value.expr)
+            return value if changed is value.expr else type(value)(changed)
+        if self._names(value).isdisjoint(at.exact):
+            return value
+        if isinstance(value, tuple):
+            return tuple(self.placed(item, at) for item in value)
+        return replace(value, **{f.name: self.placed(getattr(value, f.name), at) for f in fields(value) if f.init})
+
+    def _names(self, value: Any) -> frozenset[str]:
+        """The indices of threads and extents of blocks in a part of a fact."""
+        if isinstance(value, Expr):
+            return _OF_THREADS.intersection([v.name for v in value.variables()])
+        parts = value if isinstance(value, tuple) else [getattr(value, name) for name in field_names(type(value))]
+        if not parts:
+            return _NONE
+        known = self._known.get(id(value))
+        if known is None:
+            known = self._known[id(value)] = (value, _NONE.union(*map(self._names, parts)))
+        return known[1]
 
 
 def by_number(facts: Facts) -> Facts:
     """The facts with ``threadIdx.x`` the number of a thread in its block, whatever the block's shape."""
-    events = tuple(_restated(event, event.block) for event in facts.events)
-    predicates = tuple(_restated(p, p.block) for p in facts.predicates)
+    placing = _Placing()
+    events = tuple(placing.restated(event, event.block) for event in facts.events)
+    predicates = tuple(placing.restated(p, p.block) for p in facts.predicates)
     if all(a is b for a, b in zip((*events, *predicates), (*facts.events, *facts.predicates), strict=True)):
         return facts
     return replace(facts, events=events, predicates=predicates)
-
-
-def _restated(fact: Any, block: Extents) -> Any:
-    at = place(block, _indices(fact))
-    return fact if at is None else placed(fact, at)
 
 
 def numbered(condition: Condition, block: Extents) -> Condition:
