@@ -194,6 +194,14 @@ class Slice:
     index: Value
 
 
+@record(frozen=True, slots=True)
+class Tiler:
+    """A ``TV_Tiler``: a layout of threads and values over a tile."""
+
+    layout_tv: Value
+    tiler_mn: Value
+
+
 @dataclass(eq=False, slots=True)
 class Object:
     """An instance of a class of the tree. Fields are set through the journal only."""

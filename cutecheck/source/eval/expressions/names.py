@@ -163,6 +163,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value:
         return Unknown(f"`{base.cls.name}` has no member `{name}` in the scanned files", span)
     if isinstance(base, ObjectPointer):
         return attribute(m, base.to, name, span)
+    if isinstance(base, Address):
+        return attribute(m, places.read(m, base.cells, span), name, span)
     if isinstance(base, Pointer) and isinstance(base.type, ClassInst):
         return attribute(m, memory.get_object(m, base), name, span)
     if isinstance(base, Namespace):

@@ -11,6 +11,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     tensors,
     tiled,
     tma,
+    tmem,
     traits,
     tuples,
     warps,

@@ -10,7 +10,7 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.ints import Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
-from cutecheck.source.eval.intrinsics import cuda, layouts, pipeline, tensors
+from cutecheck.source.eval.intrinsics import cuda, layouts, pipeline, tensors, tuples
 from cutecheck.source.eval.intrinsics.members import static_member
 from cutecheck.source.eval.intrinsics.names import apply_type
 from cutecheck.source.eval.intrinsics.refusals import describe, guarded
@@ -60,7 +60,7 @@ def call(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value],
             if isinstance(a, Unknown):
                 m.recorder.configured(m, name, span, a) if name in CONFIGURING else None
                 return a
-            if isinstance(a, Extern):
+            if isinstance(a, Extern) and not (name == "make_tuple" and tuples.iterates(a)):
                 return Unknown(f"`{name}` of `{a.what}`, whose type is not in the scanned files", span)
     model = [m.dialect.to_model(a) for a in args]
     c = Call(m, name, fn.targs or (), model, span, {k: m.dialect.to_model(v) for k, v in kwargs.items()}, args)

@@ -19,6 +19,7 @@ from cutecheck.source.eval.values import (
     Scalar,
     ScalarType,
     TensorVal,
+    Tiler,
     TraitType,
     Value,
     ValueType,
@@ -56,6 +57,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
             return ValueType(v.layout)
         if name in ("engine_type", "iterator"):
             return ExternType("Engine", (v,))
+    if isinstance(v, Tiler):
+        return {"TiledLayout_TV": ValueType(v.layout_tv), "Tiler_MN": ValueType(v.tiler_mn)}.get(name)
     if isinstance(v, ExternType) and v.name == "Engine" and name in ("value_type", "element_type"):
         tensor = v.args[0]
         return ScalarType(tensor.dtype) if tensor.dtype is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,7 +36,14 @@ def _tiled_mma_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 def _tiled_mma(atom: Any, layout: Any, permutation: Any) -> Any:
     # the ValLayout of CuTe 3.3 stands where the permutation is today
-    return tiled.TiledMMA(atom, layout, permutation if isinstance(permutation, tuple) else (permutation,))
+    return _decided(tiled.TiledMMA(atom, layout, permutation if isinstance(permutation, tuple) else (permutation,)))
+
+
+def _decided(mma: TiledMMA) -> TiledMMA:
+    """The MMA, unless the layout of its threads depends on what is open: the type has it as a member."""
+    with suppress(CuteError):
+        _ = mma.thr_layout_vmnk
+    return mma
 
 
 @type_maker("TiledCopy")
@@ -48,7 +56,7 @@ def _tiled_copy_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 def _make_tiled_mma(c: Call) -> Value:
     atom = mma_atom(c.m, c.arg(0), c.span)
     args = c.args[1:]
-    return tiled.make_tiled_mma(atom, *args)
+    return _decided(tiled.make_tiled_mma(atom, *args))
 
 
 @function("make_tiled_copy", configuring=True)

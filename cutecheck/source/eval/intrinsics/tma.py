@@ -1,4 +1,4 @@
-"""TMA copies (built on the host, partitioned as coordinate tensors in the kernel) and tensor-memory copies."""
+"""TMA copies (built on the host, partitioned as coordinate tensors in the kernel)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 from cutecheck.facts import Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
-from cutecheck.model import tiled
 from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.dtype import DType
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag
@@ -15,7 +14,6 @@ from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled import tma as model
 from cutecheck.model.tiled.tensor_map import TensorMap, UnsupportedTmaError
-from cutecheck.source.eval.intrinsics.atoms import copy_atom
 from cutecheck.source.eval.intrinsics.layouts import LAYOUTS
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.intrinsics.types import element, operation
@@ -151,15 +149,3 @@ def _plain(layout: Any) -> Any:
 @function("create_tma_multicast_mask", tolerant=True)
 def _mask(c: Call) -> Value:
     return Scalar(None, "uint16_t")
-
-
-@function("make_tmem_copy", "make_utccp_copy", configuring=True)
-def _tmem_copy(c: Call) -> Value:
-    """A copy that covers a tensor in tensor memory; an operation takes the tensor's element type."""
-    tensor = c.arg(1)
-    if not isinstance(tensor, TensorVal) or isinstance(tensor.layout, Unknown):
-        raise Unsupported(f"{c.name} of a tensor that is not followed")
-    if tensor.dtype is None or tensor.dtype.bits is None:
-        raise Unsupported("the element type of the tensor in tensor memory is not known")
-    atom = copy_atom(c.m, c.arg(0), tensor.dtype, c.span)
-    return getattr(tiled, c.name)(atom, tensor.layout, tensor.dtype.bits)

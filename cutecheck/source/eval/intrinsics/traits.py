@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
@@ -17,6 +17,7 @@ from cutecheck.source.eval.intrinsics.types import element_bits, is_integer, sta
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import same_type
 from cutecheck.source.eval.values import (
+    Intrinsic,
     Pointer,
     PtrType,
     Scalar,
@@ -223,17 +224,6 @@ def _tuple_element(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     raise Unsupported("tuple_element of something that is not a tuple")
 
 
-@type_maker("cosize_v", "size_v", "rank_v", "depth_v", "rank", "depth_t")
-def _measure(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    v = static_value(m, targs[0])
-    if isinstance(v, TensorVal):
-        v = v.layout
-    if isinstance(v, Unknown):
-        return v
-    value = getattr(alg, "rank" if "rank" in str(targs) else "size")(v)
-    return Scalar(value, "int")
-
-
 def measure_variable(name: str) -> Any:
     def run(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
         v = targs[0]
@@ -254,7 +244,14 @@ def measure_variable(name: str) -> Any:
 
 for _name in ("cosize", "size", "rank", "depth"):
     type_maker(f"{_name}_v")(measure_variable(_name))
-type_maker("rank")(measure_variable("rank"))
+
+
+@type_maker("rank")
+def _rank(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    """``rank<T>``; ``rank<1>(x)`` is CuTe's function."""
+    if targs and all(isinstance(t, (int, Scalar)) for t in targs):
+        return Intrinsic("rank", targs)
+    return cast("Value", measure_variable("rank")(m, targs, span))
 
 
 @type_maker("numeric_limits")

@@ -49,6 +49,11 @@ def _coordinates(c: Call) -> Value:
     return Extern("coordinates", c.span, ExternType(COORDINATES, (ValueType(c.args[-1]),)))
 
 
+def iterates(v: Value) -> bool:
+    """An iterator over coordinates."""
+    return isinstance(v, Extern) and isinstance(v.type, ExternType) and v.type.name == COORDINATES
+
+
 def any_coordinate(m: Machine, shape: Value) -> Value:
     """A run-time coordinate of a shape: what an iterator over it points to somewhere in a loop."""
     if isinstance(shape, ValueType):

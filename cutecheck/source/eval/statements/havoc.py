@@ -8,10 +8,11 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
+from cutecheck.model.basis import Underscore
 from cutecheck.model.expr import Domain
 from cutecheck.model.identity import once
 from cutecheck.model.integers import domain_of
-from cutecheck.model.ints import Dyn
+from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
@@ -67,6 +68,10 @@ def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Val
         return replace(old, offset=some(m, f"{name}.offset", ex.ANY, varies(old)))
     if isinstance(old, (TensorVal, Object)):
         return old
+    if m.dialect.by_value and isinstance(old, tuple):
+        parts = tuple(_element(m, v, f"{name}.{i}", span) for i, v in enumerate(old))
+        if not any(isinstance(v, Unknown) for v in parts):
+            return parts
     if m.dialect.by_value:  # `mma.accumulate_ = ...`: a variable keeps its type, and what that says
         made = alike((old,), lambda _, at: some(m, at, ex.ANY, varies(old)), name, whole=True)
         if made is not None:
@@ -74,6 +79,13 @@ def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Val
     if isinstance(old, (list, dict)):
         return Unknown(f"`{name}` changes in a loop", span)
     return Unknown(f"`{name}` is assigned in a loop", span) if not isinstance(old, (Extern, Unknown)) else old
+
+
+def _element(m: Machine, old: Value, name: str, span: Span) -> Value:
+    """What remains known of an element of a tuple: its type, and so what is static of it."""
+    if isinstance(old, (int, Sym, Underscore)) and not isinstance(old, bool):
+        return old
+    return old if isinstance(old, Unknown) else forget(m, old, name, ex.ANY, span)
 
 
 def assigned(node: Any) -> Iterator[str]:

@@ -16,7 +16,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.types import type_key
-from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Address, Extern, Object, Pointer, Scalar, TensorVal, Value
 
 # of the texts of two values, past which what may be either of them is a number of its own; of values that differ from
 # thread to thread 40 times as many, as that would leave nothing to be said of conflicts
@@ -54,8 +54,10 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
         either = _either_buffer(m, a, b, what, span)
         if either is not None:
             return either
+    if isinstance(a, Address) and isinstance(b, Address):
+        return Address(tuple({(id(where), name): (where, name) for where, name in (*a.cells, *b.cells)}.values()))
     for pointer, other in ((a, b), (b, a)):
-        if isinstance(pointer, Pointer) and isinstance(other, Scalar) and other.ctype == "nullptr_t":
+        if isinstance(pointer, (Address, Pointer)) and isinstance(other, Scalar) and other.ctype == "nullptr_t":
             return pointer  # nothing is read or written through the other
     if isinstance(a, TensorVal) and isinstance(b, TensorVal) and a.layout == b.layout and a.pointer is not None:
         pointer = join(m, a.pointer, b.pointer, what, span, cond, varying)
