@@ -97,7 +97,7 @@ def _maker(name: str) -> Any:
 
 def _settable(kind: type[Any]) -> Sequence[Any] | None:
     """Setters of the slots, for classes whose constructor does nothing else; they are many, and this is faster."""
-    if hasattr(kind, "__post_init__") or any(not f.init for f in fields(kind)):
+    if hasattr(kind, "__post_init__") or "__new__" in vars(kind) or any(not f.init for f in fields(kind)):
         return None
     slots = [getattr(kind, f.name, None) for f in fields(kind)]
     setters = [getattr(slot, "__set__", None) for slot in slots]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Literal
+from weakref import ref
 
 from cutecheck.records import record
 
@@ -43,21 +44,51 @@ ANY = Domain()
 NATURAL = Domain(lo=0)
 
 
-@record(frozen=True, slots=True)
-class Var:
-    """A named integer, for instance ``threadIdx.x``, ``lda`` or a template parameter."""
+class _Referable:
+    __slots__ = ("__weakref__",)
+
+
+@record(frozen=True, slots=True, eq=False)
+class Var(_Referable):
+    """A named integer, for instance ``threadIdx.x``, ``lda`` or a template parameter.
+
+    Two of one name and domain are one object: most of what large expressions cost is to hash and compare these.
+    """
 
     name: str
     domain: Domain = ANY
 
-    def __hash__(self) -> int:
-        return hash(self.name)  # which is kept with the text, unlike that of a pair
+    def __new__(cls, name: str, domain: Domain = ANY) -> Var:
+        plain = domain is ANY or domain == ANY
+        key = name if plain else (name, domain.lo, domain.hi, domain.step, domain.values)
+        known = _VARIABLES.get(key)
+        made = known() if known is not None else None
+        if made is None:
+            made = object.__new__(cls)
+            _VARIABLES[key] = ref(made)
+            if len(_VARIABLES) > _sweep_at[0]:
+                _sweep()
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Var, (self.name, self.domain)
 
     def __str__(self) -> str:
         return self.name
 
     def __repr__(self) -> str:
         return f"Var(name={self.name!r}, domain={self.domain!r})"
+
+
+_VARIABLES: dict[object, ref[Var]] = {}
+_sweep_at = [1 << 16]
+
+
+def _sweep() -> None:
+    """Forget variables that are gone: most are made for one step of an evaluation."""
+    for key in [key for key, known in _VARIABLES.items() if known() is None]:
+        del _VARIABLES[key]
+    _sweep_at[0] = max(1 << 16, 2 * len(_VARIABLES))
 
 
 @record(frozen=True, slots=True)

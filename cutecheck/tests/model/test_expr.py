@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from cutecheck.cache.codec import decode, encode
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import NATURAL, Domain
-from cutecheck.model.expr.terms import OpKind
+from cutecheck.model.expr import NATURAL, Domain, terms
+from cutecheck.model.expr.terms import OpKind, Var
 from cutecheck.model.expr_compile import compiled
 from cutecheck.model.units import Elements
 
@@ -122,6 +125,18 @@ def test_an_expression_means_the_same_in_another_process() -> None:
             check=True,
         )
         assert child.stdout.strip() == "found"
+
+
+def test_variables_of_one_name_and_domain_are_one_object_wherever_they_come_from() -> None:
+    domain = Domain(lo=0, step=8)
+    v = Var("made", domain)
+    assert Var("made", Domain(0, None, 8)) is v and Var("made") is not v and Var("made") != v
+    assert Var("free", Domain()) is Var("free")
+    assert pickle.loads(pickle.dumps(v)) is v and copy.deepcopy(v) is v and replace(v, name="made") is v
+    assert decode(encode(v)) is v
+    for i in range(1 << 17):  # more than are kept when nothing holds them
+        Var(f"gone{i}")
+    assert Var("made", domain) is v and len(terms._VARIABLES) < 1 << 17
 
 
 def test_numbers_of_an_expression_have_no_unit() -> None:
