@@ -17,16 +17,7 @@ _NO_EXTENT = ("bool", "float", "double")  # what no layout is made of
 
 def leaves_out(m: Machine, best: Candidate, args: list[Value]) -> bool:
     """Whether a call of a function that is no method can come to nothing."""
-    return _on_host(m) and (_chore(m, best, args) or _no_change(m, best))
-
-
-def _on_host(m: Machine) -> bool:
-    frame = m.recorder.frame
-    if frame is None or frame.kernel:
-        return False
-    while frame.caller is not None:
-        frame = frame.caller
-    return isinstance(frame.function, ir.Function) and not frame.function.flags & {"device", "kernel"}
+    return m.recorder.on_host() and (_chore(m, best, args) or _no_change(m, best))
 
 
 def _no_change(m: Machine, best: Candidate) -> bool:

@@ -51,7 +51,9 @@ def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
             if old.pointer is not None:
                 m.journal.set(where, name, _moved(old, name, span))
         elif old is not None:
+            made = m.made
             m.journal.set(where, name, forget(m, old, str(name), ex.ANY, span))
+            m.lose_since(made)
 
 
 def _moved(tensor: TensorVal, name: str, span: Span) -> TensorVal:

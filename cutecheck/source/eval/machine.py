@@ -14,6 +14,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.records import record
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.budget import Budget
@@ -153,7 +154,8 @@ class Machine:
         self.inert: dict[tuple[int, int], tuple[bool, Any, Any]] = {}
         self.supposed: set[str] = set()  # variables for what a loop changes, until it is settled
         self.guesses: dict[Span, tuple[Guess, ...]] = {}  # what loops changed when they were settled last
-        self._fresh = 0
+        self.made = 0  # how many names were made apart
+        self._lost: set[int] = set()  # the numbers of variables that stand for what was lost, and for nothing else
 
     def eval(self, node: ir.Expr, env: Env) -> Value:
         """The value (or type value) of an expression; never raises for any program."""
@@ -186,8 +188,17 @@ class Machine:
 
     def number(self) -> int:
         """The next number that keeps names apart; those made before are smaller."""
-        self._fresh += 1
-        return self._fresh
+        self.made += 1
+        return self.made
+
+    def lose_since(self, number: int) -> None:
+        """The variables made after one of this number stand for what is not known any more: any value of its type."""
+        self._lost.update(range(number + 1, self.made + 1))
+
+    def is_lost(self, name: str) -> bool:
+        """Whether a variable is one of these."""
+        number = max(name.rfind("#"), name.rfind(PER_THREAD)) + 1
+        return name[number:].isdecimal() and int(name[number:]) in self._lost
 
     def library_namespace(self, path: str) -> Value:
         """A namespace of a known library."""

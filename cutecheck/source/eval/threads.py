@@ -55,6 +55,14 @@ def some(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:
     return Dyn.named(f"{name}{PER_THREAD}{m.number()}", domain) if varying else m.fresh(name, domain)
 
 
+def lost(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:
+    """A run-time integer of which no more is known than its domain: it may be any of it at any time."""
+    made = m.made
+    found = some(m, name, domain, varying)
+    m.lose_since(made)
+    return found
+
+
 @lru_cache(maxsize=1 << 16)
 def _size(e: Expr) -> int:
     """Terms, with those of the operations in them."""

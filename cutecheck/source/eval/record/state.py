@@ -121,6 +121,15 @@ class RecorderState:
         """Whether what is walked runs on the device, as far as a launch or a kernel's own declaration says so."""
         return self.frame is not None and bool(self.frame.kernel)
 
+    def on_host(self) -> bool:
+        """Whether what is walked is called by host code: the outermost function has no mark of the device."""
+        frame = self.frame
+        if frame is None or frame.kernel:
+            return False
+        while frame.caller is not None:
+            frame = frame.caller
+        return isinstance(frame.function, ir.Function) and not frame.function.flags & {"device", "kernel"}
+
     def text(self, node: Any) -> str:
         """The source text of a node, one line, shortened."""
         span = getattr(node, "span", node)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from cutecheck.facts import Span
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.joins import join
-from cutecheck.source.eval.statements.recurrences import Written, written
+from cutecheck.source.eval.statements.numbers import same
+from cutecheck.source.eval.statements.recurrences import Key, Written, written
 from cutecheck.source.eval.values import Value
 
 
@@ -40,12 +41,17 @@ def finish(m: Machine, exits: Exits, span: Span, goes_on: bool = True) -> None:
                 m.journal.set(where, name, before[key])
         for where, name, value in first.values():
             m.journal.set(where, name, value)
+    now = {key: (where, name) for key, (where, name, _) in m.journal.written_since(exits.mark).items()}
+    held: dict[Key, list[tuple[Value, bool]]] = {}  # what each cell was joined with: once is enough
     for wrote, varying in states:
-        now = {key: (where, name) for key, (where, name, _) in m.journal.written_since(exits.mark).items()}
         now |= {key: (where, name) for key, (where, name, _) in wrote.items()}
         for key, (where, name) in now.items():
             here: Value = where.get(name)
             there = wrote[key][2] if key in wrote else before.get(key, here)
+            known = held.setdefault(key, [])
+            if any((apart or not varying) and same(value, there) for value, apart in known):
+                continue
+            known.append((there, varying))
             if here is None or there is None:
                 m.journal.set(where, name, there if here is None else here)
             else:

@@ -8,18 +8,18 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Domain, Expr, Op
+from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.integers import LARGE, LARGEST
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
-from cutecheck.source.eval.threads import some, varies
+from cutecheck.source.eval.threads import lost, some, varies
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import Address, Extern, Object, Pointer, Scalar, TensorVal, Value
 
 # of the texts of two values, past which what may be either of them is a number of its own; of values that differ from
-# thread to thread 40 times as many, as that would leave nothing to be said of conflicts
+# thread to thread 40 times as many on the device, as that would leave nothing to be said of conflicts
 _PARTS = 120
 
 
@@ -117,7 +117,10 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
         if not varies(a):
             first, other = other, first  # `0 or 8 * threadIdx.x` is one product
         apart_already = varies(a) or varies(b)
-        if _longer(_PARTS * 40 if apart_already else _PARTS, first, other):
+        if any(_anything(m, e, domain) for e in (first, other)):
+            return lost(m, name, domain, apart_already)
+        most = _PARTS if not apart_already or (m.dialect.by_value and m.recorder.on_host()) else _PARTS * 40
+        if _longer(most, first, other):
             return some(m, name, domain, apart_already)
         apart = ex.sub(first, other)
         if not varies(apart) and (ex.divisor(apart) > 1 or None not in ex.bounds(apart)):
@@ -128,6 +131,12 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
     return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
+
+
+def _anything(m: Machine, e: Expr, domain: Domain) -> bool:
+    """What was lost, and may be all that either value may be: which of them it is says nothing."""
+    atom = e.terms[0][0][0] if len(e.terms) == 1 and len(e.terms[0][0]) == 1 and e.terms[0][1] == 1 else None
+    return isinstance(atom, Var) and atom.domain == domain and m.is_lost(atom.name)
 
 
 def _longer(most: int, *values: Expr) -> bool:

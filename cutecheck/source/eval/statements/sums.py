@@ -17,7 +17,7 @@ from cutecheck.model.expr.terms import Atom, Monomial, Op, Var
 from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.joins import cover, hull
-from cutecheck.source.eval.threads import short, some, varies
+from cutecheck.source.eval.threads import lost, short, some, varies
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.statements.recurrences import Recurrence
@@ -48,8 +48,12 @@ class Sum:
         news = [as_expr(a) for a in afters]
         if all(new == old for new in news):
             return before
-        lost = next((v for v in map(self._placeholder, news) if v is not None and self._anything(v)), None)
-        if lost is not None:
+        placeholders = [v for v in map(self._placeholder, news) if v is not None]
+        if any(self.m.is_lost(v.name) for v in placeholders):  # any number of its type, from the next iteration on
+            apart = self.loop.apart or any(map(varies, (first, old, *news)))
+            self.spread = self.spread or apart
+            return lost(self.m, name, hull(first, *news), apart)
+        if any(map(self._anything, placeholders)):
             apart = self.loop.apart or any(map(varies, (old, *news)))
             if apart or not varies(first):  # any number in some iteration, so before any other as well
                 self.spread = self.spread or apart
