@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Domain, Expr, Op
+from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.model.prove.domains import PER_THREAD, per_thread
 from cutecheck.source.eval import ir
@@ -61,6 +61,14 @@ def lost(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:
     found = some(m, name, domain, varying)
     m.lose_since(made)
     return found
+
+
+def is_lost(m: Machine, e: Expr) -> bool:
+    """Whether an expression is one of these."""
+    if len(e.terms) != 1 or e.terms[0][1] != 1 or len(e.terms[0][0]) != 1:
+        return False
+    atom = e.terms[0][0][0]
+    return isinstance(atom, Var) and m.is_lost(atom.name)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -8,13 +8,13 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Domain, Expr, Op, Var
+from cutecheck.model.expr import Domain, Expr, Op
 from cutecheck.model.integers import LARGE, LARGEST
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
-from cutecheck.source.eval.threads import lost, some, varies
+from cutecheck.source.eval.threads import is_lost, lost, some, varies
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import Address, Extern, Object, Pointer, Scalar, TensorVal, Value
 
@@ -117,7 +117,7 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
         if not varies(a):
             first, other = other, first  # `0 or 8 * threadIdx.x` is one product
         apart_already = varies(a) or varies(b)
-        if any(_anything(m, e, domain) for e in (first, other)):
+        if any(is_lost(m, e) and e.variables()[0].domain == domain for e in (first, other)):  # which says nothing
             return lost(m, name, domain, apart_already)
         most = _PARTS if not apart_already or (m.dialect.by_value and m.recorder.on_host()) else _PARTS * 40
         if _longer(most, first, other):
@@ -131,12 +131,6 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
     return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
-
-
-def _anything(m: Machine, e: Expr, domain: Domain) -> bool:
-    """What was lost, and may be all that either value may be: which of them it is says nothing."""
-    atom = e.terms[0][0][0] if len(e.terms) == 1 and len(e.terms[0][0]) == 1 and e.terms[0][1] == 1 else None
-    return isinstance(atom, Var) and atom.domain == domain and m.is_lost(atom.name)
 
 
 def _longer(most: int, *values: Expr) -> bool:

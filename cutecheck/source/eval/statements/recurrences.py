@@ -15,7 +15,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.guesses import Guess, changed_numbers, guess, masked, place
 from cutecheck.source.eval.statements.numbers import combine, same, snapshot
 from cutecheck.source.eval.statements.sums import Sum
-from cutecheck.source.eval.threads import some, varies
+from cutecheck.source.eval.threads import is_lost, lost, some, varies
 from cutecheck.source.eval.values import Object, Value
 
 _REHEARSALS = 5  # more than the chains of conditions on changed values that code has
@@ -252,6 +252,10 @@ class Anything:
         self.m, self.apart = m, apart
 
     def __call__(self, start: Int, before: Int, afters: Sequence[Int], name: str) -> Int:
-        unknown = some(self.m, name, ex.ANY, self.apart)
+        own = self.apart or varies(start)
+        if self.apart or is_lost(self.m, as_expr(start)):
+            unknown = lost(self.m, name, ex.ANY, own)
+        else:
+            unknown = self.m.fresh(name)
         self.m.supposed.update(v.name for v in unknown.expr.variables())
-        return Dyn(ex.add(as_expr(start), unknown.expr)) if varies(start) and not self.apart else unknown
+        return Dyn(ex.add(as_expr(start), unknown.expr)) if own and not is_lost(self.m, unknown.expr) else unknown

@@ -17,7 +17,7 @@ from cutecheck.model.expr.terms import Atom, Monomial, Op, Var
 from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.joins import cover, hull
-from cutecheck.source.eval.threads import lost, short, some, varies
+from cutecheck.source.eval.threads import is_lost, lost, short, some, varies
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.statements.recurrences import Recurrence
@@ -49,15 +49,16 @@ class Sum:
         if all(new == old for new in news):
             return before
         placeholders = [v for v in map(self._placeholder, news) if v is not None]
-        if any(self.m.is_lost(v.name) for v in placeholders):  # any number of its type, from the next iteration on
+        if is_lost(self.m, first) or any(self.m.is_lost(v.name) for v in placeholders):
+            # any number of its type, from the start or the next iteration on
             apart = self.loop.apart or any(map(varies, (first, old, *news)))
-            self.spread = self.spread or apart
+            self.spread = self.spread or (apart and not (varies(old) and is_lost(self.m, old)))
             return lost(self.m, name, hull(first, *news), apart)
         if any(map(self._anything, placeholders)):
             apart = self.loop.apart or any(map(varies, (old, *news)))
             if apart or not varies(first):  # any number in some iteration, so before any other as well
                 self.spread = self.spread or apart
-                return some(self.m, name, ex.ANY, apart)
+                return lost(self.m, name, ex.ANY, apart)
         found = self._total(first, old, news, name, self.loop.apart)
         if varies(ex.sub(as_expr(found), first)):
             self.spread = True
