@@ -46,7 +46,7 @@ class Limits:
     @property
     def a_class(self) -> int:
         """Where kinds are coarse: walks of a class with sites or copies of its own, in a neighbourhood."""
-        return 3 * self.alike
+        return 2 * self.alike
 
     def over(self, units: int) -> Limits:
         """The limits of a run over so many translation units: the more there are, the less each may take.

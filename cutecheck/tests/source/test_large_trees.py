@@ -278,8 +278,8 @@ def test_where_kinds_are_coarse_a_class_is_walked_a_few_times_in_whatever_combin
     text = KINDS + "\n".join((*orders, *calls))
     coarse = Limits(alike=1, many=True, coarse=True)
     found = sizes(facts(tmp_path, {"a.cu": text}, coarse))
-    assert sum("Loads" in name for name in found) == 3
-    assert sum("Stores" in name for name in found) == 3
+    assert sum("Loads" in name for name in found) == 2
+    assert sum("Stores" in name for name in found) == 2
     assert len(sizes(facts(tmp_path, {"a.cu": text}, Limits(alike=1, many=True)))) == 16
 
 
