@@ -2,9 +2,9 @@
 
 A record of a unit says which files it read, with a digest of each, and what every include line in them resolved to,
 also where that was nothing: a new file that shadows another, or fills a gap, changes an answer. If all of it is still
-so, the closure of the unit is what it was. The facts of the unit are kept under the digest of that record together
-with everything else they depend on, so they need no check of their own; whether the kernels that it walked were its to
-walk is for the schedule to see.
+so, the closure of the unit is what it was. The facts of the unit are kept under a digest of what evaluation sees of
+these files (no comments) together with everything else they depend on, so they need no check of their own; whether the
+kernels that it walked were its to walk is for the schedule to see.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Recall:
     reported: frozenset[str] = frozenset()
     steps: tuple[int, ...] = ()  # the limits that depend on how many units there are
     _digests: dict[str, str] = field(default_factory=dict)
-    _records: dict[tuple[str, str], str] = field(default_factory=dict)  # digests of the records
+    _codes: dict[str, str] = field(default_factory=dict)
+    _records: dict[tuple[str, str], str] = field(default_factory=dict)  # digests of what evaluation sees
 
     def closure(self, path: str, arch: str) -> list[str] | None:
         """The closure of a unit if nothing that decides it has changed."""
@@ -42,7 +43,7 @@ class Recall:
         if text is None:
             return None
         try:
-            includes, files, closure = json.loads(text)
+            includes, files, closure, seen = json.loads(text)
             if any(self.tree.resolve(t, p, s) != target for p, asked in includes for t, s, target in asked):
                 return None
             if any(self._digest(p) != known for p, known in files):
@@ -50,7 +51,7 @@ class Recall:
             found = [str(p) for p in closure]
         except (ValueError, TypeError):
             return None
-        self._records[path, arch] = digest(text)
+        self._records[path, arch] = str(seen)
         return found
 
     def learn(self, path: str, arch: str, closure: list[str]) -> None:
@@ -61,8 +62,9 @@ class Recall:
             found = self.tree.file(name)
             asked = () if found is None else found.asked
             includes.append([name, [[t, s, self.tree.resolve(t, name, s)] for t, s in asked]])
-        text = json.dumps([includes, [[p, self._digest(p)] for p in files], closure])
-        self._records[path, arch] = digest(text)
+        seen = digest(json.dumps([closure, [[p, self._code(p)] for p in files]]))
+        text = json.dumps([includes, [[p, self._digest(p)] for p in files], closure, seen])
+        self._records[path, arch] = seen
         self.store.put("units", self._name(path, arch), text)
 
     def has(self, job: Job) -> bool:
@@ -111,6 +113,11 @@ class Recall:
             data = self.tree.data(path)
             self._digests[path] = "" if data is None else digest(data)
         return self._digests[path]
+
+    def _code(self, path: str) -> str:
+        if path not in self._codes:
+            self._codes[path] = digest(self.tree.code(path))
+        return self._codes[path]
 
 
 @dataclass(slots=True)

@@ -97,10 +97,21 @@ class Tree:
         return cast(_T, self._looked[key])
 
     def lines(self, path: str) -> list[str]:
-        """The lines of a file; none when it is not of the tree."""
+        """The lines of a file without its comments; none when it is not of the tree."""
         if path not in self._lines:
-            self._lines[path] = self.text(path).split("\n") if path in self.files else []
+            found = self.file(path) if path in self.files else None
+            self._lines[path] = [] if found is None else found.stripped.split("\n")
         return self._lines[path]
+
+    def code(self, path: str) -> str:
+        """What evaluation may see of a file: each line without comments and what is blank at its end, and what is
+        addressed to cutecheck, with its place. Empty for a file that cannot be read."""
+        found = self.file(path)
+        if found is None:
+            return ""
+        lines = (line if (bare := line.rstrip()).endswith("\\") else bare for line in self.lines(path))
+        orders = [f"{found.origin.span(c.begin, c.end)} {c.word} {c.text}" for c in found.comments]
+        return "\n".join((*lines, *orders, "" if "cutecheck:" in found.origin.text else "no orders"))
 
     def file(self, path: str) -> _File | None:
         """The file of a display path, read once; None when it cannot be read."""

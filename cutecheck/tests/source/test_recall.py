@@ -53,6 +53,15 @@ def edits(project: Path, pick: random.Random) -> str:
         "on the include path": lambda: _made(project / "inc" / "far" / "away.h", f"#define MORE {n}\n"),
         "in the tree": lambda: _made(src / f"other{n}" / "far" / "away.h", f"#define MORE {n}\n#define N{n}\n"),
         "kernel": lambda: unit.write_text(KERNEL.format(n)),
+        "comment in a header": lambda: (src / "kernel.cuh").write_text(
+            (src / "kernel.cuh").read_text().replace("half_t* p)", f"half_t* p  // {n}\n)" if n > 4 else "half_t* p )")
+        ),
+        "comments of a header": lambda: (src / "kernel.cuh").write_text(
+            "".join(f"{line} // {n}\n" for line in (src / "kernel.cuh").read_text().splitlines())
+        ),
+        "a branch that is off": lambda: (src / "tile.h").write_text(
+            (src / "tile.h").read_text() + f"#if 0\nusing Off = Layout<Shape<_{n}, _8>>;\n#endif\n"
+        ),
         "comment": lambda: unit.write_text(unit.read_text() + f"// {n}\n") if unit.exists() else None,
         "line above": lambda: unit.write_text("\n" + unit.read_text()) if unit.exists() else None,
         "gone": lambda: unit.unlink(missing_ok=True),
@@ -100,6 +109,31 @@ def test_only_what_an_edit_reaches_is_evaluated(project: Path, monkeypatch: pyte
     (project / "src" / "width.h").write_text("#define W 24\n")
     facts(project, store)
     assert set(seen) == {"deep/user.cu"}
+
+
+def test_comments_are_not_evaluated(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(str(project / "cache"))
+    evaluate, seen = Translator.run, []
+
+    def run(self: Translator, job: Job, launches: object) -> Part:
+        seen.append(job.path)
+        return evaluate(self, job, launches)  # type: ignore[arg-type]
+
+    before = facts(project, store)
+    monkeypatch.setattr(Translator, "run", run)
+    header = project / "src" / "kernel.cuh"
+    text = header.read_text()
+    header.write_text(text.replace("using namespace cute;", "using namespace cute;  // all of it").replace(
+        "  copy(s, r);", "  copy(s, r); /* here */"))  # fmt: skip
+    assert facts(project, store) == before
+    assert seen == []
+    header.write_text(text.replace("copy(s, r);", "// copy(s, r);"))
+    after = facts(project, store)
+    assert seen and len(after.events) < len(before.events)
+    header.write_text("// a line more\n" + text)
+    assert facts(project, store) == facts(project, None) != before
+    header.write_text(text.replace("using Shared", "// cutecheck: instantiate Unused<2>\nusing Shared"))
+    assert facts(project, store) == facts(project, None)
 
 
 def test_requests_do_not_share_what_they_differ_in(project: Path) -> None:
