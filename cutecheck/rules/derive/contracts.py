@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cutecheck.facts import Hypothesis
@@ -12,7 +12,7 @@ from cutecheck.model.expr import Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict
 from cutecheck.model.prove.canonical import canonical, renamed, restated
-from cutecheck.model.prove.domains import per_thread, variable_domains
+from cutecheck.model.prove.domains import per_thread, variable_domains, with_step
 from cutecheck.model.prove.properties import Alignment
 from cutecheck.rules.base import Context, Contract
 
@@ -125,30 +125,46 @@ def _contract(obligation: Obligation, variables: list[Var], divisor: int, contex
     best = runs(needed)
     if best is None:
         return None
+    factors = _Factors(obligation, divisor)
     fewer = list(needed)
     for condition in needed:
         without = [c for c in fewer if c is not condition]
-        if _seen(obligation, without, divisor):
+        if factors.hold(without):
             fewer = without
     for at, condition in enumerate(fewer):  # `rows * 132` needs no more of rows than 132 lacks
-        factors = (d for d in range(2, divisor) if divisor % d == 0)
-        weaker = ([*fewer[:at], replace(condition, lhs=ex.const(d)), *fewer[at + 1 :]] for d in factors)
-        fewer = next((w for w in weaker if _seen(obligation, w, divisor)), fewer)
+        numbers = (d for d in range(2, divisor) if divisor % d == 0)
+        weaker = ([*fewer[:at], replace(condition, lhs=ex.const(d)), *fewer[at + 1 :]] for d in numbers)
+        fewer = next((w for w in weaker if factors.hold(w)), fewer)
     if fewer != needed and fewer and (answer := runs(fewer)) is not None:
         needed, best = fewer, answer
     return tuple(sorted(needed, key=str)), best
 
 
-def _seen(obligation: Obligation, contract: list[Condition], divisor: int) -> bool:
-    """Every term of the payload is a multiple of ``divisor`` under the contract, by its factors alone."""
-    domains = variable_domains(replace(obligation, hypotheses=(*obligation.hypotheses, *contract)))
-    narrowed = {n: ex.var(n, d) for n, d in domains.items()}
-    payload = obligation.objects
-    if not isinstance(payload, Alignment):
-        return False
-    terms = [payload.offset, *_expressions(payload.rest.stride)]
-    numbers = [n for n in _numbers(payload.rest.stride) if n % divisor]
-    return not numbers and all(ex.divisor(e.substitute(narrowed)) % divisor == 0 for e in terms)
+class _Factors:
+    """Whether every term of a payload is a multiple of ``divisor`` by its factors alone, under contracts."""
+
+    def __init__(self, obligation: Obligation, divisor: int) -> None:
+        self._divisor = divisor
+        self._domains = variable_domains(obligation)
+        payload = obligation.objects
+        self._open = not isinstance(payload, Alignment) or any(n % divisor for n in _numbers(payload.rest.stride))
+        self._terms = [payload.offset, *_expressions(payload.rest.stride)] if isinstance(payload, Alignment) else []
+        self._known: dict[tuple[int, tuple[tuple[str, int], ...]], bool] = {}
+
+    def hold(self, contract: Iterable[Condition]) -> bool:
+        """Whether they are under conditions ``number divides variable``."""
+        if self._open:
+            return False
+        steps = {v.name: c.lhs.constant or 1 for c in contract for v in c.rhs.variables()}
+        return all(self._holds(i, e, steps) for i, e in enumerate(self._terms))
+
+    def _holds(self, position: int, e: Expr, steps: Mapping[str, int]) -> bool:
+        names = {v.name for v in e.variables()}
+        key = (position, tuple(sorted((n, s) for n, s in steps.items() if n in names)))
+        if key not in self._known:
+            narrowed = {n: ex.var(n, with_step(self._domains[n], steps.get(n, 1))) for n in names}
+            self._known[key] = ex.divisor(e.substitute(narrowed)) % self._divisor == 0
+        return self._known[key]
 
 
 def _numbers(value: object) -> Iterator[int]:
