@@ -16,18 +16,20 @@ LEAST = 128
 
 
 def weight(start: int | None, tensor: TensorFact, call: Call, context: Context) -> Severity | None:
-    """A note where what fills the tile finds the same places as the descriptor; otherwise the rule's own."""
+    """A note where all that is known to fill the tile finds the same places as the descriptor; else the rule's own."""
     return "note" if start is not None and start % LEAST == 0 and _tma_alone(tensor, call, context) else None
 
 
 def _tma_alone(tensor: TensorFact, call: Call, context: Context) -> bool:
-    """Every known copy into the tile's memory is a TMA load, and there is one."""
+    """There are copies into the tile's memory, and each is a TMA load or of an operation that is not known."""
     if "filled_by_tma" not in context.memo:
         found: dict[tuple[str | None, str], bool] = {}
         for event in context.facts.events:
             if event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "smem":
                 atom, key = atom_of(event.tiled), (event.operands[1].buffer, event.arch)
-                found[key] = found.get(key, True) and atom is not None and "TMA_LOAD" in atom.op
+                unknown = event.tiled is None and event.tiled_span is not None
+                may = unknown or (atom is not None and "TMA_LOAD" in atom.op)
+                found[key] = found.get(key, True) and may
         context.memo["filled_by_tma"] = found
     filled = cast("dict[tuple[str | None, str], bool]", context.memo["filled_by_tma"])
     return tensor.buffer is not None and filled.get((tensor.buffer, call.arch), False)

@@ -76,23 +76,35 @@ void run(half_t const* A) {
 """
 
 
+FILL = "copy(tma.with(storage.full[0]), cta.partition_S(gA), cta.partition_D(sA));"
+UNKNOWN = "copy(elsewhere::chosen(tma), cta.partition_S(gA), cta.partition_D(sA));"  # by what, nothing here says
+PLAIN = "Tensor gP = make_tensor(make_gmem_ptr((half_t*)raw), sA.layout());copy(gP, sA);"
+
+
 @pytest.mark.parametrize(
-    ("filled", "lead", "expected"),
+    ("fill", "lead", "expected"),
     [
-        (True, 128, ["CUT404 note"]),
-        (True, 1024, []),
-        (True, 64, ["CUT404 warning"]),
-        (False, 128, ["CUT404 warning"]),
-        (False, 1024, []),
+        (FILL, 128, ["CUT404 note"]),
+        (FILL, 1024, []),
+        (FILL, 64, ["CUT404 warning"]),
+        ("", 128, ["CUT404 warning"]),
+        ("", 1024, []),
+        (UNKNOWN, 128, ["CUT404 note"]),
+        (UNKNOWN, 64, ["CUT404 warning"]),
+        (FILL + UNKNOWN, 128, ["CUT404 note"]),
+        (PLAIN, 128, ["CUT404 warning"]),
+        (FILL + PLAIN, 128, ["CUT404 warning"]),
+        (UNKNOWN + PLAIN, 128, ["CUT404 warning"]),
     ],
 )
-def test_tma_swizzles_by_the_address(tmp_path: Path, filled: bool, lead: int, expected: list[str]) -> None:
-    """TMA and the descriptor find the same places at any multiple of 128 bytes; of other copies that is not known."""
+def test_tma_swizzles_by_the_address(tmp_path: Path, fill: str, lead: int, expected: list[str]) -> None:
+    """TMA and the descriptor find the same places at any multiple of 128 bytes; of other copies that is not known.
+
+    A copy by something unknown is no other copy that is known."""
     text = OPERAND.replace("uint64_t full[1]", f"uint64_t full[{lead // 8}]").replace("alignas(128)", "alignas(16)")
-    load = "copy(tma.with(storage.full[0]), cta.partition_S(gA), cta.partition_D(sA));"
-    assert load in text
+    assert FILL in text
     path = tmp_path / "load.cu"
-    path.write_text(source(text if filled else text.replace(load, "")))
+    path.write_text(source(text.replace(FILL, fill)))
     report = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT404",)))
     assert not report.failures and not report.errors
     assert sorted({f"{f.code} {f.severity}" for f in report.findings}) == expected
