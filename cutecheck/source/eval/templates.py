@@ -238,7 +238,7 @@ def _are_defaults(m: Machine, tparams: Sequence[ir.TParam], values: Sequence[Val
 
 def _undecided(m: Machine, ref: TemplateRef, entry: Entry, env: Env) -> Unknown:
     """Why it cannot be told whether a specialisation applies."""
-    values = [m.eval(p, env) for p in entry.decl.spec_args if _is_trait(p)]
+    values = [m.eval(p, env) for p in entry.decl.spec_args if _is_trait(m, p, env)]
     why = next((v.reason for v in values if isinstance(v, Unknown)), "")
     return Unknown(f"whether a specialisation of `{ref.name}` applies is not known: {why}", entry.decl.span)
 
@@ -287,7 +287,7 @@ def match_all(
             return True
         if i >= len(values):
             return False
-        if _is_trait(pattern):
+        if _is_trait(m, pattern, env):
             later.append((pattern, values[i]))
         elif not match(m, pattern, values[i], names, env):
             return False
@@ -297,11 +297,17 @@ def match_all(
     return False if False in answers else None if None in answers else True
 
 
-def _is_trait(pattern: ir.Expr) -> bool:
-    """``enable_if_t<...>``, ``void_t<...>``, ``typename X<T>::type``: nothing can be deduced from it."""
+def _is_trait(m: Machine, pattern: ir.Expr, env: Env) -> bool:
+    """``enable_if_t<...>``, ``void_t<...>``, ``typename X<T>::type``: nothing can be deduced from it.
+
+    Of a class template it can, whatever its name (``nv_float4_t<T>``).
+    """
     if isinstance(pattern, ir.Scoped) and pattern.targs is None:
         return isinstance(pattern.base, (ir.Name, ir.Scoped)) and pattern.base.targs is not None
-    return isinstance(pattern, (ir.Name, ir.Scoped)) and pattern.targs is not None and pattern.ident.endswith("_t")
+    if not isinstance(pattern, (ir.Name, ir.Scoped)) or pattern.targs is None or not pattern.ident.endswith("_t"):
+        return False
+    named = m.eval(replace(pattern, targs=None), env)
+    return not (isinstance(named, TemplateRef) and named.entries and isinstance(named.entries[0].decl, ir.Class))
 
 
 def _matches_trait(m: Machine, pattern: ir.Expr, value: Value, env: Env) -> bool | None:

@@ -35,6 +35,8 @@ def atom_args(m: Machine, op: CuteOp) -> tuple[object, ...]:
             if wide is None:
                 raise Unsupported("the width of an array is not known")
             out.append(wide)
+        elif isinstance(a, ClassInst) and (narrow := element(a)) is not None:
+            out.append(narrow)
         elif constant(a) is not None:
             out.append(constant(a))
         elif isinstance(a, ValueType) and constant(a.value) is not None:

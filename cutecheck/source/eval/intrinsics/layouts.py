@@ -9,7 +9,7 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import ints
 from cutecheck.model import inttuple as it
 from cutecheck.model.basis import ScaledBasis, Underscore
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.ints import CuteError, Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.values import Slice, TensorVal, Value
@@ -106,6 +106,24 @@ def _extend(c: Call) -> Value:
     f = alg.append if c.name == "append" else alg.prepend
     rank = c.ints()[0] if c.targs else None
     return on_tensor(c, lambda x, *rest: f(x, *rest, rank=rank) if rank is not None else f(x, *rest))
+
+
+@function("replace")
+def _replace(c: Call) -> Value:
+    """``replace<N>(x, y)``: the Nth element of a tuple, or mode of a layout, is another."""
+    x, y = c.arg(0), c.arg(1)
+    if not c.targs or not isinstance(x, (tuple, Layout)) or isinstance(x, Layout) != isinstance(y, Layout):
+        raise Unsupported("replace of something that is no tuple and no layout")
+    (n,) = c.ints()
+
+    def exchanged(whole: Any, part: Any) -> Any:
+        if not 0 <= n < (len(whole) if isinstance(whole, tuple) else 1):
+            raise CuteError("replace of an element that is not there", n, whole)
+        return (*whole[:n], part, *whole[n + 1 :]) if isinstance(whole, tuple) else part
+
+    if isinstance(x, Layout) and isinstance(y, Layout):
+        return Layout(exchanged(x.shape, y.shape), exchanged(x.stride, y.stride))
+    return exchanged(x, y)
 
 
 @function("group_modes")

@@ -13,6 +13,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Dyn
 from cutecheck.model.layout import ComposedLayout, IntTuple, Layout, SmemPtrFlag
 from cutecheck.model.swizzle import offset_value
+from cutecheck.source.eval.intrinsics.block_scaled import fragment_of, in_tensor_memory
 from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor, under_pointer, without_pointer_swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.intrinsics.types import element
@@ -107,6 +108,9 @@ def _under_swizzle(p: Pointer, swizzle: ComposedLayout, layout: Any, span: Span)
 @function("make_tensor")
 def _make_tensor(c: Call) -> Value:
     if c.targs:
+        kind = in_tensor_memory(c.targs[0])
+        if kind is not None and len(c.args) == 1 and not isinstance(c.arg(0), (*LAYOUTS, TensorVal)):
+            return fragment_of(c, kind, c.arg(0))
         layout = _layout_args(c, c.args)
         dtype = element(c.targs[0])
         return c.m.recorder.registers(c.m, layout, dtype, c.span, "view", None)

@@ -175,11 +175,11 @@ def fragment(c: Call, mma: Any, which: str, part: Any) -> Value:
     bits = part.dtype.bits if is_tensor and part.dtype is not None else None
     layout = make_fragment(atom, which, source, bits)
     if is_tensor and "smem_desc" in atom.frg_types[position]:
-        return _descriptors(part, layout, mma, bits)
+        return descriptors(part, layout, mma, bits)
     return _owned(c, layout, atom, position, mma)
 
 
-def _descriptors(part: TensorVal, layout: Any, mma: Any, bits: Bits | None) -> TensorVal:
+def descriptors(part: TensorVal, layout: Any, mma: Any, bits: Bits | None) -> TensorVal:
     """A view of shared memory in descriptors: layout and offsets count 16 bytes."""
     from cutecheck.source.eval.intrinsics.tensors import cast_pointer_to
 

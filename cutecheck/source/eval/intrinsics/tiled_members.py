@@ -12,6 +12,7 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.atoms import atom_args
+from cutecheck.source.eval.intrinsics.block_scaled import scale_factor_member
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import CuteOp, Intrinsic, Scalar, ScalarType, Slice, Tag, Value, ValueType
 
@@ -47,11 +48,16 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
         if name in table:
             return ValueType(table[name])
         kinds = {"A": 0, "B": 1, "C": 2, "D": 3}
+        scaled = scale_factor_member(v, name)
+        if scaled is not None:
+            return scaled
+        if name[:-1] == "FrgType" and name[-1] in "ABC" and v.frg_types["ABC".index(name[-1])].startswith("UMMA::tmem"):
+            return ValueType(Tag(v.frg_types["ABC".index(name[-1])]))
         for prefix in ("ValType", "FrgType"):
             if name.startswith(prefix) and name[len(prefix) :] in kinds:
                 return ScalarType(v.val_types[kinds[name[len(prefix) :]]])
         if name in ("MMA_Op", "Traits", "MMA_Traits"):
-            return ValueType(_operation(v, "" if name == "MMA_Op" else "MMA"))
+            return ValueType(operation_of(v, "" if name == "MMA_Op" else "MMA"))
     if isinstance(v, TiledCopy):
         own_copy = {"Tiler_MN": v.tiler_mn, "TiledLayout_TV": v.layout_tv, "Atom": v.atom}
         if name in own_copy:
@@ -75,7 +81,7 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
             n = v.num_val_src if name == "NumValSrc" else v.num_val_dst
             return Scalar(n, "int")
         if name in ("CopyOp", "Copy_Op", "Traits", "CopyOperation"):
-            return ValueType(_operation(v, "Copy" if name == "Traits" else ""))
+            return ValueType(operation_of(v, "Copy" if name == "Traits" else ""))
     return None
 
 
@@ -91,7 +97,7 @@ def _operation_member(m: Machine, v: CuteOp, name: str, span: Span) -> Value | N
     return None
 
 
-def _operation(atom: MMAAtom | CopyAtom, traits: str = "") -> CuteOp:
+def operation_of(atom: MMAAtom | CopyAtom, traits: str = "") -> CuteOp:
     """The operation of an atom, with its template arguments as values of the evaluator."""
     values: list[Value] = []
     for a in atom.args:
@@ -123,9 +129,9 @@ def decompose_tiled(v: Any) -> list[tuple[str, tuple[Value, ...]]]:
     if isinstance(v, TiledCopy):
         return [("TiledCopy", (ValueType(v.atom), ValueType(v.layout_tv), ValueType(v.tiler_mn)))]
     if isinstance(v, MMAAtom):
-        return [("MMA_Atom", (ValueType(_with_defaults(_operation(v, traits))),)) for traits in ("", "MMA")]
+        return [("MMA_Atom", (ValueType(_with_defaults(operation_of(v, traits))),)) for traits in ("", "MMA")]
     if isinstance(v, CopyAtom):
-        return [("Copy_Atom", (ValueType(_operation(v)), ScalarType(v.value_type)))]
+        return [("Copy_Atom", (ValueType(operation_of(v)), ScalarType(v.value_type)))]
     if isinstance(v, Slice):
         return [("ThrMMA" if isinstance(v.tiled, TiledMMA) else "ThrCopy", (ValueType(v.tiled), type_of(v.index)))]
     return []

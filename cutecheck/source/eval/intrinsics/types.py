@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import expr as ex
+from cutecheck.model.atoms import element_type
 from cutecheck.model.basis import ScaledBasis, X
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn
@@ -234,6 +235,9 @@ def element(t: Value) -> DType | None:
     """The element type that a template argument names; a fixed-size array is one, too (``Array<half_t, 8>``)."""
     if isinstance(t, ScalarType):
         return t.dtype
+    if isinstance(t, ClassInst) and not t.args and t.name.endswith("_t"):  # `cutlass::detail::float_e2m1_unpacksmem_t`
+        scope = t.env.namespace()
+        return element_type(f"detail::{t.name}") if scope is not None and scope.path == "cutlass::detail" else None
     a = fixed_array(t)
     return None if a is None else array_element(a)
 

@@ -1,0 +1,84 @@
+"""Block-scaled MMAs of sm_100: what their traits say of scale factors, and the copies that fill these."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from cutecheck.facts import Unknown
+from cutecheck.model import algebra as alg
+from cutecheck.model.atoms import MMAAtom, element_type
+from cutecheck.model.layout import Layout
+from cutecheck.model.tiled.tmem import tmem_fragment
+from cutecheck.model.units import Bits
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.values import Scalar, ScalarType, Tag, TensorVal, Value, ValueType
+
+_SCALED = re.compile(r"SM100_MMA_MXF\w+?(_2x1SM)?_SS(_SPARSE)?")
+_VECTOR = re.compile(r"UMMA::tmem_sf_frg<\w+,(\d+),")
+_M, _N = 4, 5  # positions among the arguments of the operations
+_IN_TMEM = "UMMA::tmem_"
+
+
+def scale_factor_member(atom: MMAAtom, name: str) -> Value | None:
+    """Members of the traits that say how operands are scaled; None for any other."""
+    told = dict(atom.extra)
+    depth = atom.shape_mnk[2] if isinstance(atom.shape_mnk, tuple) else None
+    if name == "K" and atom.op.startswith("SM100_MMA_") and isinstance(depth, int):
+        return Scalar(depth, "int")
+    if "FrgTypeSFA" not in told:
+        return None
+    vector = _VECTOR.match(told["FrgTypeSFA"])
+    if name == "SFVecSize" and vector is not None:
+        return Scalar(int(vector[1]), "int")
+    if name in ("ValTypeSFA", "ValTypeSFB"):
+        found = element_type(told[name])
+        return ScalarType(found) if found is not None else None
+    if name in ("FrgTypeSFA", "FrgTypeSFB"):
+        return ValueType(Tag(told[name]))
+    if name == "MMA_ScaleFactor":
+        return _of_one_sm(atom)
+    return None
+
+
+def _of_one_sm(atom: MMAAtom) -> Value | None:
+    """The operation that scale factors are partitioned by: of one SM, its columns in whole blocks of 128."""
+    from cutecheck.source.eval.intrinsics.tiled_members import operation_of
+
+    m, n = (atom.args[i] if len(atom.args) > i else None for i in (_M, _N))
+    kind = _SCALED.fullmatch(atom.op)
+    if kind is None or not isinstance(m, int) or not isinstance(n, int):
+        return None
+    op = operation_of(atom)
+    rows = m if kind[1] is None else m // 2 if m // 2 > 64 else m
+    sizes = (Scalar(rows, "int"), Scalar((n + 127) // 128 * 128, "int"))
+    return ValueType(type(op)(op.name.replace("_2x1SM", ""), (*op.args[:_M], *sizes, *op.args[_N + 1 :])))
+
+
+def in_tensor_memory(targ: Value) -> str | None:
+    """The fragment type that a template argument is, where it stands for tensor memory (``TiledMma::FrgTypeC``)."""
+    kind = targ.value if isinstance(targ, ValueType) else targ
+    return kind.name if isinstance(kind, Tag) and kind.name.startswith(_IN_TMEM) else None
+
+
+def fragment_of(c: Call, kind: str, shape: Any) -> TensorVal:
+    """``make_tensor<FrgType>(shape)``: a tensor in tensor memory."""
+    layout = tmem_fragment(kind, shape)
+    element = element_type(kind.partition("<")[2].rstrip(">").split(",")[0])
+    return c.m.recorder.registers(c.m, layout, element, c.span, "fragment", None, "tmem")
+
+
+@function("get_utccp_smem_desc_tensor")
+def _descriptors_to_copy(c: Call) -> Value:
+    """The descriptors of the part of shared memory that a copy to tensor memory reads, 16 bytes each."""
+    from cutecheck.source.eval.intrinsics.tiled import descriptors
+
+    part = c.arg(0)
+    if not isinstance(part, TensorVal) or part.dtype is None or part.dtype.bits is None:
+        raise Unsupported("get_utccp_smem_desc_tensor of a tensor that is not followed")
+    if isinstance(part.layout, Unknown):
+        return part.layout
+    if not isinstance(part.layout, Layout):
+        raise Unsupported("get_utccp_smem_desc_tensor of a swizzled tensor")
+    layout = alg.recast_layout(part.layout, part.dtype.bits, Bits(128))
+    return descriptors(part, layout, None, part.dtype.bits)
