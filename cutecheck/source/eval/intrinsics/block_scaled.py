@@ -1,4 +1,4 @@
-"""Block-scaled MMAs of sm_100: what their traits say of scale factors, and the copies that fill these."""
+"""Block-scaled MMAs of sm_100 and sm_120: what their traits say of scale factors, and the copies that fill these."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from cutecheck.facts import Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.atoms import MMAAtom, element_type
 from cutecheck.model.layout import Layout
+from cutecheck.model.notation import parse
 from cutecheck.model.tiled.tmem import tmem_fragment
 from cutecheck.model.units import Bits
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
@@ -26,6 +27,8 @@ def scale_factor_member(atom: MMAAtom, name: str) -> Value | None:
     depth = atom.shape_mnk[2] if isinstance(atom.shape_mnk, tuple) else None
     if name == "K" and atom.op.startswith("SM100_MMA_") and isinstance(depth, int):
         return Scalar(depth, "int")
+    if name in ("SFALayout", "SFBLayout"):
+        return ValueType(parse(told[name])) if name in told else None
     if "FrgTypeSFA" not in told:
         return None
     vector = _VECTOR.match(told["FrgTypeSFA"])

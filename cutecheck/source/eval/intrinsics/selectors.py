@@ -99,3 +99,29 @@ def _smem_selector(c: Call) -> Value:
 @function("tile_to_mma_shape", configuring=True)
 def _tile_to_mma_shape(c: Call) -> Value:
     return smem_atoms.tile_to_mma_shape(*c.args)
+
+
+# (plain, block-scaled with elements of 4, 6 and 8 bits in 8, block-scaled with elements of 4 bits)
+_SM120 = {
+    "": ("SM120_16x8x32_TN", "SM120::BLOCKSCALED::SM120_16x8x32_TN_VS", "SM120::BLOCKSCALED::SM120_16x8x64_TN_VS"),
+    "sparse_": (
+        "SM120::SPARSE::SM120_SPARSE_16x8x64_TN",
+        "SM120::BLOCKSCALED::SPARSE::SM120_SPARSE_16x8x64_TN_VS",
+        "SM120::BLOCKSCALED::SPARSE::SM120_SPARSE_16x8x128_TN_VS",
+    ),
+}
+
+
+@function(
+    "rr_op_selector_sm120", "rr_sparse_op_selector_sm120",
+    "rr_blockscaled_op_selector_sm120", "rr_blockscaled_sparse_op_selector_sm120",
+)  # fmt: skip
+def _sm120_selector(c: Call) -> Value:
+    """cute/arch/mma_sm120.hpp, mma_sm120_sparse.hpp: A, B, C; block-scaled ones the factors, their vector, the kind."""
+    plain, mixed, narrow = _SM120["sparse_" if "sparse_" in c.name else ""]
+    if "blockscaled" not in c.name:
+        return _operation(plain, tuple(map(_element, c.targs[:3])))
+    vector, eight = constant(c.targs[4]), c.m.dialect.truth(c.targs[5])
+    if vector is None or eight is None:
+        raise Unsupported("how the operands are scaled is not known")
+    return _operation(mixed if eight else narrow, (*map(_element, c.targs[:4]), vector))
