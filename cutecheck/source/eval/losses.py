@@ -19,6 +19,7 @@ from cutecheck.source.eval.values import (
     Reference,
     Scalar,
     TensorVal,
+    Value,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +95,12 @@ def lost(m: Machine, node: ir.Expr, env: Env) -> None:
             else:
                 lost(m, part, env)
     elif isinstance(node, (ir.Index, ir.Attr)):
-        if isinstance(base_of(m, node.base, env), (Unknown, Address, ObjectPointer, Scalar)):
+        base = base_of(m, node.base, env)
+        own = _variable_at(base, env) if isinstance(node, ir.Index) else None
+        if own is not None:  # whatever type its address was cast to, all elements are in it
+            lose(m, own, own.cls.name, node.span)
+            return
+        if isinstance(base, (Unknown, Address, ObjectPointer, Scalar)):
             lost_pointed(m, node.span)
         lost_part(m, node.base, env)
     elif isinstance(node, ir.Call) and quiet(node.fn):
@@ -110,6 +116,17 @@ def lost(m: Machine, node: ir.Expr, env: Env) -> None:
             cells = named(m, name, env)
             if cells is not None and not isinstance(read(m, cells), (TensorVal, Pointer, FuncSet, Closure)):
                 forget_cells(m, cells, node.span)
+
+
+def _variable_at(pointer: Value, env: Env) -> Object | None:
+    """The variable of the function that a pointer points to: no other is reached from it."""
+    at: Env | None = env if isinstance(pointer, ObjectPointer) else None
+    while at is not None and at.kind not in ("class", "namespace"):
+        if any(value is pointer.to for value in at.vars.values()):
+            found: Object = pointer.to
+            return found
+        at = at.parent
+    return None
 
 
 def lost_part(m: Machine, node: ir.Expr, env: Env) -> None:

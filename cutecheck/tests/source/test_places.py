@@ -177,6 +177,9 @@ def test_values_that_are_known(tmp_path: Path, body: str, shown: str, value: int
         ("int a[3] = {1, 2, 3}; std::swap(a[0], a[1]);", "a[0]"),
         ("int a[3] = {1, 2, 3}; for (auto i = std::begin(a); i != std::end(a); ++i) { *i += 1; }", "a[0]"),
         ("int* p = &x; p[0] = 5;", "x"),
+        ("Counter a; Counter* p = &a; p[0] = Counter{5};", "a.at"),
+        ("Counter a; int* p = reinterpret_cast<int*>(&a); for (int i = 0; i < n; ++i) { p[i] = 5; }", "a.at"),
+        ("Smart a{}; Counter* at = &a.to[0]; at[n] = Counter{5};", "a.to->at"),
         ("Counter a, b; Counter* p = n > 2 ? &a : &b; p->at = 9;", "a.at"),
         ("Counter a, b; (n > 2 ? a : b).at = 7;", "b.at"),
         ("Counter a, b; (n > 2 ? a : b).advance(7);", "b.at"),
@@ -203,7 +206,12 @@ def test_values_that_may_have_changed_are_not_known(tmp_path: Path, body: str, s
 
 @pytest.mark.parametrize(
     ("body", "shown", "value"),
-    [("Declared d; int v = d.look();", "d.at", 1), ("look_at(&x);", "x", 0), ('asm("" :: "r"(x));', "x", 0)],
+    [
+        ("Declared d; int v = d.look();", "d.at", 1),
+        ("look_at(&x);", "x", 0),
+        ('asm("" :: "r"(x));', "x", 0),
+        ("Counter a, b; Counter* q = &b; int* p = reinterpret_cast<int*>(&a); p[n] = 5;", "q->at", 0),
+    ],
 )
 def test_what_may_only_be_read_keeps_its_value(tmp_path: Path, body: str, shown: str, value: int) -> None:
     assert said(tmp_path, body, shown) == value
