@@ -12,6 +12,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import (
     Address,
     Closure,
+    ExternType,
     FuncSet,
     Object,
     ObjectPointer,
@@ -100,7 +101,7 @@ def lost(m: Machine, node: ir.Expr, env: Env) -> None:
         if own is not None:  # whatever type its address was cast to, all elements are in it
             lose(m, own, own.cls.name, node.span)
             return
-        if isinstance(base, (Unknown, Address, ObjectPointer, Scalar)):
+        if isinstance(base, (Unknown, Address, ObjectPointer, Scalar)) and not _in_plain_record(m, node, env):
             lost_pointed(m, node.span)
         lost_part(m, node.base, env)
     elif isinstance(node, ir.Call) and quiet(node.fn):
@@ -127,6 +128,16 @@ def _variable_at(pointer: Value, env: Env) -> Object | None:
             return found
         at = at.parent
     return None
+
+
+def _in_plain_record(m: Machine, node: ir.Expr, env: Env) -> bool:
+    """A part of an element of an array of which none leads anywhere else."""
+    from cutecheck.source.eval.intrinsics.names import PLAIN_RECORDS
+
+    while isinstance(node, (ir.Index, ir.Attr)):
+        node = node.base
+    value = m.eval(node, env) if isinstance(node, ir.Name) else None
+    return isinstance(value, Pointer) and isinstance(value.type, ExternType) and value.type.name in PLAIN_RECORDS
 
 
 def lost_part(m: Machine, node: ir.Expr, env: Env) -> None:

@@ -104,3 +104,22 @@ def test_numbers_of_host_code_are_short_though_threads_differ_in_them(monkeypatc
     monkeypatch.setattr(m.recorder, "on_host", lambda: True)
     found = as_expr(cover(m, a, b, "x", SPAN))
     assert len(found.terms) == 1 and varies(found) and ex.divisor(found) == 8
+
+
+def test_what_is_written_to_a_launch_attribute_is_in_no_variable_that_is_pointed_at(tmp_path: Path) -> None:
+    """CUTLASS's launcher fills an array of them, after a kernel's parameters were pointed at."""
+    text = """
+struct Launch { cudaLaunchAttribute attributes[2]; };
+void host(int n) {
+  Cell c{4}; Cell* p = &c; Launch l; auto& attributes = l.attributes; Undeclared others[2];
+  attributes[0].val.clusterDim = {1, 1, 1};
+  auto kept = make_layout(p->at);
+  others[0].val.at = 5;
+  auto lost = make_layout(p->at);
+}
+"""
+    source = tmp_path / "b.cu"
+    source.write_text(HEAD.replace("GO", "").replace("BODY", "").replace("OFFSET", "y") + text)
+    found = {s.symbol.rsplit("::", 1)[-1]: str(s.value) for s in extract(ExtractRequest((source,))).sites}
+    assert found["kept"] == "4:_1"
+    assert found["lost"] != "4:_1"

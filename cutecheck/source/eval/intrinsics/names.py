@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 TMEM_ALLOCATORS = {"Allocator1Sm": 512, "Allocator2Sm": 512}  # columns (cute/arch/tmem_allocator_sm100.hpp)
 # pointers to structures that nobody defines
 _HANDLES = {"cudaStream_t": "CUstream_st", "CUstream": "CUstream_st", "cudaEvent_t": "CUevent_st"}
+# structures of the CUDA runtime that hold numbers and handles: no variable of a program is reached through them
+PLAIN_RECORDS = frozenset({"cudaLaunchAttribute"})
 _STATIC_INT = re.compile(r"_(\d+)$")
 
 
@@ -88,7 +90,7 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return m.library_namespace(f"cute::{name}")
     if name in _HANDLES:
         return PtrType(ExternType(_HANDLES[name]))
-    if name == "dim3" or name in TMEM_ALLOCATORS:
+    if name in ("dim3", *PLAIN_RECORDS) or name in TMEM_ALLOCATORS:
         return ExternType(name)
     return launch.record_type(m, name)
 
