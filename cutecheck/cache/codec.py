@@ -157,7 +157,7 @@ class _Writer:
             return [self._name(_TUPLE), *map(self.reference, value)]
         if kind is list:
             return [self._name(_LIST), *map(self.reference, value)]
-        if kind is dict:
+        if issubclass(kind, dict):
             return [self._name(_DICT), *(self.reference(x) for item in value.items() for x in item)]
         if kind in (set, frozenset):
             parts = sorted((self.reference(x) for x in value), key=repr)

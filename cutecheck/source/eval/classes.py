@@ -143,6 +143,7 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
                 typed = m.eval(decl.type, owner.env) if decl.type is not None else None
                 value = obj.initial[name] = symbolic(m, typed, f"{obj.name or obj.cls.name}.{name}", span)
                 value = places.copied(m, value)
+            places.age(value, obj)
             obj.fields[name] = value  # what it held from the start: no write that an undo takes back
             return value
     return Unknown(f"`{obj.cls.name}` has no data member `{name}` in the tree", span)

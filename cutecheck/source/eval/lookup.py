@@ -27,6 +27,7 @@ from cutecheck.source.eval.values import (
     Value,
     ValueType,
     constant,
+    serials,
 )
 
 
@@ -280,6 +281,7 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
                     value = Unknown(f"`{name}` may have been written", decl.span)
         m.recorder.declared(m, decl, value, entry.env, entry.unit)
     m.journal.keep(mark)
+    m.kept = next(serials)
     if m.budget.refused == refused:
         memo[key] = value
     else:

@@ -16,6 +16,7 @@ from cutecheck.source.eval.values import (
     Address,
     Cell,
     Closure,
+    Fields,
     FuncSet,
     Object,
     ObjectPointer,
@@ -368,3 +369,31 @@ def address(m: Machine, cells: Cells) -> Address:
     for where, name in cells:
         m.addressed[id(where), name] = (where, name)
     return Address(cells)
+
+
+def made_since(where: dict[Any, Any], serial: int) -> bool:
+    """Whether these are the fields of an object that was made after another of this serial."""
+    return isinstance(where, Fields) and where.serial > serial
+
+
+def age(value: Value, whole: Object | None = None) -> None:
+    """The objects in a value, made when they are asked for first, are as old as what they are part of, or older."""
+    serial = whole.fields.serial if whole is not None and isinstance(whole.fields, Fields) else 0
+    todo = [value]
+    while todo:
+        at = todo.pop()
+        if isinstance(at, tuple):
+            todo += at
+        elif isinstance(at, Closure) and at.own:
+            todo += at.env.vars.values()
+        elif isinstance(at, Object) and isinstance(at.fields, Fields) and at.fields.serial > serial:
+            at.fields.serial = serial
+            todo += at.fields.values()
+
+
+def drop_gone(m: Machine, serial: int) -> None:
+    """After what an iteration wrote was undone: no pointer is to an object that it made, after one of this serial."""
+    for key in [key for key, obj in m.pointed.items() if made_since(obj.fields, serial)]:
+        del m.pointed[key]
+    for cell in [cell for cell, (where, _) in m.addressed.items() if made_since(where, serial)]:
+        del m.addressed[cell]

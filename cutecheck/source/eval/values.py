@@ -6,7 +6,9 @@ program needs besides: scalars of the scanned language, types, pointers, tensors
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cutecheck.facts import Provenance, Space, Span, Unknown
@@ -202,6 +204,19 @@ class Tiler:
     tiler_mn: Value
 
 
+serials = count(1)
+
+
+class Fields(dict[str, Any]):
+    """Where an object keeps its fields; ``serial`` is greater than that of those made before."""
+
+    __slots__ = ("serial",)
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__(given)
+        self.serial = next(serials)
+
+
 @dataclass(eq=False, slots=True)
 class Object:
     """An instance of a class of the tree. Fields are set through the journal only."""
@@ -211,6 +226,10 @@ class Object:
     pointer: Pointer | None = None  # a view of memory, for shared-storage structs
     name: str = ""
     initial: dict[str, Value] = field(default_factory=dict)  # of fields: what they hold from the start, in copies too
+
+    def __post_init__(self) -> None:
+        if type(self.fields) is not Fields:
+            self.fields = Fields(self.fields)
 
     def __str__(self) -> str:
         return self.cls.name

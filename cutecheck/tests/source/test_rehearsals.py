@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from cutecheck.source.eval.statements import recurrences
 from cutecheck.source.extract import ExtractRequest, extract
 
 LAUNCHED = """
@@ -25,3 +28,71 @@ int main() {
 def test_a_kernel_that_a_loop_launches_is_walked(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(LAUNCHED)
     assert len(extract(ExtractRequest((tmp_path,), ("sm_80",))).events) == 1
+
+
+COPIED = """
+#include <cute/tensor.hpp>
+using namespace cute;
+struct State {
+  int index = 0; int phase = 0;
+  __device__ void advance() { index += 1; if (index == 4) { index = 0; phase ^= 1; } }
+};
+__device__ void use(State* s) { s->advance(); }
+__global__ void k(int n) {
+  __shared__ half_t s[65536];
+  State outer;
+  for (int i = 0; i < n; ++i) {
+    State first = outer;
+    use(&first);
+    State second = first;
+    second.advance();
+    outer.advance();
+    copy(make_tensor(make_smem_ptr(s + 8 * outer.index), Layout<_8>{}), make_tensor<half_t>(Layout<_8>{}));
+  }
+}
+void host(int n) { k<<<1, 32>>>(n); }
+"""
+
+
+def test_what_an_iteration_does_to_objects_of_its_own_is_not_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walks = 0
+    rehearse = recurrences._rehearse
+
+    def counted(*given: object) -> recurrences.Written:
+        nonlocal walks
+        walks += 1
+        return rehearse(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(recurrences, "_rehearse", counted)
+    (tmp_path / "k.cu").write_text(COPIED)
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    assert walks <= 3, "one that finds what changes, one that finds no more, one for what is computed from it"
+    assert "index" in str(event.operands[0].offset)
+
+
+PARTS = """
+#include <cute/tensor.hpp>
+using namespace cute;
+struct In { int at; int other = 3; };
+struct Par { In in; int y; };
+struct Mid { Par par; In in; };
+__global__ void k(Par p, Mid mid, int n) {
+  extern __shared__ char raw[];
+  __shared__ half_t s[65536];
+  Par& shared = *reinterpret_cast<Par*>(raw);
+  for (int i = 0; i < n; ++i) {
+    copy(make_tensor(make_smem_ptr(s + WHAT), Layout<_8>{}), make_tensor<half_t>(Layout<_8>{}));
+    WHAT += 8;
+  }
+}
+void host(Par p, Mid mid, int n) { k<<<1, 32>>>(p, mid, n); }
+"""
+
+
+@pytest.mark.parametrize("what", ["p.in.at", "mid.par.in.at", "mid.in.other", "p.in.other", "shared.in.at", "p.y"])
+def test_parts_that_an_iteration_asks_for_first_were_there_before(tmp_path: Path, what: str) -> None:
+    (tmp_path / "k.cu").write_text(PARTS.replace("WHAT", what))
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    assert str(event.operands[0].offset).startswith("8*i#")

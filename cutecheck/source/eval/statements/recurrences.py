@@ -10,13 +10,14 @@ from typing import Any
 from cutecheck.facts import Span
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import Dyn, Int, as_expr
+from cutecheck.source.eval import places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.guesses import Guess, changed_numbers, guess, masked, place
 from cutecheck.source.eval.statements.numbers import combine, same, snapshot
 from cutecheck.source.eval.statements.sums import Sum
 from cutecheck.source.eval.threads import is_lost, lost, some, varies
-from cutecheck.source.eval.values import Object, Value
+from cutecheck.source.eval.values import Object, Value, serials
 
 _REHEARSALS = 5  # more than the chains of conditions on changed values that code has
 Key = tuple[int, str]
@@ -56,6 +57,7 @@ class Recurrence:
     apart: bool = False
     parts: bool = False
     env: Env | None = None  # where the loop stands
+    serial: int = 0  # objects made by the last rehearsal have a greater one
 
     def leave(self, wrote: Written, goes_on: bool, varying: bool) -> None:
         """One branch of a condition ends the iteration (``goes_on``) or the loop."""
@@ -98,6 +100,8 @@ def settle(m: Machine, body: Callable[[], object], loop: Recurrence, rough: bool
         before = len(found)
         for key, (where, name, new) in _all_written(loop, changed).items():
             old = where.get(name)
+            if places.made_since(where, max(loop.serial, m.kept)):
+                continue  # of an object of its own, which no other iteration sees
             if key not in loop.cells and key != loop.told and old is not None and not same(old, new):
                 loop.cells[key] = Changing(where, name, old)
                 m.journal.set(where, name, combine(m, Anything(m), old, old, (new,), name, loop.span))
@@ -197,7 +201,7 @@ def leave(m: Machine, loop: Recurrence) -> None:
 
 
 def _rehearse(m: Machine, body: Callable[[], object], loop: Recurrence) -> Written:
-    mark = m.journal.mark()
+    mark, loop.serial = m.journal.mark(), next(serials)
     for ways in (loop.ways, loop.exits, loop.left):
         ways.clear()
     # on the host, steps that leave no facts are what is limited
@@ -205,6 +209,7 @@ def _rehearse(m: Machine, body: Callable[[], object], loop: Recurrence) -> Writt
         body()
     changed = written(m, mark)
     m.journal.undo(mark)
+    places.drop_gone(m, max(loop.serial, m.kept))
     return changed
 
 
