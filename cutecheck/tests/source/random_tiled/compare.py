@@ -54,7 +54,7 @@ def said(configs: Sequence[Config], facts: Facts) -> dict[int, list[Site | Tenso
     for site in facts.sites:
         seed = int(re.findall(r"p(\d+)\.cu", site.span.path)[-1])
         ident = names.get((seed, site.symbol.rsplit("::", 1)[-1]))
-        if ident is not None and site.kind in ("tiled_copy", "tiled_mma"):
+        if ident is not None:
             found.setdefault(ident, []).append(site)
     return found
 
