@@ -20,15 +20,15 @@ from cutecheck.records import record
 from cutecheck.source.eval.limits import Limits
 
 Answer = Literal["walk", "before", "dropped", "barren"]
-_PARTS = 8  # of a folder
+_PARTS, _FEW_PARTS = 8, 4  # of a folder
 WORKS = "*"  # before a class that configures, copies or multiplies, in what is alike
 _BARREN = 2  # more that a walk counts for if it came to nothing of CuTe
 
 
 def neighbourhood(path: str, limits: Limits) -> str:
-    """The files whose evaluations count together what is alike: a folder's, in parts where kinds are not coarse."""
+    """The files whose evaluations count together what is alike: a folder's, in a few parts."""
     folder, _, name = path.rpartition("/")
-    return folder if limits.coarse else f"{folder}#{crc32(name.encode()) % _PARTS}"
+    return f"{folder}#{crc32(name.encode()) % (_FEW_PARTS if limits.coarse else _PARTS)}"
 
 
 @record(frozen=True, slots=True)
