@@ -20,6 +20,7 @@ from cutecheck.rules.rejected import Rejected
 
 _MOST = 256
 _SPAN = Bytes(16)  # that a swizzle of no bits spans, shifted left by its bits
+_WIDE = Bytes(128)  # what swizzles of 32 and 64 bytes span (get_tma_swizzle_bits in copy_traits_sm90_tma_swizzle.hpp)
 
 
 class TmaBox(Rejected):
@@ -100,7 +101,7 @@ class TmaBox(Rejected):
         if found is None:
             return
         swizzle = found.swizzle
-        span = _SPAN * (1 << swizzle.bits) if swizzle.bits else Bytes(0)
+        span = Bytes(0) if not swizzle.bits else _SPAN * (1 << swizzle.bits) if swizzle.base == 4 else _WIDE
         payload = TmaLimits(found.box, found.internal_bits, swizzle_bytes=span, what="box of the TMA copy")
         outcome = context.prove(make_obligation(payload, arch=call.arch, span=call.span))
         if outcome.verdict is not Verdict.REFUTED:

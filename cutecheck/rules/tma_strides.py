@@ -86,7 +86,7 @@ class TmaGlobalStride(Rule):
             return
         tensor = next((a for a in call.arguments if isinstance(a, TensorFact)), None)
         strides = _strides_bytes(tensor, tensor_map_of(call.result))
-        if tensor is None or not strides:
+        if tensor is None or not strides or _empty(tensor):
             return
         limit = ex.const(1 << 40)
         conditions = [Condition(Rel.DIVIDES, ex.const(_STRIDE_BYTES), as_expr(s)) for s in strides]
@@ -140,6 +140,13 @@ class TmaGlobalStride(Rule):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
+
+
+def _empty(tensor: TensorFact) -> bool:
+    """A tensor of no elements stands for its type: only what is made of the real one is encoded."""
+    layout = tensor.layout
+    modes = leaves(layout.shape, layout.stride) if isinstance(layout, Layout) else None
+    return any(known_value(extent) == 0 for extent, _ in modes or ())
 
 
 def _strides_bytes(tensor: TensorFact | None, made: TensorMap | None) -> list[Int]:

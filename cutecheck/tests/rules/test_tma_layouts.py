@@ -108,3 +108,42 @@ def test_tma_swizzles_by_the_address(tmp_path: Path, fill: str, lead: int, expec
     report = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT404",)))
     assert not report.failures and not report.errors
     assert sorted({f"{f.code} {f.severity}" for f in report.findings}) == expected
+
+
+WIDE = """
+using Smem = ComposedLayout<Swizzle<2, 5, BITS>, smem_ptr_flag_bits<32>, Layout<Shape<_32, _4>, Stride<_1, _32>>>;
+inline auto make_load(float const* A) {
+  Tensor gA = make_tensor(make_gmem_ptr(A), Layout<Shape<_64, _64>, Stride<_1, _64>>{});
+  return make_tma_copy(SM90_TMA_LOAD{}, gA, Smem{});
+}
+void run() { (void)make_load(nullptr); }
+"""
+
+
+@pytest.mark.parametrize(("swizzle", "expected"), [("2, 5, 2", []), ("3, 4, 3", []), ("2, 4, 3", ["CUT803"])])
+def test_a_swizzle_of_32_bytes_spans_128(tmp_path: Path, swizzle: str, expected: list[str]) -> None:
+    """As ``get_tma_swizzle_bits`` has it; a box of 32 floats is 128 bytes wide."""
+    path = tmp_path / "wide.cu"
+    path.write_text(source(WIDE.replace("2, 5, BITS", swizzle)))
+    report = check(inputs([str(path)]), Settings(arch=("sm_100a",), select=("CUT803",)))
+    assert not report.failures and not report.errors
+    assert [o.verdict.name for o in report.outcomes] == [("PROVED", "REFUTED")[len(expected)]]
+    assert [f.code for f in report.findings] == expected
+
+
+TYPE = """
+using Strides = Stride<Stride<_1, _8>, _64>;
+using Smem = Layout<Shape<Shape<_8, _2>, _1>, Stride<Stride<_1, _8>, _0>>;
+using Tma = decltype(make_tma_copy(SM90_TMA_STORE{},
+    make_tensor(static_cast<int8_t*>(nullptr), repeat_like(Strides{}, int32_t(COUNT)), Strides{}), Smem{}));
+Tma* made;
+"""
+
+
+@pytest.mark.parametrize(("count", "expected"), [(0, []), (4, ["CUT802"])])
+def test_a_tensor_of_no_elements_stands_for_its_type(tmp_path: Path, count: int, expected: list[str]) -> None:
+    path = tmp_path / "type.cu"
+    path.write_text(source(TYPE.replace("COUNT", str(count))))
+    report = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT802",)))
+    assert not report.failures and not report.errors
+    assert [f.code for f in report.findings] == expected

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cutecheck.facts import Facts
+from cutecheck.facts import Facts, Unknown
 from cutecheck.source import workers
 from cutecheck.source.eval.launches import Attempt, Launches
 from cutecheck.source.eval.limits import Limits
@@ -84,6 +84,17 @@ def test_of_many_units_none_waits_for_what_others_walked(tmp_path: Path, monkeyp
     assert here == []
     facts(tmp_path, 2)  # the limits of few units: what others walked counts, and is evaluated again
     assert here
+
+
+def test_addresses_of_variables_are_no_facts(tmp_path: Path) -> None:
+    """A fact that holds what is the evaluator's alone cannot come from another process."""
+    (tmp_path / "a.cu").write_text(
+        "#include <cute/tensor.hpp>\n#include <cutlass/arch/barrier.h>\nusing namespace cute;\n"
+        "struct Pipe { uint64_t full; };\n__global__ void k() { Pipe pipe; auto l = make_layout(Shape<_8, _8>{});\n"
+        "  cutlass::arch::ClusterTransactionBarrier::expect_transaction(&pipe.full, 128);\n}\n"
+    )
+    call = next(c for c in facts(tmp_path, 1).calls if c.function == "expect_transaction")
+    assert isinstance(call.arguments[0], Unknown) and call.arguments[1] == 128
 
 
 @pytest.mark.parametrize("victim", [0, 4, 8])

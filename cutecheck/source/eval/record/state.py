@@ -32,6 +32,7 @@ from cutecheck.source.eval.record.conditions import conditions, divisibilities
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import (
+    Address,
     Closure,
     Extern,
     FuncSet,
@@ -59,6 +60,7 @@ class _Buffer:
 
 # values of the evaluator alone
 _NO_FACTS = (
+    Address,
     Object,
     ObjectPointer,
     Extern,
