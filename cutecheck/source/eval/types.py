@@ -171,6 +171,10 @@ def spell(v: Value) -> str:
         return ",".join(spell(x) for x in v.items)
     if isinstance(v, PtrType):
         return f"{spell(v.inner)}*"
+    if isinstance(v, ArrayType):
+        shown = [spell(v.inner), str(v.extent) if isinstance(v.extent, int) else spell(v.extent)]
+        shown += [] if v.align is None else [str(v.align)]
+        return f"{v.name}<{','.join(shown)}>" if v.name else f"{shown[0]}[{shown[1]}]"
     if isinstance(v, VoidType):
         return "void"
     if isinstance(v, (Tag, TemplateRef, DType, FuncSet)):

@@ -96,3 +96,15 @@ void host() {
     assert [str(o.layout) for o in event.operands] == [
         "(_1,_1,_4):(_0,_0,_2)", "(_1,_1,_4):(_0,_0,_2)", "((_2,_2,_8),_1,_1):((_1,_2,_4),_0,_0)",
     ]  # fmt: skip
+
+
+def test_types_of_arrays_are_spelled_by_what_they_are_of(tmp_path: Path) -> None:
+    """And not by where the evaluator keeps them, which differs from run to run."""
+    (tmp_path / "a.cu").write_text(
+        "#include <cute/tensor.hpp>\nusing namespace cute;\nstruct Bar { int at; };\n"
+        "template <class T> struct Uses { using Own = decltype(make_layout(Shape<_8>{})); };\n"
+        "struct A { Uses<Bar[4]>::Own a; Uses<cute::array<Bar, 2>>::Own b; };\n"
+        "void f() { A a; Uses<Bar[4]> x; Uses<cute::array<Bar, 2>> y; }\n"
+    )
+    names = {s.symbol for s in extract(ExtractRequest((tmp_path,))).sites if s.symbol.endswith("::Own")}
+    assert names == {"Uses<Bar[4]>::Own", "Uses<array<Bar,2>>::Own"}
