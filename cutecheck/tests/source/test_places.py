@@ -191,6 +191,8 @@ def test_values_that_are_known(tmp_path: Path, body: str, shown: str, value: int
         ("Counter a; int Counter::* p = &Counter::at; a.*p = 5;", "a.at"),
         ("Copied a; Copied b = a;", "b.v"),
         ("leave(x, n);", "x"),
+        ("int* p = nullptr; for (int i = 0; i < n; ++i) { if (p) { *p = 7; } p = &x; }", "x"),
+        ("Counter* p = nullptr; Counter a; for (int i = 0; i < n; ++i) { if (p) { p->at = 7; } p = &a; }", "a.at"),
         ("Bits b{}; b.low = 9;", "b.low"),
         ("int a[2] = {1, 3}; std::swap(a[0], a[1]); size_t u = a[0] - 9; x = int(u * 3 / 8);", "x"),
         ("for (int i = 0; i < n; ++i) { pick(x, y, false) = 6; }", "y"),

@@ -10,7 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
-from cutecheck.source.eval.values import Extern, Object, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Address, Extern, Object, ObjectPointer, Pointer, Scalar, TensorVal, Value
 
 # of one integer: its value before a loop, before an iteration and after it (after each way through it), and its name
 Numbers: TypeAlias = Callable[[Int, Int, Sequence[Int], str], Int]
@@ -104,6 +104,8 @@ def combine(
         return start
     if isinstance(start, Scalar):
         return Scalar(None, start.ctype)
+    if isinstance(start, Pointer) and any(isinstance(v, (Address, ObjectPointer)) for v in values):
+        return Unknown(f"`{name}` points to a variable after some iteration", span)
     if isinstance(start, Pointer):
         return replace(start, offset=Unknown(f"`{name}` moves by an unknown distance", span))
     if isinstance(start, TensorVal):
