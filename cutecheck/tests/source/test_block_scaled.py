@@ -1,13 +1,12 @@
 """Scale factors of sm_100's block-scaled MMAs in C++, against CuTe itself on the host."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cutecheck.exec.headers import NoHeaders, find_headers
 from cutecheck.model.notation import show
+from cutecheck.tests.source.real import lines_of
 from cutecheck.tests.source.test_extract import printed, run
 
 E2M1, E4M3, UE8M0, UE4M3 = (f"cutlass::float_{t}_t" for t in ("e2m1", "e4m3", "ue8m0", "ue4m3"))
@@ -42,21 +41,14 @@ LAYOUTS = [f"{n}{i}" for i in range(len(OPERATIONS)) for n in ("a", "more", "str
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    found = find_headers()
-    if isinstance(found, NoHeaders):
-        pytest.skip(str(found))
-    folder = tmp_path_factory.mktemp("scaled")
     shown = "".join(f'print({n}); print("\\n");' for n in LAYOUTS)
     shown += "".join(
         f'print(typename decltype(scales{i})::Shape_MNK{{}}); print("\\n");' for i in range(len(OPERATIONS))
     )
     headers = ("cstdio", "cute/tensor.hpp", "cute/atom/mma_atom.hpp", "cute/atom/copy_traits_sm100.hpp")
     text = "".join(f"#include <{h}>\n" for h in headers) + "using namespace cute;\n"
-    (folder / "a.cpp").write_text(f"{text} int main() {{ {ALL} {shown} }}\n")
-    flags = [found.compiler, "-std=c++17", "-w", "a.cpp", "-o", "a", *found.arguments()]
-    subprocess.run(flags, cwd=folder, check=True, capture_output=True, timeout=300)
-    out = subprocess.run(["./a"], cwd=folder, check=True, capture_output=True, text=True).stdout
-    return [line for line in out.splitlines() if line.startswith("(")]  # a warning of CuTe's stands before them
+    out = lines_of(tmp_path_factory.mktemp("scaled"), f"{text} int main() {{ {ALL} {shown} }}\n")
+    return [line for line in out if line.startswith("(")]  # a warning of CuTe's stands before them
 
 
 def test_scale_factors_are_those_of_cute(tmp_path: Path, real: list[str]) -> None:

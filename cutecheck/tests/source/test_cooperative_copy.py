@@ -1,16 +1,15 @@
 """``cooperative_copy``: what each thread copies, against CuTe itself run thread by thread on the host."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from cutecheck.exec.headers import NoHeaders, find_headers
 from cutecheck.facts import Event, TensorFact
 from cutecheck.model import algebra as alg
 from cutecheck.model.ints import as_expr, known_value
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.notation import show
+from cutecheck.tests.source.real import lines_of
 from cutecheck.tests.source.test_extract import run
 
 LINEAR = "Layout<Shape<_64, _32>, Stride<_32, _1>>"
@@ -67,19 +66,11 @@ def call(case: tuple[str, str, str, int, int]) -> str:
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> list[Moves]:
     """What CuTe moves, for each case."""
-    found = find_headers()
-    if isinstance(found, NoHeaders):
-        pytest.skip(str(found))
-    folder = tmp_path_factory.mktemp("cooperative")
     calls = "".join(
         f"one<{t}, {n}{f', {w}' if w else ''}>({i}, {a}{{}}, {b}{{}});\n" for i, (a, b, t, n, w) in enumerate(CASES)
     )
-    (folder / "a.cpp").write_text(PROGRAM + calls + "}\n")
-    flags = [found.compiler, "-std=c++17", "-w", "-DNDEBUG", "a.cpp", "-o", "a", *found.arguments()]
-    subprocess.run(flags, cwd=folder, check=True, capture_output=True, timeout=300)
-    out = subprocess.run(["./a"], cwd=folder, check=True, capture_output=True, text=True).stdout
     moves: list[Moves] = [set() for _ in CASES]
-    for line in out.splitlines():
+    for line in lines_of(tmp_path_factory.mktemp("cooperative"), PROGRAM + calls + "}\n", "-DNDEBUG"):
         case, *move = map(int, line.split())
         moves[case].add((move[0], move[1], move[2]))
     return moves

@@ -1,14 +1,13 @@
 """Copies of tensor memory in C++: operations, tiled copies and warps, against CuTe itself on the host."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from cutecheck.exec.headers import NoHeaders, find_headers
 from cutecheck.model import atoms
 from cutecheck.model.ints import CuteError
 from cutecheck.source.eval.intrinsics.tmem import repeated
+from cutecheck.tests.source.real import lines_of
 from cutecheck.tests.source.test_extract import printed, run
 
 ONCE = [
@@ -49,18 +48,10 @@ int main() {
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What CuTe prints: the names of all operations, then the layouts of the statements."""
-    found = find_headers()
-    if isinstance(found, NoHeaders):
-        pytest.skip(str(found))
-    folder = tmp_path_factory.mktemp("tmem")
     names = "".join(f"name<decltype(TMEM::op_repeater<{op}, {256 * n}>())>();\n" for op in ONCE for n in COLUMNS)
     shown = "".join(f'print({name}_warps); print("\\n");' for name in TENSORS)
     shown += "".join(f'print({c}.get_layoutS_TV()); print("\\n"); ' for c in ("load", "store"))
-    (folder / "a.cpp").write_text(PROGRAM + names + STATEMENTS + shown + "}\n")
-    flags = [found.compiler, "-std=c++17", "-w", "a.cpp", "-o", "a", *found.arguments()]
-    subprocess.run(flags, cwd=folder, check=True, capture_output=True, timeout=300)
-    out = subprocess.run(["./a"], cwd=folder, check=True, capture_output=True, text=True).stdout
-    return out.splitlines()
+    return lines_of(tmp_path_factory.mktemp("tmem"), PROGRAM + names + STATEMENTS + shown + "}\n")
 
 
 def test_the_widest_operation_is_cutes(real: list[str]) -> None:

@@ -1,0 +1,19 @@
+"""Programs against CuTe's own headers, compiled and run on the host."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cutecheck.exec.headers import NoHeaders, find_headers
+
+
+def lines_of(folder: Path, program: str, *flags: str) -> list[str]:
+    """What a program prints; the test is skipped, with the reason, where there is no compiler or are no headers."""
+    found = find_headers()
+    if isinstance(found, NoHeaders):
+        pytest.skip(str(found))
+    (folder / "a.cpp").write_text(program)
+    command = [found.compiler, "-std=c++17", "-w", *flags, "a.cpp", "-o", "a", *found.arguments()]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
+    return subprocess.run(["./a"], cwd=folder, check=True, capture_output=True, text=True).stdout.splitlines()
