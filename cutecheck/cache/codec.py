@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -29,7 +30,7 @@ _MODULES = (
     "cutecheck.source.dsl.values",
     "cutecheck.source.eval.intrinsics.dsl_ops",
 )
-_TUPLE, _LIST, _DICT, _SET, _FROZEN, _UNDERSCORE = "t", "l", "d", "s", "f", "_"
+_TUPLE, _LIST, _DICT, _SET, _FROZEN, _UNDERSCORE, _RATIO = "t", "l", "d", "s", "f", "_", "/"
 
 
 _EXACT = (str, int, type(None))  # keys tell these apart; True is 1 and 1.0 to them
@@ -72,6 +73,7 @@ def _maker(name: str) -> Any:
         _SET: set,
         _FROZEN: frozenset,
         _UNDERSCORE: lambda parts: X,
+        _RATIO: _ratio,
         _DICT: lambda parts: dict(zip(parts[::2], parts[1::2], strict=True)),
     }
     if name in plain:
@@ -93,6 +95,12 @@ def _maker(name: str) -> Any:
         return found
 
     return make
+
+
+def _ratio(parts: Sequence[Any]) -> Fraction:
+    if [type(x) for x in parts] != [int, int]:  # the constructor reads texts, too: "1e999999999"
+        raise DecodeError("no ratio of two integers")
+    return Fraction(*parts)
 
 
 def _settable(kind: type[Any]) -> Sequence[Any] | None:
@@ -169,6 +177,8 @@ class _Writer:
             return [self._name(name), int(value)]
         if kind is Underscore:
             return [self._name(_UNDERSCORE)]
+        if kind is Fraction:
+            return [self._name(_RATIO), value.numerator, value.denominator]
         if not is_dataclass(value):
             raise TypeError(f"no way to write a {name}")
         return [self._name(name), *[self.reference(getattr(value, f)) for f in _written(kind)]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from cutecheck.cache.codec import DecodeError, decode, encode
 from cutecheck.facts import Site, Span, Unknown
-from cutecheck.model.basis import X
+from cutecheck.model.basis import ScaledBasis, X
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle, SwizzleUnit
@@ -21,9 +22,10 @@ from cutecheck.source.translate import Part
 N = Dyn.named("n", Domain(0, None, 8))
 SPAN = Span("a.cu", 1, 2, 3, 4)
 LAYOUT = Layout((8, (N, 2)), (1, (8, N * 8 + 3)))
+RATIO = Layout((4, 2), (ScaledBasis(Fraction(3, 4), (0,)), Fraction(1, 2)))
 VALUES = [
     None, True, 1, 1.0, "Ω\ud800", (True, 1, 1.0, (1,), ("1",)), {"a": {1: 2}, ("k", 1): {3}}, frozenset({1, 2}), X,
-    LAYOUT, ComposedLayout(Swizzle(3, 3, 3, SwizzleUnit.BYTE), 0, LAYOUT), Bits(16), (Bits(16), 16), N % 3,
+    LAYOUT, RATIO, ComposedLayout(Swizzle(3, 3, 3, SwizzleUnit.BYTE), 0, LAYOUT), Bits(16), (Bits(16), 16), N % 3,
     Site("i", "layout", "s", SPAN, SPAN, (("M", "8"),), "sm_80", "resolved", LAYOUT, Unknown("why", SPAN)), Part(),
 ]  # fmt: skip
 
@@ -48,8 +50,9 @@ def test_values_of_no_known_kind_are_not_written() -> None:
 
 
 NAMES = st.sampled_from(
-    ["t", "d", "s", "_", "os:system", "builtins:eval", "cutecheck.model.layout:Layout", "cutecheck.model.layout:os",
-     "cutecheck.facts.span:Span", "cutecheck.facts.span:Span.path", "cutecheck.cache.store:Store", "subprocess:Popen"]
+    ["t", "d", "s", "_", "/", "os:system", "builtins:eval", "cutecheck.model.layout:Layout",
+     "cutecheck.model.layout:os", "cutecheck.facts.span:Span", "cutecheck.facts.span:Span.path",
+     "cutecheck.cache.store:Store", "subprocess:Popen"]
 )  # fmt: skip
 FIELDS = st.one_of(
     st.none(), st.booleans(), st.integers(-2, 9), st.text(max_size=3), st.lists(st.integers(-1, 5), max_size=2)
@@ -66,7 +69,18 @@ def test_any_other_text_decodes_to_plain_values_or_not_at_all(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", "null", "[[],[],[0]]", '[["os:system"],[[0,"true"]],[0]]', "[" * 10**5]
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "null",
+        "[[],[],[0]]",
+        '[["os:system"],[[0,"true"]],[0]]',
+        "[" * 10**5,
+        '[["/"],[[0,"1e999999999"]],[0]]',
+        '[["/"],[[0,1,0]],[0]]',
+    ],
 )
 def test_no_value(text: str) -> None:
     with pytest.raises(DecodeError):

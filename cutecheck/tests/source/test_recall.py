@@ -136,6 +136,33 @@ def test_comments_are_not_evaluated(project: Path, monkeypatch: pytest.MonkeyPat
     assert facts(project, store) == facts(project, None)
 
 
+CLASSES = """
+struct Mine {};
+void f() {
+  auto mma = make_tiled_mma(SM100_MMA_F8F6F4_SS<Mine, Mine, float, 128, 128, UMMA::Major::K, UMMA::Major::K>{});
+  auto rows = logical_divide(make_layout(Shape<_4, _8>{}), make_tuple(Mine{}, make_tuple(Mine{}, _4{})));
+  auto data = make_tensor(make_gmem_ptr(static_cast<Mine*>(nullptr)), make_layout(_4{}));
+  int x = 0;
+  int* to = &x;
+  auto part = local_tile(data, make_tuple(to, make_tuple(to)), 0);
+}
+"""
+
+
+def test_classes_of_the_tree_in_arguments_do_not_keep_facts_from_being_kept(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(str(project / "cache"))
+    unit = project / "src" / "classes.cu"
+    unit.write_text("#include <cute/tensor.hpp>\nusing namespace cute;\n" + CLASSES)
+    cold = facts(project, store)
+    assert {"make_tiled_mma", "logical_divide", "local_tile"} <= {
+        c.function for c in cold.calls if c.span.path in str(unit)
+    }
+    monkeypatch.setattr(Translator, "run", lambda *_: pytest.fail("evaluated again"))
+    assert facts(project, store) == cold
+
+
 def test_requests_do_not_share_what_they_differ_in(project: Path) -> None:
     store = open_store(str(project / "cache"))
     for more in ({}, {"defines": ("MORE",)}, {"archs": ("sm_90a",)}, {"limits": Limits(flag_combinations=4)}):

@@ -34,7 +34,9 @@ from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import (
     Address,
     Closure,
+    CuteOp,
     Extern,
+    ExternType,
     FuncSet,
     Object,
     ObjectPointer,
@@ -177,11 +179,19 @@ class RecorderState:
             return v.value if v.value is not None else Unknown(f"a {v.ctype} that is not known", span)
         if isinstance(v, Slice):
             return self._fact(v.tiled, span)
-        if isinstance(v, tuple) and any(isinstance(x, _NO_FACTS) for x in v):
-            return tuple(self._fact(x, span) if isinstance(x, _NO_FACTS) else x for x in v)
+        if isinstance(v, tuple):
+            parts = tuple(self._part(x, span) for x in v)
+            return v if all(x is y for x, y in zip(v, parts, strict=True)) else parts
+        if isinstance(v, CuteOp):
+            named = tuple(ExternType(spell(x)) if isinstance(x, _NO_FACTS) else x for x in v.args)
+            return v if named == v.args else replace(v, args=named)
         if isinstance(v, _NO_FACTS):
             return Unknown(f"a value of type {type(v).__name__.lower()}", span)
         return v
+
+    def _part(self, v: Value, span: Span) -> object:
+        """A part of a tuple as facts hold it."""
+        return self._fact(v, span) if isinstance(v, (*_NO_FACTS, tuple, CuteOp)) else v
 
     def _tensor(self, v: TensorVal, span: Span) -> TensorFact:
         offset: Any = v.offset
