@@ -11,6 +11,7 @@ from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.model.layout import Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import FiniteSet, Multiple, Outcome, ParamDomain, Verdict, make_obligation, prove
+from cutecheck.model.prove.answer import Options
 from cutecheck.model.prove.properties import BankAccess
 
 THREAD = ex.var("threadIdx.x", ex.Domain(0, 127))
@@ -34,7 +35,8 @@ def ask(
     hypotheses: tuple[Condition, ...] = (),
 ) -> Outcome:
     access = BankAccess("ldmatrix", 16, 128, offset, 128, swizzle, rest, 4)
-    return prove(make_obligation(access, params=params, hypotheses=hypotheses))
+    # the solver's own budget decides, not how busy the machine is
+    return prove(make_obligation(access, params=params, hypotheses=hypotheses), Options(timeout_ms=60_000))
 
 
 def test_odd_multiples_of_a_vector_are_free_rows() -> None:
