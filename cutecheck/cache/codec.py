@@ -30,7 +30,8 @@ _MODULES = (
     "cutecheck.source.dsl.values",
     "cutecheck.source.eval.intrinsics.dsl_ops",
 )
-_TUPLE, _LIST, _DICT, _SET, _FROZEN, _UNDERSCORE, _RATIO = "t", "l", "d", "s", "f", "_", "/"
+_TUPLE, _LIST, _DICT, _SET, _FROZEN, _UNDERSCORE, _RATIO, _TEXT = "t", "l", "d", "s", "f", "_", "/", "="
+_SHORT = 24  # characters: longer texts are written once, as other parts are
 
 
 _EXACT = (str, int, type(None))  # keys tell these apart; True is 1 and 1.0 to them
@@ -74,6 +75,7 @@ def _maker(name: str) -> Any:
         _FROZEN: frozenset,
         _UNDERSCORE: lambda parts: X,
         _RATIO: _ratio,
+        _TEXT: lambda parts: str(parts[0]),
         _DICT: lambda parts: dict(zip(parts[::2], parts[1::2], strict=True)),
     }
     if name in plain:
@@ -145,7 +147,8 @@ class _Writer:
 
     def reference(self, value: Any) -> Any:
         """A scalar as itself; anything else as the number of its node, in a list."""
-        if value is None or type(value) in (bool, int, float, str):
+        kind = type(value)
+        if value is None or kind in (bool, int, float) or (kind is str and len(value) <= _SHORT):
             return value
         known = self._same.get(id(value))
         if known is not None:
@@ -161,6 +164,8 @@ class _Writer:
 
     def _node(self, value: Any) -> list[Any]:
         kind: Any = type(value)
+        if kind is str:
+            return [self._name(_TEXT), value]
         if kind is tuple:
             return [self._name(_TUPLE), *map(self.reference, value)]
         if kind is list:

@@ -42,16 +42,18 @@ def guarded(m: Machine, name: str, span: Span, run: Any) -> Value:
         m.recorder.internal(name, span, error)
         return Unknown(f"`{name}` on these operands is not modelled", span)
     found = _foreign(value)
-    return value if found is None else Unknown(f"a layout with elements of `{found}`", span)
+    if found is None or isinstance(found, Unknown):
+        return value if found is None else found
+    return Unknown(f"a layout with elements of `{found}`", span)
 
 
 def describe(v: Value) -> str:
     return {Scalar: "a scalar", TensorVal: "a tensor", tuple: "a tuple"}.get(type(v), f"{type(v).__name__}")
 
 
-def _foreign(value: Any) -> str | None:
+def _foreign(value: Any) -> str | Unknown | None:
     """What among the extents and strides of a layout (or of a tensor's, or of a type's) is no number: a class of the
-    program's own (a stride that gathers), or of a library that is not read.
+    program's own (a stride that gathers), or of a library that is not read, or what is not known.
     """
     if isinstance(value, (TensorVal, ValueType)):
         value = value.layout if isinstance(value, TensorVal) else value.value
@@ -60,6 +62,8 @@ def _foreign(value: Any) -> str | None:
     if not isinstance(value, Layout):
         return None
     for leaf in (*it.leaves(value.shape), *it.leaves(value.stride)):
+        if isinstance(leaf, Unknown):
+            return leaf
         if type(leaf).__module__.startswith("cutecheck.source"):
             return spell(type_of(leaf))
     return None
