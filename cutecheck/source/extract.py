@@ -56,8 +56,6 @@ def _extract(request: ExtractRequest) -> Facts:
     user = tuple((name, value or "1") for name, _, value in (d.partition("=") for d in request.defines))
     tree = Tree({p: f for p, f in files.items() if not p.endswith((".py", ".ipynb"))}, request.include_dirs, user)
     recall = None if request.store is None else Recall(request.store, tree, _about(request))
-    if recall is not None:
-        tree.recall, tree.learned = recall.closure, recall.learn
     reach = tree.reaching(frozenset(wanted))
     units = [p for p in files if p in reach and (p in wanted_set or p.endswith(TRANSLATION_UNITS))]
     python = [f.path for f in found.files if f.cute and f.path.endswith((".py", ".ipynb"))]

@@ -1,10 +1,9 @@
 """What earlier runs learned of the translation units of this one.
 
-A record of a unit says which files it read, with a digest of each, and what every include line in them resolved to,
-also where that was nothing: a new file that shadows another, or fills a gap, changes an answer. If all of it is still
-so, the closure of the unit is what it was. The facts of the unit are kept under a digest of what evaluation sees of
-these files (no comments) together with everything else they depend on, so they need no check of their own; whether the
-kernels that it walked were its to walk is for the schedule to see.
+The facts of a unit are kept under a digest of what evaluation sees of the files that it may include (no comments),
+of what every include line in them resolves to, also where that is nothing, and of all else that the facts depend on, so
+they need no check of their own: a new file that shadows another, or fills a gap, changes the digest. Whether the
+kernels that a unit walked were its to walk is for the schedule to see.
 """
 
 from __future__ import annotations
@@ -33,49 +32,15 @@ class Recall:
     request: str
     reported: frozenset[str] = frozenset()
     steps: tuple[int, ...] = ()  # the limits that depend on how many units there are
-    _digests: dict[str, str] = field(default_factory=dict)
-    _codes: dict[str, str] = field(default_factory=dict)
-    _records: dict[tuple[str, str], str] = field(default_factory=dict)  # digests of what evaluation sees
-
-    def closure(self, path: str, arch: str) -> list[str] | None:
-        """The closure of a unit if nothing that decides it has changed."""
-        text = self.store.get("units", self._name(path, arch))
-        if text is None:
-            return None
-        try:
-            includes, files, closure, seen = json.loads(text)
-            if any(self.tree.resolve(t, p, s) != target for p, asked in includes for t, s, target in asked):
-                return None
-            if any(self._digest(p) != known for p, known in files):
-                return None
-            found = [str(p) for p in closure]
-        except (ValueError, TypeError):
-            return None
-        self._records[path, arch] = str(seen)
-        return found
-
-    def learn(self, path: str, arch: str, closure: list[str]) -> None:
-        """Keep the closure of a unit that was worked out."""
-        files = self.tree.read_with(path)
-        includes = []
-        for name in files:
-            found = self.tree.file(name)
-            asked = () if found is None else found.asked
-            includes.append([name, [[t, s, self.tree.resolve(t, name, s)] for t, s in asked]])
-        seen = digest(json.dumps([closure, [[p, self._code(p)] for p in files]]))
-        text = json.dumps([includes, [[p, self._digest(p)] for p in files], closure, seen])
-        self._records[path, arch] = seen
-        self.store.put("units", self._name(path, arch), text)
+    _seen: dict[str, str] = field(default_factory=dict)  # of files: digests of what evaluation sees
 
     def has(self, job: Job) -> bool:
         """Whether there is an entry for the facts of a job, good or not."""
-        key = self._key(job)
-        return key is not None and self.store.has("units", key)
+        return self.store.has("units", self._key(job))
 
     def part(self, job: Job) -> Part | None:
         """The facts of a job as they were when all it reads was as it is."""
-        key = self._key(job)
-        text = None if key is None else self.store.get("units", key)
+        text = self.store.get("units", self._key(job))
         if text is None:
             return None
         try:
@@ -86,38 +51,28 @@ class Recall:
 
     def keep(self, job: Job, part: Part) -> None:
         """Keep the facts of a job, unless time ran out or some of them hold values that cannot be written."""
-        key = self._key(job)
-        if key is not None and not any(
-            TIME_IS_UP in e.message or MEMORY_IS_UP in e.message for e in part.facts.errors.values()
-        ):
-            try:
-                text = encode(part)
-            except TypeError:
-                return
-            self.store.put("units", key, text)
+        if any(TIME_IS_UP in e.message or MEMORY_IS_UP in e.message for e in part.facts.errors.values()):
+            return
+        try:
+            text = encode(part)
+        except TypeError:
+            return
+        self.store.put("units", self._key(job), text)
 
-    def _key(self, job: Job) -> str | None:
-        record = self._records.get((job.path, job.arch))
-        if record is None:
-            return None
+    def _key(self, job: Job) -> str:
         closure = self.tree.closure(job.path, job.arch)
         wanted = [p for p in closure if p in self.reported]
-        about = [self.request, self.steps, record, job.arch, job.path, sorted(job.owned), job.open, wanted]
+        files = [(p, self._digest(p)) for p in self.tree.read_with(job.path)]
+        about = [self.request, self.steps, job.arch, job.path, sorted(job.owned), job.open, wanted, closure, files]
         return digest("part", json.dumps(about))
 
-    def _name(self, path: str, arch: str) -> str:
-        return digest("closure", self.request, path, arch)
-
     def _digest(self, path: str) -> str:
-        if path not in self._digests:
-            data = self.tree.data(path)
-            self._digests[path] = "" if data is None else digest(data)
-        return self._digests[path]
-
-    def _code(self, path: str) -> str:
-        if path not in self._codes:
-            self._codes[path] = digest(self.tree.code(path))
-        return self._codes[path]
+        """Of the code of a file, and of what each of its include lines means."""
+        if path not in self._seen:
+            found = self.tree.file(path)
+            asked = () if found is None else found.asked
+            self._seen[path] = digest(self.tree.code(path), *(self.tree.resolve(t, path, s) or "" for t, s in asked))
+        return self._seen[path]
 
 
 @dataclass(slots=True)

@@ -52,8 +52,6 @@ class Tree:
     files: dict[str, Path]
     include_dirs: tuple[Path, ...] = ()
     user: tuple[tuple[str, str], ...] = ()
-    recall: Callable[[str, str], list[str] | None] | None = None  # closures known from before, by path and target
-    learned: Callable[[str, str, list[str]], None] | None = None
     _read: dict[str, _File | None] = field(default_factory=dict)
     _bytes: dict[str, bytes | None] = field(default_factory=dict)
     _closures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
@@ -200,12 +198,7 @@ class Tree:
         """A file and everything it includes, includes first; cycles are cut."""
         key = (path, arch)
         if key not in self._closures:
-            found = self.recall(path, arch) if self.recall is not None else None
-            if found is None:
-                found = _postorder(path, lambda name: self.includes(name, arch))
-                if self.learned is not None:
-                    self.learned(path, arch, found)
-            self._closures[key] = found
+            self._closures[key] = _postorder(path, lambda name: self.includes(name, arch))
         return self._closures[key]
 
     def read_with(self, path: str) -> list[str]:
