@@ -43,6 +43,12 @@ def test_equal_parts_are_one_object() -> None:
     assert a is b
 
 
+def test_long_texts_are_written_once() -> None:
+    long = "kernel<128, 64, 32>" * 20
+    text = encode((long, [long], {long: (long, "short", "short")}))
+    assert text.count(long) == 1 and decode(text) == (long, [long], {long: (long, "short", "short")})
+
+
 def test_values_of_no_known_kind_are_not_written() -> None:
     for value in (object(), len, Exception("x"), 1j):
         with pytest.raises(TypeError):
