@@ -74,3 +74,25 @@ def test_cute_s_own_headers_hold_no_sites_and_a_folder_of_that_name_does(tmp_pat
         (tmp_path / folder / "tensor.hpp").write_text(f"namespace cute {{ {call} }}")
     facts = extract(ExtractRequest((tmp_path,), ("sm_80",)))
     assert {s.span.path for s in facts.sites} == {"cute/tutorial/tensor.hpp"}
+
+
+def test_a_tiled_copy_that_cute_rejects_is_no_copy_atom(tmp_path: Path) -> None:
+    """What a declaration would have been is told by its outermost configuration."""
+    text = """#include <cute/tensor.hpp>
+using namespace cute;
+using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>>;
+using B = decltype(make_tiled_copy_B(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, Mma{}));
+__global__ void k() {
+  auto made = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{}, Layout<_32>{}, Layout<_3>{});
+  auto atom = Copy_Atom<SM75_U32x4_LDSM_N, Missing>{};
+}
+void host() { k<<<1, 1>>>(); }
+"""
+    (tmp_path / "a.cu").write_text(text)
+    found = {s.symbol.rsplit(":", 1)[-1]: s for s in extract(ExtractRequest((tmp_path,), ("sm_80",))).sites}
+    assert {name: (s.kind, s.status) for name, s in found.items()} == {
+        "Mma": ("tiled_mma", "resolved"),
+        "B": ("tiled_copy", "unknown"),
+        "made": ("tiled_copy", "unknown"),
+        "atom": ("copy_atom", "unknown"),
+    }

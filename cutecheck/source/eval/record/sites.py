@@ -37,11 +37,12 @@ class SiteRecorder(RecorderState):
         if kind is None:
             if not isinstance(value, Unknown):
                 return
-            names = [self.loose[k][0] for k in own]
-            names += [n for s, n in (unit.calls if unit is not None else ()) if decl.full_span.holds(s)]
+            names = [(span, name) for name, span, _, _ in (self.loose[k] for k in own)]
+            names += [(s, n) for s, n in (unit.calls if unit is not None else ()) if decl.full_span.holds(s)]
             if not names or (isinstance(decl, ir.Variable) and isinstance(value, Unknown) and value.span == decl.span):
                 return
-            kind = kind_by_name(names[0], decl.name)
+            outermost = [n for s, n in names if not any(t != s and t.holds(s) for t, _ in names)]
+            kind = kind_by_name(outermost[0], decl.name)
         for k in own:
             del self.loose[k]
         self._site(kind, decl.name, place, bindings, decl.span, decl.full_span, value)
