@@ -8,7 +8,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import classes, intrinsics, ir, left_out, places
+from cutecheck.source.eval import classes, intrinsics, ir, leaks, left_out, places
 from cutecheck.source.eval.alike import host_kind
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.dialect import DEFER
@@ -231,6 +231,7 @@ def run_function(
         patient = m.budget.in_kernel() if kernel else nullcontext()
         with recurring(m, None), patient, m.recorder.on_device() if kernel else nullcontext():
             _run_body(m, fn, env, frame, span, leaps)
+        leaks.gone(m, env.vars)
     except BudgetExceeded as error:
         m.recorder.cut.setdefault(fn.full_span, str(error))
         raise
@@ -348,6 +349,7 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
     try:
         with recurring(m, None):
             _run_body(m, fn.node, env, frame, span, leaps)
+        leaks.gone(m, env.vars)
     finally:
         m.recorder.frame = before
     m.returned = _merged(frame)

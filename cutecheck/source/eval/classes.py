@@ -11,15 +11,19 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.integers import INTEGERS, domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import ir, places
+from cutecheck.source.eval import ages, ir, leaks, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import is_type, type_key, type_of
 from cutecheck.source.eval.values import (
+    Address,
+    Apart,
     ArrayType,
+    Elements,
     Extern,
     ExternType,
     Object,
+    ObjectPointer,
     Pointer,
     PtrType,
     Reference,
@@ -137,13 +141,19 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
             elif name in obj.initial:
                 value = places.copied(m, obj.initial[name])
             elif decl.init is not None and not obj.name:
-                value = obj.initial[name] = m.eval(decl.init, owner.env)
+                value = m.eval(decl.init, owner.env)
+                if isinstance(value, tuple) and decl.type is not None and not places.never_written(decl):
+                    typed = m.eval(decl.type, owner.env)
+                    value = convert(m, typed, value, span) if isinstance(typed, ArrayType) else value
+                obj.initial[name] = value
                 value = places.copied(m, value)
             else:
                 typed = m.eval(decl.type, owner.env) if decl.type is not None else None
                 value = obj.initial[name] = symbolic(m, typed, f"{obj.name or obj.cls.name}.{name}", span)
                 value = places.copied(m, value)
-            places.age(value, obj)
+            if type(obj.fields) is Apart and isinstance(value, Object) and value.pointer is None:
+                value.fields = Apart(value.fields)
+            ages.age(value, obj)
             obj.fields[name] = value  # what it held from the start: no write that an undo takes back
             return value
     return Unknown(f"`{obj.cls.name}` has no data member `{name}` in the tree", span)
@@ -238,7 +248,7 @@ def of_any_time(m: Machine, value: Object, name: str) -> Object:
     """An object outside of functions: whatever it was given first, any function may have written it since."""
     if value.pointer is not None or not fields(m, value.cls):
         return value
-    return Object(value.cls, {}, None, str(m.fresh(name)))
+    return Object(value.cls, Apart({}), None, str(m.fresh(name)))
 
 
 def default_value(m: Machine, type_: Value, span: Span) -> Value:
@@ -272,17 +282,24 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
         return constructors.construct_object(m, type_, args, names, span)
     if not args:
         return default_value(m, type_, span)
+    if any(type(a) is Elements for a in args):
+        leaks.leak_arguments(m, "", args)
     if isinstance(type_, ScalarType):
+        if isinstance(args[0], (Address, ObjectPointer)):
+            leaks.leak(m, args[0])
         return m.dialect.cast(type_, args[0], span)
     if isinstance(type_, ValueType):
         return intrinsics.construct_value(m, type_.value, args, span)
     if isinstance(type_, ExternType):
         if type_.name == "dim3":
             return tuple(m.dialect.to_model(a) for a in args) + (1,) * (3 - len(args))
+        if m.dialect.by_value:
+            leaks.leak_arguments(m, type_.name, args)
         return Extern(type_.name, span, type_)
     if isinstance(type_, PtrType):
         return convert(m, type_, args[0], span)
     if isinstance(type_, ArrayType):
+        leaks.leak(m, *args)
         return m.recorder.array(m, type_, span)
     return calls.apply(m, type_, args, {}, span)
 
@@ -303,6 +320,8 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     if isinstance(type_, ScalarType) and not is_type(value):
         if isinstance(value, tuple) and _VECTOR.match(type_.dtype.name):
             return value  # `uint2 v = {x, y};`
+        if isinstance(value, (Address, ObjectPointer)):
+            leaks.leak(m, value)
         if isinstance(value, (Extern, Object)):
             return _any_of(m, type_, f"value@{span.line}:{span.column}", span)
         return m.dialect.cast(type_, value, span)
@@ -316,11 +335,23 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
             return tuple(_convert_part(m, t, v) for t, v in zip(target, value, strict=True))
         if isinstance(target, int) and not isinstance(value, tuple):
             return target
+    if isinstance(type_, ArrayType):
+        return elements(m, type_, value, span)
+    if isinstance(type_, ExternType) and type_.name.endswith(leaks.WRAPPER):
+        return Extern(type_.name, span, type_)
     if isinstance(type_, ClassInst) and isinstance(value, tuple):
         from cutecheck.source.eval.constructors import construct_object
 
         return construct_object(m, type_, list(value), [], span)
     return value
+
+
+def elements(m: Machine, type_: Value, value: Value, span: Span) -> Value:
+    """What a plain array of a type holds that is made of a braced list."""
+    if not isinstance(type_, ArrayType) or type_.name or not isinstance(value, tuple):
+        return value
+    apart = isinstance(type_.inner, (ClassInst, ArrayType))
+    return Elements(convert(m, type_.inner, v, span) if apart else v for v in value)
 
 
 def _convert_part(m: Machine, target: Value, value: Value) -> Value:

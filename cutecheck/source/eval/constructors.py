@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span
-from cutecheck.source.eval import classes, ir, losses, places
+from cutecheck.source.eval import classes, ir, leaks, losses, places
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.values import FuncSet, Object, Reference, Value
+from cutecheck.source.eval.values import Elements, FuncSet, Object, Reference, Scalar, Value
 
 
 def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[str | None], span: Span) -> Value:
@@ -53,12 +53,25 @@ def _initialise(
         target = given or first
         owner, decl = members.get(target, members[first])
         where = cells[i] if i < len(cells) else None
+        if type(value) is Elements and not places.refers(decl.type):
+            value = leaks.decayed(m, where, span)  # an array is no initialiser of another
         if places.refers(decl.type) and where is not None and not isinstance(value, Object):
             m.journal.set(obj.fields, target, Reference(where))
             continue
         typed = m.eval(decl.type, owner.env) if decl.type is not None and not isinstance(decl.type, ir.Auto) else None
         value = value if typed is None else classes.convert(m, typed, value, span)
+        if target in classes.overlaid(m, cls):
+            leaks.leak(m, value)
+        if _unbound(decl, value):
+            m.journal.set(obj.fields, target, leaks.apart(losses.anything(m, value, target, span), target))
+            continue
         m.journal.set(obj.fields, target, value if places.refers(decl.type) else places.copied(m, value))
+
+
+def _unbound(decl: ir.Variable, value: Value) -> bool:
+    """A reference to what is not followed."""
+    written = places.refers(decl.type) and not places.constant(decl.type)
+    return written and (isinstance(value, Scalar) or leaks.points(value))
 
 
 def _constructors(cls: ClassInst) -> list[ir.Function]:
@@ -130,6 +143,13 @@ def _construct_with(
             m.journal.set(obj.fields, name, Reference(cells[0]))
             continue
         typed = m.eval(decl.type, owner.env) if decl.type is not None else None
+        if name in classes.overlaid(m, cls):
+            leaks.leak(m, *values)
+        if len(values) == 1 and _unbound(decl, values[0]):
+            m.journal.set(obj.fields, name, leaks.apart(losses.anything(m, values[0], name, span), name))
+            continue
+        if len(values) == 1 and type(values[0]) is Elements:
+            values = [leaks.decayed(m, cells[0] if cells else None, span)]
         value = (
             values[0]
             if len(values) == 1 and typed is None

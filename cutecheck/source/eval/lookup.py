@@ -9,12 +9,13 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.records import record
-from cutecheck.source.eval import classes, intrinsics, ir, places
+from cutecheck.source.eval import classes, intrinsics, ir, leaks, places
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import is_element
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope, self_of
 from cutecheck.source.eval.values import (
+    ArrayType,
     EnumVal,
     ExternType,
     FuncSet,
@@ -296,9 +297,15 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
         value = m.eval(decl.init, env)
         if typed is None or (isinstance(value, Unknown) and "constexpr" in decl.flags):
             return value
+        if isinstance(typed, ArrayType) and places.never_written(decl):
+            return value
+        leaks.leak_bound(m, typed, decl.init, env)
         return classes.convert(m, typed, value, decl.span)
     if m.dialect.by_value:
         args = places.arguments(m, decl.init_args or (), env)
+        if leaks.keeps_references(decl.type):
+            for value, where in zip(args, places.of_arguments(m, args), strict=True):
+                leaks.leak_place(m, value, where)
     else:
         args = [m.eval(a.value, env) for a in decl.init_args or ()]
     if typed is None:
@@ -309,12 +316,7 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
 
 
 def _changes(m: Machine, decl: ir.Variable) -> bool:
-    return m.dialect.by_value and not _is_constant(decl)
-
-
-def _is_constant(decl: ir.Variable) -> bool:
-    t = decl.type
-    return bool(decl.flags & {"const", "constexpr"}) or (isinstance(t, ir.TypeMod) and t.kind == "const")
+    return m.dialect.by_value and not places.never_written(decl)
 
 
 def is_auto(t: ir.Expr) -> bool:

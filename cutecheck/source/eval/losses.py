@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.leaks import all_leaked, forgotten, leak
 from cutecheck.source.eval.places import _DEPTH, Cells, again, base_of, cells_of, named, quiet, read
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import (
     Address,
+    ArrayType,
     Closure,
     ExternType,
     FuncSet,
@@ -45,9 +47,11 @@ def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
             forget_cells(m, old.cells, span)
         elif isinstance(old, Object):
             lose(m, old, str(name), span)
-        elif isinstance(old, (Address, ObjectPointer)):
+        elif isinstance(old, (Address, ObjectPointer, Closure)):
+            forgotten(m, old)
             m.journal.set(where, name, Unknown(f"`{name}` may point elsewhere", span))
         elif isinstance(old, tuple) and old:
+            forgotten(m, old)
             m.journal.set(where, name, Unknown(f"`{name}` may have been written", span))
         elif isinstance(old, TensorVal):
             if old.pointer is not None:
@@ -83,6 +87,8 @@ def lost(m: Machine, node: ir.Expr, env: Env) -> None:
     """Something is written that is not followed: what is named may have changed, and all that is pointed at."""
     from cutecheck.source.eval.templates import names_in
 
+    if m.leaked and not (isinstance(node, (ir.Index, ir.Attr)) and _in_plain_record(m, node, env)):
+        lost_leaked(m, node.span)
     if isinstance(node, ir.Unary) and node.op == "*":
         pointer = m.eval(node.operand, env)
         if not isinstance(pointer, (Pointer, Object)):
@@ -108,10 +114,13 @@ def lost(m: Machine, node: ir.Expr, env: Env) -> None:
         fn = m.eval(node.fn, env)
         if isinstance(fn, FuncSet) and fn.self_ is not None:
             lose(m, fn.self_, fn.self_.cls.name, node.span)
+        if isinstance(fn, (FuncSet, Closure, Unknown)):
+            lost_pointed(m, node.span)
         if not isinstance(fn, (TensorVal, Pointer, Object)):
             for a in node.args:
                 lost_part(m, a.value, env)
-
+        if isinstance(node.fn, ir.Attr):
+            lost_part(m, node.fn.base, env)
     elif isinstance(node, (ir.Binary, ir.Opaque)):
         for name in node.names if isinstance(node, ir.Opaque) else names_in(node):
             cells = named(m, name, env)
@@ -149,9 +158,41 @@ def lost_part(m: Machine, node: ir.Expr, env: Env) -> None:
         forget_cells(m, cells, node.span)
 
 
+def untracked(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span) -> None:
+    """A value is written to what is not followed: neither it nor what was there is known afterwards."""
+    leak(m, value)
+    lost_leaked(m, span)
+    m.journal.set(where, name, anything(m, value, str(name), span))
+
+
+def anything(m: Machine, value: Value, name: str, span: Span) -> Value:
+    """Any value of the type of this one."""
+    from cutecheck.source.eval.statements.havoc import forget
+
+    if isinstance(value, (Address, ObjectPointer, Closure)):
+        return Unknown(f"`{name}` is not followed", span)
+    return value if isinstance(value, (Object, Pointer)) else forget(m, value, name, ex.ANY, span)
+
+
 def lost_pointed(m: Machine, span: Span) -> None:
     """Something is written through a pointer or reference that is not known."""
     for cell in tuple(m.addressed.values()):
         forget_cells(m, (cell,), span)
     for obj in tuple(m.pointed.values()):
         lose(m, obj, obj.cls.name, span)
+    lost_leaked(m, span)
+
+
+def lost_leaked(m: Machine, span: Span) -> None:
+    """Something is written through a pointer that comes from where pointers are not followed."""
+    if not m.leaked:
+        return
+    for place in all_leaked(m):
+        if isinstance(place, Object):
+            lose(m, place, place.cls.name, span)
+        elif isinstance(old := place[0].get(place[1]), Pointer):
+            if not isinstance(old.type, ArrayType):  # which is the array itself
+                other = Pointer(f"{place[1]}#{m.number()}", "unknown", old.type)
+                m.journal.set(*place, other)
+        else:
+            forget_cells(m, (place,), span)

@@ -147,6 +147,9 @@ class Machine:
         self.addressed: dict[tuple[int, Any], Cell] = {}  # cells that pointers may hold the address of
         self.breaks: Exits | None = None  # of the switch that a `break` leaves, where it is none of a loop
         self.pointed: dict[int, Object] = {}  # objects that pointers, or references to one of several, may stand for
+        self.leaked: dict[Any, Cell | Object] = {}  # what addresses lead to that went where they are not followed
+        self.callable: dict[Any, Cell | Object] = {}  # what functions lead to that are values not known any more
+        self.whole: ir.Expr | None = None  # the expression whose value is an array itself, no pointer to its elements
         self.kept = 0  # the serial of the last object of a value that is made once
         self.rewritten: set[str] = set()  # names of variables outside functions that something wrote
         self.unseen = False  # a function that is not walked may have written any of these

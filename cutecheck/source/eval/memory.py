@@ -7,7 +7,7 @@ from cutecheck.model.algebra import cosize
 from cutecheck.model.ints import Dyn, Int
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.units import BYTE, ByteCount, Bytes, byte_count, bytes_to_hold
-from cutecheck.source.eval import classes, ir, places
+from cutecheck.source.eval import ages, classes, ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import type_of
@@ -201,7 +201,7 @@ def get_object(m: Machine, p: Pointer) -> Value:
     key = ("object", p.buffer, str(p.offset), p.type.ident)
     if key not in m.functions:
         m.functions[key] = Object(p.type, {}, p, p.buffer)
-        places.age(m.functions[key])
+        ages.age(m.functions[key])
     return m.functions[key]
 
 

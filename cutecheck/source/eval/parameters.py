@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, ir, places
+from cutecheck.source.eval import classes, ir, leaks, places
 from cutecheck.source.eval.lookup import is_auto
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.values import (
     Closure,
+    Elements,
     Extern,
     Object,
     Pack,
@@ -50,6 +51,8 @@ def bind_parameters(
             value: Value = Pack(tuple(rest)) if p.pack else tuple(rest)
         elif i < len(args) and p.kind != "keyword":
             value = args[i]
+            if type(value) is Elements and not places.refers(inner):
+                value = leaks.decayed(m, cells[i] if i < len(cells) else None, span)
             if p.type is not None and isinstance(value, (Scalar, int, Extern, tuple)) and not is_auto(p.type):
                 typed = m.eval(p.type, env)
                 if isinstance(value, Scalar) and value.ctype == "nullptr_t" and isinstance(typed, PtrType):
@@ -71,6 +74,8 @@ def bind_parameters(
             value = replace(value, name=p.name)
         if isinstance(value, (Object, tuple, Closure)) and not places.refers(inner):
             value = places.copied(m, value)
+        if leaks.points(value) and i < len(args) and places.refers(inner) and not places.constant(inner):
+            value = leaks.apart(value, p.name)  # to an element of something that is not followed, perhaps
         if p.name:
             m.journal.set(env.vars, p.name, value)  # as everything that a loop may change
 

@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.expr import ANY
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.values import (
     Address,
+    Apart,
     Cell,
     Closure,
-    Fields,
     FuncSet,
     Object,
     ObjectPointer,
@@ -24,6 +25,7 @@ from cutecheck.source.eval.values import (
     Scalar,
     TensorVal,
     Value,
+    like,
 )
 
 if TYPE_CHECKING:
@@ -55,6 +57,10 @@ def held(m: Machine, where: dict[Any, Any], name: Any) -> Value:
     value = where.get(name)
     if value is None:
         return Unknown(f"`{name}` is not set", None)
+    if isinstance(value, Scalar) and type(where) is Apart:
+        from cutecheck.source.eval.statements.havoc import forget
+
+        return forget(m, value, str(name), ANY, Span("", 1, 1, 1, 1))
     return read(m, value.cells) if isinstance(value, Reference) else value
 
 
@@ -79,10 +85,16 @@ def named(m: Machine, ident: str, env: Env) -> Cells | None:
     return None
 
 
+def whole(m: Machine, node: ir.Expr, env: Env) -> Value:
+    """The value of an expression where an array is that array, and no pointer to its first element."""
+    m.whole = node
+    return m.eval(node, env)
+
+
 def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
     """The value of an expression, evaluated once, and the cells it names where it names some that are followed."""
     if isinstance(node, ir.Name) and node.targs is None:
-        return m.eval(node, env), named(m, node.ident, env)
+        return whole(m, node, env), named(m, node.ident, env)
     if isinstance(node, ir.Attr) and node.targs is None:
         base = base_of(m, node.base, env, node.ident)
         base = base.to if isinstance(base, ObjectPointer) else base
@@ -139,7 +151,7 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
         if m.returned is None and _passes_on(node):
             return value, again(m, node.args[0].value, env)
         return value, m.returned
-    return m.eval(node, env), None
+    return whole(m, node, env), None
 
 
 def _overlaid(m: Machine, obj: Object) -> frozenset[str]:
@@ -213,6 +225,11 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
     if isinstance(old, Reference):
         write(m, old.cells, value, span)
         return
+    if type(where) is Apart:
+        from cutecheck.source.eval.losses import untracked
+
+        untracked(m, where, name, value, span)
+        return
     if isinstance(old, Object) and old.pointer is None:
         overwrite(m, old, value, span)
         return
@@ -247,6 +264,10 @@ def overwrite(m: Machine, old: Object, value: Value, span: Span) -> None:
         value = classes.construct(m, old.cls, list(value), [], span)
     if value is old:
         return
+    if type(old.fields) is Apart:
+        from cutecheck.source.eval.leaks import leak
+
+        leak(m, value)
     for _, decl in classes.fields(m, old.cls):
         if refers(decl.type):
             continue
@@ -277,7 +298,7 @@ def copied(m: Machine, value: Value, depth: int = 0) -> Value:
             lose(m, made, value.cls.name, value.cls.decl.span, depth)  # if the copy is made at all
         return made
     if isinstance(value, tuple) and any(isinstance(v, (Object, tuple, Closure)) for v in value):
-        return tuple(copied(m, v, depth + 1) for v in value)
+        return like(value, (copied(m, v, depth + 1) for v in value))
     if isinstance(value, Closure) and value.own:
         env = Env(value.env.parent, "block")
         env.frame = value.env.frame
@@ -312,11 +333,19 @@ def _class_name(t: ir.Expr) -> str:
     return t.ident if isinstance(t, ir.Name) else ""
 
 
+def never_written(decl: ir.Variable) -> bool:
+    """A constant, or an array of them."""
+    t = decl.type
+    while isinstance(t, ir.TypeMod) and t.kind == "array":
+        t = t.inner
+    return bool(decl.flags & {"const", "constexpr"}) or (isinstance(t, ir.TypeMod) and t.kind == "const")
+
+
 def base_of(m: Machine, node: ir.Expr, env: Env, ident: str | None = None) -> Value:
     """The value of which a member is named: of one of several objects it is not known which."""
     if m.dialect.by_value and isinstance(node, ir.Select):
         return locate(m, node, env)[0]
-    value = m.eval(node, env)
+    value = whole(m, node, env)
     return value if type(value) is not Object or ident is None else aimed(m, value, ident, node.span)
 
 
@@ -369,31 +398,3 @@ def address(m: Machine, cells: Cells) -> Address:
     for where, name in cells:
         m.addressed[id(where), name] = (where, name)
     return Address(cells)
-
-
-def made_since(where: dict[Any, Any], serial: int) -> bool:
-    """Whether these are the fields of an object that was made after another of this serial."""
-    return isinstance(where, Fields) and where.serial > serial
-
-
-def age(value: Value, whole: Object | None = None) -> None:
-    """The objects in a value, made when they are asked for first, are as old as what they are part of, or older."""
-    serial = whole.fields.serial if whole is not None and isinstance(whole.fields, Fields) else 0
-    todo = [value]
-    while todo:
-        at = todo.pop()
-        if isinstance(at, tuple):
-            todo += at
-        elif isinstance(at, Closure) and at.own:
-            todo += at.env.vars.values()
-        elif isinstance(at, Object) and isinstance(at.fields, Fields) and at.fields.serial > serial:
-            at.fields.serial = serial
-            todo += at.fields.values()
-
-
-def drop_gone(m: Machine, serial: int) -> None:
-    """After what an iteration wrote was undone: no pointer is to an object that it made, after one of this serial."""
-    for key in [key for key, obj in m.pointed.items() if made_since(obj.fields, serial)]:
-        del m.pointed[key]
-    for cell in [cell for cell, (where, _) in m.addressed.items() if made_since(where, serial)]:
-        del m.addressed[cell]

@@ -7,7 +7,7 @@ from typing import Any
 from cutecheck.facts import NOT_WALKED, Span, Unknown
 from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import ir, losses, places
+from cutecheck.source.eval import ir, leaks, losses, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env, Frame
 from cutecheck.source.eval.statements.havoc import assigned
@@ -74,6 +74,14 @@ def may_write(
         return
     m.unseen = True
     cells = places.of_arguments(m, args)
+    kept = [v for p, v in zip(fn.params, args, strict=False) if not _to_const(p.type)]
+    leaks.leak(m, *kept, *args[len(fn.params) :], self_)
+    for p, value, where in zip(fn.params, args, [*cells, *[None] * len(args)], strict=False):
+        if writes(p.type):
+            leaks.leak_place(m, value, where)
+    losses.lost_leaked(m, span)
+    if any(isinstance(v, Unknown) and _to_other(p.type) for p, v in zip(fn.params, args, strict=False)):
+        losses.lost_pointed(m, span)
     for i, (p, value) in enumerate(zip(fn.params, args, strict=False)):
         if isinstance(value, Address) and not _to_const(p.type):
             losses.forget_cells(m, value.cells, span)

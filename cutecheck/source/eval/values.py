@@ -6,7 +6,7 @@ program needs besides: scalars of the scanned language, types, pointers, tensors
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -217,6 +217,23 @@ class Fields(dict[str, Any]):
         self.serial = next(serials)
 
 
+class Apart(Fields):
+    """What a reference stands for that is not followed, or fields that others may write: nothing written here stays."""
+
+    __slots__ = ()
+
+
+class Elements(tuple[Any, ...]):
+    """What a plain array holds: its name alone is a pointer to the first."""
+
+    __slots__ = ()
+
+
+def like(whole: tuple[Value, ...], parts: Iterable[Value]) -> tuple[Value, ...]:
+    """Other parts of a tuple of the same kind."""
+    return Elements(parts) if type(whole) is Elements else tuple(parts)
+
+
 @dataclass(eq=False, slots=True)
 class Object:
     """An instance of a class of the tree. Fields are set through the journal only."""
@@ -228,7 +245,7 @@ class Object:
     initial: dict[str, Value] = field(default_factory=dict)  # of fields: what they hold from the start, in copies too
 
     def __post_init__(self) -> None:
-        if type(self.fields) is not Fields:
+        if not isinstance(self.fields, Fields):
             self.fields = Fields(self.fields)
 
     def __str__(self) -> str:

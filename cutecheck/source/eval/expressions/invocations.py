@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Unknown
-from cutecheck.source.eval import calls, classes, intrinsics, ir, losses, places, templates
+from cutecheck.source.eval import calls, classes, intrinsics, ir, leaks, losses, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.losses import writes_arguments
@@ -14,6 +14,7 @@ from cutecheck.source.eval.unwalked import may_run
 from cutecheck.source.eval.values import (
     Address,
     Closure,
+    Elements,
     Extern,
     FuncSet,
     Intrinsic,
@@ -55,6 +56,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             if isinstance(value, Pack):
                 args.extend(value.items)
             else:
+                if type(value) is Elements and where is None and not isinstance(fn, Intrinsic):
+                    leaks.leak_root(m, a.value, env)
                 args.append(value)
                 cells.append(where)
                 if where is None and isinstance(a.value, (ir.Name, ir.Scoped)) and isinstance(value, Scalar):
@@ -88,7 +91,7 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         _lose_elements(m, node, fn, env)
     elif m.dialect.by_value:
         m.returned = None
-        _may_write(m, node, fn, args, cells, env)
+        _may_write(m, node, fn, args, cells, env, value)
     return value
 
 
@@ -111,11 +114,41 @@ _ITERATES = frozenset({
 })  # fmt: skip
 
 
+_REFERS = frozenset({"ref", "tie", "forward_as_tuple", "addressof", "reference_wrapper"})
+
+
+_KEEP_NOTHING = ("cuda", "__")  # functions of the run-time library and the compiler
+
+
+def _is_variable(m: Machine, fn: ir.Expr, env: Env) -> bool:
+    return not isinstance(fn, (ir.Name, ir.Scoped)) or places.again(m, fn, env) is not None
+
+
 def _may_write(
-    m: Machine, node: ir.Call, fn: Value, args: list[Value], cells: list[places.Cells | None], env: Env
+    m: Machine,
+    node: ir.Call,
+    fn: Value,
+    args: list[Value],
+    cells: list[places.Cells | None],
+    env: Env,
+    result: Value,
 ) -> None:
     """What a function that is not of the tree may have changed: anything whose address it got."""
     name = getattr(node.fn, "ident", "")
+    if name in _REFERS:
+        for value, where in zip(args, cells, strict=False):
+            leaks.leak_place(m, value, where)
+    if isinstance(fn, Unknown) and _is_variable(m, node.fn, env):
+        leaks.called(m)
+    if isinstance(fn, (Unknown, Extern)):
+        if not name.startswith(_KEEP_NOTHING):
+            leaks.leak(m, *args)
+        losses.lost_leaked(m, node.span)
+    elif not isinstance(result, tuple):
+        leaks.leak(m, *(v for v in args if isinstance(v, (Address, ObjectPointer))))
+    for value, where in zip(args, cells, strict=False):
+        if type(value) is Elements:
+            leaks.leak_place(m, None, where)
     for i, value in enumerate(args):
         if isinstance(value, Address):
             losses.forget_cells(m, value.cells, node.span)
@@ -161,6 +194,9 @@ def _construct(m: Machine, node: ir.Construct, env: Env) -> Value:
             args.append(value)
             cells.append(where)
             names.append(a.name)
+    if leaks.keeps_references(node.type):
+        for value, where in zip(args, cells, strict=True):
+            leaks.leak_place(m, value, where)
     m.lvalues = (args, cells)
     if isinstance(type_, TemplateRef):
         return intrinsics.deduce_class(m, type_, args, node.span)
@@ -173,7 +209,8 @@ def _construct(m: Machine, node: ir.Construct, env: Env) -> Value:
 
 @handles(ir.Index)
 def _index(m: Machine, node: ir.Index, env: Env) -> Value:
-    base = m.eval(node.base, env)
+    kept = m.whole
+    base = places.whole(m, node.base, env)
     args = [m.eval(a, env) for a in node.args]
     own = m.dialect.index(m, base, args, node.span)
     if own is not DEFER:
@@ -186,7 +223,13 @@ def _index(m: Machine, node: ir.Index, env: Env) -> Value:
         method = member(m, base.cls, "operator[]", base, node.span)
         if isinstance(method, FuncSet):
             return calls.apply(m, method, args, {}, node.span)
-    return intrinsics.index(m, base, args, node.span)
+    value = intrinsics.index(m, base, args, node.span)
+    if isinstance(value, Unknown) and m.dialect.by_value:
+        leaks.leak(m, base)  # any of them
+    if type(value) is Elements and kept is not node:
+        leaks.leak_root(m, node, env)
+        return leaks.decayed(m, None, node.span)
+    return value
 
 
 @handles(ir.Lambda)

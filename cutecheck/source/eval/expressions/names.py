@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, intrinsics, ir, losses, memory, places, templates
+from cutecheck.source.eval import classes, intrinsics, ir, leaks, losses, memory, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, missing, namespace_of, type_member
 from cutecheck.source.eval.machine import Machine, handles
@@ -13,6 +13,7 @@ from cutecheck.source.eval.values import (
     Address,
     Closure,
     CuteOp,
+    Elements,
     ExternType,
     FuncSet,
     Intrinsic,
@@ -59,6 +60,8 @@ def _name(m: Machine, node: ir.Name, env: Env) -> Value:
         value = _with_targs(m, value, node.targs, env, node.span)
     elif type(value) is Pack and len(value.items) == 1:
         value = value.items[0]
+    elif type(value) is Elements and m.whole is not node:
+        return leaks.decayed(m, places.named(m, node.ident, env), node.span)
     if node.ident in CONFIG_NAMES:
         m.recorder.used(m, node.ident, node.span, value)
     return value
@@ -142,8 +145,11 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
 
 @handles(ir.Attr)
 def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
+    whole = m.whole
     base = places.base_of(m, node.base, env, node.ident)
     value = attribute(m, base, node.ident, node.span)
+    if type(value) is Elements and whole is not node:
+        return leaks.decayed(m, places.again(m, node, env), node.span)
     return _with_targs(m, value, node.targs, env, node.span)
 
 

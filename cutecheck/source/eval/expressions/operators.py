@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Sym
-from cutecheck.source.eval import calls, intrinsics, ir, losses, places, templates
+from cutecheck.source.eval import calls, intrinsics, ir, leaks, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
 from cutecheck.source.eval.lookup import member
@@ -14,7 +14,17 @@ from cutecheck.source.eval.statements.assignments import assign, assign_by
 from cutecheck.source.eval.statements.branches import alternatives, perhaps
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.threads import short
-from cutecheck.source.eval.values import Extern, ExternType, FuncSet, Object, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import (
+    ArrayType,
+    Extern,
+    ExternType,
+    FuncSet,
+    Object,
+    Pointer,
+    Scalar,
+    TensorVal,
+    Value,
+)
 
 
 @handles(ir.Unary)
@@ -50,8 +60,14 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
             return places.pointer_to(m, value)
         if cells is not None and not isinstance(value, (Object, Pointer, FuncSet, Unknown)):
             return places.address(m, cells)
-        if cells is None and isinstance(node.operand, ir.Index) and isinstance(m.eval(node.operand.base, env), tuple):
-            losses.lost(m, node.operand, env)  # through the pointer an element may be written
+        if cells is not None and isinstance(value, Pointer) and not isinstance(value.type, ArrayType):
+            leaks.leak_place(
+                m, value, cells
+            )  # a pointer variable: what is written to it by its address is not followed
+        if cells is None and isinstance(node.operand, (ir.Name, ir.Scoped)):
+            m.rewritten.add(node.operand.ident)  # a variable outside of functions
+        if cells is None and isinstance(node.operand, (ir.Index, ir.Call)) and not isinstance(value, (Object, Pointer)):
+            leaks.leak_root(m, node.operand, env)  # through the pointer an element may be written
             return Unknown("the address of an element is not followed", node.span)
     else:
         value = m.eval(node.operand, env)

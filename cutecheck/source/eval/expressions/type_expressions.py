@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Unknown
 from cutecheck.model.units import ByteCount
-from cutecheck.source.eval import classes, intrinsics, ir, memory, templates
+from cutecheck.source.eval import classes, intrinsics, ir, memory, places, templates
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -28,7 +28,7 @@ def _decltype(m: Machine, node: ir.DeclType, env: Env) -> Value:
     if node.expr is None:
         return Unknown("decltype(auto)", node.span)
     with m.recorder.unevaluated():
-        return type_of(m.eval(node.expr, env))
+        return type_of(places.whole(m, node.expr, env))
 
 
 @handles(ir.SizeOf)
@@ -44,7 +44,7 @@ def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
             else Unknown("sizeof... of an unknown pack", node.span)
         )
     with m.recorder.unevaluated():
-        value = m.eval(node.operand, env)
+        value = places.whole(m, node.operand, env)
     if isinstance(value, Unknown):
         return value
     if isinstance(value, TensorVal) and node.what == "sizeof":

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int
-from cutecheck.source.eval import classes, ir, losses, places, predicates
+from cutecheck.source.eval import classes, ir, leaks, losses, places, predicates
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env, self_of
@@ -29,7 +29,7 @@ from cutecheck.source.eval.values import (
 
 @runs(ir.Bind)
 def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
-    value, cells = places.locate(m, node.value, env) if node.refers else (m.eval(node.value, env), None)
+    value, cells = places.locate(m, node.value, env) if node.refers else (places.whole(m, node.value, env), None)
     parts: Iterable[Value]
     if cells is not None and isinstance(value, tuple) and m.dialect.by_value:
         losses.forget_cells(m, cells, node.span)  # elements have no place of their own: either name may write them
@@ -128,6 +128,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
         elif not m.dialect.block_scope:
             m.journal.set(env.vars, target.ident, value)
         else:
+            leaks.leak(m, value)
             m.rewritten.add(target.ident)
     elif isinstance(target, ir.Attr):
         base = places.base_of(m, target.base, env, target.ident)
@@ -135,12 +136,15 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
         if isinstance(base, Object):
             if m.dialect.by_value:
                 classes.get_field(m, base, target.ident, span)
+                if base.pointer is not None or target.ident in classes.overlaid(m, base.cls):
+                    leaks.leak(m, value)  # where others may read it
                 places.store(m, base.fields, target.ident, value, span)
             else:
                 m.journal.set(base.fields, target.ident, value)
         elif m.dialect.by_value:
-            losses.lost(m, target, env)
+            _untracked(m, target, value, env)
     elif isinstance(target, ir.Scoped):
+        leaks.leak(m, value)
         m.rewritten.add(target.ident)
     elif (
         isinstance(target, ir.Call) and isinstance(target.fn, ir.Attr) and target.fn.ident == "data" and not target.args
@@ -157,9 +161,15 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
             if len(keys) == 1 and isinstance(base, dict):
                 base[keys[0]] = value
         elif m.dialect.by_value:
-            losses.lost(m, target, env)
+            _untracked(m, target, value, env)
     elif m.dialect.by_value:
-        losses.lost(m, target, env)
+        _untracked(m, target, value, env)
+
+
+def _untracked(m: Machine, target: ir.Expr, value: Value, env: Env) -> None:
+    """Something is written where it is not followed."""
+    leaks.leak(m, value)
+    losses.lost(m, target, env)
 
 
 def pointed(tensor: TensorVal, to: Value, span: Span) -> TensorVal:

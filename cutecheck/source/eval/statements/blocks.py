@@ -6,10 +6,10 @@ import re
 from contextlib import ExitStack
 from dataclasses import replace
 
-from cutecheck.facts import Guard
+from cutecheck.facts import Guard, Unknown
 from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import classes, ir, losses, places, predicates
+from cutecheck.source.eval import classes, ir, leaks, losses, places, predicates
 from cutecheck.source.eval.lookup import is_auto, variable_value
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Entry, Env
@@ -32,6 +32,7 @@ def _block(m: Machine, node: ir.Block, env: Env) -> Done:
     exits = len(frame.exits.states) if frame is not None and frame.exits is not None else 0
     done = _statements(m, node, inner)
     destroy(m, node, inner, exits)
+    leaks.gone(m, inner.vars)
     return done
 
 
@@ -87,6 +88,12 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
                 if isinstance(value, (Scalar, Dyn)) and not places.constant(decl.type):
                     losses.lost(m, init, env)  # through it an element may be written
                     value = forget(m, value, decl.name, ANY, decl.span)
+                if not places.constant(decl.type):
+                    leaks.leak_root(m, init, env)
+                    if leaks.points(value) or isinstance(value, (Scalar, Unknown)):
+                        m.recorder.declared(m, decl, value, env, unit)
+                        m.journal.set(env.vars, decl.name, leaks.apart(value, decl.name))
+                        return Done.NORMAL
         else:
             value = places.copied(m, variable_value(m, decl, env))
             if m.dialect.by_value and "static" in decl.flags and not decl.flags & {"const", "constexpr"}:

@@ -20,7 +20,7 @@ from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.statements.numbers import combine
 from cutecheck.source.eval.statements.recurrences import Anything, Changing, Recurrence
 from cutecheck.source.eval.threads import some, varies
-from cutecheck.source.eval.values import Extern, Object, Pointer, Reference, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Extern, Object, Pointer, Reference, Scalar, TensorVal, Value, like
 
 
 def havoc(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, induction: tuple[str, Domain] | None) -> None:
@@ -69,7 +69,7 @@ def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Val
     if isinstance(old, (TensorVal, Object)):
         return old
     if m.dialect.by_value and isinstance(old, tuple):
-        parts = tuple(_element(m, v, f"{name}.{i}", span) for i, v in enumerate(old))
+        parts = like(old, (_element(m, v, f"{name}.{i}", span) for i, v in enumerate(old)))
         if not any(isinstance(v, Unknown) for v in parts):
             return parts
     if m.dialect.by_value:  # `mma.accumulate_ = ...`: a variable keeps its type, and what that says

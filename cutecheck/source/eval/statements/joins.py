@@ -12,11 +12,12 @@ from cutecheck.model.expr import Domain, Expr, Op
 from cutecheck.model.integers import LARGE, LARGEST
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
+from cutecheck.source.eval.leaks import forgotten
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.threads import is_lost, lost, some, varies
 from cutecheck.source.eval.types import type_key
-from cutecheck.source.eval.values import Address, Extern, Object, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Address, Extern, Object, Pointer, Scalar, TensorVal, Value, like
 
 # of the texts of two values, past which what may be either of them is a number of its own; of values that differ from
 # thread to thread 40 times as many on the device, as that would leave nothing to be said of conflicts
@@ -45,7 +46,7 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
     if isinstance(a, (int, Dyn, Sym)) and isinstance(b, (int, Dyn, Sym)):
         return cover(m, a, b, what, span, varying=varying)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return tuple(join(m, x, y, what, span, cond, varying) for x, y in zip(a, b, strict=True))
+        return like(a, (join(m, x, y, what, span, cond, varying) for x, y in zip(a, b, strict=True)))
     if isinstance(a, Pointer) and isinstance(b, Pointer) and a.buffer == b.buffer and a.type == b.type:
         if isinstance(a.offset, Unknown) or isinstance(b.offset, Unknown):
             return replace(a, offset=Unknown("the offset depends on an unknown condition", span))
@@ -80,6 +81,8 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
     made = alike((a, b), lambda ints, name: cover(m, ints[0], ints[1], name, span, varying=varying), what)
     if made is not None:
         return made
+    if m.dialect.by_value:
+        forgotten(m, a, b)
     return Unknown(f"{what} depends on a condition that is not known", span)
 
 

@@ -12,7 +12,7 @@ from cutecheck.model.identity import once
 from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.records import record
-from cutecheck.source.eval import ir, losses, places
+from cutecheck.source.eval import ir, leaks, losses, places
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import bind_target
@@ -31,7 +31,7 @@ from cutecheck.source.eval.statements.recurrences import (
 )
 from cutecheck.source.eval.templates import names_in
 from cutecheck.source.eval.threads import differs, some, varies
-from cutecheck.source.eval.values import Scalar, Value, constant
+from cutecheck.source.eval.values import Elements, Scalar, Value, constant
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
@@ -202,7 +202,7 @@ def _unroll(m: Machine, node: ir.Loop, env: Env) -> Done | None:
 def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     if m.dialect.by_value and node.iterable is not None and _writes_items(node):
         losses.lost_part(m, node.iterable, env)
-    iterable = m.eval(node.iterable, env) if node.iterable is not None else None
+    iterable = places.whole(m, node.iterable, env) if node.iterable is not None else None
     items = iterate(m, iterable, node.span)
     if isinstance(items, Unknown):
         loop = Recurrence(m.number(), node.span, env=env)
@@ -215,6 +215,10 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         ended: list[Done] = []
         _walk(m, lambda: ended.append(m.run(node.body, env)), loop, lambda: ended[-1] is Done.NORMAL, _values(item))
         return Done.NORMAL
+    if any(type(item) is Elements for item in items) and not _refers(node):
+        assert node.iterable is not None
+        leaks.leak_root(m, ir.Index(node.iterable, (), node.span), env)
+        items = [leaks.decayed(m, None, node.span) for _ in items]
     with m.budget.iterating():
         for item in items:
             used, found = m.budget.used, m.recorder.found()
@@ -234,6 +238,11 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
                     leave(m, loop)
                     break
     return Done.NORMAL
+
+
+def _refers(node: ir.Loop) -> bool:
+    decl = node.target.decl if isinstance(node.target, ir.Local) else None
+    return isinstance(decl, ir.Variable) and places.refers(decl.type)
 
 
 def _writes_items(node: ir.Loop) -> bool:

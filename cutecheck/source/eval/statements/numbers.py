@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Int, Sym
+from cutecheck.source.eval.leaks import forgotten
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
-from cutecheck.source.eval.values import Address, Extern, Object, ObjectPointer, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Address, Extern, Object, ObjectPointer, Pointer, Scalar, TensorVal, Value, like
 
 # of one integer: its value before a loop, before an iteration and after it (after each way through it), and its name
 Numbers: TypeAlias = Callable[[Int, Int, Sequence[Int], str], Int]
@@ -43,7 +44,7 @@ def snapshot(value: Value, copies: dict[int, Object] | None = None) -> Value:
             made.fields.update({k: snapshot(v, copies) for k, v in value.fields.items()})
         return copies[id(value)]
     if isinstance(value, tuple) and any(isinstance(v, (Object, tuple)) for v in value):
-        return tuple(snapshot(v, copies) for v in value)
+        return like(value, (snapshot(v, copies) for v in value))
     return value
 
 
@@ -81,7 +82,8 @@ def combine(
         return combine(m, f, part(start), part(before), [part(a) for a in afters], at, span, whole, made)
 
     if all(isinstance(v, tuple) and len(v) == len(start) for v in values):
-        return tuple(inner(lambda v, i=i: v[i], f"{name}.{i}") for i in range(len(start)))  # type: ignore[misc]
+        parts = (inner(lambda v, i=i: v[i], f"{name}.{i}") for i in range(len(start)))  # type: ignore[misc]
+        return like(start, parts)
     if all(isinstance(v, Object) and v.cls is start.cls for v in values):
         key = tuple(map(id, values))
         if key not in made:
@@ -105,10 +107,13 @@ def combine(
     if isinstance(start, Scalar):
         return Scalar(None, start.ctype)
     if isinstance(start, Pointer) and any(isinstance(v, (Address, ObjectPointer)) for v in values):
+        forgotten(m, *values)
         return Unknown(f"`{name}` points to a variable after some iteration", span)
     if isinstance(start, Pointer):
         return replace(start, offset=Unknown(f"`{name}` moves by an unknown distance", span))
     if isinstance(start, TensorVal):
         return replace(start, layout=Unknown(f"`{name}` is another tensor in each iteration", span))
     made = alike(values, lambda ints, at: f(ints[0], ints[1], ints[2:], at), name, whole)
+    if made is None and m.dialect.by_value:
+        forgotten(m, *values)
     return made if made is not None else Unknown(f"`{name}` changes in a loop", span)

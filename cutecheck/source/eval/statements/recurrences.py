@@ -10,7 +10,7 @@ from typing import Any
 from cutecheck.facts import Span
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import Dyn, Int, as_expr
-from cutecheck.source.eval import places
+from cutecheck.source.eval import ages
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.guesses import Guess, changed_numbers, guess, masked, place
@@ -100,7 +100,7 @@ def settle(m: Machine, body: Callable[[], object], loop: Recurrence, rough: bool
         before = len(found)
         for key, (where, name, new) in _all_written(loop, changed).items():
             old = where.get(name)
-            if places.made_since(where, max(loop.serial, m.kept)):
+            if ages.made_since(where, max(loop.serial, m.kept)):
                 continue  # of an object of its own, which no other iteration sees
             if key not in loop.cells and key != loop.told and old is not None and not same(old, new):
                 loop.cells[key] = Changing(where, name, old)
@@ -209,7 +209,7 @@ def _rehearse(m: Machine, body: Callable[[], object], loop: Recurrence) -> Writt
         body()
     changed = written(m, mark)
     m.journal.undo(mark)
-    places.drop_gone(m, max(loop.serial, m.kept))
+    ages.drop_gone(m, max(loop.serial, m.kept))
     return changed
 
 

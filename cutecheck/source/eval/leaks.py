@@ -1,0 +1,215 @@
+"""Addresses that go where they are not followed: what they lead to may be written from anywhere afterwards.
+
+An element of an array that is not followed, a member of a union, a variable outside of functions, a container of the
+standard library, a function that is not walked: what is written through a pointer that comes from there is no write to
+a known place. So all that leads there is kept, and lost by such writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.places import Cells, again, held, named, of_arguments, quiet, read, refers
+from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.values import (
+    Address,
+    Apart,
+    ArrayType,
+    Cell,
+    Closure,
+    Elements,
+    Extern,
+    ExternType,
+    Object,
+    ObjectPointer,
+    Pack,
+    Pointer,
+    Reference,
+    Scalar,
+    TensorVal,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+WRAPPER = "reference_wrapper"  # of the standard library
+Place: TypeAlias = Cell | Object  # what an address leads to
+
+
+def leak(m: Machine, *values: Value) -> None:
+    """What these values lead to may be written through pointers that are not known."""
+    for value in values:
+        if not isinstance(value, (Scalar, TensorVal)):
+            _add(m, led_to(value))
+
+
+def forgotten(m: Machine, *values: Value) -> None:
+    """These values are not known any more: if they are functions, a call may write what they lead to."""
+    for value in values:
+        if isinstance(value, (Address, ObjectPointer, Closure, Object, tuple)):
+            m.callable.update((_key(place), place) for place in led_to(value))
+
+
+def called(m: Machine) -> None:
+    """A value that is not known is called."""
+    _add(m, tuple(m.callable.values()))
+    m.callable.clear()
+
+
+def gone(m: Machine, frame: dict[str, Value]) -> None:
+    """The variables of a block that is left: no pointer is to them any more."""
+    for known in (m.leaked, m.callable, m.addressed):
+        if known:
+            for name in frame:
+                known.pop((id(frame), name), None)
+
+
+def leak_place(m: Machine, value: Value, cells: Cells | None) -> None:
+    """What is not followed keeps the address of a variable that has this value."""
+    _add(m, [value] if isinstance(value, Object) else cells or ())
+
+
+def _add(m: Machine, places: Iterable[Place]) -> None:
+    todo = [*places]
+    while todo:
+        place = todo.pop()
+        if isinstance(_held(place), Extern):
+            continue  # of which nothing is known
+        if m.leaked.setdefault(_key(place), place) is place:
+            todo += [other for other in led_to(_held(place)) if _key(other) not in m.leaked]
+
+
+def _held(place: Place) -> Value:
+    return place if isinstance(place, Object) else place[0].get(place[1])
+
+
+def points(value: Value) -> bool:
+    """A value that leads somewhere else, or may."""
+    return isinstance(value, (Address, ObjectPointer, Closure)) or (
+        isinstance(value, Pointer) and not isinstance(value.type, ArrayType)
+    )
+
+
+def apart(value: Value, name: str) -> Reference:
+    """A reference to what has this value and is not followed."""
+    return Reference(((Apart({name: value}), name),))
+
+
+def keeps_references(t: ir.Expr | None) -> bool:
+    """``std::tuple<int&>``."""
+    while isinstance(t, ir.TypeMod):
+        t = t.inner
+    return isinstance(t, (ir.Name, ir.Scoped)) and any(refers(a) for a in t.targs or ())
+
+
+def leak_root(m: Machine, node: ir.Expr, env: Env) -> None:
+    """A pointer or reference to an element is made: the whole may be written through it."""
+    from cutecheck.source.eval.losses import forget_cells
+
+    while isinstance(node, (ir.Index, ir.Call)) or (isinstance(node, ir.Attr) and not quiet(node)):
+        if isinstance(node, (ir.Index, ir.Attr)):
+            node = node.base
+        elif isinstance(node.fn, ir.Attr):
+            node = node.fn.base
+        elif len(node.args) == 1:
+            node = node.args[0].value
+        else:
+            return
+    cells = again(m, node, env)
+    if cells is not None and isinstance(read(m, cells), (tuple, Unknown)):
+        forget_cells(m, cells, node.span)
+        leak_place(m, None, cells)
+
+
+def leak_bound(m: Machine, typed: Value, init: ir.Expr, env: Env) -> None:
+    """References in objects that a braced list initialises, whatever they are bound to."""
+    from cutecheck.source.eval import classes
+    from cutecheck.source.eval.templates import names_in
+
+    while isinstance(typed, ArrayType):
+        typed = typed.inner
+    if isinstance(typed, ClassInst):
+        binds = isinstance(init, ir.Sequence_) and any(refers(d.type) for _, d in classes.fields(m, typed))
+    else:
+        binds = isinstance(typed, ExternType) and typed.name.endswith(WRAPPER)
+    for name in names_in(init) if binds else ():
+        cells = named(m, name, env)
+        leak_place(m, None if cells is None else held(m, *cells[0]), cells)
+
+
+def decayed(m: Machine, cells: Cells | None, span: Span) -> Unknown:
+    """A pointer to the first element of an array, which is kept in these cells."""
+    leak_place(m, None, cells)
+    return Unknown("a pointer to an element of an array is not followed", span)
+
+
+def leak_arguments(m: Machine, type_name: str, args: list[Value]) -> None:
+    """An object of a class that is not followed is made of these."""
+    leak(m, *args)
+    for value, where in zip(args, of_arguments(m, args), strict=False):
+        if type_name.endswith(WRAPPER) or type(value) is Elements:
+            leak_place(m, value, where)
+
+
+def _key(place: Place) -> tuple[int, object]:
+    return (id(place), None) if isinstance(place, Object) else (id(place[0]), place[1])
+
+
+def led_to(value: Value) -> Iterator[Place]:
+    """The places whose addresses a value holds."""
+    todo = [value]
+    seen: set[int] = set()
+    while todo:
+        at = todo.pop()
+        if isinstance(at, (Address, Reference)):
+            yield from at.cells
+        elif isinstance(at, ObjectPointer):
+            yield at.to
+        elif isinstance(at, (tuple, list)):
+            todo += at
+        elif isinstance(at, Pack):
+            todo += at.items
+        elif isinstance(at, Object):
+            if id(at) not in seen:
+                seen.add(id(at))
+                todo += at.fields.values()
+        elif isinstance(at, Closure) and id(at) not in seen:
+            seen.add(id(at))
+            own, captured = _captured(at)
+            todo += own
+            yield from captured
+
+
+def _captured(fn: Closure) -> tuple[list[Value], list[Place]]:
+    """What a closure holds a copy of, and what it stands for itself."""
+    from cutecheck.source.eval.templates import names_in
+
+    own: list[Value] = []
+    places: list[Place] = []
+    for name in names_in(fn.node.body.get()):
+        at: Env | None = fn.env.find_var(name)
+        if at is None or at.kind not in ("block", "function"):
+            continue
+        value = at.vars[name]
+        if fn.own and at is fn.env and not isinstance(value, Object):
+            own.append(value)
+        elif isinstance(value, Reference):
+            places += value.cells
+        elif isinstance(value, Object):
+            places.append(value)
+        elif not isinstance(value, Closure):
+            places.append((at.vars, name))
+        else:
+            own.append(value)
+    return own, places
+
+
+def all_leaked(m: Machine) -> tuple[Place, ...]:
+    """All that addresses which went out of sight lead to, by way of one another."""
+    for place in tuple(m.leaked.values()):
+        _add(m, led_to(_held(place)))
+    return tuple(m.leaked.values())

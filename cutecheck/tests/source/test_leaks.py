@@ -1,0 +1,158 @@
+"""Addresses that go where they are not followed: what is written through them is not missed.
+
+Each program was compiled and run: beside what it shows stands what that is for ``n`` of 0, 1, 3 and 4.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.facts import Unknown
+from cutecheck.model.ints import as_expr
+from cutecheck.source.extract import ExtractRequest, extract
+
+KERNEL = """#include <cute/tensor.hpp>
+#include <functional>
+#include <utility>
+#include <vector>
+using namespace cute;
+struct Counter { int at = 0; int more = 1; __device__ void advance(int by) { at += by; } };
+struct Smart { Counter* to; __device__ Counter* operator->() { return to; } };
+struct Box { int* p; };
+struct Alias { int& r; };
+struct Aim { int*& r; __device__ void set(int* p) { r = p; } };
+struct Many {
+  int* p[2];
+  __device__ void put(int i, int* q) { p[i] = q; }
+  __device__ void set(int i, int v) { *p[i] = v; }
+};
+struct Held { int c[2] = {1, 2}; };
+union Either { int* p; long l; };
+__device__ void put(int* p, int v) { *p = v; }
+__device__ void put2(int** p, int v) { **p = v; }
+__device__ void aim(int** p, int* to) { *p = to; }
+__device__ int* same(int* p) { return p; }
+__device__ int& refers(int* p) { return *p; }
+template <class T, class U> __device__ void become(T&& t, U u) { t = u; }
+static int outside = 4;
+static int* global;
+static Smart smart;
+__device__ void store(int* p) { global = p; }
+__device__ void write(int v) { *global = v; }
+__device__ void later() { goto out; out: if (global) *global = 6; }
+__device__ void by_value(Box b) { goto out; out: *b.p = 5; }
+__device__ void by_array(int** q) { goto out; out: *q[0] = 5; }
+__device__ int* keep(int* p) { goto out; out: global = p; return p; }
+template <class T> __device__ void seen(T const& t) { copy(t, t); }
+__global__ void k(int n) {
+  __shared__ half_t s[65536];
+  int x = 0, y = 8;
+  Counter c;
+  BODY
+  seen(make_tensor(make_smem_ptr(s + (SHOWN)), Layout<_8>{}));
+}
+void host(int n) { k<<<1, 32>>>(n); }
+"""
+
+
+def said(folder: Path, body: str, shown: str) -> int | None:
+    """The value, None where it is not a number."""
+    (folder / "k.cu").write_text(KERNEL.replace("BODY", body).replace("SHOWN", shown))
+    (event,) = extract(ExtractRequest((folder,), ("sm_80",))).events
+    offset = event.operands[0].offset
+    return None if isinstance(offset, Unknown) else as_expr(offset).constant  # type: ignore[arg-type]
+
+
+LOST = [
+    ("int* q[2]; q[0] = &x; *q[0] = 5;", "x"),
+    ("int* q[2]; q[0] = &x; q[0][0] = 5;", "x"),
+    ("int* q[2]; q[0] = &x; (*q[0])++;", "x"),
+    ("int* q[2]; q[0] = &x; put(q[0], 5);", "x"),
+    ("int* q[2]; q[0] = &x; int* p = q[0]; *p = 5;", "x"),
+    ("int* q[2]; q[0] = &x; int& r = *q[0]; r = 5;", "x"),
+    ("int* q[2]; q[0] = &x; std::swap(*q[0], y);", "x"),
+    ("int* q[2]; q[0] = &x; for (int i = 0; i < n; ++i) { *q[0] = 4; }", "x"),
+    ("int* q[2]; for (int i = 0; i < n; ++i) { if (i) *q[0] = 5; q[0] = &x; }", "x"),
+    ("int* q[2]; q[0] = &x; int* w[2]; std::memcpy(w, q, sizeof(q)); *w[0] = 5;", "x"),
+    ("int* q[2]; int* p = &x; std::memcpy(q, &p, sizeof(p)); *q[0] = 5;", "x"),
+    ("int* q[2][2]; q[0][1] = &x; *q[0][1] = 5;", "x"),
+    ("int* q[2]; int*& r = q[1]; r = &x; *q[1] = 5;", "x"),
+    ("int* q[2]; int** r = q; *r = &x; **q = 5;", "x"),
+    ("int* q[2]; aim(q + 1, &x); put2(q + 1, 5);", "x"),
+    ("int* q[2]; become(q[0], &x); *q[0] = 5;", "x"),
+    ("int* q[2]; Aim a{q[1]}; a.set(&x); *q[1] = 5;", "x"),
+    ("int* q[2] = {&x, &y}; refers(q[n & 1]) = 5;", "x"),
+    ("int* q[2] = {&x, &y}; by_array(q);", "x"),
+    ("int* p; aim(&p, &x); *p = 5;", "x"),
+    ("int* p = &x; by_array(&p);", "x"),
+    ("by_value(Box{&x});", "x"),
+    ("Box b{&x}; by_value(b);", "x"),
+    ("keep(&x); x = 1; later();", "x"),
+    ("int* q[2] = {&x, &y}; int* p = q[n & 1]; keep(p);", "x"),
+    ("auto l = [&] { x = 5; }; std::function<void()> f[2] = {l, l}; f[n & 1]();", "x"),
+    ("Smart s[2]; s[0].to = &c; s[0].to->at = 5;", "c.at"),
+    ("Smart t{&c}; Smart s[2]; s[1] = t; s[1]->advance(5);", "c.at"),
+    ("Box b[2]; Box* g = b; g->p = &x; *b[0].p = 5;", "x"),
+    ("Many a; a.put(1, &x); a.set(1, 5);", "x"),
+    ("Many a, b; a.put(1, &x); b = a; *b.p[1] = 5;", "x"),
+    ("Either u; u.p = &x; *u.p = 5;", "x"),
+    ("Either u{&x}; *u.p = 5;", "x"),
+    ("Alias r[2] = {{x}, {y}}; r[0].r = 5;", "x"),
+    ("std::reference_wrapper<int> r = x; r.get() = 5;", "x"),
+    ("auto r = std::ref(x); r.get() = 5;", "x"),
+    ("*std::addressof(x) = 5;", "x"),
+    ("auto t = std::tie(x, y); std::get<0>(t) = 5;", "x"),
+    ("std::tuple<int&> t(x); std::get<0>(t) = 5;", "x"),
+    ("std::vector<int*> q; q.push_back(&x); *q[0] = 5;", "x"),
+    ("long v = reinterpret_cast<long>(&x); *reinterpret_cast<int*>(v) = 5;", "x"),
+    ("std::function<void()> f[2]; f[0] = [&] { x = 5; }; f[0]();", "x"),
+    ("std::function<void()> f = [&] { x = 5; }; if (n > 2) f = [&] { y = 5; }; f();", "x"),
+    ("global = &x; *global = 5;", "x"),
+    ("store(&x); write(5);", "x"),
+    ("smart.to = &c; smart->at = 5;", "c.at"),
+    ("x = outside; int* p = &outside; *p = x + 5; y = outside - x;", "y"),
+    ("int a[2] = {1, 2}; int* p = a; *p = 5;", "a[0]"),
+    ("int a[2] = {1, 2}; auto p = a; p[1] = 5;", "a[1]"),
+    ("int a[2] = {1, 2}; int* p; p = a; p[1] = 5;", "a[1]"),
+    ("int a[2] = {1, 2}; *(a + 1) = 5;", "a[1]"),
+    ("int a[2] = {1, 2}; *a = 5;", "a[0]"),
+    ("int a[2] = {1, 2}; put(a + 1, 5);", "a[1]"),
+    ("int a[2] = {1, 2}; put(a, 5);", "a[0]"),
+    ("int a[2] = {1, 2}; *same(a) = 5;", "a[0]"),
+    ("int a[2] = {1, 2}; int* p = n > 2 ? a : &x; p[0] = 5;", "a[0]"),
+    ("int a[2] = {1, 2}; Box b{a}; b.p[1] = 5;", "a[1]"),
+    ("int a[2] = {1, 2}; std::pair<int*, int> t{a, 1}; t.first[0] = 5;", "a[0]"),
+    ("int a[2] = {1, 2}; auto f = [](auto e) { *e = 5; }; f(a);", "a[0]"),
+    ("int a[2][2] = {{1, 2}, {3, 4}}; put(a[1], 5);", "a[1][0]"),
+    ("int a[2][2] = {{1, 2}, {3, 4}}; for (auto r : a) r[0] = 5;", "a[1][0]"),
+    ("Held h; int* p = h.c; p[1] = 7;", "h.c[1]"),
+    ("Held h; put(h.c + 1, 7);", "h.c[1]"),
+    ("int a[2] = {1, 2}; int& e = a[1]; e = 16; a[1] = 3; x = e;", "x"),
+    ("int a[2] = {1, 2}; int& e = a[1]; x = e; a[1] = 7; x = e - x;", "x"),
+    ("std::array<int, 2> a = {1, 2}; int* p = &a[0]; a = std::array<int, 2>{3, 4}; *p = 5;", "a[0]"),
+    ("std::array<int, 2> a = {1, 2}; a.at(0) = 7;", "a[0]"),
+    ("auto t = make_tuple(1, 2); int* p = &get<0>(t); t = make_tuple(3, 4); *p = 5;", "get<0>(t)"),
+]
+
+
+@pytest.mark.parametrize(("body", "shown"), LOST)
+def test_what_may_be_written_out_of_sight_is_not_known(tmp_path: Path, body: str, shown: str) -> None:
+    assert said(tmp_path, body, shown) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "shown", "value"),
+    [
+        ("int* q[2]; q[0] = &x; *q[0] = 5; y += 1;", "y", 9),
+        ("int* q[2] = {&x, &y}; *q[0] = 5;", "x + y", 13),
+        ("int* q[2]; q[0] = &y; *q[0] = 5; x = 3;", "x", 3),
+        ("int a[2] = {1, 2}; int* p = a;", "a[1]", 2),
+        ("int a[2] = {1, 2}; for (int e : a) { x += e; }", "x", 3),
+        ("int const a[2] = {1, 2}; int const* p = a;", "p[1]", 2),
+        ("int a[2] = {1, 2}; auto f = [=] { return a[1]; };", "f()", 2),
+        ("int a[2] = {1, 2}; Held h{{3, 4}}; Held g = h;", "g.c[1] * 8 + a[0]", 33),
+        ("Smart s[2]; s[0].to = &c; int* p = &x; *p = 5;", "x", 5),
+    ],
+)
+def test_what_is_not_pointed_at_from_there_keeps_its_value(tmp_path: Path, body: str, shown: str, value: int) -> None:
+    assert said(tmp_path, body, shown) == value
