@@ -10,6 +10,7 @@ import re
 from itertools import accumulate
 
 from cutecheck.records import record
+from cutecheck.source.cpp.words import ASSIGNS
 
 # A token and the white space after it. Alternatives by frequency; the last one takes any character.
 _TOKEN = (
@@ -43,6 +44,13 @@ class Tokens:
     texts: list[str]
     starts: list[int]
     partner: list[int]
+
+
+def assigns(texts: list[str], starts: list[int], at: int) -> bool:
+    """Whether a token is an operator that assigns: ``>=`` and ``>>=`` are tokens of one character each."""
+    if texts[at] != "=" or at < 2 or texts[at - 1] != ">" or starts[at - 1] + 1 != starts[at]:
+        return texts[at] in ASSIGNS
+    return texts[at - 2] == ">" and starts[at - 2] + 1 == starts[at - 1]
 
 
 def lex(text: str, begin: int = 0, end: int | None = None) -> Tokens:

@@ -11,6 +11,7 @@ def words(text: str) -> frozenset[str]:
 BUILTIN_TYPES = words(
     "void bool char short int long float double signed unsigned wchar_t char8_t char16_t char32_t __int128"
 )
+ASSIGNS = words("= += -= *= /= %= &= |= ^= <<= >>=")
 # Keywords that can never be the name of something.
 KEYWORDS = BUILTIN_TYPES | words(
     """alignas alignof asm auto break case catch class const const_cast constexpr consteval constinit continue

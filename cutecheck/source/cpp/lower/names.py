@@ -7,6 +7,7 @@ import re
 from tree_sitter import Node
 
 from cutecheck.source.cpp import literals
+from cutecheck.source.cpp.lexer import assigns, lex
 from cutecheck.source.cpp.lower.hands import Hands
 from cutecheck.source.cpp.words import words
 from cutecheck.source.eval import ir
@@ -96,6 +97,8 @@ class NameLowering(Hands):
             return literals.number(text, self.place(node))
         if _QUALIFIED_NAME.fullmatch(text) is not None:
             return self.name(node)
+        if _assigns(text):
+            return self.reread(node.start_byte, node.end_byte)
         return self.reread_type(node.start_byte, node.end_byte)
 
     def name_of(
@@ -130,3 +133,14 @@ def operator_name(text: str) -> str:
     if rest[:1].isalpha() or rest[:1] == "_":
         return "operator " + rest.split("[", 1)[0].strip()
     return "operator" + "".join(rest.split())
+
+
+def _assigns(text: str) -> bool:
+    """Whether a text has an assignment outside of brackets."""
+    tokens = lex(text)
+    here = 0
+    while here < len(tokens.texts):
+        if here and assigns(tokens.texts, tokens.starts, here):
+            return True
+        here = max(here, tokens.partner[here]) + 1
+    return False

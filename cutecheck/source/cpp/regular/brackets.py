@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 
-from cutecheck.source.cpp.lexer import Tokens
+from cutecheck.source.cpp.lexer import Tokens, assigns
 from cutecheck.source.cpp.regular.writer import Writer, named, wordy
-from cutecheck.source.cpp.words import BUILTIN_TYPES, SPECIFIERS, words
+from cutecheck.source.cpp.words import ASSIGNS, BUILTIN_TYPES, SPECIFIERS, words
 
 _BRACKETS = words("( ) [ ] { } < >")
 _ARGUMENT_HEAD = words("< , typename const volatile struct class") | {""}
 _ARGUMENT_END = words(", > ... * & const [ (")
+_BEFORE_GROUP = ASSIGNS | words(  # no name, which would be called
+    "( , [ { ; } ? : return if while switch ! ~ - + * / % & | ^ && || == != < > <= >= << >>"
+)
 _UNARY_TOO = words("- + * & && and or xor bitand bitor not_eq")
 _BEFORE_OPERAND = words("return co_return case else throw and or not xor bitand bitor")
 _NOT_OPERAND = words(") ] ; { } ...") | {""}
@@ -82,6 +85,8 @@ class Brackets(Writer):
             self.size(at, close)
         elif after in _UNARY_TOO and named(texts[close - 1] if close - 1 not in self.open else "x"):
             self.parenthesised_name(at, close, around)
+        if before in _BEFORE_GROUP and self.before(at - 1) != "operator":
+            self.assigning(at, close)
         if around in "<U":
             callee = named(before) or at - 1 in self.open or (before in BUILTIN_TYPES and self.is_value(at, close))
             if callee and after in (",", ">") and texts[self.name_start(at - 1) - 1] in ("<", ","):
@@ -102,6 +107,21 @@ class Brackets(Writer):
         elif after == "[" and self.declares_array(at, close, around) and (around == "(" or self.is_body(open_at)):
             self.put(self.starts[at], b" ")
             self.put(self.starts[close], b" ")
+
+    def assigning(self, at: int, close: int) -> None:
+        """``(a = b, c)``: the grammar has an assignment only at the end of a list, so one before becomes a name."""
+        first = here = at + 1
+        found = False
+        while here < close:
+            tok = self.texts[here]
+            if tok == ";":
+                return  # no expression
+            if tok == "," and found:
+                self.fold(first, here - 1)
+            if tok == ",":
+                first, found = here + 1, False
+            found = found or (here > first and assigns(self.texts, self.starts, here))
+            here = self.next(here)
 
     def size(self, at: int, close: int) -> None:
         """``sizeof(T) + 1`` could be the size of ``(T)+1``: it becomes ``sizeof T + 1`` with one name or fold."""
