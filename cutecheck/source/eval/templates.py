@@ -15,6 +15,7 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.spellings import decompose
 from cutecheck.source.eval.types import is_type, same_type, type_key
 from cutecheck.source.eval.values import (
+    ArrayType,
     Pack,
     PtrType,
     Reference,
@@ -263,7 +264,8 @@ def weight(pattern: ir.Expr, names: dict[str, Any]) -> int:
     if isinstance(pattern, (ir.Name, ir.Scoped)) and pattern.targs:
         return 2 + sum(weight(t, names) for t in pattern.targs)
     if isinstance(pattern, ir.TypeMod):
-        return (1 if pattern.kind == "ptr" else 0) + weight(pattern.inner, names)
+        own = (pattern.kind in ("ptr", "array")) + (0 if pattern.extra is None else weight(pattern.extra, names))
+        return own + weight(pattern.inner, names)
     return 0 if isinstance(pattern, (ir.Auto, ir.Expand)) else 3
 
 
@@ -328,6 +330,8 @@ def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env
         return match(m, pattern.inner, value, names, env)
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "ptr":
         return isinstance(value, PtrType) and match(m, pattern.inner, value.inner, names, env)
+    if isinstance(pattern, ir.TypeMod) and pattern.kind == "array":
+        return _match_array(m, pattern, value, names, env)
     if isinstance(pattern, ir.Name) and pattern.targs is None and pattern.ident in names:
         old = env.vars.get(pattern.ident)
         if isinstance(old, TemplateRef):
@@ -344,6 +348,18 @@ def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env
     if isinstance(wanted, Unknown):
         return False
     return same_type(wanted, value) or _related(m, wanted, value)
+
+
+def _match_array(m: Machine, pattern: ir.TypeMod, value: Value, names: dict[str, Any], env: Env) -> bool:
+    """``T[N]``, of an array of arrays its first extent."""
+    if not isinstance(value, ArrayType) or value.name or not match(m, pattern.inner, value.inner, names, env):
+        return False
+    extent = pattern.extra
+    if extent is None or isinstance(value.extent, Unknown):
+        return extent is None and isinstance(value.extent, Unknown)
+    parameter = names.get(extent.ident) if isinstance(extent, ir.Name) and extent.targs is None else None
+    number = Scalar(value.extent, "int")
+    return match(m, extent, number if parameter is None else _typed(m, parameter, number, env), names, env)
 
 
 def _related(m: Machine, wanted: Value, value: Value) -> bool:

@@ -171,10 +171,14 @@ def spell(v: Value) -> str:
         return ",".join(spell(x) for x in v.items)
     if isinstance(v, PtrType):
         return f"{spell(v.inner)}*"
+    if isinstance(v, ArrayType) and v.name:
+        shown = [spell(v.inner), _spell_extent(v), *([] if v.align is None else [str(v.align)])]
+        return f"{v.name}<{','.join(shown)}>"
     if isinstance(v, ArrayType):
-        shown = [spell(v.inner), str(v.extent) if isinstance(v.extent, int) else spell(v.extent)]
-        shown += [] if v.align is None else [str(v.align)]
-        return f"{v.name}<{','.join(shown)}>" if v.name else f"{shown[0]}[{shown[1]}]"
+        extents = ""
+        while isinstance(v, ArrayType) and not v.name:
+            extents, v = f"{extents}[{_spell_extent(v)}]", v.inner
+        return spell(v) + extents
     if isinstance(v, VoidType):
         return "void"
     if isinstance(v, (Tag, TemplateRef, DType, FuncSet)):
@@ -188,6 +192,10 @@ def spell(v: Value) -> str:
     if isinstance(v, Unknown):
         return "?"
     return str(v)
+
+
+def _spell_extent(v: ArrayType) -> str:
+    return str(v.extent) if isinstance(v.extent, int) else spell(v.extent)
 
 
 _FRESH = re.compile(r"#\d+")

@@ -48,9 +48,14 @@ class TypeLowering(NameLowering):
         if kind == "parameter_pack_expansion":
             return ir.Expand(self.template_argument(node.children[0]), self.place(node))
         if kind == "subscript_expression":  # T[n] is a type here
-            inner = self.expression(node.children[0])
-            extents = self.arguments(node.children[-1])
-            return ir.TypeMod("array", inner, self.place(node), extents[0].value if extents else None)
+            extents = []
+            while node.type == "subscript_expression":  # the last extent is that of the innermost arrays
+                extents.append((self.place(node), self.arguments(node.children[-1])))
+                node = node.children[0]
+            inner = self.expression(node)
+            for place, given in extents:
+                inner = ir.TypeMod("array", inner, place, given[0].value if given else None)
+            return inner
         return self.expression(node)
 
     # ------------------------------------------------------------ types

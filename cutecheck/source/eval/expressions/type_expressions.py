@@ -11,6 +11,7 @@ from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
     ArrayType,
+    Elements,
     Object,
     Pack,
     Pointer,
@@ -28,7 +29,23 @@ def _decltype(m: Machine, node: ir.DeclType, env: Env) -> Value:
     if node.expr is None:
         return Unknown("decltype(auto)", node.span)
     with m.recorder.unevaluated():
-        return type_of(places.whole(m, node.expr, env))
+        value = places.whole(m, node.expr, env)
+        if isinstance(value, (Pointer, Elements)) and isinstance(node.expr, ir.Attr):
+            declared = _declared(m, node.expr, env)
+            return type_of(value) if declared is None else declared
+        if isinstance(value, Pointer) and isinstance(value.type, ArrayType) and isinstance(node.expr, ir.Name):
+            return value.type  # the array itself
+        return Unknown("the type of an array", node.span) if type(value) is Elements else type_of(value)
+
+
+def _declared(m: Machine, node: ir.Attr, env: Env) -> Value | None:
+    """The type that a member is declared with."""
+    base = m.eval(node.base, env)
+    cls = base.cls if isinstance(base, Object) else base.type if isinstance(base, Pointer) else None
+    for owner, decl in classes.fields(m, cls) if isinstance(cls, ClassInst) else ():
+        if decl.name == node.ident and decl.type is not None:
+            return m.eval(decl.type, owner.env)
+    return None
 
 
 @handles(ir.SizeOf)
@@ -68,11 +85,9 @@ def _pointed(m: Machine, value: Pointer, node: ir.SizeOf, env: Env) -> ByteCount
     operand = node.operand
     if isinstance(operand, ir.Attr):
         with m.recorder.unevaluated():
-            base = m.eval(operand.base, env)
-        cls = base.cls if isinstance(base, Object) else base.type if isinstance(base, Pointer) else None
-        for owner, decl in classes.fields(m, cls) if isinstance(cls, ClassInst) else ():
-            if decl.name == operand.ident and decl.type is not None:
-                return size_bytes(m, m.eval(decl.type, owner.env), node.span)
+            declared = _declared(m, operand, env)
+        if declared is not None:
+            return size_bytes(m, declared, node.span)
     buffer = m.recorder.buffers.get(value.buffer)
     if isinstance(operand, ir.Name) and buffer is not None and buffer.fact.name == operand.ident:
         size = buffer.fact.size_bytes

@@ -17,6 +17,7 @@ from cutecheck.source.eval.intrinsics.types import element_bits, is_integer, sta
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import same_type
 from cutecheck.source.eval.values import (
+    ArrayType,
     Intrinsic,
     Pointer,
     PtrType,
@@ -224,11 +225,22 @@ def _tuple_element(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     raise Unsupported("tuple_element of something that is not a tuple")
 
 
+def _extents(t: Value) -> list[Value]:
+    """Of an array of arrays."""
+    found = []
+    while isinstance(t, ArrayType) and not t.name:
+        found.append(t.extent)
+        t = t.inner
+    return found
+
+
 def measure_variable(name: str) -> Any:
     def run(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
         v = targs[0]
         if isinstance(v, Unknown):
             return v
+        if name == "rank" and isinstance(v, ArrayType) and not v.name:  # the standard library's
+            return Scalar(len(_extents(v)), "size_t")
         v = static_value(m, v)
         if isinstance(v, TensorVal):
             v = v.layout
