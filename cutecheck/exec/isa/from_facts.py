@@ -118,7 +118,7 @@ def _limit(atom: CopyAtom) -> int:
     found = instruction(atom.op, atom.ptx, atom.src_bits, "src")
     if found is None or not found.automatic:
         return 0
-    return next((int(a) for a in map(str, atom.args) if a.isdigit()), 8)
+    return next((int(a) for a in map(str, atom.args) if a.isdigit()), 128)
 
 
 def _plain_limit(event: Event, layouts: tuple[AnyLayout, ...]) -> int:

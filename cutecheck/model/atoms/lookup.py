@@ -90,6 +90,28 @@ def _spelled(name: str) -> tuple[str, list[str]]:
     return canonical, [*fixed, *written]
 
 
+def full_arguments(name: str, args: tuple[Argument, ...]) -> tuple[str, tuple[Argument, ...]]:
+    """The canonical name of an operation, and its arguments with those that nobody wrote.
+
+    An alias gives those it fixes; a template its defaults (cute/arch/copy.hpp, copy_sm80.hpp, mma.hpp).
+    """
+    canonical, given = _spelled(name)[0], (*_fixed(name), *args)
+    if canonical == "AutoVectorizingCopyWithAssumedAlignment" and not given:
+        return canonical, (128,)
+    if len(given) == 1 and canonical in _TYPE_TO_TYPE:
+        return canonical, given * 2
+    if canonical == "UniversalFMA" and 0 < len(given) < 4:  # D, A = D, B = A, C = D
+        a, b = given[-1] if len(given) < 3 else given[1], given[-1]
+        return canonical, (given[0], a, b, given[0])
+    return canonical, given
+
+
+_TYPE_TO_TYPE = (
+    "UniversalCopy", "SM80_CP_ASYNC_CACHEALWAYS", "SM80_CP_ASYNC_CACHEGLOBAL", "SM80_CP_ASYNC_CACHEALWAYS_ZFILL",
+    "SM80_CP_ASYNC_CACHEGLOBAL_ZFILL",
+)  # fmt: skip
+
+
 def _fixed(name: str) -> tuple[Argument, ...]:
     texts = [table.argument_text(a) for a in _spelled(name)[1]]
     return tuple(int(t) if t.isdigit() else element_type(t) or t for t in texts)
@@ -197,7 +219,7 @@ def _copy_op(
     f = record.fields
     return CopyAtom(
         op=record.name,
-        args=(*_fixed(name), *args),
+        args=full_arguments(name, args)[1] if record.name.startswith("AutoVec") else (*_fixed(name), *args),
         via_traits=via_traits,
         thr_id=_layout(f["ThrID"]),
         src_bits=_layout(f["SrcLayout"]),

@@ -127,7 +127,7 @@ def side_instruction(event: Event, side: Side) -> Instruction | None:
         return None
     found = instruction(atom.op, atom.ptx, atom.src_bits if side == "src" else atom.dst_bits, side)
     if found is not None and found.automatic:
-        limit = Bits(next((int(a) for a in map(str, atom.args) if a.isdigit()), 8))
+        limit = Bits(next((int(a) for a in map(str, atom.args) if a.isdigit()), 128))
         return replace(found, bits=limit)
     return found
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Unknown
-from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.atoms import CopyAtom, MMAAtom, full_arguments
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.expr import Var
@@ -115,6 +115,9 @@ def type_key(v: Value) -> Any:
         return ("object", id(v))
     if isinstance(v, ObjectPointer):
         return ("pointer", id(v.to))
+    if isinstance(v, CuteOp):
+        name, args = full_arguments(v.name, v.args)
+        return ("op", name, tuple(("const", a) if isinstance(a, int) else type_key(a) for a in args), v.traits)
     if isinstance(v, TiledCopy):
         return ("TiledCopy", type_key(v.atom), type_key(v.layout_tv), type_key(v.tiler_mn))
     if isinstance(v, CopyAtom) and isinstance(v.tensor_map, TensorMap):
