@@ -25,8 +25,8 @@ class SmemBaseAlignment(Rule):
         A statically declared shared array whose tile a WGMMA descriptor addresses is aligned to the period of its
         swizzle: 1024 bytes for 128-byte swizzles, 512 for 64, 256 for 32, and 128 without one. Members of a struct in
         dynamic shared memory, tiles at an offset, and the stages of a tile start at multiples of it. For a tile that
-        TMA alone fills, as far as the copies are known, at a multiple of 128 bytes, a note: CUTLASS's own Hopper GEMMs
-        place their tiles so.
+        TMA alone fills, as far as the copies are known (where none into it was come to, those into the same member
+        in other kernels), at a multiple of 128 bytes, a note: CUTLASS's own Hopper GEMMs place their tiles so.
 
     Why
         The hardware applies the swizzle to the address bits. Code that fills the tile through CuTe uses the same bits

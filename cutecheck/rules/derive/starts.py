@@ -21,18 +21,33 @@ def weight(start: int | None, tensor: TensorFact, call: Call, context: Context) 
 
 
 def _tma_alone(tensor: TensorFact, call: Call, context: Context) -> bool:
-    """There are copies into the tile's memory, and each is a TMA load or of an operation that is not known."""
+    """There are copies into the tile's memory, and each is a TMA load or of an operation that is not known.
+
+    Where no copy into it was come to: into the memory of the same declaration in other kernels.
+    """
     if "filled_by_tma" not in context.memo:
-        found: dict[tuple[str | None, str], bool] = {}
-        for event in context.facts.events:
-            if event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "smem":
-                atom, key = atom_of(event.tiled), (event.operands[1].buffer, event.arch)
-                unknown = event.tiled is None and event.tiled_span is not None
-                may = unknown or (atom is not None and "TMA_LOAD" in atom.op)
-                found[key] = found.get(key, True) and may
-        context.memo["filled_by_tma"] = found
-    filled = cast("dict[tuple[str | None, str], bool]", context.memo["filled_by_tma"])
-    return tensor.buffer is not None and filled.get((tensor.buffer, call.arch), False)
+        context.memo["filled_by_tma"] = _filled_by_tma(context)
+    filled = cast("dict[object, bool]", context.memo["filled_by_tma"])
+    if tensor.buffer is None:
+        return False
+    known = filled.get((tensor.buffer, call.arch))
+    if known is not None:
+        return known
+    places = {b.span for b in context.index.buffers.get((tensor.buffer, call.arch), ())}
+    return bool(places) and all(filled.get(place, False) for place in places)
+
+
+def _filled_by_tma(context: Context) -> dict[object, bool]:
+    """For buffers that copies fill, and for their declarations: whether TMA loads may be all that does."""
+    found: dict[object, bool] = {}
+    for event in context.facts.events:
+        if event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "smem":
+            atom, key = atom_of(event.tiled), (event.operands[1].buffer or "", event.arch)
+            unknown = event.tiled is None and event.tiled_span is not None
+            may = unknown or (atom is not None and "TMA_LOAD" in atom.op)
+            for one in (key, *{b.span for b in context.index.buffers.get(key, ())}):
+                found[one] = found.get(one, True) and may
+    return found
 
 
 def stages(root: AnyLayout | None) -> list[int]:

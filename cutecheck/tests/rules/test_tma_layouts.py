@@ -110,6 +110,26 @@ def test_tma_swizzles_by_the_address(tmp_path: Path, fill: str, lead: int, expec
     assert sorted({f"{f.code} {f.severity}" for f in report.findings}) == expected
 
 
+@pytest.mark.parametrize(
+    ("fill", "expected"), [(FILL, ["CUT404 note"]), (PLAIN, ["CUT404 warning"]), ("", ["CUT404 warning"])]
+)
+def test_what_fills_a_tile_in_one_kernel_fills_it_in_another(tmp_path: Path, fill: str, expected: list[str]) -> None:
+    """Of the second kernel no copy is known, of the same member in the first one some are."""
+    text = OPERAND.replace("template <class Tma>", "template <bool Fills, class Tma>").replace(
+        "alignas(128)", "alignas(16)"
+    )
+    text = text.replace("uint64_t full[1]", "uint64_t full[16]").replace(FILL, f"if constexpr (Fills) {{ {fill} }}")
+    launch = "operand<<<1, 128, sizeof(Storage)>>>(make_tma_copy(SM90_TMA_LOAD{}, gA, SmemA{}));"
+    both = "".join(launch.replace("operand<", f"operand<{fills}><") for fills in ("true", "false"))
+    assert launch in text
+    path = tmp_path / "load.cu"
+    path.write_text(source(text.replace(launch, both)))
+    report = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT404",)))
+    assert not report.failures and not report.errors
+    assert sorted({f"{f.code} {f.severity}" for f in report.findings}) == expected
+    assert len({x.kernel for x in report.facts.launches}) == 2
+
+
 WIDE = """
 using Smem = ComposedLayout<Swizzle<2, 5, BITS>, smem_ptr_flag_bits<32>, Layout<Shape<_32, _4>, Stride<_1, _32>>>;
 inline auto make_load(float const* A) {
