@@ -73,6 +73,7 @@ LOST = [
     ("int* q[2]; q[0] = &x; std::swap(*q[0], y);", "x"),
     ("int* q[2]; q[0] = &x; for (int i = 0; i < n; ++i) { *q[0] = 4; }", "x"),
     ("int* q[2]; for (int i = 0; i < n; ++i) { if (i) *q[0] = 5; q[0] = &x; }", "x"),
+    ("int* q[2]; for (auto& e : q) { e = &x; } *q[0] = 5;", "x"),
     ("int* q[2]; q[0] = &x; int* w[2]; std::memcpy(w, q, sizeof(q)); *w[0] = 5;", "x"),
     ("int* q[2]; int* p = &x; std::memcpy(q, &p, sizeof(p)); *q[0] = 5;", "x"),
     ("int* q[2][2]; q[0][1] = &x; *q[0][1] = 5;", "x"),

@@ -32,7 +32,7 @@ def test_what_is_said_of_random_kernels_is_what_they_show(tmp_path: Path) -> Non
 
 
 def test_the_comparison_tells_wrong_values(tmp_path: Path) -> None:
-    program = Program(9000)
+    program = Program(9001)
     ident, events = next(iter(said(program, tmp_path).items()))
     assert events
     shown = [Shown(0, (1, 2), ident, 123456789, "_8:_1"), Shown(0, (1, 2), 9999, 0, "_8:_1")]

@@ -210,7 +210,9 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         item = m.dialect.loop_item(m, iterable, node, env)
         item = m.recorder.loop_item(m, node, env) if item is None else item
         if node.target is not None:
-            bind_target(m, node.target, item, env, node.span)
+            bound = isinstance(item, (Scalar, Unknown)) or leaks.points(item)
+            stands = m.dialect.by_value and bound and _refers(node, True)
+            bind_target(m, node.target, leaks.apart(item, "item") if stands else item, env, node.span)
         loop.parts = isinstance(item, Unknown) or varies(item)
         ended: list[Done] = []
         _walk(m, lambda: ended.append(m.run(node.body, env)), loop, lambda: ended[-1] is Done.NORMAL, _values(item))
@@ -240,15 +242,16 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     return Done.NORMAL
 
 
-def _refers(node: ir.Loop) -> bool:
+def _refers(node: ir.Loop, writes: bool = False) -> bool:
+    """Whether the loop's variable is a reference; ``writes``: through which items may be written."""
     decl = node.target.decl if isinstance(node.target, ir.Local) else None
-    return isinstance(decl, ir.Variable) and places.refers(decl.type)
+    refers = isinstance(decl, ir.Variable) and places.refers(decl.type)
+    return refers and not (writes and isinstance(decl, ir.Variable) and places.constant(decl.type))
 
 
 def _writes_items(node: ir.Loop) -> bool:
     """Through a reference, or by the name of what the loop goes through."""
-    decl = node.target.decl if isinstance(node.target, ir.Local) else None
-    if isinstance(decl, ir.Variable) and places.refers(decl.type) and not places.constant(decl.type):
+    if _refers(node, True):
         return True
     at: Any = node.iterable
     while isinstance(at, (ir.Attr, ir.Index)):

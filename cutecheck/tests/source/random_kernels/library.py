@@ -94,5 +94,21 @@ CUTE_HOST_DEVICE void inc_all(int (&a)[3]) { for (int& e : a) e += 1; }
 CUTE_HOST_DEVICE void set_at(Counter* p, int v) { p->at = v; }
 CUTE_HOST_DEVICE void leap(int& x, int n) { x = 1; if (n > 2) goto out; x = 2; out: x += 1; }
 inline void thrower(int& x, int n) { x = 4; if (n > 2) throw 1; x = 6; }
+struct Kept { int* p; CUTE_HOST_DEVICE void set(int v) { *p = v; } };
+struct Hand {
+  int* p[2];
+  CUTE_HOST_DEVICE void put(int i, int* q) { p[i] = q; }
+  CUTE_HOST_DEVICE void set(int i, int v) { *p[i] = v; }
+};
+union Either2 { int* p; long l; };
+struct Aim { int* p; };
+struct Numbers { int c[2] = {1, 2}; };
+struct Ring { int v = 1; Ring* next = nullptr; };
+static int* global_pointer;
+static Kept global_kept;
+CUTE_HOST_DEVICE void remember(int* p) { global_pointer = p; }
+CUTE_HOST_DEVICE void write_remembered(int v) { *global_pointer = v; }
+CUTE_HOST_DEVICE void aim(int** p, int* to) { *p = to; }
+template <class T, class U> CUTE_HOST_DEVICE void become(T&& t, U u) { t = u; }
 template <class T> CUTE_HOST_DEVICE T&& fwd(T&& t) { return static_cast<T&&>(t); }
 """

@@ -8,13 +8,14 @@ where the tensor starts in ``s`` and its layout. What a program shows is the sam
 from __future__ import annotations
 
 from cutecheck.tests.source.random_kernels.flow import FlowStatements
+from cutecheck.tests.source.random_kernels.indirect import IndirectStatements
 from cutecheck.tests.source.random_kernels.library import TYPES
 from cutecheck.tests.source.random_kernels.objects import ObjectStatements
 from cutecheck.tests.source.random_kernels.rare import RareStatements
 from cutecheck.tests.source.random_kernels.variables import VariableStatements
 
 
-class Program(ObjectStatements, VariableStatements, FlowStatements, RareStatements):
+class Program(ObjectStatements, VariableStatements, FlowStatements, RareStatements, IndirectStatements):
     """One random program: the text of its namespace. ``features`` limits it to some kinds of statements."""
 
     def __init__(self, seed: int, features: frozenset[str] | None = None, size: int = 9) -> None:

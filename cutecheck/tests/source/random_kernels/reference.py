@@ -13,7 +13,10 @@ from cutecheck.tests.source.random_kernels.programs import Program
 LANES = (0, 1, 5, 16, 31)
 SIZES = ((0, 1), (1, 2), (3, 2), (4, 4))  # of n and m
 _FLAGS = ("-std=c++17", "-O0", "-w", "-fsanitize=signed-integer-overflow,shift")
-_HEAD = "#include <cute/tensor.hpp>\n#include <cstdio>\n#include <cstdlib>\n#include <new>\n#include <utility>\n"
+_HEAD = "".join(
+    f"#include <{name}>\n"
+    for name in ("cute/tensor.hpp", "cstdio", "cstdlib", "functional", "new", "utility", "vector")
+)
 _NAMES = """#include "head.hpp"
 struct Index3 { unsigned x = 0, y = 0, z = 0; };
 static Index3 threadIdx;
