@@ -8,7 +8,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import classes, intrinsics, ir, leaks, left_out, places
+from cutecheck.source.eval import classes, intrinsics, ir, leaks, left_out, places, temporaries
 from cutecheck.source.eval.alike import host_kind
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.dialect import DEFER
@@ -229,7 +229,8 @@ def run_function(
             m.recorder.synchronises(m, STREAM, [], span)  # what was launched before is done
         kernel = "kernel" in fn.flags
         patient = m.budget.in_kernel() if kernel else nullcontext()
-        with recurring(m, None), patient, m.recorder.on_device() if kernel else nullcontext():
+        device = m.recorder.on_device() if kernel else nullcontext()
+        with recurring(m, None), patient, device, temporaries.activation(m, fn, env, span):
             _run_body(m, fn, env, frame, span, leaps)
         leaks.gone(m, env.vars)
     except BudgetExceeded as error:
@@ -247,6 +248,7 @@ def run_function(
     value = join_returns(m, frame.returns, span, frame.apart)
     if not frame.refers and (isinstance(value, Object) or (type(value) is tuple)):
         value = places.copied(m, value)
+        temporaries.made(m, value)
     if fn.ret is not None and not is_auto(fn.ret) and isinstance(value, (Scalar, int, Extern, tuple)):
         typed = m.eval(fn.ret, env)
         if not isinstance(typed, Unknown):
@@ -347,7 +349,7 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
     bind_parameters(m, fn.node.params, args, kwargs, env, span)
     before, m.recorder.frame = m.recorder.frame, frame
     try:
-        with recurring(m, None):
+        with recurring(m, None), temporaries.activation(m, fn.node, env, span):
             _run_body(m, fn.node, env, frame, span, leaps)
         leaks.gone(m, env.vars)
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span
-from cutecheck.source.eval import classes, ir, leaks, losses, places
+from cutecheck.source.eval import classes, ir, leaks, losses, places, temporaries
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
@@ -26,6 +26,7 @@ def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[
             return places.copied(m, whole)
     obj = Object(cls)
     _initialise(m, cls, obj, args, names, span)
+    temporaries.made(m, obj)
     return obj
 
 
@@ -65,7 +66,12 @@ def _initialise(
         if _unbound(decl, value):
             m.journal.set(obj.fields, target, leaks.apart(losses.anything(m, value, target, span), target))
             continue
-        m.journal.set(obj.fields, target, value if places.refers(decl.type) else places.copied(m, value))
+        m.journal.set(obj.fields, target, value if places.refers(decl.type) else _part(m, value))
+
+
+def _part(m: Machine, value: Value) -> Value:
+    """What a member holds that is initialised with a value."""
+    return places.copied(m, temporaries.owned(m, value))
 
 
 def _unbound(decl: ir.Variable, value: Value) -> bool:
@@ -155,7 +161,7 @@ def _construct_with(
             if len(values) == 1 and typed is None
             else classes.construct(m, typed, values, [None] * len(values), span)
         )
-        m.journal.set(obj.fields, name, value if places.refers(decl.type) else places.copied(m, value))
+        m.journal.set(obj.fields, name, value if places.refers(decl.type) else _part(m, value))
     m.lvalues = given
     run_function(m, best.entry, best.fn, env, args, {}, span)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.leaks import all_leaked, forgotten, leak
+from cutecheck.source.eval.leaks import Place, all_leaked, forgotten, leak, led_to
 from cutecheck.source.eval.places import _DEPTH, Cells, again, base_of, cells_of, named, quiet, read
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import (
@@ -183,16 +183,33 @@ def lost_pointed(m: Machine, span: Span) -> None:
     lost_leaked(m, span)
 
 
+def lost_through(m: Machine, value: Value, span: Span) -> None:
+    """What a value leads to may be written, by way of one another."""
+    todo, seen = [*led_to(value)], set()
+    while todo:
+        place = todo.pop()
+        held = place if isinstance(place, Object) else place[0].get(place[1])
+        key = id(place) if isinstance(place, Object) else (id(place[0]), place[1])
+        if key not in seen:
+            seen.add(key)
+            todo += led_to(held)
+            _lose_place(m, place, span)
+
+
 def lost_leaked(m: Machine, span: Span) -> None:
     """Something is written through a pointer that comes from where pointers are not followed."""
     if not m.leaked:
         return
     for place in all_leaked(m):
-        if isinstance(place, Object):
-            lose(m, place, place.cls.name, span)
-        elif isinstance(old := place[0].get(place[1]), Pointer):
-            if not isinstance(old.type, ArrayType):  # which is the array itself
-                other = Pointer(f"{place[1]}#{m.number()}", "unknown", old.type)
-                m.journal.set(*place, other)
-        else:
-            forget_cells(m, (place,), span)
+        _lose_place(m, place, span)
+
+
+def _lose_place(m: Machine, place: Place, span: Span) -> None:
+    if isinstance(place, Object):
+        lose(m, place, place.cls.name, span)
+    elif isinstance(old := place[0].get(place[1]), Pointer):
+        if not isinstance(old.type, ArrayType):  # which is the array itself
+            other = Pointer(f"{place[1]}#{m.number()}", "unknown", old.type)
+            m.journal.set(*place, other)
+    else:
+        forget_cells(m, (place,), span)

@@ -149,6 +149,8 @@ class Machine:
         self.pointed: dict[int, Object] = {}  # objects that pointers, or references to one of several, may stand for
         self.leaked: dict[Any, Cell | Object] = {}  # what addresses lead to that went where they are not followed
         self.callable: dict[Any, Cell | Object] = {}  # what functions lead to that are values not known any more
+        self.temporaries: list[Object] = []  # objects with destructors that the statement at hand made
+        self.lingering: list[Object] = []  # and those that earlier ones of the function did
         self.whole: ir.Expr | None = None  # the expression whose value is an array itself, no pointer to its elements
         self.kept = 0  # the serial of the last object of a value that is made once
         self.rewritten: set[str] = set()  # names of variables outside functions that something wrote
@@ -184,7 +186,17 @@ class Machine:
         budget.used += 1
         if budget.used > budget.next_check:
             budget.check()
-        return STATEMENTS[type(node)](self, node, env)
+        if self.temporaries:  # of the condition of what is around
+            self._end_of_statement(node.span)
+        done = STATEMENTS[type(node)](self, node, env)
+        if self.temporaries:
+            self._end_of_statement(node.span)
+        return done
+
+    def _end_of_statement(self, span: Span) -> None:
+        from cutecheck.source.eval.temporaries import end_of_statement
+
+        end_of_statement(self, span)
 
     def fresh(self, name: str, domain: Domain = ex.ANY) -> Dyn:
         """A run-time integer nobody else has, the same in all threads of a warp."""

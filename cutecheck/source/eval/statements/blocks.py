@@ -9,7 +9,7 @@ from dataclasses import replace
 from cutecheck.facts import Guard, Unknown
 from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import classes, ir, leaks, losses, places, predicates
+from cutecheck.source.eval import classes, ir, leaks, losses, places, predicates, temporaries
 from cutecheck.source.eval.lookup import is_auto, variable_value
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Entry, Env
@@ -95,7 +95,7 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
                         m.journal.set(env.vars, decl.name, leaks.apart(value, decl.name))
                         return Done.NORMAL
         else:
-            value = places.copied(m, variable_value(m, decl, env))
+            value = places.copied(m, temporaries.owned(m, variable_value(m, decl, env)))
             if m.dialect.by_value and "static" in decl.flags and not decl.flags & {"const", "constexpr"}:
                 value = _of_all_calls(m, decl, value)
         if isinstance(value, TensorVal):
@@ -170,7 +170,7 @@ def _return(m: Machine, node: ir.Return, env: Env) -> Done:
         else:
             value = m.eval(node.value, env)
         if frame is not None and frame.returns is not None:
-            frame.returns.append(value)
+            frame.returns.append(temporaries.owned(m, value))
     return Done.RETURN
 
 

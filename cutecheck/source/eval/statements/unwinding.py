@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Guard, Span, Unknown
-from cutecheck.source.eval import classes, ir, losses, places
+from cutecheck.source.eval import classes, ir, losses, places, temporaries
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.statements.done import Done
@@ -57,8 +57,9 @@ def destroy(m: Machine, node: ir.Block, env: Env, exits: int) -> None:
         decl = stmt.decl if isinstance(stmt, ir.Local) else None
         if isinstance(decl, ir.Variable) and "static" not in decl.flags and not places.refers(decl.type):
             value = env.vars.get(decl.name)
-            if isinstance(value, Object) and value.pointer is None and _destructs(m, value.cls):
+            if isinstance(value, Object) and value.pointer is None and destructs(m, value.cls):
                 _destroy(m, value, value.cls, stmt.span)
+    temporaries.end_of_block(m, node.span)
     frame = env.frame
     if m.journal.mark() == mark or frame is None or frame.exits is None:
         return
@@ -67,13 +68,13 @@ def destroy(m: Machine, node: ir.Block, env: Env, exits: int) -> None:
             wrote[key] = (where, name, Unknown(f"`{name}` is what a destructor leaves", node.span))
 
 
-def _destructs(m: Machine, cls: ClassInst) -> bool:
+def destructs(m: Machine, cls: ClassInst) -> bool:
     key = ("destructs",)
     if key not in cls.memo:
         cls.memo[key] = False
         held = (m.eval(d.type, owner.env) for owner, d in classes.fields(m, cls) if isinstance(d.type, ir.Name))
         cls.memo[key] = bool(_destructor(cls)) or any(
-            isinstance(other, ClassInst) and _destructs(m, other) for other in (*classes.bases(m, cls), *held)
+            isinstance(other, ClassInst) and destructs(m, other) for other in (*classes.bases(m, cls), *held)
         )
     found: bool = cls.memo[key]
     return found
@@ -83,7 +84,9 @@ def _destructor(cls: ClassInst) -> tuple[Entry, ...]:
     return tuple(
         Entry(d, cls.env, cls.entry.unit)
         for d in cls.index.get(f"~{cls.name}", [])
-        if isinstance(d, ir.Function) and d.body is not None and d.body.get().body
+        if isinstance(d, ir.Function)
+        and not d.flags & {"defaulted", "deleted"}
+        and (d.body is None or d.body.get().body)
     )
 
 
@@ -98,5 +101,5 @@ def _destroy(m: Machine, obj: Object, cls: ClassInst, span: Span) -> None:
         if isinstance(part, Object) and part.pointer is None and not places.refers(decl.type):
             _destroy(m, part, part.cls, span)
     for base in classes.bases(m, cls):
-        if _destructs(m, base):
+        if destructs(m, base):
             _destroy(m, obj, base, span)
