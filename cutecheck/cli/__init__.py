@@ -31,5 +31,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"cutecheck {__version__}")
         return 0
     from cutecheck.cli.app import run
+    from cutecheck.frames import roomy
 
-    return run(arguments)
+    return roomy(lambda: run(arguments))
