@@ -190,7 +190,8 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
     if isinstance(type_, ClassInst):
         return Object(type_, {}, None, name)
     if isinstance(type_, ArrayType):
-        return Pointer(name, "unknown", type_.inner)
+        own = isinstance(type_.inner, ClassInst) and m.dialect.by_value  # its members are remembered by its name
+        return Pointer(f"{name}#{m.number()}" if own else name, "unknown", type_.inner)
     if isinstance(type_, ExternType):
         return Extern(type_.name, span, type_)
     if type_ is None:

@@ -21,6 +21,7 @@ from cutecheck.source.eval.values import (
     Pointer,
     Reference,
     Scalar,
+    Seen,
     TensorVal,
     Value,
 )
@@ -163,6 +164,16 @@ def untracked(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: 
     leak(m, value)
     lost_leaked(m, span)
     m.journal.set(where, name, anything(m, value, str(name), span))
+    if isinstance(where, Seen):
+        lost_seen(m, where, span)
+
+
+def lost_seen(m: Machine, written: Seen | None, span: Span) -> None:
+    """A member of an object behind a pointer was written (None: any of an array's elements): so may others be."""
+    for obj in m.seen:
+        for name, value in tuple(obj.fields.items()):
+            if isinstance(value, Scalar) and obj.fields is not written:
+                forget_cells(m, ((obj.fields, name),), span)
 
 
 def anything(m: Machine, value: Value, name: str, span: Span) -> Value:

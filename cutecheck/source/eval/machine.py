@@ -149,6 +149,7 @@ class Machine:
         self.pointed: dict[int, Object] = {}  # objects that pointers, or references to one of several, may stand for
         self.leaked: dict[Any, Cell | Object] = {}  # what addresses lead to that went where they are not followed
         self.callable: dict[Any, Cell | Object] = {}  # what functions lead to that are values not known any more
+        self.seen: list[Object] = []  # objects behind pointers that were asked for
         self.temporaries: list[Object] = []  # objects with destructors that the statement at hand made
         self.lingering: list[Object] = []  # and those that earlier ones of the function did
         self.whole: ir.Expr | None = None  # the expression whose value is an array itself, no pointer to its elements

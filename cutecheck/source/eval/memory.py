@@ -6,10 +6,12 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.algebra import cosize
 from cutecheck.model.ints import Dyn, Int
 from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.units import BYTE, ByteCount, Bytes, byte_count, bytes_to_hold
 from cutecheck.source.eval import ages, classes, ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.threads import varies
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -18,6 +20,7 @@ from cutecheck.source.eval.values import (
     Pointer,
     PtrType,
     ScalarType,
+    Seen,
     TensorVal,
     Value,
     ValueType,
@@ -200,9 +203,21 @@ def get_object(m: Machine, p: Pointer) -> Value:
     assert isinstance(p.type, ClassInst)
     key = ("object", p.buffer, str(p.offset), p.type.ident)
     if key not in m.functions:
-        m.functions[key] = Object(p.type, {}, p, p.buffer)
+        name = p.buffer
+        if isinstance(p.offset, int) and p.offset:
+            name = f"{name}[{p.offset}]"
+        elif not isinstance(p.offset, (int, Unknown)):
+            name = f"{name}{PER_THREAD if varies(p.offset) else '#'}{m.number()}"
+        m.functions[key] = seen(m, Object(p.type, Seen({}), p, name))
         ages.age(m.functions[key])
     return m.functions[key]
+
+
+def seen(m: Machine, obj: Object) -> Object:
+    """An object behind a pointer: what is written to one may be seen in others."""
+    if m.dialect.by_value:
+        m.seen.append(obj)
+    return obj
 
 
 def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, span: Span) -> Value:
@@ -222,17 +237,19 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
     own = align_bytes(m, t, span)
     explicit = constant(m.eval(decl.alignas_, owner.env)) if decl.alignas_ is not None else None
     known = max(known, own if isinstance(own, int) else 1, explicit or 1) if base.align is None else known
-    name, whole = f"{base.buffer}.{decl.name}", t
+    if base.offset != 0:  # an element of an array: its size is a multiple of its alignment
+        known = min(known, align) if known else align
+    name, whole = f"{obj.name if base.space == 'rmem' else base.buffer}.{decl.name}", t
     if owner.decl.kind == "union":  # members of a union are one buffer
         first = classes.fields(m, owner)[0][1].name
         name, whole = (f"{base.buffer}.{first}" if owner is not obj.cls else base.buffer), owner
     pointer = Pointer(name, base.space, t, 0, known)
-    before = m.recorder.starts.get(base.buffer, 0)
+    before = m.recorder.starts.get(base.buffer, 0) if base.offset == 0 else None
     m.recorder.starts[name] = before + at if before is not None and isinstance(at, int) else None
     if not isinstance(t, ClassInst):
         m.recorder.part(m, pointer, t, base, span, decl, whole)
     if isinstance(t, ClassInst):
-        return Object(t, {}, pointer, name)
+        return seen(m, Object(t, Seen({}), pointer, f"{obj.name}.{decl.name}"))
     if isinstance(t, (ArrayType, ExternType)):
         return pointer
-    return classes.symbolic(m, t, name, span)
+    return classes.symbolic(m, t, f"{obj.name}.{decl.name}", span)

@@ -21,8 +21,10 @@ from cutecheck.source.eval.values import (
     FuncSet,
     Object,
     ObjectPointer,
+    Pointer,
     Reference,
     Scalar,
+    Seen,
     TensorVal,
     Value,
     like,
@@ -97,7 +99,7 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
         return whole(m, node, env), named(m, node.ident, env)
     if isinstance(node, ir.Attr) and node.targs is None:
         base = base_of(m, node.base, env, node.ident)
-        base = base.to if isinstance(base, ObjectPointer) else base
+        base = aimed_at(m, base)
         from cutecheck.source.eval.expressions.names import attribute
 
         value = attribute(m, base, node.ident, node.span)
@@ -225,7 +227,7 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
     if isinstance(old, Reference):
         write(m, old.cells, value, span)
         return
-    if type(where) is Apart:
+    if type(where) in (Apart, Seen):
         from cutecheck.source.eval.losses import untracked
 
         untracked(m, where, name, value, span)
@@ -347,6 +349,15 @@ def base_of(m: Machine, node: ir.Expr, env: Env, ident: str | None = None) -> Va
         return locate(m, node, env)[0]
     value = whole(m, node, env)
     return value if type(value) is not Object or ident is None else aimed(m, value, ident, node.span)
+
+
+def aimed_at(m: Machine, value: Value) -> Value:
+    """What ``value->member`` is a member of."""
+    if isinstance(value, Pointer) and isinstance(value.type, ClassInst) and m.dialect.by_value:
+        from cutecheck.source.eval.memory import get_object
+
+        return get_object(m, value)
+    return value.to if isinstance(value, ObjectPointer) else value
 
 
 def aimed(m: Machine, obj: Object, ident: str, span: Span) -> Value:

@@ -223,6 +223,12 @@ class Apart(Fields):
     __slots__ = ()
 
 
+class Seen(Fields):
+    """Fields of an object that is seen through a pointer, as other objects may be that are the same or overlap."""
+
+    __slots__ = ()
+
+
 class Elements(tuple[Any, ...]):
     """What a plain array holds: its name alone is a pointer to the first."""
 

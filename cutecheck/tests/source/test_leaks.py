@@ -1,6 +1,6 @@
 """Addresses that go where they are not followed: what is written through them is not missed.
 
-Each program was compiled and run: beside what it shows stands what that is for ``n`` of 0, 1, 3 and 4.
+Compiled and run, each of these programs shows another value than the one that was there before the last write.
 """
 
 from pathlib import Path

@@ -91,8 +91,15 @@ void host(Par p, Mid mid, int n) { k<<<1, 32>>>(p, mid, n); }
 """
 
 
-@pytest.mark.parametrize("what", ["p.in.at", "mid.par.in.at", "mid.in.other", "p.in.other", "shared.in.at", "p.y"])
+@pytest.mark.parametrize("what", ["p.in.at", "mid.par.in.at", "mid.in.other", "p.in.other", "p.y"])
 def test_parts_that_an_iteration_asks_for_first_were_there_before(tmp_path: Path, what: str) -> None:
     (tmp_path / "k.cu").write_text(PARTS.replace("WHAT", what))
     (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
     assert str(event.operands[0].offset).startswith("8*i#")
+
+
+def test_a_number_in_shared_memory_that_an_iteration_writes_is_any(tmp_path: Path) -> None:
+    """All threads write it."""
+    (tmp_path / "k.cu").write_text(PARTS.replace("WHAT", "shared.in.at"))
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    assert str(event.operands[0].offset).startswith("at#")

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
     """``base[args]``."""
+    from cutecheck.source.eval.scope import ClassInst
+
     bad = next((a for a in args if isinstance(a, Unknown)), None)
     if bad is not None:
         return bad
@@ -48,7 +50,7 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
     if isinstance(base, Pointer):
         if isinstance(base.type, ArrayType) and args:
             return advance(m, Pointer(base.buffer, base.space, base.type.inner, base.offset, base.align), args[0], span)
-        element = advance(m, base, args[0], span) if args and isinstance(base.type, ScalarType) else base
+        element = advance(m, base, args[0], span) if args and isinstance(base.type, (ScalarType, ClassInst)) else base
         return dereference(m, element, span)
     if isinstance(base, (list, tuple, dict)) and len(args) == 1:
         key = args[0]

@@ -41,7 +41,13 @@ class BufferRecorder(RecorderState):
         return TensorVal(layout, pointer, space, dtype, 0, provenance, source)
 
     def array(self, m: Machine, t: ArrayType, span: Span, name: str = "") -> Value:
-        return Pointer(name or f"array@{span.line}:{span.column}", "rmem", t, 0, t.align)
+        name = name or f"array@{span.line}:{span.column}"
+        inner = t
+        while isinstance(inner, ArrayType):
+            inner = inner.inner
+        if isinstance(inner, ClassInst) and m.dialect.by_value:  # whose members are remembered by this name
+            name = f"{name}#{m.number()}"
+        return Pointer(name, "rmem", t, 0, t.align)
 
     def shared(self, m: Machine, t: Value, decl: ir.Variable, env: Env) -> Value:
         """A ``__shared__`` variable: a buffer."""

@@ -17,7 +17,6 @@ from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
     FuncSet,
     Object,
-    ObjectPointer,
     Pointer,
     Reference,
     Scalar,
@@ -132,7 +131,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
             m.rewritten.add(target.ident)
     elif isinstance(target, ir.Attr):
         base = places.base_of(m, target.base, env, target.ident)
-        base = base.to if isinstance(base, ObjectPointer) else base
+        base = places.aimed_at(m, base)
         if isinstance(base, Object):
             if m.dialect.by_value:
                 classes.get_field(m, base, target.ident, span)
