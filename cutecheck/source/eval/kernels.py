@@ -65,13 +65,13 @@ def launch(
 @contextmanager
 def apart(m: Machine) -> Iterator[None]:
     """A kernel gets copies: it writes no variable of its host, nor need what it writes be kept after it."""
-    addressed, pointed = m.addressed, m.pointed
-    m.addressed, m.pointed = {}, {}
+    host = m.addressed, m.pointed, m.leaked, m.callable
+    m.addressed, m.pointed, m.leaked, m.callable = {}, {}, {}, {}
     try:
         with m.journal.forgetting():
             yield
     finally:
-        m.addressed, m.pointed = addressed, pointed
+        m.addressed, m.pointed, m.leaked, m.callable = host
 
 
 def _symbolic_arguments(m: Machine, fn: FuncSet, span: Span) -> list[Value]:
