@@ -218,7 +218,10 @@ def lost_leaked(m: Machine, span: Span) -> None:
 def _lose_place(m: Machine, place: Place, span: Span) -> None:
     if isinstance(place, Object):
         lose(m, place, place.cls.name, span)
-    elif isinstance(old := place[0].get(place[1]), Pointer):
+    elif isinstance(old := place[0].get(place[1]), Scalar) and isinstance(place[0], Seen):
+        if old.value is not None:  # another number each time that it is read: what is lost so need not be lost again
+            m.journal.set(*place, Scalar(None, old.ctype))
+    elif isinstance(old, Pointer):
         if not isinstance(old.type, ArrayType):  # which is the array itself
             other = Pointer(f"{place[1]}#{m.number()}", "unknown", old.type)
             m.journal.set(*place, other)
