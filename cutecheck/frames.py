@@ -12,9 +12,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 _T = TypeVar("_T")
-_SLOTS = (
-    1 << 17
-) + 1  # of eight bytes: more than 1 MiB, so that as much is left of 2; what no call uses is not touched
+# of eight bytes: more than 1 MiB, so that as much is left of 2; what no call uses is not touched
+_SLOTS = (1 << 17) + 1
 
 
 def roomy(call: Callable[[], _T]) -> _T:

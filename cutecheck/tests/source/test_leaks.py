@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutecheck.facts import Unknown
-from cutecheck.model.ints import as_expr
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.tests.source.shown import number
 
 KERNEL = """#include <cute/tensor.hpp>
 #include <functional>
@@ -53,14 +51,6 @@ __global__ void k(int n) {
 }
 void host(int n) { k<<<1, 32>>>(n); }
 """
-
-
-def said(folder: Path, body: str, shown: str) -> int | None:
-    """The value, None where it is not a number."""
-    (folder / "k.cu").write_text(KERNEL.replace("BODY", body).replace("SHOWN", shown))
-    (event,) = extract(ExtractRequest((folder,), ("sm_80",))).events
-    offset = event.operands[0].offset
-    return None if isinstance(offset, Unknown) else as_expr(offset).constant  # type: ignore[arg-type]
 
 
 LOST = [
@@ -138,7 +128,7 @@ LOST = [
 
 @pytest.mark.parametrize(("body", "shown"), LOST)
 def test_what_may_be_written_out_of_sight_is_not_known(tmp_path: Path, body: str, shown: str) -> None:
-    assert said(tmp_path, body, shown) is None
+    assert number(tmp_path, KERNEL, body, shown) is None
 
 
 @pytest.mark.parametrize(
@@ -156,4 +146,4 @@ def test_what_may_be_written_out_of_sight_is_not_known(tmp_path: Path, body: str
     ],
 )
 def test_what_is_not_pointed_at_from_there_keeps_its_value(tmp_path: Path, body: str, shown: str, value: int) -> None:
-    assert said(tmp_path, body, shown) == value
+    assert number(tmp_path, KERNEL, body, shown) == value

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutecheck.facts import Unknown
-from cutecheck.model.ints import as_expr
-from cutecheck.source.extract import ExtractRequest, extract
+from cutecheck.tests.source.shown import number
 
 KERNEL = """#include <cute/tensor.hpp>
 using namespace cute;
@@ -30,14 +28,6 @@ __global__ void k(Counter* p, Counter* q, int n) {
 }
 void host(Counter* p, Counter* q, int n) { k<<<1, 32>>>(p, q, n); }
 """
-
-
-def said(folder: Path, body: str, shown: str) -> int | None:
-    """The value, None where it is not a number."""
-    (folder / "k.cu").write_text(KERNEL.replace("BODY", body).replace("SHOWN", shown))
-    (event,) = extract(ExtractRequest((folder,), ("sm_80",))).events
-    offset = event.operands[0].offset
-    return None if isinstance(offset, Unknown) else as_expr(offset).constant  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +54,7 @@ def said(folder: Path, body: str, shown: str) -> int | None:
     ],
 )
 def test_what_may_be_another_object_s_is_not_known(tmp_path: Path, body: str, shown: str) -> None:
-    assert said(tmp_path, body, shown) is None
+    assert number(tmp_path, KERNEL, body, shown) is None
 
 
 @pytest.mark.parametrize(
@@ -77,4 +67,4 @@ def test_what_may_be_another_object_s_is_not_known(tmp_path: Path, body: str, sh
     ],
 )
 def test_what_is_only_read_keeps_its_value(tmp_path: Path, body: str, shown: str, value: int) -> None:
-    assert said(tmp_path, body, shown) == value
+    assert number(tmp_path, KERNEL, body, shown) == value
