@@ -90,7 +90,8 @@ class Runs:
     @property
     def _listed(self) -> tuple[tuple[Any, ...], Mapping[str, str]]:
         found, seen = self.found
-        return (tuple((f.path, str(f.file), f.cute) for f in found.files), found.errors), seen
+        libraries = tuple(str(v.folder) for v in found.vendored)
+        return (tuple((f.path, str(f.file), f.cute) for f in found.files), found.errors, libraries), seen
 
 
 def _dsl(request: ExtractRequest) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import SourceError
 from cutecheck.records import record
 from cutecheck.source.files import exists, read_bytes, size_bytes
+from cutecheck.source.vendored import Vendored, vendored
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -57,20 +58,24 @@ class SourceFile:
 class Discovery:
     files: tuple[SourceFile, ...]
     errors: tuple[SourceError, ...]
+    vendored: tuple[Vendored, ...] = ()
 
 
 def discover(paths: Sequence[Path], exclude: Sequence[str] = ()) -> Discovery:
     """Files of the given paths in a stable order; folders honour ``.gitignore``, named files are always taken.
 
-    What cannot be read, is binary or too large becomes one :class:`SourceError`, and the rest goes on.
+    What cannot be read, is binary or too large becomes one :class:`SourceError`, and the rest goes on. Copies of
+    CUTLASS below a root are left out and listed, unless they or something in them is one of the paths.
     """
     unwanted = _patterns(exclude) if exclude else None
     found: dict[str, SourceFile] = {}
     errors: list[SourceError] = []
     seen: set[str] = set()
+    libraries: dict[Path, Vendored] = {}
+    named = tuple(root.resolve() for root in paths)
     for root in paths:
         if root.is_dir():
-            for file, real in _walk(root, errors):
+            for file, real in _walk(root, errors, named, libraries):
                 shown = file.relative_to(root).as_posix()
                 if not (unwanted and unwanted.match_file(shown)) and _first(real, seen):
                     _take(shown if shown not in found else _unused(shown, file, found), file, found, errors)
@@ -79,7 +84,7 @@ def discover(paths: Sequence[Path], exclude: Sequence[str] = ()) -> Discovery:
                 _take(_unused(root.name, root, found), root, found, errors, explicit=True)
         else:
             errors.append(SourceError(root.as_posix(), "no such file or folder"))
-    return Discovery(tuple(found[p] for p in sorted(found)), tuple(errors))
+    return Discovery(tuple(found[p] for p in sorted(found)), tuple(errors), tuple(libraries.values()))
 
 
 def _first(real: str, seen: set[str]) -> bool:
@@ -194,13 +199,21 @@ def _imports(file: Path) -> list[frozenset[str]]:
     return [frozenset(w.decode() for w in _WORD.findall(line)) for line in lines]
 
 
-def _walk(root: Path, errors: list[SourceError]) -> Iterator[tuple[Path, str]]:
-    """Files below a folder and their real paths, each real folder once (symlink loops end), ignored ones left out."""
+def _walk(
+    root: Path, errors: list[SourceError], named: Sequence[Path], libraries: dict[Path, Vendored]
+) -> Iterator[tuple[Path, str]]:
+    """Files below a folder and their real paths, each real folder once (symlink loops end), ignored ones left out.
+
+    Copies of CUTLASS that it comes to are added to ``libraries``, by where they are.
+    """
     seen: set[tuple[int, int]] = set()
+    left_out: set[Path] = set()
     inside = os.path.join(os.path.realpath(root), "")  # noqa: PTH118 - with its separator
     stack: list[tuple[Path, tuple[tuple[str, GitIgnoreSpec], ...]]] = [(root, _outer_ignores(root))]
     while stack:
         folder, ignores = stack.pop()
+        if folder in left_out:
+            continue
         try:
             stat = folder.stat()
             if (stat.st_dev, stat.st_ino) in seen:
@@ -212,6 +225,13 @@ def _walk(root: Path, errors: list[SourceError]) -> Iterator[tuple[Path, str]]:
                 SourceError(folder.relative_to(root).as_posix(), f"cannot be read: {error.strerror or error}")
             )
             continue
+        if folder != root and any(e.name == "include" for e in entries):
+            library = vendored(folder, folder.relative_to(root).as_posix(), named)
+            if library is not None:
+                libraries.setdefault(folder.resolve(), library)
+                left_out.update(library.left_out)
+                if folder in left_out:
+                    continue
         own = folder / ".gitignore"
         if own.is_file():
             ignores = (*ignores, (folder.as_posix(), _spec(own)))

@@ -26,6 +26,7 @@ from cutecheck.source.recall import Recall, ScriptRecall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
 from cutecheck.source.translate import Job, Part, Template, Translator
+from cutecheck.source.vendored import include_dirs, note
 from cutecheck.timing import phase
 
 _LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/|^cutlass/")  # from the root, or as `-I` names it
@@ -50,6 +51,7 @@ def extract(request: ExtractRequest) -> Facts:
 def _extract(request: ExtractRequest) -> Facts:
     with phase("  of this: discover"):
         found = request.found or discover((*request.paths, *(request.changed or ())), exclude=request.exclude)
+        request = replace(request, include_dirs=(*request.include_dirs, *include_dirs(found.vendored)))
     files = {f.path: f.file for f in found.files}
     wanted = [f.path for f in found.files if f.cute and not f.path.endswith((".py", ".ipynb"))]
     wanted_set = frozenset(wanted)
@@ -112,6 +114,7 @@ def _extract(request: ExtractRequest) -> Facts:
         archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),
         reported=partial,
+        notes=tuple(filter(None, [note(found.vendored)])),
         commented=tuple(
             p
             for p in ([f.path for f in found.files if f.cute] if partial is None else partial)
