@@ -225,7 +225,7 @@ def _walk(
                 SourceError(folder.relative_to(root).as_posix(), f"cannot be read: {error.strerror or error}")
             )
             continue
-        if folder != root and any(e.name == "include" for e in entries):
+        if any(e.name == "include" for e in entries):
             library = vendored(folder, folder.relative_to(root).as_posix(), named)
             if library is not None:
                 libraries.setdefault(folder.resolve(), library)

@@ -6,7 +6,7 @@ tools are no programs of the tree. The root of a scan is never taken for it, nor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from cutecheck.records import record
@@ -26,19 +26,19 @@ class Vendored:
     left_out: tuple[Path, ...]
 
 
-def vendored(folder: Path, shown: str, named: Iterable[Path]) -> Vendored | None:
+def vendored(folder: Path, shown: str, named: Sequence[Path]) -> Vendored | None:
     """The copy of CUTLASS that a folder is: a whole checkout, or its headers alone beside which other things may stand.
 
-    None where ``named`` (real paths) has something inside: what is asked for is scanned.
+    None where ``named`` (real paths) has something inside what would be left out: what is asked for is scanned.
     """
     if not (folder / _CUTE).is_file():
         return None
-    real = folder.resolve()
-    if any(real in p.parents or p == real for p in named):
-        return None
     whole = (folder / _VERSION).is_file() and any((folder / p).is_dir() for p in _CHECKOUT)
     parts = (folder,) if whole else tuple(folder / p for p in _HEADERS if (folder / p).is_dir())
-    return Vendored(shown, folder, parts)
+    real = [p.resolve() for p in parts]
+    if any(part == p or part in p.parents for part in real for p in named):
+        return None
+    return Vendored(shown if shown != "." else "include", folder, parts)
 
 
 def include_dirs(found: Sequence[Vendored]) -> tuple[Path, ...]:

@@ -78,6 +78,15 @@ def test_what_stands_beside_headers_alone_is_of_the_tree(tmp_path: Path, own: st
     assert [s.status for s in facts(tmp_path).sites if s.kind == "tiled_copy"] == ["resolved"]
 
 
+def test_headers_alone_at_the_root(tmp_path: Path) -> None:
+    write(tmp_path, {"src/k.cu": KERNEL, **HEADERS})
+    assert names(tmp_path) == ["src/k.cu"]
+    found = facts(tmp_path)
+    assert [(s.span.path, s.status) for s in found.sites if s.kind == "tiled_copy"] == [("src/k.cu", "resolved")]
+    assert found.notes[0].startswith("include: CUTLASS")
+    assert "include/cute/tensor.hpp" in names(tmp_path, tmp_path / "include" / "cute" / "tensor.hpp")
+
+
 def test_what_is_named_is_scanned(tmp_path: Path) -> None:
     write(tmp_path, {"k.cu": KERNEL})
     write(tmp_path, CHECKOUT, "cutlass")
