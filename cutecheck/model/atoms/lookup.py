@@ -93,23 +93,22 @@ def _spelled(name: str) -> tuple[str, list[str]]:
 def full_arguments(name: str, args: tuple[Argument, ...]) -> tuple[str, tuple[Argument, ...]]:
     """The canonical name of an operation, and its arguments with those that nobody wrote.
 
-    An alias gives those it fixes; a template its defaults (cute/arch/copy.hpp, copy_sm80.hpp, mma.hpp).
+    An alias gives those it fixes; a template its defaults.
     """
-    canonical, given = _spelled(name)[0], (*_fixed(name), *args)
-    if canonical == "AutoVectorizingCopyWithAssumedAlignment" and not given:
-        return canonical, (128,)
-    if len(given) == 1 and canonical in _TYPE_TO_TYPE:
-        return canonical, given * 2
-    if canonical == "UniversalFMA" and 0 < len(given) < 4:  # D, A = D, B = A, C = D
-        a, b = given[-1] if len(given) < 3 else given[1], given[-1]
-        return canonical, (given[0], a, b, given[0])
-    return canonical, given
+    canonical, given = _spelled(name)[0], [*_fixed(name), *args]
+    for i, (_, default) in enumerate(_declared(canonical, cute_version())):
+        if i >= len(given) and default != "":
+            given.append(given[default] if isinstance(default, int) else int(default) if default.isdigit() else default)
+    return canonical, tuple(given)
 
 
-_TYPE_TO_TYPE = (
-    "UniversalCopy", "SM80_CP_ASYNC_CACHEALWAYS", "SM80_CP_ASYNC_CACHEGLOBAL", "SM80_CP_ASYNC_CACHEALWAYS_ZFILL",
-    "SM80_CP_ASYNC_CACHEGLOBAL_ZFILL",
-)  # fmt: skip
+@cache
+def _declared(canonical: str, version: Version) -> tuple[tuple[str, str | int], ...]:
+    """The template parameters of an operation with their defaults: a text, or which parameter before it."""
+    found = table.rows(canonical)
+    parts = [p.partition("=") for p in found[0].declared.split(";")] if found and found[0].declared else []
+    names = [p[0] for p in parts]
+    return tuple((n, names.index(default) if default in names else default) for n, _, default in parts)
 
 
 def _fixed(name: str) -> tuple[Argument, ...]:

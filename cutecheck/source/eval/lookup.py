@@ -51,9 +51,9 @@ class EnumRef:
 
 LIBRARIES = ("cute", "std", "cutlass", "cuda", "thrust", "torch", "at", "c10", "nvcuda", "testing")
 _NAMESPACES = frozenset({
-    "detail", "arch", "gemm", "collective", "GMMA", "UMMA", "SM90", "SM100", "Major", "ScaleIn", "ScaleOut",
-    "epilogue", "layout", "platform", "cuda", "kernel", "thread", "threadblock", "device", "fusion", "transform",
-    "conv", "chrono", "literals", "reference", "host",
+    "detail", "arch", "gemm", "collective", "GMMA", "UMMA", "SM90", "SM100", "Major", "ScaleIn", "ScaleOut", "Saturate",
+    "SparseSel", "epilogue", "layout", "platform", "cuda", "kernel", "thread", "threadblock", "device", "fusion",
+    "transform", "conv", "chrono", "literals", "reference", "host",
 })  # fmt: skip
 _MISSING = object()
 

@@ -117,7 +117,7 @@ def type_key(v: Value) -> Any:
         return ("pointer", id(v.to))
     if isinstance(v, CuteOp):
         name, args = full_arguments(v.name, v.args)
-        return ("op", name, tuple(("const", a) if isinstance(a, int) else type_key(a) for a in args), v.traits)
+        return ("op", name, tuple(_argument_key(a) for a in args), v.traits)
     if isinstance(v, TiledCopy):
         return ("TiledCopy", type_key(v.atom), type_key(v.layout_tv), type_key(v.tiler_mn))
     if isinstance(v, CopyAtom) and isinstance(v.tensor_map, TensorMap):
@@ -127,6 +127,11 @@ def type_key(v: Value) -> Any:
     except TypeError:
         return ("id", id(v))
     return v
+
+
+def _argument_key(a: Any) -> Any:
+    """Of an operation; texts are enumerators that nobody wrote."""
+    return ("const", a) if isinstance(a, int) else type_key(Tag(a) if isinstance(a, str) else a)
 
 
 def same_type(a: Value, b: Value) -> bool:

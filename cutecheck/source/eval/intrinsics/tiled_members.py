@@ -16,9 +16,6 @@ from cutecheck.source.eval.intrinsics.block_scaled import scale_factor_member
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import CuteOp, Intrinsic, Scalar, ScalarType, Slice, Tag, Value, ValueType
 
-_GMMA = re.compile(r"GMMA::(?:SPARSE::)?(G?)MMA_64x\d+x\d+_([A-Z]\d+)\w*_[SR]S(_TN)?(?:_SATURATE)?$")
-_ONE = Tag("GMMA::ScaleIn::One")
-
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
@@ -109,17 +106,9 @@ def operation_of(atom: MMAAtom | CopyAtom, traits: str = "") -> CuteOp:
 
 
 def _with_defaults(op: CuteOp) -> CuteOp:
-    """With the arguments that nobody wrote: what a pattern such as ``Op<tnspA, tnspB, scaleA, scaleB>`` is matched to.
-
-    Those of warp-group MMAs: majors (no default) but for ``_TN``, scales but for integers, the selector of sparse ones.
-    """
-    found = _GMMA.search(op.name)
-    if found is None:
-        return op
-    scales = () if found[2] == "S32" else (_ONE, _ONE)
-    every = (*scales, *((Tag("GMMA::SparseSel::Zero"),) if found[1] else ()))
-    majors = 0 if found[3] else 2
-    return CuteOp(op.name, (*op.args, *every[max(0, len(op.args) - majors) :]), op.traits)
+    """With the arguments that nobody wrote: a pattern such as ``Op<tA, tB, scaleA, scaleB>`` is matched to these."""
+    args = atoms.full_arguments(op.name, op.args)[1]
+    return CuteOp(op.name, tuple(Tag(a) if isinstance(a, str) else a for a in args), op.traits)
 
 
 def decompose_tiled(v: Any) -> list[tuple[str, tuple[Value, ...]]]:

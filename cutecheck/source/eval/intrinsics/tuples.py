@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import Domain
+from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
 from cutecheck.source.eval.values import (
     Closure,
@@ -68,7 +69,7 @@ def _transform(c: Call) -> Value:
     """``transform(t, f)`` and ``transform(t, u, f)`` of tuples; of tensors it writes elements: not followed."""
     *operands, f = c.args
     if not operands or not all(isinstance(t, tuple) and len(t) == len(operands[0]) for t in operands):
-        return next((t for t in operands if isinstance(t, Unknown)), NOTHING)
+        return _unwalked(c, f, next((t for t in operands if isinstance(t, Unknown)), NOTHING))
     out = []
     for items in zip(*operands, strict=True):
         value = c.m.dialect.to_model(_applied(c, f, list(items)))
@@ -78,13 +79,34 @@ def _transform(c: Call) -> Value:
     return tuple(out)
 
 
+@function("transform_leaf", tolerant=True)
+def _transform_leaf(c: Call) -> Value:
+    """``transform_leaf(t, f)`` and ``transform_leaf(t, u, f)``: of what is no tuple in ``t``, with what ``u`` has."""
+    *operands, f = c.args
+    return c.m.dialect.to_model(_leaves(c, f, operands)) if operands else NOTHING
+
+
+def _leaves(c: Call, f: Value, at: list[Value]) -> Value:
+    first = at[0]
+    if isinstance(first, tuple):
+        if not all(isinstance(t, tuple) and len(t) == len(first) for t in at):
+            why = next((t for t in at if isinstance(t, Unknown)), Unknown("tuples that do not match", c.span))
+            return _unwalked(c, f, why)
+        made = tuple(_leaves(c, f, list(items)) for items in zip(*at, strict=True))
+        return next((v for v in made if isinstance(v, Unknown)), made)
+    if isinstance(first, (Layout, ComposedLayout, Unknown)):  # a layout is a tuple of its shape and stride
+        return _unwalked(c, f, first if isinstance(first, Unknown) else Unknown(f"`{c.name}` of a layout", c.span))
+    return c.m.dialect.to_model(_applied(c, f, at))
+
+
 @function("transform_apply", tolerant=True)
 def _transform_apply(c: Call) -> Value:
     """``transform_apply(t, f, g)`` and ``transform_apply(t, u, f, g)``: ``g(f(t0, u0), f(t1, u1), ...)``."""
     *operands, f, g = c.args
     known = [t.items if isinstance(t, Pack) else t for t in operands]
     if not known or not all(isinstance(t, tuple) and len(t) == len(known[0]) for t in known):
-        return next((t for t in known if isinstance(t, Unknown)), Unknown("the elements to walk are not known", c.span))
+        why = next((t for t in known if isinstance(t, Unknown)), Unknown("the elements to walk are not known", c.span))
+        return _unwalked(c, g, _unwalked(c, f, why))
     made = [_applied(c, f, list(items)) for items in zip(*known, strict=True)]
     return _applied(c, g, made)
 
@@ -93,10 +115,20 @@ def _transform_apply(c: Call) -> Value:
 def _for_each(c: Call) -> Value:
     items, f = c.arg(0), c.arg(1)
     if not isinstance(items, tuple):
-        return items if isinstance(items, Unknown) else Unknown("the elements to walk are not known", c.span)
+        why = items if isinstance(items, Unknown) else Unknown("the elements to walk are not known", c.span)
+        return _unwalked(c, f, why)
     for item in items:
         _applied(c, f, [item])
     return NOTHING
+
+
+def _unwalked(c: Call, f: Value, why: Value) -> Value:
+    """A function is called as often as there are elements, which is not known."""
+    from cutecheck.source.eval.unwalked import may_run
+
+    if isinstance(f, Closure) and c.m.dialect.by_value:
+        may_run(c.m, f, c.span)
+    return why
 
 
 def _applied(c: Call, f: Value, items: list[Value]) -> Value:

@@ -46,7 +46,7 @@ for _name in ("TrivialPredTensor", "AutoCopyAsync"):
 for _name in ("GMMA::Major::K", "GMMA::Major::MN", "GMMA::ScaleOut::One", "GMMA::ScaleOut::Zero", "GMMA::ScaleIn::One",
               "GMMA::ScaleIn::Neg", "UMMA::Major::K", "UMMA::Major::MN", "UMMA::ScaleIn::One", "UMMA::ScaleIn::Neg",
               "UMMA::ScaleOut::One", "UMMA::ScaleOut::Zero", "UMMA::Saturate::False",
-              "UMMA::Saturate::True"):  # fmt: skip
+              "UMMA::Saturate::True", "GMMA::SparseSel::Zero", "GMMA::SparseSel::One"):  # fmt: skip
     CONSTANTS[_name] = Tag(_name)
 
 

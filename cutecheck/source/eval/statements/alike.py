@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from typing import Any
 
+from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn, Int
 from cutecheck.model.tiled.tensor_map import TensorMap
-from cutecheck.records import record
+from cutecheck.records import field_names, record
 
 Leaf = Callable[[Sequence[Int], str], Int]
 
@@ -35,6 +36,18 @@ def _is_model(value: Any) -> bool:
     return is_dataclass(value) and type(value).__module__.startswith("cutecheck.model.")
 
 
+def _is_static(value: Any) -> bool:
+    """Whether no run-time integer is in a value of the model, or in a part of one."""
+    if isinstance(value, tuple):
+        return all(map(_is_static, value))
+    return not isinstance(value, Dyn) and (not _is_model(value) or _parts_are_static(value))
+
+
+@once
+def _parts_are_static(value: Any) -> bool:
+    return all(_is_static(getattr(value, field)) for field in field_names(type(value)))
+
+
 @record(frozen=True, slots=True)
 class _Meeting:
     leaf: Leaf
@@ -43,7 +56,7 @@ class _Meeting:
     def of(self, values: Sequence[Any], name: str) -> Any:
         first = values[0]
         same = all(v is first or (type(v) is type(first) and v == first) for v in values)
-        if same and not self.whole:
+        if same and (not self.whole or _is_static(first)):
             return first
         if all(isinstance(v, Dyn) for v in values):
             return self.leaf(values, name)
@@ -66,8 +79,14 @@ class _Meeting:
 
     def _fields(self, values: Sequence[Any], name: str) -> Any:
         first = values[0]
-        new = {p.name: self.of([getattr(v, p.name) for v in values], name) for p in fields(first)}
-        return replace(first, **new)
+        names = field_names(type(first))
+        new = [self.of([getattr(v, field) for v in values], name) for field in names]
+        if all(value is getattr(first, field) for field, value in zip(names, new, strict=True)):
+            return first
+        made = object.__new__(type(first))  # of the same type, whose checks the first has passed
+        for field, value in zip(names, new, strict=True):
+            object.__setattr__(made, field, value)
+        return made
 
     def _told(self, values: Sequence[tuple[Any, ...]], name: str) -> tuple[Any, ...]:
         """What is known of the extents or strides of the tensors of several tensor maps, of one rank."""
