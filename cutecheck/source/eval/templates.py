@@ -212,13 +212,11 @@ def _special(
         names = {p.name: p for p in decl.tparams or ()}
         written = len(decl.spec_args)
         short = written < len(flat) == len(tparams) and not any(isinstance(p, ir.Expand) for p in decl.spec_args)
-        if short and not _are_defaults(m, tparams[written:], flat[written:], given):
-            continue
         matched = match_all(m, decl.spec_args, flat[:written] if short else flat, names, env)
+        if matched is False or (short and not _are_defaults(m, tparams[written:], flat[written:], given)):
+            continue
         if matched is None:
             return _undecided(m, ref, entry, env)
-        if not matched:
-            continue
         if any(n and n not in env.vars for n in names):
             bind_missing(m, decl.tparams or (), env)
         score = sum(weight(p, names) for p in decl.spec_args)
@@ -344,10 +342,23 @@ def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env
         return True
     if isinstance(pattern, (ir.Name, ir.Scoped)) and pattern.targs is not None and set(names_in(pattern)) & set(names):
         return _match_template(m, pattern, value, names, env)
-    wanted = m.eval(pattern, env)
+    wanted = _constant_pattern(m, pattern, names, env)
     if isinstance(wanted, Unknown):
         return False
     return same_type(wanted, value) or _related(m, wanted, value)
+
+
+def _constant_pattern(m: Machine, pattern: ir.Expr, names: dict[str, Any], env: Env) -> Value:
+    """What an argument pattern says, kept where it is the same whatever the parameters are: some templates of CUTLASS
+    have a hundred specialisations."""
+    key = ("pattern", id(pattern))
+    if key in m.functions:
+        return m.functions[key]
+    wanted = m.eval(pattern, env)
+    outside = env.parent is not None and env.parent.kind == "namespace"
+    if outside and not isinstance(wanted, Unknown) and not mentions(pattern, tuple(names)):
+        m.functions[key] = wanted
+    return wanted
 
 
 def _match_array(m: Machine, pattern: ir.TypeMod, value: Value, names: dict[str, Any], env: Env) -> bool:

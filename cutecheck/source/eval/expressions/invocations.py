@@ -5,6 +5,7 @@ from __future__ import annotations
 from cutecheck.facts import Unknown
 from cutecheck.source.eval import calls, classes, intrinsics, ir, leaks, losses, places, templates
 from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.intrinsics import events
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.losses import writes_arguments
 from cutecheck.source.eval.machine import Machine, handles
@@ -146,6 +147,8 @@ def _may_write(
         losses.lost_leaked(m, node.span)
     elif not isinstance(result, tuple):
         leaks.leak(m, *(v for v in args if isinstance(v, (Address, ObjectPointer))))
+        if m.leaked and events.writes_object(name, args):
+            losses.lost_leaked(m, node.span)
     for value, where in zip(args, cells, strict=False):
         if type(value) is Elements:
             leaks.leak_place(m, None, where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -12,6 +13,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.intrinsics.atoms import copy_atom
 from cutecheck.source.eval.intrinsics.cooperative import parts, policy
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.intrinsics.tensors import OBJECT
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import CuteOp, Extern, Intrinsic, Scalar, Slice, Tag, TensorVal, Value
 
@@ -23,7 +25,7 @@ NOTHING = Scalar(None, "void")
 
 _COPIES = ("copy", "copy_if", "copy_aligned", "copy_vec", "cooperative_copy", "autovec_copy")
 _GEMMS = ("gemm", "cooperative_gemm")
-MEANT = frozenset((*_COPIES, *_GEMMS))
+_WRITERS = frozenset((*_COPIES, *_GEMMS, "clear", "fill", "axpby", "transform"))
 
 
 @function(*_COPIES, tolerant=True)
@@ -105,6 +107,15 @@ def _no_effect(c: Call) -> Value:
 @function("thread0", "thread", "block0", "block", "cluster_elect_one_sync", "elect_one_sync", tolerant=True)
 def _elected(c: Call) -> Value:
     return Scalar(None, "bool")
+
+
+def writes_object(name: str, args: Sequence[Value]) -> bool:
+    """Whether a call of CuTe writes a tensor of registers that an object lies in (of 4 operands a gemm's first)."""
+    tensors = [a for a in args if isinstance(a, TensorVal)]
+    if not tensors or name not in _WRITERS:
+        return False
+    written = tensors if name not in (*_COPIES, *_GEMMS) else [tensors[0 if len(tensors) > 3 else -1]]
+    return any(t.pointer is not None and t.pointer.buffer.startswith(OBJECT) for t in written)
 
 
 def not_walked(m: Machine, body: Any, env: Env, why: Unknown) -> None:

@@ -17,15 +17,19 @@ from cutecheck.source.eval.intrinsics.block_scaled import fragment_of, in_tensor
 from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor, under_pointer, without_pointer_swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.intrinsics.types import element
+from cutecheck.source.eval.leaks import leak
 from cutecheck.source.eval.values import (
     ArrayType,
     Extern,
+    Object,
     Pointer,
     Scalar,
     ScalarType,
     TensorVal,
     Value,
 )
+
+OBJECT = "object@"  # registers of an object, by where their address is taken
 
 
 def pointee(p: Pointer) -> DType | None:
@@ -59,9 +63,17 @@ def _make_ptr(c: Call) -> Value:
         if not c.targs:
             raise Unsupported(f"{c.name} of an integer address without a type")
         return Pointer(f"{space}@{c.span.line}:{c.span.column}", space, c.targs[0])
-    p = _pointer(c, c.arg(0))
+    p = _own_storage(c, c.arg(0)) if c.name == "make_rmem_ptr" else _pointer(c, c.arg(0))
     type_ = c.targs[0] if c.targs else p.type
     return replace(p, space=space, type=type_)
+
+
+def _own_storage(c: Call, v: Value) -> Pointer:
+    """The registers that an object of the thread's own lies in: ``make_rmem_ptr<T>(&object)``."""
+    if not isinstance(v, Object) or v.pointer is not None:
+        return _pointer(c, v if not isinstance(v, Object) else v.pointer)
+    leak(c.m, v)  # a tensor of these registers writes the object
+    return Pointer(f"{OBJECT}{c.span.line}:{c.span.column}", "rmem", v.cls)
 
 
 @function("recast_ptr", "raw_pointer_cast", "cast_smem_ptr_to_uint", "as_position_independent_swizzle_ptr")
