@@ -114,6 +114,8 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         fallback = intrinsics.find(m, "", fset.name, span)
         if isinstance(fallback, Intrinsic) and fset.cls is None:
             return intrinsics.call(m, Intrinsic(fallback.name, fset.targs), args, kwargs, span)
+        for entry in fset.entries:
+            may_write(m, entry.decl, args, span, fset.self_)
         m.recorder.escape(m, args, span)
         missing = next((a for a in args if isinstance(a, Extern)), None)
         if missing is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cutecheck.facts import Span
 from cutecheck.source.eval import classes, ir, leaks, losses, places, temporaries
 from cutecheck.source.eval.calls import run_function
@@ -10,6 +12,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.unwalked import may_write
 from cutecheck.source.eval.values import Elements, FuncSet, Object, Reference, Scalar, Value
 
 
@@ -39,7 +42,7 @@ def _initialise(
         if entries:
             _construct_with(m, entries, cls, obj, args, span)
         elif cls is not obj.cls or args:
-            _lose(m, cls, obj, span)
+            _not_walked(m, _constructors(cls), cls, obj, args, span)
         return
     if not args:
         _default_bases(m, cls, obj, span)
@@ -100,6 +103,16 @@ def _constructs(m: Machine, cls: ClassInst) -> bool:
     return found
 
 
+def _not_walked(
+    m: Machine, declared: Iterable[ir.Function], cls: ClassInst, obj: Object, args: list[Value], span: Span
+) -> None:
+    """One of these constructors runs, which is not known."""
+    for fn in declared:
+        if "deleted" not in fn.flags:
+            may_write(m, fn, args, span, obj)
+    _lose(m, cls, obj, span)
+
+
 def _lose(m: Machine, cls: ClassInst, obj: Object, span: Span) -> None:
     """What a constructor that is not known left of its members."""
     for _, decl in classes.fields(m, cls):
@@ -117,7 +130,7 @@ def _construct_with(
     fset = FuncSet(cls.name, entries, obj, cls)
     found = [c for c in (bind(m, e, fset, args, {}) for e in entries) if c is not None]
     if not found:
-        _lose(m, cls, obj, span)
+        _not_walked(m, [e.decl for e in entries], cls, obj, args, span)
         return
     best = max(found, key=lambda c: c.score)
     env = Env(best.env, "function", self_=obj)

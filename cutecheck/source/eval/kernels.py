@@ -13,6 +13,7 @@ from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol,
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
+from cutecheck.source.eval.threads import uniform
 from cutecheck.source.eval.types import class_name, is_type, spell, type_of
 from cutecheck.source.eval.values import FuncSet, Intrinsic, Object, Scalar, Value
 
@@ -32,8 +33,7 @@ def launch(
         return _launch_operator(m, fn.targs[0], args, block, smem, span, cluster)
     if not isinstance(fn, FuncSet):
         return fn if isinstance(fn, Unknown) else Unknown("the launched kernel is not known", span)
-    if args is None:
-        args = _symbolic_arguments(m, fn, span)
+    args = _symbolic_arguments(m, fn, span) if args is None else [uniform(a) for a in args]
     best: Candidate | None = None
     for entry in fn.entries:
         candidate = bind(m, entry, fn, args, {})
@@ -110,6 +110,7 @@ def _launch_operator(
         known = is_type(params)
         shown = params if known else Unknown(f"the type of `{cls.name}::Params` is not known", span)
         args = [classes.symbolic(m, shown, "params", span)]
+    args = [uniform(a) for a in args]
     m.recorder.launched(symbol, span, block, smem, cluster)
     current = m.recorder.frame
     frame = Frame(symbol, None, cls.entry.unit, current, (), 0 if current is None else current.depth + 1)

@@ -9,7 +9,7 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.records import record
-from cutecheck.source.eval import classes, intrinsics, ir, leaks, places
+from cutecheck.source.eval import classes, foreign, intrinsics, ir, leaks, places
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import is_element
@@ -311,6 +311,8 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
     if typed is None:
         return args[0] if len(args) == 1 else Unknown(f"`{decl.name}` has no initialiser", decl.span)
     if decl.init_args is not None:
+        if m.dialect.by_value and decl.type is not None and foreign.undeclared(typed):
+            foreign.may_write(m, decl.type, decl.init_args, typed, args, env, decl.span)
         return classes.construct(m, typed, args, [a.name for a in decl.init_args], decl.span)
     return classes.declare(m, typed, decl, env)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
+from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.leaks import Place, all_leaked, forgotten, leak, led_to
 from cutecheck.source.eval.places import _DEPTH, Cells, again, base_of, cells_of, named, quiet, read
@@ -51,7 +52,7 @@ def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
         elif isinstance(old, (Address, ObjectPointer, Closure)):
             forgotten(m, old)
             m.journal.set(where, name, Unknown(f"`{name}` may point elsewhere", span))
-        elif isinstance(old, tuple) and old:
+        elif isinstance(old, tuple) and old and not _of_numbers(old):
             forgotten(m, old)
             m.journal.set(where, name, Unknown(f"`{name}` may have been written", span))
         elif isinstance(old, TensorVal):
@@ -61,6 +62,12 @@ def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
             made = m.made
             m.journal.set(where, name, forget(m, old, str(name), ex.ANY, span))
             m.lose_since(made)
+
+
+def _of_numbers(value: Value) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_of_numbers, value))
+    return isinstance(value, (Scalar, int, Dyn, Sym)) and not isinstance(value, bool)
 
 
 def _moved(tensor: TensorVal, name: str, span: Span) -> TensorVal:

@@ -31,6 +31,8 @@ def bind_parameters(
     m.lvalues = ([], [])
     for i, p in enumerate(params):
         inner = p.type.pattern if isinstance(p.type, ir.Expand) else p.type
+        if places.settled(inner):
+            env.fix(p.name)
         where = cells[i] if i < len(cells) and places.refers(inner) else None
         if (
             where is not None

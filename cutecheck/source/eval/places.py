@@ -239,6 +239,8 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
         return
     if isinstance(old, Scalar) and old.ctype != "nullptr_t" and not isinstance(value, Unknown):
         value = classes.convert(m, type_of(old), value, span)
+    if isinstance(old, Unknown) and isinstance(value, (Scalar, tuple)):
+        value = old  # of a type that is not known, and so it is what it makes of this
     m.journal.set(where, name, copied(m, value))
 
 
@@ -335,12 +337,21 @@ def _class_name(t: ir.Expr) -> str:
     return t.ident if isinstance(t, ir.Name) else ""
 
 
+def settled(t: ir.Expr | None) -> bool:
+    """What has this type is not written by its name: a constant, or a reference to one."""
+    if isinstance(t, ir.TypeMod) and t.kind in ("ref", "rref"):
+        t = t.inner
+    return isinstance(t, ir.TypeMod) and t.kind == "const"
+
+
 def never_written(decl: ir.Variable) -> bool:
     """A constant, or an array of them."""
     t = decl.type
     while isinstance(t, ir.TypeMod) and t.kind == "array":
         t = t.inner
-    return bool(decl.flags & {"const", "constexpr"}) or (isinstance(t, ir.TypeMod) and t.kind == "const")
+    if "constexpr" in decl.flags or (isinstance(t, ir.TypeMod) and t.kind == "const"):
+        return True
+    return "const" in decl.flags and not (isinstance(t, ir.TypeMod) and t.kind in ("ptr", "ref", "rref"))
 
 
 def base_of(m: Machine, node: ir.Expr, env: Env, ident: str | None = None) -> Value:

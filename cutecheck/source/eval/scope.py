@@ -139,7 +139,7 @@ def declared_names(decl: ir.Decl) -> Iterator[tuple[str, Any]]:
 class Env:
     """A chain of frames. ``vars`` of one frame; ``cls`` and ``scope`` mark class and namespace frames."""
 
-    __slots__ = ("cls", "frame", "kind", "parent", "scope", "self_", "vars")
+    __slots__ = ("cls", "fixed", "frame", "kind", "parent", "scope", "self_", "vars")
 
     def __init__(
         self,
@@ -153,10 +153,17 @@ class Env:
         self.parent = parent
         self.kind = kind
         self.vars: dict[str, Value] = {}
+        self.fixed: set[str] | None = None  # of these variables those that are constants
         self.scope = scope
         self.cls = cls
         self.self_ = self_
         self.frame: Frame | None = parent.frame if parent is not None else None
+
+    def fix(self, name: str) -> None:
+        """A variable of this frame is a constant, or a reference to one."""
+        if self.fixed is None:
+            self.fixed = set()
+        self.fixed.add(name)
 
     def namespace(self) -> Scope | None:
         env: Env | None = self

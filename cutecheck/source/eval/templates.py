@@ -16,12 +16,14 @@ from cutecheck.source.eval.spellings import decompose
 from cutecheck.source.eval.types import is_type, same_type, type_key
 from cutecheck.source.eval.values import (
     ArrayType,
+    ExternType,
     Pack,
     PtrType,
     Reference,
     Scalar,
     SubstitutionFailure,
     TemplateRef,
+    TensorVal,
     Value,
 )
 
@@ -335,7 +337,7 @@ def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env
         if isinstance(old, TemplateRef):
             return isinstance(value, TemplateRef) and _same_template(old, value)
         if old is not None:
-            return same_type(old, value) or isinstance(old, Unknown)
+            return same_type(old, value) or isinstance(old, Unknown) or _same_engine(old, value)
         env.vars[pattern.ident] = value
         return True
     if isinstance(value, Unknown):
@@ -359,6 +361,19 @@ def _constant_pattern(m: Machine, pattern: ir.Expr, names: dict[str, Any], env: 
     if outside and not isinstance(wanted, Unknown) and not mentions(pattern, tuple(names)):
         m.functions[key] = wanted
     return wanted
+
+
+def _same_engine(a: Value, b: Value) -> bool:
+    """The engines of two tensors over pointers of one type, or with as many registers."""
+    if not (isinstance(a, ExternType) and isinstance(b, ExternType) and a.name == b.name == "Engine"):
+        return False
+    return bool(_engine(a.args[0]) == _engine(b.args[0]))
+
+
+def _engine(tensor: TensorVal) -> tuple[Value, ...]:
+    swizzle = None if tensor.pointer is None else tensor.pointer.swizzle
+    registers = (tensor.provenance, type_key(tensor.layout)) if tensor.space == "rmem" else None
+    return tensor.space, tensor.dtype, swizzle, registers
 
 
 def _match_array(m: Machine, pattern: ir.TypeMod, value: Value, names: dict[str, Any], env: Env) -> bool:

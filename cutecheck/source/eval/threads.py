@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.model.prove.domains import PER_THREAD, per_thread
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.values import Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Object, Pointer, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _THREAD = "threadIdx."
 _NUMBER = re.compile(r"[#~](\d+)")
+_MODEL = "cutecheck.model."
 _LARGEST = 256  # with those of the operations in it
 _LONGEST = 64  # terms of a run-time number; twice what kernels have, and loops in loops multiply them without end
 
@@ -69,6 +70,30 @@ def is_lost(m: Machine, e: Expr) -> bool:
         return False
     atom = e.terms[0][0][0]
     return isinstance(atom, Var) and m.is_lost(atom.name)
+
+
+def uniform(value: Value) -> Value:
+    """The value where all threads have the same, as arguments of a kernel are: a host's loops tell none apart."""
+    if isinstance(value, Expr):
+        own = {v.name: ex.var(v.name.replace(PER_THREAD, "#"), v.domain) for v in value.variables()}
+        return value.substitute({n: v for n, v in own.items() if per_thread(n)})
+    if isinstance(value, Object) and value.pointer is None:
+        parts = {n: uniform(v) for n, v in value.fields.items()}
+        if all(parts[n] is v for n, v in value.fields.items()):
+            return value
+        made = Object(value.cls, {}, None, value.name, value.initial)
+        made.fields.update(parts)
+        return made
+    if type(value) is tuple:
+        items = tuple(uniform(v) for v in value)
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+    if not isinstance(value, (Scalar, Dyn, Sym, Pointer, TensorVal)) and not type(value).__module__.startswith(_MODEL):
+        return value
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    held = {f.name: getattr(value, f.name) for f in fields(value)}
+    changed = {n: new for n, old in held.items() if (new := uniform(old)) is not old}
+    return replace(value, **changed) if changed else value
 
 
 @lru_cache(maxsize=1 << 16)

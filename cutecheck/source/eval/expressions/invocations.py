@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Unknown
-from cutecheck.source.eval import calls, classes, intrinsics, ir, leaks, losses, places, templates
+from cutecheck.source.eval import calls, classes, foreign, intrinsics, ir, leaks, losses, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import events
 from cutecheck.source.eval.lookup import member
@@ -167,8 +167,9 @@ def _may_write(
             losses.lost_part(m, node.args[i].value, env)  # through the iterator elements may be written
         elif isinstance(value, Closure) and isinstance(fn, (Unknown, Extern)):
             may_run(m, value, node.span)
-        elif isinstance(value, Object) and isinstance(fn, Unknown):
-            losses.lose(m, value, name, node.span)
+    if foreign.undeclared(fn):
+        m.lvalues = (args, cells)
+        foreign.may_write(m, node.fn, node.args, fn, args, env, node.span)
     if isinstance(node.fn, ir.Attr) and name in _ITERATES and isinstance(m.eval(node.fn.base, env), tuple):
         losses.lost_part(m, node.fn.base, env)
     if isinstance(node.fn, ir.Attr) and isinstance(fn, Unknown):
@@ -205,6 +206,8 @@ def _construct(m: Machine, node: ir.Construct, env: Env) -> Value:
         return intrinsics.deduce_class(m, type_, args, node.span)
     if isinstance(type_, (FuncSet, Intrinsic, Closure)):
         return calls.apply(m, type_, args, {}, node.span)
+    if m.dialect.by_value and foreign.undeclared(type_):
+        foreign.may_write(m, node.type, node.args, type_, args, env, node.span)
     if not is_type(type_) and not isinstance(type_, Unknown):
         return type_ if not args else Unknown("braces after a value", node.span)
     return classes.construct(m, type_, args, names, node.span)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Sym
-from cutecheck.source.eval import calls, intrinsics, ir, leaks, places, templates
+from cutecheck.source.eval import calls, foreign, intrinsics, ir, leaks, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
-from cutecheck.source.eval.lookup import member
+from cutecheck.source.eval.lookup import lookup, member
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import assign, assign_by
@@ -104,10 +104,16 @@ def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
     right = m.eval(node.right, env)
     if node.op == ",":
         return right
-    return binary(m, node.op, left, right, node.span)
+    if node.op == ">>" and m.dialect.by_value and foreign.undeclared(left):
+        foreign.read_into(m, node.right, env)
+    args: list[Value] = [left, right]
+    if isinstance(left, Object) or isinstance(right, Object):
+        m.lvalues = (args, [places.again(m, node.left, env), places.again(m, node.right, env)])
+    return binary(m, node.op, left, right, node.span, args)
 
 
-def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
+def binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: list[Value] | None = None) -> Value:
+    """``left op right``; ``args`` are the two where it is known which variables they name."""
     for v in (left, right):
         if isinstance(v, Unknown):
             return v
@@ -124,6 +130,9 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
             method = member(m, v.cls, f"operator{op}", v, span)
             if isinstance(method, FuncSet) and v is left:
                 return calls.apply(m, method, [right], {}, span)
+            free = lookup(m, f"operator{op}", v.cls.env, span) if m.dialect.by_value else None
+            if isinstance(free, FuncSet) and free.cls is None:
+                return calls.apply(m, free, [left, right] if args is None else args, {}, span)
             return Unknown(f"operator {op} on `{v.cls.name}`", span)
     value = intrinsics.guarded(m, f"operator {op}", span, lambda: m.dialect.binary(op, left, right, span))
     if isinstance(value, Scalar) and isinstance(value.value, (Dyn, Sym)):

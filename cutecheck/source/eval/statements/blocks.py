@@ -75,6 +75,8 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
         return Done.NORMAL
     unit = env.frame.unit if env.frame is not None else None
     if isinstance(decl, ir.Variable):
+        if places.never_written(decl) or places.settled(decl.type):
+            env.fix(decl.name)
         if m.dialect.by_value and _refers(m, decl) and (init := _only(decl)) is not None:
             value, cells = places.locate(m, init, env)
             if cells is not None and not isinstance(value, Object):

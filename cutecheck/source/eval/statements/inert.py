@@ -7,13 +7,14 @@ that their classes, arguments and template arguments could bring. What cannot be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.identity import once
 from cutecheck.records import record
-from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval import classes, foreign, ir
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.losses import SWAPS
 from cutecheck.source.eval.machine import Machine
@@ -32,7 +33,17 @@ from cutecheck.source.eval.values import (
     Value,
 )
 
-_Leaf: TypeAlias = ir.Name | ir.Scoped | ir.Attr | ir.Call  # a call: what is called gives an element of a tensor
+
+@record(frozen=True, slots=True)
+class _Given:
+    """What is called with variables of others by their names."""
+
+    fn: ir.Expr
+
+
+_Leaf: TypeAlias = (
+    ir.Name | ir.Scoped | ir.Attr | ir.Call | _Given
+)  # a call: what it calls gives an element of a tensor
 _COMPARES = ("==", "!=", "<=", ">=")
 _STEPS = ("++", "--", "p++", "p--")
 
@@ -62,8 +73,14 @@ class _Judge:
     def names(self, leaves: Iterable[_Leaf], env: Env) -> bool:
         """The values of names are harmless."""
         m = self.m
-        foreign = calls = False
+        outside = calls = False
         for leaf in leaves:
+            if isinstance(leaf, _Given):
+                with m.recorder.rehearsing(), m.budget.aside():
+                    fn = m.eval(leaf.fn, env)
+                if foreign.undeclared(fn) and not foreign.harmless(leaf.fn, fn):
+                    return False
+                continue
             if isinstance(leaf, ir.Call):
                 with m.recorder.rehearsing(), m.budget.aside():
                     if not isinstance(m.eval(leaf.fn, env), (TensorVal, Unknown)):
@@ -76,9 +93,9 @@ class _Judge:
                     value = m.eval(leaf, env)
             if leaf.ident in SWAPS and not isinstance(value, FuncSet):
                 return False
-            foreign = foreign or isinstance(value, Extern)
+            outside = outside or isinstance(value, Extern)
             calls = calls or isinstance(value, FuncSet)
-            if (foreign and calls) or not self.harmless(value):  # a parameter may tell more of a value than its place
+            if (outside and calls) or not self.harmless(value):  # a parameter may tell more of a value than its place
                 return False
         return True
 
@@ -284,12 +301,30 @@ def _expression(node: Any, own: _Own, found: dict[str, _Leaf]) -> None:
         _statement(node.body.get(), inside, found, ends=True)
     elif _writes(node, own):
         raise _NotInertError
+    elif isinstance(node, ir.Call):
+        if any(_lends(a.value, own) for a in node.args) and not any(_is_blank(a.value) for a in node.args):
+            path = _path(node.fn)
+            if path is None or re.split("[:.]", path, maxsplit=1)[0] in own.names:
+                raise _NotInertError
+            found.setdefault(f"{path}(&", _Given(node.fn))
+        _expression((node.fn, node.args), own, found)
     elif isinstance(node, (tuple, list)):
         for item in node:
             _expression(item, own, found)
     elif hasattr(node, "__dataclass_fields__") and not isinstance(node, Span):
         for field in node.__dataclass_fields__:
             _expression(getattr(node, field), own, found)
+
+
+def _lends(node: ir.Expr, own: _Own) -> bool:
+    """A variable that is not the statement's own, or a part of it, is given by its name."""
+    while isinstance(node, (ir.Attr, ir.Index)):
+        node = node.base
+    return isinstance(node, (ir.Name, ir.Scoped)) and not own.writable(node)
+
+
+def _is_blank(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Name) and node.ident == "_"
 
 
 def _writes(node: Any, own: _Own) -> bool:
