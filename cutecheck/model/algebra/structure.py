@@ -158,7 +158,7 @@ group_modes = group
 
 def append(x: Any, item: Any = None, *, rank: int | None = None) -> Any:
     """``append(x, item)`` or ``append<rank>(x, item)``; the item of a layout is a layout, ``_1:_0`` by default."""
-    if isinstance(x, Layout):
+    if isinstance(x, Layout) and (item is None or isinstance(item, Layout)):  # else one item of a tuple
         item = Layout(1, 0) if item is None else item
         return Layout(it.append(x.shape, item.shape, rank), it.append(x.stride, item.stride, rank))
     if isinstance(x, ComposedLayout):
@@ -168,7 +168,7 @@ def append(x: Any, item: Any = None, *, rank: int | None = None) -> Any:
 
 def prepend(x: Any, item: Any = None, *, rank: int | None = None) -> Any:
     """``prepend(x, item)`` or ``prepend<rank>(x, item)``."""
-    if isinstance(x, Layout):
+    if isinstance(x, Layout) and (item is None or isinstance(item, Layout)):  # else one item of a tuple
         item = Layout(1, 0) if item is None else item
         return Layout(it.prepend(x.shape, item.shape, rank), it.prepend(x.stride, item.stride, rank))
     if isinstance(x, ComposedLayout):

@@ -44,19 +44,43 @@ LEAVES = """
                                                 [](auto s, auto d) { return s * d; }));
   auto leaf = make_layout(transform_leaf(_8{}, [](auto s) { return s + _1{}; }), _3{});
 """
-NAMES = ["a", "c", *(f"pair{i}" for i in range(len(SAME))), "twice", "some", "both", "leaf"]
+ELEMENTS = """
+  auto shape_of = make_tuple(8, make_tuple(_4{}, 3));
+  auto copied = shape_of;
+  get<0>(shape_of) = 16;
+  get<1, 1>(shape_of) += 2;
+  get<1>(get<1>(shape_of)) *= 2;
+  auto written = make_layout(shape_of);
+  auto kept = make_layout(copied);
+  auto staged = composition(Swizzle<3, 4, 3>{}, Layout<Shape<_128, _64, Shape<_4, _2>>>{});
+  auto unstaged = composition(staged, prepend<3>(make_layout(_1{}), _));
+  auto first = composition(Layout<Shape<_8, _4>>{}, append<2>(make_layout(_2{}), _));
+"""
+NAMES = [
+    "written",
+    "kept",
+    "unstaged",
+    "first",
+    "a",
+    "c",
+    *(f"pair{i}" for i in range(len(SAME))),
+    "twice",
+    "some",
+    "both",
+    "leaf",
+]
 
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     shown = "".join(f'print({n}); print("\\n");' for n in NAMES)
     text = "".join(f"#include <{h}>\n" for h in ("cstdio", "cute/tensor.hpp", "cute/atom/mma_atom.hpp"))
-    program = f"{text}using namespace cute;\n{TO_TS}int main() {{ {MMAS}{PAIRS}{LEAVES}{shown} }}\n"
+    program = f"{text}using namespace cute;\n{TO_TS}int main() {{ {MMAS}{PAIRS}{LEAVES}{ELEMENTS}{shown} }}\n"
     return lines_of(tmp_path_factory.mktemp("attention"), program)[-len(NAMES) :]
 
 
 def test_atoms_and_leaves_are_those_of_cute(tmp_path: Path, real: list[str]) -> None:
-    facts = run(tmp_path, f"{TO_TS}\nvoid host() {{ {MMAS}{PAIRS}{LEAVES} }}", arch="sm_100a")
+    facts = run(tmp_path, f"{TO_TS}\nvoid host() {{ {MMAS}{PAIRS}{LEAVES}{ELEMENTS} }}", arch="sm_100a")
     values: dict[str, Any] = {s.symbol.rpartition("::")[2]: s.value for s in facts.sites}
     assert [show(values[n]) for n in NAMES] == real
     (ts,) = [s for s in facts.sites if s.symbol == "host::ts"]
@@ -89,3 +113,21 @@ __global__ void k(float* p) {{
     )
     (event,) = facts.events
     assert str(event.operands[0].offset) not in ("4", "8")
+
+
+def test_an_element_that_one_branch_writes_may_be_either(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path,
+        """
+__global__ void k(float* p, int n, int const* lengths) {
+  auto shape = make_tuple(_8{}, n, 16);
+  if (lengths) { get<1>(shape) = lengths[blockIdx.x]; }
+  get<2>(shape) = 32;
+  copy(make_tensor(make_gmem_ptr(p), make_layout(shape)), make_tensor(make_gmem_ptr(p), make_layout(shape)));
+}
+""",
+    )
+    (event,) = facts.events
+    shape = event.operands[0].layout.shape
+    assert shape[0] == 8 and str(shape[2]) == "32"
+    assert "lengths" in str(shape[1]) and "n" in str(shape[1])

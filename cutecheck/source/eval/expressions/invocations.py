@@ -9,6 +9,7 @@ from cutecheck.source.eval.intrinsics import events
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.losses import writes_arguments
 from cutecheck.source.eval.machine import Machine, handles
+from cutecheck.source.eval.observers import observes
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.unwalked import may_run
@@ -141,7 +142,7 @@ def _may_write(
             leaks.leak_place(m, value, where)
     if isinstance(fn, Unknown) and _is_variable(m, node.fn, env):
         leaks.called(m)
-    if isinstance(fn, (Unknown, Extern)):
+    if isinstance(fn, (Unknown, Extern)) and not observes(node.fn, fn, args, env):
         if not name.startswith(_KEEP_NOTHING):
             leaks.leak(m, *args)
         losses.lost_leaked(m, node.span)

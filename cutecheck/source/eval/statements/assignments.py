@@ -12,6 +12,7 @@ from cutecheck.source.eval import classes, ir, leaks, losses, places, predicates
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env, self_of
+from cutecheck.source.eval.statements import elements
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
@@ -80,6 +81,8 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
             return
         if isinstance(old, Object) and old.pointer is None and not isinstance(target, ir.Name):
             places.overwrite(m, old, value, span)
+            return
+        if elements.write(m, target, value, env, span):
             return
     elif op != "=":
         from cutecheck.source.eval.expressions.operators import binary
