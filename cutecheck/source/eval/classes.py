@@ -36,6 +36,7 @@ from cutecheck.source.eval.values import (
 
 NO_MEMBER = "has all its bases known, and no member"
 ALIGNED = "aligned_struct"  # `struct S : cute::aligned_struct<128>`
+_LONGEST = 256  # elements of an array that are told apart
 _VECTOR = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]$")
 
 
@@ -351,8 +352,11 @@ def elements(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     """What a plain array of a type holds that is made of a braced list."""
     if not isinstance(type_, ArrayType) or type_.name or not isinstance(value, tuple):
         return value
-    apart = isinstance(type_.inner, (ClassInst, ArrayType))
-    return Elements(convert(m, type_.inner, v, span) if apart else v for v in value)
+    extent = type_.extent if isinstance(type_.extent, int) else len(value)
+    if extent > _LONGEST:
+        return m.recorder.array(m, type_, span)
+    more = (convert(m, type_.inner, (), span) for _ in range(extent - len(value)))
+    return Elements((*(convert(m, type_.inner, v, span) for v in value), *more))
 
 
 def _convert_part(m: Machine, target: Value, value: Value) -> Value:

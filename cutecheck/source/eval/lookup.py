@@ -16,6 +16,8 @@ from cutecheck.source.eval.program import is_element
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope, self_of
 from cutecheck.source.eval.values import (
     ArrayType,
+    Constants,
+    Elements,
     EnumVal,
     ExternType,
     FuncSet,
@@ -298,7 +300,8 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
         if typed is None or (isinstance(value, Unknown) and "constexpr" in decl.flags):
             return value
         if isinstance(typed, ArrayType) and places.never_written(decl):
-            return value
+            held = classes.elements(m, typed, value, decl.span)
+            return Constants(held) if type(held) is Elements else held
         leaks.leak_bound(m, typed, decl.init, env)
         return classes.convert(m, typed, value, decl.span)
     if m.dialect.by_value:

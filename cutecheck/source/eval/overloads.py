@@ -5,11 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from cutecheck.facts import Unknown
-from cutecheck.source.eval import classes, ir, templates
+from cutecheck.source.eval import classes, ir, places, templates
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import is_type, type_key, type_of
-from cutecheck.source.eval.values import Extern, FuncSet, Object, Pack, SubstitutionFailure, TensorVal, Value
+from cutecheck.source.eval.values import (
+    ArrayType,
+    Extern,
+    FuncSet,
+    Object,
+    Pack,
+    Pointer,
+    PtrType,
+    SubstitutionFailure,
+    TensorVal,
+    Value,
+)
 
 
 class Candidate:
@@ -89,10 +100,10 @@ def match_parameter(
     dependent = set(templates.names_in(pattern)) & set(names)
     if not dependent:
         wanted = m.eval(pattern, env)
-        return _accepts(m, wanted, value)
+        return _accepts(m, wanted, value, _type_for(pattern, value))
     if dependent <= explicit:
         return 2
-    actual = type_of(value)
+    actual = _type_for(pattern, value)
     if not templates.match(m, pattern, actual, names, env):
         bare = pattern
         while isinstance(bare, ir.TypeMod) and bare.kind in ("const", "ref", "rref"):
@@ -101,10 +112,17 @@ def match_parameter(
     return 1 + templates.weight(pattern, names)
 
 
-def _accepts(m: Machine, wanted: Value, value: Value) -> int | None:
+def _type_for(pattern: ir.Expr, value: Value) -> Value:
+    """The type of an argument: an array is one to a reference, and a pointer to its first element to all else."""
+    actual = value.type if isinstance(value, Pointer) and isinstance(value.type, ArrayType) else type_of(value)
+    if not isinstance(actual, ArrayType) or actual.name or places.refers(pattern):
+        return actual
+    return PtrType(actual.inner)
+
+
+def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | None:
     if isinstance(wanted, Unknown):
         return 0
-    actual = type_of(value)
     if type_key(wanted) == type_key(actual):
         return 6
     if isinstance(wanted, ClassInst):

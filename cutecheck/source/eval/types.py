@@ -22,6 +22,7 @@ from cutecheck.source.eval.values import (
     ArrayType,
     Closure,
     CuteOp,
+    Elements,
     EnumVal,
     Extern,
     ExternType,
@@ -59,6 +60,8 @@ def type_of(v: Value) -> Value:
         return ScalarType(_declared_type(v) or DType("int", Bits(32)))
     if isinstance(v, Object):
         return v.cls
+    if isinstance(v, Elements) and v:
+        return ArrayType(type_of(v[0]), len(v))
     if isinstance(v, Pointer):
         return PtrType(v.type)
     if isinstance(v, ObjectPointer):

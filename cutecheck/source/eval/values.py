@@ -235,6 +235,12 @@ class Elements(tuple[Any, ...]):
     __slots__ = ()
 
 
+class Constants(Elements):
+    """What a plain array of constants holds: a pointer to one of them is as good as the array."""
+
+    __slots__ = ()
+
+
 def like(whole: tuple[Value, ...], parts: Iterable[Value]) -> tuple[Value, ...]:
     """Other parts of a tuple of the same kind."""
     return Elements(parts) if type(whole) is Elements else tuple(parts)

@@ -316,6 +316,22 @@ class Rules(Brackets):
         """``a->*b`` reads as ``a-> b``."""
         self.put(self.starts[at] + 2, b" ")
 
+    def allocation(self, at: int) -> None:
+        """``new T*[2]``: the grammar takes no pointers there, and none of it is lowered."""
+        texts = self.texts
+        here = at + 1
+        while texts[here] in BUILTIN_TYPES or texts[here] in ("const", "struct", "typename"):
+            if texts[here] in ("const", "typename"):
+                self.blank(here, here)
+            here += 1
+        if here == at + 1 or texts[here - 1] in ("const", "struct", "typename"):
+            here = self.name_end(here)
+        last = here
+        while texts[last] in ("*", "const"):
+            last += 1
+        if last > here and texts[last] in ("[", "(", "{", ";", ",", ")"):
+            self.blank(here, last - 1)
+
     def dot(self, at: int) -> None:
         """``.b{2}`` in braces reads as ``b{2}``."""
         if self.texts[at + 2] == "{" and self.before(at) in ("{", ","):
@@ -334,6 +350,7 @@ _RULES: dict[str, Callable[[Rules, int], None]] = {
     ":": Rules.colon,
     "=": Rules.assign,
     "...": Rules.ellipsis,
+    "new": Rules.allocation,
     "typename": Rules.typename,
     "template": Rules.template,
     "->*": Rules.arrow,
