@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from math import lcm
 
 from cutecheck.facts import Hypothesis
 from cutecheck.model import expr as ex
@@ -17,6 +18,9 @@ from cutecheck.model.prove.properties import Alignment
 from cutecheck.rules.base import Context, Contract
 
 _DECLARED = re.compile(r"sym\d+")  # a symbol of the DSL
+_HOLDS = (Verdict.PROVED, Verdict.ASSUMED)
+_UNDECIDED = "fails for some values of what the source leaves open; whether it holds for all multiples of"
+_LARGEST = 1 << 16  # number that a quotient is of
 _INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[", "iteration#", "iterations#")
 
 
@@ -73,6 +77,13 @@ def prove_or_contract(obligation: Obligation, variables: list[Var], divisor: int
     if found is None:
         return outcome
     needed, runs = found
+    if not needed:
+        if outcome.verdict is Verdict.UNKNOWN:
+            return outcome
+        reason = f"{_UNDECIDED} {divisor} is not known"
+        return context.record(
+            replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason, scope="", measure=())
+        )
     stated = re.sub(r"[#~]+\d+", "", " and ".join(map(str, needed)))  # names without the suffixes that keep them apart
     reason = f"holds if {stated}, which nothing in the source states"
     runs = renamed(runs, asked.names)
@@ -111,20 +122,29 @@ def _named(name: str, contract: str) -> bool:
 
 
 def _contract(obligation: Obligation, variables: list[Var], divisor: int, context: Context) -> Contract | None:
-    """Multiples that make it hold, as few and as weak as one by one can be had: indices and extents before strides."""
+    """Multiples that make it hold, as few and as weak as one by one can be had: indices and extents before strides.
+
+    No conditions where it is not known whether it holds under all of them; None where it does not.
+    """
     given = obligation.hypotheses
+    halved = _quotients(obligation)
     needed = [
         c for v in sorted(variables, key=_is_stride)
-        if (c := Condition(Rel.DIVIDES, ex.const(divisor), ex.var(v.name, v.domain))) not in given
+        if (c := Condition(Rel.DIVIDES, ex.const(divisor * halved.get(v.name, 1)), ex.var(v.name, v.domain)))
+        not in given
     ]  # fmt: skip
 
-    def runs(contract: list[Condition]) -> tuple[EngineRun, ...] | None:
-        outcome = context.prover(replace(obligation, hypotheses=(*given, *contract)))
-        return outcome.runs if outcome.verdict in (Verdict.PROVED, Verdict.ASSUMED) else None
+    def asked(contract: list[Condition]) -> Outcome:
+        return context.prover(replace(obligation, hypotheses=(*given, *contract)))
 
-    best = runs(needed)
-    if best is None:
-        return None
+    def runs(contract: list[Condition]) -> tuple[EngineRun, ...] | None:
+        outcome = asked(contract)
+        return outcome.runs if outcome.verdict in _HOLDS else None
+
+    under_all = asked(needed)
+    if under_all.verdict not in _HOLDS:
+        return ((), under_all.runs) if under_all.verdict is Verdict.UNKNOWN else None
+    best = under_all.runs
     factors = _Factors(obligation, divisor)
     fewer = list(needed)
     for condition in needed:
@@ -132,12 +152,32 @@ def _contract(obligation: Obligation, variables: list[Var], divisor: int, contex
         if factors.hold(without):
             fewer = without
     for at, condition in enumerate(fewer):  # `rows * 132` needs no more of rows than 132 lacks
-        numbers = (d for d in range(2, divisor) if divisor % d == 0)
+        whole = condition.lhs.constant or divisor
+        numbers = (d for d in range(2, whole) if whole % d == 0)
         weaker = ([*fewer[:at], replace(condition, lhs=ex.const(d)), *fewer[at + 1 :]] for d in numbers)
         fewer = next((w for w in weaker if factors.hold(w)), fewer)
     if fewer != needed and fewer and (answer := runs(fewer)) is not None:
         needed, best = fewer, answer
     return tuple(sorted(needed, key=str)), best
+
+
+def _quotients(obligation: Obligation) -> dict[str, int]:
+    """By name, what a number is divided by before it counts: of `dim / 2` to be even, `dim` is a multiple of 4."""
+    payload = obligation.objects
+    found: dict[str, int] = {}
+
+    def walk(e: Expr, by: int) -> None:
+        for monomial, _ in e.terms:
+            for atom in monomial:
+                if isinstance(atom, Var):
+                    found[atom.name] = lcm(found.get(atom.name, 1), by)
+                    continue
+                number = atom.args[1].constant if atom.kind == "div" and len(atom.args) == 2 else None
+                walk(atom.args[0], by * number if number else by)
+
+    for e in [payload.offset, *_expressions(payload.rest.stride)] if isinstance(payload, Alignment) else []:
+        walk(e, 1)
+    return {name: by for name, by in found.items() if 1 < by <= _LARGEST}
 
 
 class _Factors:

@@ -8,8 +8,11 @@ from cutecheck.facts import Facts, Hypothesis
 from cutecheck.model import expr as ex
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Condition, Rel
-from cutecheck.model.prove import Verdict
+from cutecheck.model.prove import Obligation, Outcome, Verdict
+from cutecheck.model.prove.properties import NO_REST, Alignment
 from cutecheck.model.tiled import make_tiled_copy, make_tiled_copy_A, make_tiled_mma
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
 from cutecheck.tests.rules.build import FLOAT, HALF, atom, codes, copy_event, findings, layout, outcomes, universal
 
 WIDE = universal(128, FLOAT, "(_32,_8):(_1,_32)", "(_4,_1):(_1,_1)")
@@ -69,3 +72,39 @@ def test_auto_vectorizing_copy_takes_its_width_from_the_layouts() -> None:
     default = atom("DefaultCopy", FLOAT)
     scalar = make_tiled_copy(default, layout("(_32,_8):(_1,_32)"), layout("(_1,_1):(_1,_1)"))
     assert codes(Facts(events=(copy_event(scalar, FLOAT, ("gmem", "(_128,_8):(_1,129)"), None),))) == []
+
+
+@pytest.mark.parametrize(
+    ("under_contract", "expected"),
+    [(Verdict.REFUTED, Verdict.REFUTED), (Verdict.UNKNOWN, Verdict.UNKNOWN), (Verdict.PROVED, Verdict.UNKNOWN)],
+)
+def test_what_fails_for_open_values_is_refuted_only_if_no_multiple_of_them_helps(
+    under_contract: Verdict, expected: Verdict
+) -> None:
+    event = copy_event(WIDE, FLOAT, ("gmem", "(_128,_8):(_1,lda)"), None)
+    (asked,) = (o.obligation for o in outcomes(Facts(events=(event,))) if o.obligation.property == "vector-aligned")
+
+    def prover(o: Obligation) -> Outcome:
+        return Outcome(o, under_contract if o.hypotheses else Verdict.REFUTED)
+
+    assert isinstance(asked.objects, Alignment)
+    lda = [v for v in open_variables(asked.objects.offset, asked.objects.rest.stride) if v.name == "lda"]
+    outcome = prove_or_contract(asked, lda, 16, Context(Facts(), prover))
+    assert outcome.verdict is expected
+    assert ("is not known" in outcome.reason) is (under_contract is Verdict.UNKNOWN)
+
+
+def test_a_number_that_is_halved_is_a_larger_multiple() -> None:
+    event = copy_event(WIDE, FLOAT, ("gmem", "(_128,_8):(_1,lda)"), None)
+    (asked,) = (o.obligation for o in outcomes(Facts(events=(event,))) if o.obligation.property == "vector-aligned")
+    half = ex.op("div", ex.var("dim"), ex.const(2))
+    assert isinstance(asked.objects, Alignment)
+    halved = replace(asked, objects=replace(asked.objects, offset=half, rest=NO_REST))
+    given: list[tuple[str, ...]] = []
+
+    def prover(o: Obligation) -> Outcome:
+        given.append(tuple(map(str, o.hypotheses)))
+        return Outcome(o, Verdict.REFUTED)
+
+    prove_or_contract(halved, list(half.variables()), 16, Context(Facts(), prover))
+    assert any("% 32 == 0" in text for texts in given for text in texts), given
