@@ -8,7 +8,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import classes, intrinsics, ir, leaks, left_out, places, temporaries
+from cutecheck.source.eval import classes, copies, intrinsics, ir, leaks, left_out, qualifiers, temporaries
 from cutecheck.source.eval.alike import host_kind
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.dialect import DEFER
@@ -249,7 +249,7 @@ def run_function(
             frame.returns = [classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns]
     value = join_returns(m, frame.returns, span, frame.apart)
     if not frame.refers and (isinstance(value, Object) or (type(value) is tuple)):
-        value = places.copied(m, value)
+        value = copies.copied(m, value)
         temporaries.made(m, value)
     if fn.ret is not None and not is_auto(fn.ret) and isinstance(value, (Scalar, int, Extern, tuple)):
         typed = m.eval(fn.ret, env)
@@ -310,7 +310,7 @@ def _merged(frame: Frame) -> tuple[Cell, ...] | None:
 
 
 def _returns_reference(t: ir.Expr | None) -> bool:
-    return places.refers(t) or (isinstance(t, ir.DeclType) and t.expr is None)
+    return qualifiers.refers(t) or (isinstance(t, ir.DeclType) and t.expr is None)
 
 
 def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> str:

@@ -11,7 +11,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.integers import INTEGERS, domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import ages, ir, leaks, places
+from cutecheck.source.eval import ages, copies, ir, leaks, places, qualifiers
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import is_type, type_key, type_of
@@ -140,18 +140,18 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
 
                 value = member_view(m, obj, owner, decl, span)
             elif name in obj.initial:
-                value = places.copied(m, obj.initial[name])
+                value = copies.copied(m, obj.initial[name])
             elif decl.init is not None and not obj.name:
                 value = m.eval(decl.init, owner.env)
-                if isinstance(value, tuple) and decl.type is not None and not places.never_written(decl):
+                if isinstance(value, tuple) and decl.type is not None and not qualifiers.never_written(decl):
                     typed = m.eval(decl.type, owner.env)
                     value = convert(m, typed, value, span) if isinstance(typed, ArrayType) else value
                 obj.initial[name] = value
-                value = places.copied(m, value)
+                value = copies.copied(m, value)
             else:
                 typed = m.eval(decl.type, owner.env) if decl.type is not None else None
                 value = obj.initial[name] = symbolic(m, typed, f"{obj.name or obj.cls.name}.{name}", span)
-                value = places.copied(m, value)
+                value = copies.copied(m, value)
             if type(obj.fields) is Apart and isinstance(value, Object) and value.pointer is None:
                 value.fields = Apart(value.fields)
             ages.age(value, obj)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cutecheck.facts import Span
-from cutecheck.source.eval import classes, ir, leaks, losses, places, temporaries
+from cutecheck.source.eval import classes, copies, ir, leaks, losses, places, qualifiers, temporaries
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
@@ -23,10 +23,10 @@ def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[
         if whole.cls is not cls:
             part = Object(cls, {}, whole.pointer, whole.name)
             kept = {decl.name for _, decl in classes.fields(m, cls)}
-            part.fields.update({k: places.copied(m, classes.get_field(m, whole, k, span)) for k in kept})
+            part.fields.update({k: copies.copied(m, classes.get_field(m, whole, k, span)) for k in kept})
             return part
-        if not places.copies_itself(cls):
-            return places.copied(m, whole)
+        if not copies.copies_itself(cls):
+            return copies.copied(m, whole)
     obj = Object(cls)
     _initialise(m, cls, obj, args, names, span)
     temporaries.made(m, obj)
@@ -49,7 +49,7 @@ def _initialise(
         return
     if cls is not obj.cls and isinstance(args[0], Object):  # a base that is copied
         for name in {decl.name for _, decl in classes.fields(m, cls)}:
-            m.journal.set(obj.fields, name, places.copied(m, classes.get_field(m, args[0], name, span)))
+            m.journal.set(obj.fields, name, copies.copied(m, classes.get_field(m, args[0], name, span)))
         return
     cells = places.of_arguments(m, args)
     members = {decl.name: (owner, decl) for owner, decl in classes.fields(m, cls)}
@@ -57,9 +57,9 @@ def _initialise(
         target = given or first
         owner, decl = members.get(target, members[first])
         where = cells[i] if i < len(cells) else None
-        if type(value) is Elements and not places.refers(decl.type):
+        if type(value) is Elements and not qualifiers.refers(decl.type):
             value = leaks.decayed(m, where, span)  # an array is no initialiser of another
-        if places.refers(decl.type) and where is not None and not isinstance(value, Object):
+        if qualifiers.refers(decl.type) and where is not None and not isinstance(value, Object):
             m.journal.set(obj.fields, target, Reference(where))
             continue
         typed = m.eval(decl.type, owner.env) if decl.type is not None and not isinstance(decl.type, ir.Auto) else None
@@ -69,17 +69,17 @@ def _initialise(
         if _unbound(decl, value):
             m.journal.set(obj.fields, target, leaks.apart(losses.anything(m, value, target, span), target))
             continue
-        m.journal.set(obj.fields, target, value if places.refers(decl.type) else _part(m, value))
+        m.journal.set(obj.fields, target, value if qualifiers.refers(decl.type) else _part(m, value))
 
 
 def _part(m: Machine, value: Value) -> Value:
     """What a member holds that is initialised with a value."""
-    return places.copied(m, temporaries.owned(m, value))
+    return copies.copied(m, temporaries.owned(m, value))
 
 
 def _unbound(decl: ir.Variable, value: Value) -> bool:
     """A reference to what is not followed."""
-    written = places.refers(decl.type) and not places.constant(decl.type)
+    written = qualifiers.refers(decl.type) and not qualifiers.constant(decl.type)
     return written and (isinstance(value, Scalar) or leaks.points(value))
 
 
@@ -158,7 +158,12 @@ def _construct_with(
         values = places.arguments(m, init, env) if m.dialect.by_value else [m.eval(a.value, env) for a in init]
         owner, decl = types[name]
         cells = places.of_arguments(m, values)
-        if places.refers(decl.type) and len(cells) == 1 and cells[0] is not None and not isinstance(values[0], Object):
+        if (
+            qualifiers.refers(decl.type)
+            and len(cells) == 1
+            and cells[0] is not None
+            and not isinstance(values[0], Object)
+        ):
             m.journal.set(obj.fields, name, Reference(cells[0]))
             continue
         typed = m.eval(decl.type, owner.env) if decl.type is not None else None
@@ -174,7 +179,7 @@ def _construct_with(
             if len(values) == 1 and typed is None
             else classes.construct(m, typed, values, [None] * len(values), span)
         )
-        m.journal.set(obj.fields, name, value if places.refers(decl.type) else _part(m, value))
+        m.journal.set(obj.fields, name, value if qualifiers.refers(decl.type) else _part(m, value))
     m.lvalues = given
     run_function(m, best.entry, best.fn, env, args, {}, span)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, ir, templates
+from cutecheck.source.eval import classes, ir, matching, templates
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import match_parameter
 from cutecheck.source.eval.scope import Env
@@ -54,7 +54,7 @@ def _gain(m: Machine, type_: ir.Expr | None, value: Value, names: dict[str, ir.T
     if type_ is None:
         return 0
     if isinstance(value, Unknown):
-        return 0 if templates.match(m, type_, value, names, env) else None
+        return 0 if matching.match(m, type_, value, names, env) else None
     return match_parameter(m, type_, value, names, set(), env)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.basis import Underscore
-from cutecheck.source.eval import classes, ir, leaks, losses, places
+from cutecheck.source.eval import classes, ir, leaks, losses, places, qualifiers
 from cutecheck.source.eval.foreign_names import CUTE, CUTLASS, MATH, METHODS, OF_C, STANDARD
 from cutecheck.source.eval.scope import Env, self_of
 from cutecheck.source.eval.values import Extern, ExternType, Object, ObjectPointer, Value
@@ -109,7 +109,7 @@ def writable(m: Machine, node: ir.Expr, env: Env) -> bool:
         function = env.frame.function if env.frame is not None else None
         if function is not None and "const" in function.flags:
             return False
-        return not any(d.name == node.ident and places.never_written(d) for _, d in classes.fields(m, this.cls))
+        return not any(d.name == node.ident and qualifiers.never_written(d) for _, d in classes.fields(m, this.cls))
     if isinstance(node, ir.Attr):
         return not isinstance(node.base, (ir.Name, ir.Attr)) or _holds(m, node.base, env) or writable(m, node.base, env)
     if isinstance(node, ir.Index):

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.places import Cells, again, held, named, of_arguments, quiet, read, refers
+from cutecheck.source.eval.mentions import names_in
+from cutecheck.source.eval.places import Cells, again, held, named, of_arguments, quiet, read
+from cutecheck.source.eval.qualifiers import refers
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.values import (
     Address,
@@ -128,7 +130,6 @@ def leak_root(m: Machine, node: ir.Expr, env: Env) -> None:
 def leak_bound(m: Machine, typed: Value, init: ir.Expr, env: Env) -> None:
     """References in objects that a braced list initialises, whatever they are bound to."""
     from cutecheck.source.eval import classes
-    from cutecheck.source.eval.templates import names_in
 
     while isinstance(typed, ArrayType):
         typed = typed.inner
@@ -186,8 +187,6 @@ def led_to(value: Value) -> Iterator[Place]:
 
 def _captured(fn: Closure) -> tuple[list[Value], list[Place]]:
     """What a closure holds a copy of, and what it stands for itself."""
-    from cutecheck.source.eval.templates import names_in
-
     own: list[Value] = []
     places: list[Place] = []
     for name in names_in(fn.node.body.get()):

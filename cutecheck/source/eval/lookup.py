@@ -9,7 +9,7 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.records import record
-from cutecheck.source.eval import classes, foreign, intrinsics, ir, leaks, places
+from cutecheck.source.eval import classes, foreign, intrinsics, ir, leaks, places, qualifiers
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import is_element
@@ -299,7 +299,7 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
         value = m.eval(decl.init, env)
         if typed is None or (isinstance(value, Unknown) and "constexpr" in decl.flags):
             return value
-        if isinstance(typed, ArrayType) and places.never_written(decl):
+        if isinstance(typed, ArrayType) and qualifiers.never_written(decl):
             held = classes.elements(m, typed, value, decl.span)
             return Constants(held) if type(held) is Elements else held
         leaks.leak_bound(m, typed, decl.init, env)
@@ -321,7 +321,7 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
 
 
 def _changes(m: Machine, decl: ir.Variable) -> bool:
-    return m.dialect.by_value and not places.never_written(decl)
+    return m.dialect.by_value and not qualifiers.never_written(decl)
 
 
 def is_auto(t: ir.Expr) -> bool:

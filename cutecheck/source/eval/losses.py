@@ -8,8 +8,10 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.copies import DEPTH
 from cutecheck.source.eval.leaks import Place, all_leaked, forgotten, leak, led_to
-from cutecheck.source.eval.places import _DEPTH, Cells, again, base_of, cells_of, named, quiet, read
+from cutecheck.source.eval.mentions import names_in
+from cutecheck.source.eval.places import Cells, again, base_of, cells_of, named, quiet, read
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import (
     Address,
@@ -81,7 +83,7 @@ def lose(m: Machine, obj: Object, name: str, span: Span, depth: int = 0) -> None
     """Every number that an object holds may be any other, in place."""
     from cutecheck.source.eval import classes
 
-    if obj.pointer is not None or depth > _DEPTH:
+    if obj.pointer is not None or depth > DEPTH:
         return
     for _, decl in classes.fields(m, obj.cls):
         value = classes.get_field(m, obj, decl.name, span)
@@ -93,8 +95,6 @@ def lose(m: Machine, obj: Object, name: str, span: Span, depth: int = 0) -> None
 
 def lost(m: Machine, node: ir.Expr, env: Env) -> None:
     """Something is written that is not followed: what is named may have changed, and all that is pointed at."""
-    from cutecheck.source.eval.templates import names_in
-
     if m.leaked and not (isinstance(node, (ir.Index, ir.Attr)) and _in_plain_record(m, node, env)):
         lost_leaked(m, node.span)
     if isinstance(node, ir.Unary) and node.op == "*":

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from cutecheck.facts import Unknown
-from cutecheck.source.eval import classes, ir, places, templates
+from cutecheck.source.eval import classes, ir, matching, qualifiers, templates
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.mentions import mentions, names_in
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import is_type, type_key, type_of
 from cutecheck.source.eval.values import (
@@ -87,7 +88,7 @@ def _constrained(m: Machine, fn: ir.Function) -> bool:
     """True when a return type removes the overload for some arguments (``enable_if``)."""
     known = m.history.constrained.get(id(fn))
     if known is None:
-        known = m.history.constrained[id(fn)] = templates.mentions(fn.ret, ("enable_if", "enable_if_t"))
+        known = m.history.constrained[id(fn)] = mentions(fn.ret, ("enable_if", "enable_if_t"))
     return known
 
 
@@ -97,25 +98,25 @@ def match_parameter(
     """How well a parameter takes a value: None not at all, more for more structure."""
     if isinstance(value, Unknown):
         return 0
-    dependent = set(templates.names_in(pattern)) & set(names)
+    dependent = set(names_in(pattern)) & set(names)
     if not dependent:
         wanted = m.eval(pattern, env)
         return _accepts(m, wanted, value, _type_for(pattern, value))
     if dependent <= explicit:
         return 2
     actual = _type_for(pattern, value)
-    if not templates.match(m, pattern, actual, names, env):
+    if not matching.match(m, pattern, actual, names, env):
         bare = pattern
         while isinstance(bare, ir.TypeMod) and bare.kind in ("const", "ref", "rref"):
             bare = bare.inner
         return 0 if isinstance(bare, ir.Name) and bare.ident in explicit else None
-    return 1 + templates.weight(pattern, names)
+    return 1 + matching.weight(pattern, names)
 
 
 def _type_for(pattern: ir.Expr, value: Value) -> Value:
     """The type of an argument: an array is one to a reference, and a pointer to its first element to all else."""
     actual = value.type if isinstance(value, Pointer) and isinstance(value.type, ArrayType) else type_of(value)
-    if not isinstance(actual, ArrayType) or actual.name or places.refers(pattern):
+    if not isinstance(actual, ArrayType) or actual.name or qualifiers.refers(pattern):
         return actual
     return PtrType(actual.inner)
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import ANY
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.copies import copied
+from cutecheck.source.eval.qualifiers import is_reference, refers
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.values import (
     Address,
     Apart,
     Cell,
-    Closure,
     FuncSet,
     Object,
     ObjectPointer,
@@ -27,14 +28,12 @@ from cutecheck.source.eval.values import (
     Seen,
     TensorVal,
     Value,
-    like,
 )
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 Cells = tuple[Cell, ...]
-_DEPTH = 16  # objects in one another
 _ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
 
 
@@ -146,7 +145,7 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
         return value, None if first is None or second is None else (*first, *second)
     if isinstance(node, ir.Cast):
         value = m.eval(node, env)
-        return value, again(m, node.operand, env) if _is_reference(node.type) else None
+        return value, again(m, node.operand, env) if is_reference(node.type) else None
     if isinstance(node, ir.Call):
         m.returned = None
         value = m.eval(node, env)
@@ -182,22 +181,6 @@ def quiet(node: ir.Expr) -> bool:
 def _passes_on(node: ir.Call) -> bool:
     """``std::move(x)`` and ``std::forward<T>(x)``."""
     return len(node.args) == 1 and getattr(node.fn, "ident", "") in ("move", "forward")
-
-
-def _is_reference(t: ir.Expr | None) -> bool:
-    return isinstance(t, ir.TypeMod) and t.kind in ("ref", "rref")
-
-
-def refers(t: ir.Expr | None) -> bool:
-    """The type of a variable that stands for another: ``T&``, ``auto const&``, ``auto&&``."""
-    while isinstance(t, ir.TypeMod) and t.kind in ("const", "volatile"):
-        t = t.inner
-    return _is_reference(t)
-
-
-def constant(t: ir.Expr | None) -> bool:
-    """A type with ``const`` in it."""
-    return isinstance(t, ir.TypeMod) and (t.kind == "const" or constant(t.inner))
 
 
 def arguments(m: Machine, args: Iterable[ir.Arg], env: Env) -> list[Value]:
@@ -285,73 +268,6 @@ def overwrite(m: Machine, old: Object, value: Value, span: Span) -> None:
             overwrite(m, mine, theirs, span)
         else:
             m.journal.set(old.fields, decl.name, copied(m, theirs))
-
-
-def copied(m: Machine, value: Value, depth: int = 0) -> Value:
-    """A value of its own: objects and closures hold what others may change."""
-    if not m.dialect.by_value:
-        return value
-    if isinstance(value, Object):
-        if value.pointer is not None or depth > _DEPTH:
-            return value
-        made = Object(value.cls, {}, None, value.name, value.initial)
-        made.fields.update({k: copied(m, v, depth + 1) for k, v in value.fields.items()})
-        if copies_itself(value.cls):
-            from cutecheck.source.eval.losses import lose
-
-            lose(m, made, value.cls.name, value.cls.decl.span, depth)  # if the copy is made at all
-        return made
-    if isinstance(value, tuple) and any(isinstance(v, (Object, tuple, Closure)) for v in value):
-        return like(value, (copied(m, v, depth + 1) for v in value))
-    if isinstance(value, Closure) and value.own:
-        env = Env(value.env.parent, "block")
-        env.frame = value.env.frame
-        env.vars.update({k: copied(m, v, depth + 1) for k, v in value.env.vars.items()})
-        return Closure(value.node, env, True)
-    return value
-
-
-def copies_itself(cls: ClassInst) -> bool:
-    """Whether a class says what its copies hold."""
-    key = ("copies",)
-    if key not in cls.memo:
-        cls.memo[key] = any(
-            isinstance(d, ir.Function)
-            and not d.flags & {"defaulted", "deleted"}
-            and d.body is not None
-            and bool(d.body.get().body or d.inits)
-            and bool(d.params)
-            and isinstance(d.params[0].type, ir.TypeMod)
-            and d.params[0].type.kind in ("ref", "rref")
-            and _class_name(d.params[0].type) == cls.name
-            and all(p.default is not None for p in d.params[1:])
-            for d in cls.index.get(cls.name, [])
-        )
-    found: bool = cls.memo[key]
-    return found
-
-
-def _class_name(t: ir.Expr) -> str:
-    while isinstance(t, ir.TypeMod):
-        t = t.inner
-    return t.ident if isinstance(t, ir.Name) else ""
-
-
-def settled(t: ir.Expr | None) -> bool:
-    """What has this type is not written by its name: a constant, or a reference to one."""
-    if isinstance(t, ir.TypeMod) and t.kind in ("ref", "rref"):
-        t = t.inner
-    return isinstance(t, ir.TypeMod) and t.kind == "const"
-
-
-def never_written(decl: ir.Variable) -> bool:
-    """A constant, or an array of them."""
-    t = decl.type
-    while isinstance(t, ir.TypeMod) and t.kind == "array":
-        t = t.inner
-    if "constexpr" in decl.flags or (isinstance(t, ir.TypeMod) and t.kind == "const"):
-        return True
-    return "const" in decl.flags and not (isinstance(t, ir.TypeMod) and t.kind in ("ptr", "ref", "rref"))
 
 
 def base_of(m: Machine, node: ir.Expr, env: Env, ident: str | None = None) -> Value:

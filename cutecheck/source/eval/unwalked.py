@@ -9,10 +9,10 @@ from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import ir, leaks, losses, places
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env, Frame
 from cutecheck.source.eval.statements.havoc import assigned
 from cutecheck.source.eval.statements.recurrences import Recurrence, recurring, settle
-from cutecheck.source.eval.templates import names_in
 from cutecheck.source.eval.types import spell
 from cutecheck.source.eval.values import Address, Closure, FuncSet, Object, ObjectPointer, Scalar, Value, constant
 

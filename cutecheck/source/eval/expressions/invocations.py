@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from cutecheck.facts import Unknown
-from cutecheck.source.eval import calls, classes, foreign, intrinsics, ir, leaks, losses, places, templates
+from cutecheck.source.eval import (
+    calls,
+    classes,
+    copies,
+    foreign,
+    intrinsics,
+    ir,
+    leaks,
+    losses,
+    places,
+    qualifiers,
+    templates,
+)
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import events
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.losses import writes_arguments
 from cutecheck.source.eval.machine import Machine, handles
+from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.observers import observes
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.types import is_type
@@ -106,7 +119,7 @@ def _lose_elements(m: Machine, node: ir.Call, fn: FuncSet | Closure, env: Env) -
         if isinstance(a.value, ir.Index) or getattr(getattr(a.value, "fn", None), "ident", "") == "get":
             own = [params[min(i, len(params) - 1)] for params in given if params]
             types = [p.type.pattern if isinstance(p.type, ir.Expand) else p.type for p in own]
-            if any(places.refers(t) and not places.constant(t) for t in types):
+            if any(qualifiers.refers(t) and not qualifiers.constant(t) for t in types):
                 losses.lost(m, a.value, env)
 
 
@@ -251,10 +264,10 @@ def _lambda(m: Machine, node: ir.Lambda, env: Env) -> Value:
         if by_reference and cells is not None and not isinstance(value, Object):
             own.vars[name] = Reference(cells)
         else:
-            own.vars[name] = value if by_reference else places.copied(m, value)
+            own.vars[name] = value if by_reference else copies.copied(m, value)
     if node.default == "=":
-        for name in templates.names_in(node.body.get()):
+        for name in names_in(node.body.get()):
             at = env.find_var(name)
             if name not in own.vars and at is not None and at.kind in ("block", "function"):
-                own.vars[name] = places.copied(m, places.held(m, at.vars, name))
+                own.vars[name] = copies.copied(m, places.held(m, at.vars, name))
     return Closure(node, own, True)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
-from cutecheck.model import ints
 from cutecheck.model import inttuple as it
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType, dtype
-from cutecheck.model.ints import CuteError, Dyn, Sym, is_constant
+from cutecheck.model.ints import CuteError, Dyn, is_constant
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
 from cutecheck.source.eval.intrinsics.types import element_bits, is_integer, static_value
@@ -293,53 +292,6 @@ _sized_integer("int_byte", "int", 8)
 
 
 # ------------------------------------------------------------------ scalar functions
-
-
-@function("min", "max")
-def _min_max(c: Call) -> Value:
-    f = ints.minimum if c.name == "min" else ints.maximum
-    value = c.raw[0]
-    for given in c.raw[1:]:
-        value, other = c.m.dialect.alike(value, given)
-        a, b = (v.value if isinstance(v, Scalar) else v for v in (value, other))
-        if not isinstance(a, (int, Dyn, Sym)) or not isinstance(b, (int, Dyn, Sym)):
-            return Scalar(None, "float")
-        found = f(a, b)
-        scalar = next((v for v in (value, other) if isinstance(v, Scalar)), None)
-        value = found if scalar is None else Scalar(found, scalar.ctype)
-    return value
-
-
-@function("abs")
-def _abs(c: Call) -> Value:
-    v = c.arg(0)
-    return ints.absolute(v) if isinstance(v, (int, Dyn, Sym)) else Scalar(None, "float")
-
-
-@function("log_2", "log2_up", "log2_down", "bit_width", "find_log2")
-def _log2(c: Call) -> Value:
-    n = constant(c.arg(0))
-    if n is None or n <= 0:
-        return Unknown(f"{c.name} of a number that is not known", c.span)
-    value = {"bit_width": n.bit_length(), "log2_up": (n - 1).bit_length()}.get(c.name, n.bit_length() - 1)
-    return value if isinstance(c.raw[0], int) else Scalar(value, "int")
-
-
-@function("gcd", "lcm")
-def _gcd(c: Call) -> Value:
-    import math
-
-    a, b = constant(c.arg(0)), constant(c.arg(1))
-    if a is None or b is None:
-        return c.m.fresh(c.name)
-    value = math.gcd(a, b) if c.name == "gcd" else math.lcm(a, b)
-    return value if isinstance(c.raw[0], int) and isinstance(c.raw[1], int) else Scalar(value, "int")
-
-
-@function("has_single_bit", "is_pow2", "ispow2")
-def _single_bit(c: Call) -> Value:
-    n = constant(c.arg(0))
-    return Scalar(None if n is None else int(n > 0 and n & (n - 1) == 0), "bool")
 
 
 @function("forward", "move", "as_const", "unwrap", "addressof", "launder", "ref", "cref")

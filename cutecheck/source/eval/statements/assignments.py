@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int
-from cutecheck.source.eval import classes, ir, leaks, losses, places, predicates
+from cutecheck.source.eval import classes, copies, ir, leaks, losses, places, predicates
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env, self_of
@@ -49,7 +49,7 @@ def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
         parts = [reason] * len(node.names)
     for name, part in zip(node.names, parts, strict=False):
         m.journal.set(
-            env.vars, name, replace(part, name=name) if isinstance(part, TensorVal) else places.copied(m, part)
+            env.vars, name, replace(part, name=name) if isinstance(part, TensorVal) else copies.copied(m, part)
         )
     return Done.NORMAL
 

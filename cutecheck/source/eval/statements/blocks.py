@@ -9,7 +9,7 @@ from dataclasses import replace
 from cutecheck.facts import Guard, Unknown
 from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import classes, ir, leaks, losses, places, predicates, temporaries
+from cutecheck.source.eval import classes, copies, ir, leaks, losses, places, predicates, qualifiers, temporaries
 from cutecheck.source.eval.lookup import is_auto, variable_value
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Entry, Env
@@ -75,7 +75,7 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
         return Done.NORMAL
     unit = env.frame.unit if env.frame is not None else None
     if isinstance(decl, ir.Variable):
-        if places.never_written(decl) or places.settled(decl.type):
+        if qualifiers.never_written(decl) or qualifiers.settled(decl.type):
             env.fix(decl.name)
         if m.dialect.by_value and _refers(m, decl) and (init := _only(decl)) is not None:
             value, cells = places.locate(m, init, env)
@@ -83,21 +83,21 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
                 m.journal.set(env.vars, decl.name, Reference(cells))
                 m.recorder.declared(m, decl, value, env, unit)
                 return Done.NORMAL
-            if not places.refers(decl.type):
-                value = places.copied(m, value)  # a function that returns none
+            if not qualifiers.refers(decl.type):
+                value = copies.copied(m, value)  # a function that returns none
             elif not isinstance(value, Object):
                 value = variable_value(m, decl, env) if cells is not None else _typed(m, decl, value, env)
-                if isinstance(value, (Scalar, Dyn)) and not places.constant(decl.type):
+                if isinstance(value, (Scalar, Dyn)) and not qualifiers.constant(decl.type):
                     losses.lost(m, init, env)  # through it an element may be written
                     value = forget(m, value, decl.name, ANY, decl.span)
-                if not places.constant(decl.type):
+                if not qualifiers.constant(decl.type):
                     leaks.leak_root(m, init, env)
                     if leaks.points(value) or isinstance(value, (Scalar, Unknown)):
                         m.recorder.declared(m, decl, value, env, unit)
                         m.journal.set(env.vars, decl.name, leaks.apart(value, decl.name))
                         return Done.NORMAL
         else:
-            value = places.copied(m, temporaries.owned(m, variable_value(m, decl, env)))
+            value = copies.copied(m, temporaries.owned(m, variable_value(m, decl, env)))
             if m.dialect.by_value and "static" in decl.flags and not decl.flags & {"const", "constexpr"}:
                 value = _of_all_calls(m, decl, value)
         if isinstance(value, TensorVal):
@@ -130,7 +130,7 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
 def _refers(m: Machine, decl: ir.Variable) -> bool:
     """A variable that stands for another: ``decltype(auto)`` does for ``(x)`` and what a function returns so."""
     if not isinstance(decl.type, ir.DeclType) or decl.type.expr is not None:
-        return places.refers(decl.type)
+        return qualifiers.refers(decl.type)
     init = _only(decl)
     if isinstance(init, (ir.Name, ir.Scoped, ir.Attr)):
         return _PARENTHESISED.search(m.recorder.text(decl.full_span)) is not None

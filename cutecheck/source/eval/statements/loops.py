@@ -12,8 +12,9 @@ from cutecheck.model.identity import once
 from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.records import record
-from cutecheck.source.eval import ir, leaks, losses, places
+from cutecheck.source.eval import ir, leaks, losses, places, qualifiers
 from cutecheck.source.eval.machine import Machine, runs
+from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.branches import broken_off
@@ -29,7 +30,6 @@ from cutecheck.source.eval.statements.recurrences import (
     stay,
     walked_once,
 )
-from cutecheck.source.eval.templates import names_in
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.values import Elements, Scalar, Value, constant
 
@@ -245,8 +245,8 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
 def _refers(node: ir.Loop, writes: bool = False) -> bool:
     """Whether the loop's variable is a reference; ``writes``: through which items may be written."""
     decl = node.target.decl if isinstance(node.target, ir.Local) else None
-    refers = isinstance(decl, ir.Variable) and places.refers(decl.type)
-    return refers and not (writes and isinstance(decl, ir.Variable) and places.constant(decl.type))
+    refers = isinstance(decl, ir.Variable) and qualifiers.refers(decl.type)
+    return refers and not (writes and isinstance(decl, ir.Variable) and qualifiers.constant(decl.type))
 
 
 def _writes_items(node: ir.Loop) -> bool:
