@@ -11,7 +11,7 @@ from cutecheck.model.ints import Condition, Rel, as_expr
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.announced import EXPECTS, announced_bytes, announcements, brought_by
+from cutecheck.rules.derive.announced import ADDS, EXPECTS, announced_bytes, announcements, brought_by
 
 
 class TmaTransactionBytes(Rule):
@@ -36,8 +36,9 @@ class TmaTransactionBytes(Rule):
 
     Assumptions
         The copies that follow an announcement signal the barrier that it is for. Announcements whose number, or copies
-        whose size, the source does not say, copies under a condition of their own, and several announcements before
-        the first copy are not judged.
+        whose size, the source does not say, copies under a condition of their own, several announcements before
+        the first copy, and bytes that are added to what a barrier expects (``expect_transaction``,
+        ``mbarrier_expect_tx``) are not judged.
 
     Fix
         Compute the bytes from the layouts of all tiles that the barrier waits for.
@@ -120,8 +121,8 @@ class TmaTransactionBytes(Rule):
         guards = {g for c in group.calls for g in c.guards}
         if None in expected or None in brought or any(not set(e.guards) <= guards for e in group.loads):
             return
-        if len(group.calls) > 1:
-            return  # the copies between the announcements are not known, or all follow the last
+        if len(group.calls) > 1 or call.function in ADDS:
+            return  # the copies between the announcements are not known, or all follow the last; or not all announced
         loops = {e.loop_depth for e in group.loads}
         have, want = sum(cast("list[int]", brought)), sum(cast("list[int]", expected))
         payload = Holds((Condition(Rel.EQ, as_expr(want), as_expr(have)),), "bytes of the barrier")

@@ -14,10 +14,9 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.tma_box import tensor_map_of
 
-EXPECTS = (
-    "set_barrier_transaction_bytes", "arrive_and_expect_tx", "expect_transaction", "mbarrier_arrive_and_expect_tx",
-    "mbarrier_expect_tx",
-)  # fmt: skip
+# these add to what a barrier expects: what it was told before, as by a pipeline's `producer_acquire`, counts as well
+ADDS = ("expect_transaction", "mbarrier_expect_tx")
+EXPECTS = ("set_barrier_transaction_bytes", "arrive_and_expect_tx", "mbarrier_arrive_and_expect_tx", *ADDS)
 
 
 @dataclass(slots=True)

@@ -89,7 +89,7 @@ def order(context: Context) -> Order:
                 found.barriers.setdefault(call.arch, []).append(call.order)
                 for loop in call.loops:
                     found.looped.setdefault((call.arch, loop), []).append(call.order)
-            if "wait" in call.function or call.function == "barrier":
+            if any(word in call.function for word in ("wait", "acquire")) or call.function == "barrier":
                 found.waits.setdefault(call.arch, []).append(call.order)
         for times in (*found.barriers.values(), *found.waits.values()):
             times.sort()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import ints
+from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import ScaledBasis, Underscore, X
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Condition, CuteError, Dyn, Rel, Sym, Undecided
@@ -35,6 +36,7 @@ from cutecheck.source.dsl.values import (
     Enumerator,
     HostTensor,
     RunTimeRange,
+    TmaAtom,
     TmaInfo,
 )
 from cutecheck.source.eval import ir
@@ -102,6 +104,8 @@ class DslDialect(Merging):
             return tuple(self.to_model(v) for v in value)
         if isinstance(value, Scalar) and isinstance(value.value, (int, Dyn)):
             return value.value
+        if isinstance(value, TmaAtom) and isinstance(value.atom, CopyAtom):
+            return value.atom
         return value
 
     def from_model(self, value: Value) -> Value:

@@ -96,11 +96,7 @@ def _box(m: Machine, operand: str, given: dict[str, Value], span: Span) -> CopyA
         return model.make_tma_atom_sm100(
             operand, name, gmem.layout, gmem.dtype, smem, mma_tiler=tiler, mma=mma, cluster_vmnk=vmnk, internal=kind
         )  # fmt: skip
-    except _FAILURES as e:
-        import os
-
-        if os.environ.get("DBG"):
-            print("BOX", type(e), e, gmem.layout, gmem.dtype, smem, given.get("internal_type"), span)
+    except _FAILURES:
         return None
 
 

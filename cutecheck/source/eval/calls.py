@@ -40,7 +40,11 @@ from cutecheck.source.eval.values import (
 )
 
 STREAM = "stream_wait"  # as if the kernel waited for what its stream holds
-_SYNCHRONISES = re.compile(r"sync|barrier|wait|expect_t|transaction_bytes", re.IGNORECASE)
+# a producer that acquires a stage of a pipeline waits for who read it last
+_SYNCHRONISES = re.compile(
+    r"sync|barrier|wait|expect_t|transaction_bytes|producer_acquire|acquire_and_advance$|(?:^|\.)acquire$",
+    re.IGNORECASE,
+)
 _ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
 # launches that are function calls are the evaluator's own, also where CUTLASS is in the tree
 LAUNCHERS = ("launch_kernel_on_cluster", "kernel_launch", "cudaLaunchKernelEx", "cudaLaunchKernelExC")

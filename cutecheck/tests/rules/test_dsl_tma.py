@@ -1,0 +1,113 @@
+"""TMA copies of the DSL: events with the atom of their descriptor, and what rules say of barriers around them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.facts import Event
+from cutecheck.model.atoms import CopyAtom
+from cutecheck.report.data import Report
+from cutecheck.tests.source.dsl.run import HEAD
+
+SCRIPT = (
+    HEAD
+    + """
+from cutlass.cute.nvgpu import cpasync
+
+
+@cute.kernel
+def kernel(load: cute.CopyAtom, mA: cute.Tensor, store: cute.CopyAtom, mB: cute.Tensor, layout: cute.ComposedLayout):
+    smem = cutlass.utils.SmemAllocator()
+    bar = smem.allocate_array(cutlass.Int64, 1)
+    sA = smem.allocate_tensor(cutlass.Float16, layout.outer, byte_alignment=128, swizzle=layout.inner)
+    one = cute.make_layout(1)
+    gA = cute.local_tile(mA, (128, 64), (None, 0))
+    gB = cute.local_tile(mB, (128, 64), (None, 0))
+    ts, tg = cpasync.tma_partition(load, 0, one, cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2))
+    us, ug = cpasync.tma_partition(store, 0, one, cute.group_modes(sA, 0, 2), cute.group_modes(gB, 0, 2))
+    cute.arch.ANNOUNCE(bar, BYTES)
+    cute.copy(load, tg[None, 0], ts[None, 0], tma_bar_ptr=bar)
+    BETWEEN
+    cute.copy(store, us[None, 0], ug[None, 0])
+
+
+@cute.jit
+def host(pipe: object, mA: cute.Tensor, mB: cute.Tensor):
+    atom = cute.nvgpu.warpgroup.make_smem_layout_atom(
+        cute.nvgpu.warpgroup.SmemLayoutAtomKind.K_SW128, cutlass.Float16
+    )
+    layout = cute.tile_to_shape(atom, (128, 64, 2), order=(0, 1, 2))
+    one = cute.slice_(layout, (None, None, 0))
+    load, a = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), mA, one, (128, 64))
+    store, b = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), mB, one, (128, 64))
+    kernel(load, a, store, b, layout).launch(grid=(4, 1, 1), block=(128, 1, 1))
+
+
+def tensor():
+    stride = (cute.sym_int64(divisibility=8), 1)
+    return make_fake_tensor(cutlass.Float16, (cute.sym_int(), cute.sym_int(divisibility=8)), stride=stride)
+
+
+cute.compile(host, None, tensor(), tensor())
+"""
+)
+WAIT = "cute.arch.mbarrier_wait(bar, 0)"
+
+
+def report(folder: Path, announce: str = "mbarrier_arrive_and_expect_tx", count: int = 16384, by: str = WAIT) -> Report:
+    text = SCRIPT.replace("ANNOUNCE", announce).replace("BYTES", str(count)).replace("BETWEEN", by)
+    (folder / "main.py").write_text(text)
+    return check(inputs([str(folder)]), Settings(arch=("sm_90a",), cache=False))
+
+
+def codes(made: Report) -> list[str]:
+    assert not made.failures
+    assert not made.errors
+    return sorted({f.code for f in made.findings})
+
+
+def test_copies_through_descriptors_are_events(tmp_path: Path) -> None:
+    made = report(tmp_path)
+    load, store = sorted(made.facts.events, key=lambda e: e.span.line)
+    assert codes(made) == []
+
+    def shown(event: Event) -> tuple[str, list[str]]:
+        assert event.reason is None
+        assert isinstance(event.tiled, CopyAtom)
+        return event.tiled.op, [operand.space for operand in event.operands]
+
+    assert shown(load) == ("SM90_TMA_LOAD", ["coord", "smem"])
+    assert shown(store) == ("SM90_TMA_STORE", ["smem", "coord"])
+
+
+@pytest.mark.parametrize(
+    ("announce", "count", "expected"),
+    [
+        ("mbarrier_arrive_and_expect_tx", 8192, ["CUT805"]),
+        ("mbarrier_arrive_and_expect_tx", 32768, ["CUT805"]),
+        # what a pipeline was told when its stage was acquired counts as well
+        ("mbarrier_expect_tx", 8192, []),
+    ],
+)
+def test_bytes_that_are_added_are_not_all(tmp_path: Path, announce: str, count: int, expected: list[str]) -> None:
+    assert codes(report(tmp_path, announce, count)) == expected
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("pass", ["CUT212", "CUT213"]),
+        (WAIT, []),
+        ("pipe.producer_acquire(0)", []),
+        ("handle = pipe.acquire_and_advance()", []),
+        ("pipe.acquire()", []),
+        ("pipe.acquired()", ["CUT212", "CUT213"]),
+    ],
+)
+def test_a_producer_that_acquires_a_stage_waits(tmp_path: Path, by: str, expected: list[str]) -> None:
+    text = by.replace("pipe", "unknown_pipe")
+    assert codes(report(tmp_path, by=f"unknown_pipe = cutlass.pipeline.Some()\n    {text}")) == expected
