@@ -238,7 +238,7 @@ def run_function(
         device = m.recorder.on_device() if kernel else nullcontext()
         with recurring(m, None), patient, device, temporaries.activation(m, fn, env, span):
             _run_body(m, fn, env, frame, span, leaps)
-        leaks.gone(m, env.vars)
+        leaks.gone(m, env)
     except BudgetExceeded as error:
         m.recorder.cut.setdefault(fn.full_span, str(error))
         raise
@@ -357,7 +357,7 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
     try:
         with recurring(m, None), temporaries.activation(m, fn.node, env, span):
             _run_body(m, fn.node, env, frame, span, leaps)
-        leaks.gone(m, env.vars)
+        leaks.gone(m, env)
     finally:
         m.recorder.frame = before
     m.returned = _merged(frame)

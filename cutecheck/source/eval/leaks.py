@@ -62,12 +62,51 @@ def called(m: Machine) -> None:
     m.callable.clear()
 
 
-def gone(m: Machine, frame: dict[str, Value]) -> None:
-    """The variables of a block that is left: no pointer is to them any more."""
+def gone(m: Machine, env: Env) -> None:
+    """The variables of a block that is left: no pointer is to them any more, but to what is returned."""
+    frame = env.vars
     for known in (m.leaked, m.callable, m.addressed):
         if known:
             for name in frame:
                 known.pop((id(frame), name), None)
+    if env.own and (m.leaked or m.callable or m.addressed or m.pointed):
+        returned = env.frame.returns if env.frame is not None and env.frame.returns else ()
+        kept = {id(obj) for value in returned for obj in _objects(value)}
+        for name in env.own:
+            _ended(m, frame.get(name), kept)
+
+
+def _ended(m: Machine, obj: Value, kept: set[int]) -> None:
+    """An object is no more, with the objects that are members of it."""
+    from cutecheck.source.eval import classes
+
+    if not isinstance(obj, Object) or id(obj) in kept or obj.pointer is not None:
+        return
+    kept.add(id(obj))
+    m.pointed.pop(id(obj), None)
+    for known in (m.leaked, m.callable, m.addressed):
+        if known:
+            known.pop((id(obj), None), None)
+            for name in obj.fields:
+                known.pop((id(obj.fields), name), None)
+    for _, decl in classes.fields(m, obj.cls):
+        if not refers(decl.type):
+            _ended(m, obj.fields.get(decl.name), kept)
+
+
+def _objects(value: Value) -> Iterator[Object]:
+    """The objects in a value."""
+    todo, seen = [value], set()
+    while todo:
+        at = todo.pop()
+        if isinstance(at, (tuple, list)):
+            todo += at
+        elif isinstance(at, Object) and id(at) not in seen:
+            seen.add(id(at))
+            yield at
+            todo += at.fields.values()
+        elif isinstance(at, Closure) and at.own:
+            todo += at.env.vars.values()
 
 
 def leak_place(m: Machine, value: Value, cells: Cells | None) -> None:

@@ -76,6 +76,8 @@ def bind_parameters(
             value = replace(value, name=p.name)
         if isinstance(value, (Object, tuple, Closure)) and not qualifiers.refers(inner):
             value = copies.copied(m, value)
+            if isinstance(value, Object) and p.name:
+                env.hold(p.name)
         if leaks.points(value) and i < len(args) and qualifiers.refers(inner) and not qualifiers.constant(inner):
             value = leaks.apart(value, p.name)  # to an element of something that is not followed, perhaps
         if p.name:

@@ -139,7 +139,7 @@ def declared_names(decl: ir.Decl) -> Iterator[tuple[str, Any]]:
 class Env:
     """A chain of frames. ``vars`` of one frame; ``cls`` and ``scope`` mark class and namespace frames."""
 
-    __slots__ = ("cls", "fixed", "frame", "kind", "parent", "scope", "self_", "vars")
+    __slots__ = ("cls", "fixed", "frame", "kind", "own", "parent", "scope", "self_", "vars")
 
     def __init__(
         self,
@@ -154,6 +154,7 @@ class Env:
         self.kind = kind
         self.vars: dict[str, Value] = {}
         self.fixed: set[str] | None = None  # of these variables those that are constants
+        self.own: set[str] | None = None  # and those that are objects, which end with them
         self.scope = scope
         self.cls = cls
         self.self_ = self_
@@ -164,6 +165,12 @@ class Env:
         if self.fixed is None:
             self.fixed = set()
         self.fixed.add(name)
+
+    def hold(self, name: str) -> None:
+        """A variable of this frame is an object of its own, no reference to one."""
+        if self.own is None:
+            self.own = set()
+        self.own.add(name)
 
     def namespace(self) -> Scope | None:
         env: Env | None = self

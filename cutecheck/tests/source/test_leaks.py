@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.facts import Span
+from cutecheck.source.eval import losses
+from cutecheck.source.eval.machine import Machine
 from cutecheck.tests.source.shown import number
 
 KERNEL = """#include <cute/tensor.hpp>
@@ -54,6 +57,11 @@ void host(int n) { k<<<1, 32>>>(n); }
 
 
 LOST = [
+    ("Counter a; Counter* q[2]; { Counter& r = a; q[0] = &r; } q[0]->at = 5;", "a.at"),
+    ("Counter a; Counter* q[2]; { auto&& r = a; q[0] = &r; } q[0]->at = 5;", "a.at"),
+    ("Counter a; Counter* q[2]; [&](Counter& r) { q[0] = &r; }(a); q[0]->at = 5;", "a.at"),
+    ("Counter a; Counter* q[2]; for (int i = 0; i < n; ++i) { Counter& r = a; q[0] = &r; } q[0]->at = 5;", "a.at"),
+    ("Counter* q[2]; { static Counter b; q[0] = &b; q[0]->at = 5; x = b.at; }", "x"),
     ("int* q[2]; q[0] = &x; *q[0] = 5;", "x"),
     ("int* q[2]; q[0] = &x; q[0][0] = 5;", "x"),
     ("int* q[2]; q[0] = &x; (*q[0])++;", "x"),
@@ -147,3 +155,18 @@ def test_what_may_be_written_out_of_sight_is_not_known(tmp_path: Path, body: str
 )
 def test_what_is_not_pointed_at_from_there_keeps_its_value(tmp_path: Path, body: str, shown: str, value: int) -> None:
     assert number(tmp_path, KERNEL, body, shown) == value
+
+
+def test_objects_that_have_ended_are_not_lost_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 0
+
+    def counted(m: Machine, span: Span) -> None:
+        nonlocal most
+        most = max(most, len(m.leaked))
+        lost(m, span)
+
+    lost = losses.lost_leaked
+    monkeypatch.setattr(losses, "lost_leaked", counted)
+    body = "".join(f"{{ Counter own; Counter* q[2]; q[0] = &own; store(&own.at); write({i}); }}" for i in range(30))
+    assert number(tmp_path, KERNEL, f"store(&y); {body}", "y") is None
+    assert 0 < most < 10

@@ -20,6 +20,7 @@ from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.unwinding import destroy
 from cutecheck.source.eval.values import Object, Reference, Scalar, TensorVal, Value
 
+_STAY = frozenset({"static", "extern", "thread_local", "shared"})  # variables that do not end with their block
 _PARENTHESISED = re.compile(r"=\s*\(")
 
 
@@ -32,7 +33,7 @@ def _block(m: Machine, node: ir.Block, env: Env) -> Done:
     exits = len(frame.exits.states) if frame is not None and frame.exits is not None else 0
     done = _statements(m, node, inner)
     destroy(m, node, inner, exits)
-    leaks.gone(m, inner.vars)
+    leaks.gone(m, inner)
     return done
 
 
@@ -100,6 +101,8 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
             value = copies.copied(m, temporaries.owned(m, variable_value(m, decl, env)))
             if m.dialect.by_value and "static" in decl.flags and not decl.flags & {"const", "constexpr"}:
                 value = _of_all_calls(m, decl, value)
+            if isinstance(value, Object) and not decl.flags & _STAY and not qualifiers.refers(decl.type):
+                env.hold(decl.name)
         if isinstance(value, TensorVal):
             value = replace(value, name=decl.name)
         m.journal.set(env.vars, decl.name, value)
