@@ -76,6 +76,7 @@ def may_write(
         elif isinstance(value, ObjectPointer):
             losses.lose(m, value.to, value.to.cls.name, span)
         elif where is not None:
+            losses.lost_under(m, value, span)
             leaks.leak_place(m, value, where)
             losses.forget_cells(m, where, span)
         elif isinstance(given, ir.Index) or getattr(getattr(given, "fn", None), "ident", "") == "get":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
+from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.copies import DEPTH
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
+_CHARACTER = 8  # bits
 SWAPS = ("swap", "exchange")
 
 
@@ -101,6 +103,7 @@ def lost(m: Machine, node: ir.Expr, env: Env) -> None:
         pointer = m.eval(node.operand, env)
         if not isinstance(pointer, (Pointer, Object)):
             lost_pointed(m, node.span)
+        lost_under(m, pointer, node.span)
         return
     if isinstance(node, ir.Select):
         for part in (node.then, node.other):
@@ -117,9 +120,11 @@ def lost(m: Machine, node: ir.Expr, env: Env) -> None:
             return
         if isinstance(base, (Unknown, Address, ObjectPointer, Scalar)) and not _in_plain_record(m, node, env):
             lost_pointed(m, node.span)
+        lost_under(m, base, node.span)
         lost_part(m, node.base, env)
     elif isinstance(node, ir.Call) and quiet(node.fn):
         fn = m.eval(node.fn, env)
+        lost_under(m, fn, node.span)
         if isinstance(fn, FuncSet) and fn.self_ is not None:
             lose(m, fn.self_, fn.self_.cls.name, node.span)
         if isinstance(fn, (FuncSet, Closure, Unknown)):
@@ -181,6 +186,36 @@ def lost_seen(m: Machine, written: Seen | None, span: Span) -> None:
         for name, value in tuple(obj.fields.items()):
             if isinstance(value, Scalar) and obj.fields is not written:
                 forget_cells(m, ((obj.fields, name),), span)
+
+
+def lost_under(m: Machine, written: Value, span: Span) -> None:
+    """An element behind a pointer or of a tensor is written: members of its type may lie there, of objects behind
+    other pointers to the same memory."""
+    if not m.seen or not isinstance(written, (Pointer, TensorVal)):
+        return
+    pointer = written if isinstance(written, Pointer) else written.pointer
+    dtype = written.dtype if isinstance(written, TensorVal) else getattr(written.type, "dtype", None)
+    if pointer is None or dtype is None or dtype.name not in INTEGERS:
+        return
+    for obj in m.seen:
+        if obj.pointer is None or not _overlap(pointer, obj.pointer):
+            continue
+        for name, value in tuple(obj.fields.items()):
+            if isinstance(value, Scalar) and value.value is not None and _alias(dtype.name, value.ctype):
+                forget_cells(m, ((obj.fields, name),), span)
+
+
+def _overlap(a: Pointer, b: Pointer) -> bool:
+    """Whether two pointers may lead to the same bytes; what is below one of them by name is a member of its own."""
+    if a.space in ("smem", "rmem") or (b.space in ("smem", "rmem") and a.space != "unknown"):
+        return a.buffer == b.buffer
+    return not a.buffer.startswith(f"{b.buffer}.")
+
+
+def _alias(written: str, read: str) -> bool:
+    """Whether a member of one integer type may be written as another: of as many bits, or as characters."""
+    bits = INTEGERS[written][0]
+    return bits == _CHARACTER or (read in INTEGERS and INTEGERS[read][0] == bits)
 
 
 def anything(m: Machine, value: Value, name: str, span: Span) -> Value:

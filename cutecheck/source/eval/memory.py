@@ -201,12 +201,15 @@ def _larger(a: Int | Unknown, b: Int | Unknown) -> Int | Unknown:
 def get_object(m: Machine, p: Pointer) -> Value:
     """The object a pointer to a class of the tree points to; one a buffer."""
     assert isinstance(p.type, ClassInst)
-    key = ("object", p.buffer, str(p.offset), p.type.ident)
+    apart = m.number() if isinstance(p.offset, Unknown) else 0  # another one each time
+    key = ("object", p.buffer, str(p.offset), p.type.ident, apart)
     if key not in m.functions:
         name = p.buffer
         if isinstance(p.offset, int) and p.offset:
             name = f"{name}[{p.offset}]"
-        elif not isinstance(p.offset, (int, Unknown)):
+        elif isinstance(p.offset, Unknown):
+            name = f"{name}{PER_THREAD}{apart}"
+        elif not isinstance(p.offset, int):
             name = f"{name}{PER_THREAD if varies(p.offset) else '#'}{m.number()}"
         m.functions[key] = seen(m, Object(p.type, Seen({}), p, name))
         ages.age(m.functions[key])

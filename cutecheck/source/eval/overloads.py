@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from cutecheck.facts import Unknown
+from cutecheck.model.ints import Sym
 from cutecheck.source.eval import classes, ir, matching, qualifiers, templates
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import mentions, names_in
@@ -18,6 +20,7 @@ from cutecheck.source.eval.values import (
     Pack,
     Pointer,
     PtrType,
+    Scalar,
     SubstitutionFailure,
     TensorVal,
     Value,
@@ -76,12 +79,23 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
             if gain is None:
                 return None
             score += gain
+        open_ = [p.name for p in tparams if p.name and p.name not in env.vars and p.default is None]
         templates.bind_missing(m, tparams, env)
+        if open_ and m.recorder.in_kernel():
+            _tell_apart(m, open_, env)
         if fn.ret is not None and _constrained(m, fn):
             m.eval(fn.ret, env)
     except SubstitutionFailure:
         return None
     return Candidate(score, entry, fn, env)
+
+
+def _tell_apart(m: Machine, names: Iterable[str], env: Env) -> None:
+    """A number that could not be deduced is another one in each call."""
+    for name in names:
+        value = env.vars[name]
+        if isinstance(value, Scalar) and isinstance(value.value, Sym):
+            env.vars[name] = Scalar(Sym.named(f"{name}#{m.number()}"), value.ctype)
 
 
 def _constrained(m: Machine, fn: ir.Function) -> bool:

@@ -14,7 +14,17 @@ from cutecheck.source.eval.scope import Env, Frame
 from cutecheck.source.eval.statements.havoc import assigned
 from cutecheck.source.eval.statements.recurrences import Recurrence, recurring, settle
 from cutecheck.source.eval.types import spell
-from cutecheck.source.eval.values import Address, Closure, FuncSet, Object, ObjectPointer, Scalar, Value, constant
+from cutecheck.source.eval.values import (
+    Address,
+    Closure,
+    FuncSet,
+    Object,
+    ObjectPointer,
+    Pointer,
+    Scalar,
+    Value,
+    constant,
+)
 
 _OPEN_RECURSION = 4  # activations of a function on numbers that are no constants: its end may never be met
 _BLIND_RECURSION = 3  # activations of a function on unknown arguments: each may double the work
@@ -89,6 +99,8 @@ def may_write(
             losses.lose(m, value.to, p.name or "argument", span)
         elif isinstance(value, Closure):
             may_run(m, value, span)
+        elif isinstance(value, Pointer) and not _to_const(p.type):
+            losses.lost_under(m, value, span)
         elif isinstance(value, Object) and (writes(p.type) or _to_other(p.type)):
             losses.lose(m, value, p.name or "argument", span)
         elif writes(p.type) and i < len(cells) and (where := cells[i]) is not None:

@@ -103,7 +103,7 @@ def test_host_code_with_a_goto_has_a_line(tmp_path: Path) -> None:
 
 def test_a_statement_that_the_grammar_does_not_read_has_a_line(tmp_path: Path) -> None:
     text = KERNEL.replace("if (n > 3) goto end;", "int m = 0; for (int e : {1, 2}) {").replace(
-        "  {\n", "  auto q = new int*[2];\n"
+        "  {\n", "  auto q = new (int*[2]);\n"
     )
     text = text.replace("end:\n", "")
     found = facts(tmp_path, text)

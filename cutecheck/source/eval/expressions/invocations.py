@@ -163,6 +163,8 @@ def _may_write(
         leaks.leak(m, *(v for v in args if isinstance(v, (Address, ObjectPointer))))
         if m.leaked and events.writes_object(name, args):
             losses.lost_leaked(m, node.span)
+        for tensor in events.written(name, args) if m.seen else ():
+            losses.lost_under(m, tensor, node.span)
     for value, where in zip(args, cells, strict=False):
         if type(value) is Elements:
             leaks.leak_place(m, None, where)
@@ -172,6 +174,7 @@ def _may_write(
         elif isinstance(value, ObjectPointer) and isinstance(fn, (Unknown, Extern)):
             losses.lose(m, value.to, name, node.span)
         elif writes_arguments(name):
+            losses.lost_under(m, value, node.span)
             where = cells[i] if i < len(cells) else None
             if where is not None:
                 losses.forget_cells(m, where, node.span)

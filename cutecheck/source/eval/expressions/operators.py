@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import calls, foreign, intrinsics, ir, leaks, places, templates
@@ -22,6 +24,7 @@ from cutecheck.source.eval.values import (
     Object,
     Pointer,
     Scalar,
+    ScalarType,
     TensorVal,
     Value,
 )
@@ -55,6 +58,9 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
             return old
         return step if cells is None else places.read(m, cells, node.span)
     if node.op == "&" and m.dialect.by_value:
+        element = _element(m, node.operand, env)
+        if element is not None:
+            return element
         value, cells = places.locate(m, node.operand, env)
         if isinstance(value, Object) and value.pointer is None:
             return places.pointer_to(m, value)
@@ -87,6 +93,22 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         return Unknown(f"operator {node.op} on `{value.cls.name}`", node.span)
     op = "!" if node.op == "not" else node.op
     return intrinsics.guarded(m, f"operator {op}", node.span, lambda: m.dialect.unary(op, value, node.span))
+
+
+def _element(m: Machine, node: ir.Expr, env: Env) -> Value | None:
+    """``&p[i]`` of a pointer or array in memory: the pointer to that element."""
+    if isinstance(node, ir.Unary) and node.op == "*" and _changes_nothing(node.operand):
+        pointer = m.eval(node.operand, env)
+        return pointer if isinstance(pointer, Pointer) and isinstance(pointer.type, ScalarType) else None
+    if not isinstance(node, ir.Index) or len(node.args) != 1 or not places.quiet(node.base):
+        return None
+    base = places.whole(m, node.base, env)
+    if not isinstance(base, Pointer):
+        return None
+    inner = base.type.inner if isinstance(base.type, ArrayType) else base.type
+    if not isinstance(inner, ScalarType):
+        return None
+    return intrinsics.advance(m, replace(base, type=inner), m.eval(node.args[0], env), node.span)
 
 
 @handles(ir.Binary)

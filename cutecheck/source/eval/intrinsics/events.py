@@ -111,11 +111,15 @@ def _elected(c: Call) -> Value:
 
 def writes_object(name: str, args: Sequence[Value]) -> bool:
     """Whether a call of CuTe writes a tensor of registers that an object lies in (of 4 operands a gemm's first)."""
+    return any(t.pointer is not None and t.pointer.buffer.startswith(OBJECT) for t in written(name, args))
+
+
+def written(name: str, args: Sequence[Value]) -> list[TensorVal]:
+    """The tensors that a call of CuTe writes: what is copied to, of four operands a gemm's first, of three its last."""
     tensors = [a for a in args if isinstance(a, TensorVal)]
     if not tensors or name not in _WRITERS:
-        return False
-    written = tensors if name not in (*_COPIES, *_GEMMS) else [tensors[0 if len(tensors) > 3 else -1]]
-    return any(t.pointer is not None and t.pointer.buffer.startswith(OBJECT) for t in written)
+        return []
+    return tensors if name not in (*_COPIES, *_GEMMS) else [tensors[0 if len(tensors) > 3 else -1]]
 
 
 def not_walked(m: Machine, body: Any, env: Env, why: Unknown) -> None:

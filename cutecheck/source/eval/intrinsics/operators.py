@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from cutecheck.facts import Span, Unknown
@@ -13,6 +14,7 @@ from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.dispatch import call_value
 from cutecheck.source.eval.intrinsics.refusals import describe, guarded
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES, any_coordinate
 from cutecheck.source.eval.threads import varies
 from cutecheck.source.eval.types import is_type
@@ -24,6 +26,7 @@ from cutecheck.source.eval.values import (
     Object,
     ObjectPointer,
     Pointer,
+    PtrType,
     Scalar,
     ScalarType,
     Str,
@@ -49,8 +52,14 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         return call_value(m, base, args, span)
     if isinstance(base, Pointer):
         if isinstance(base.type, ArrayType) and args:
-            return advance(m, Pointer(base.buffer, base.space, base.type.inner, base.offset, base.align), args[0], span)
-        element = advance(m, base, args[0], span) if args and isinstance(base.type, (ScalarType, ClassInst)) else base
+            element = advance(m, replace(base, type=base.type.inner), args[0], span)
+            own = isinstance(base.type.inner, (ScalarType, PtrType)) and base.space != "smem"
+            return dereference(m, element, span) if own else element
+        element = (
+            advance(m, base, args[0], span)
+            if args and isinstance(base.type, (ScalarType, ClassInst, PtrType))
+            else base
+        )
         return dereference(m, element, span)
     if isinstance(base, (list, tuple, dict)) and len(args) == 1:
         key = args[0]
@@ -99,7 +108,7 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
     if isinstance(v, Pointer):
         if isinstance(v.type, ClassInst):
             return get_object(m, v)
-        if isinstance(v.type, ScalarType):
+        if isinstance(v.type, (ScalarType, PtrType)):
             own = v.space == "rmem" or isinstance(v.offset, Unknown) or varies(v.offset)
             return symbolic(m, v.type, f"*{v.buffer}{PER_THREAD if own else '#'}{m.number()}", span)
         return v
@@ -142,3 +151,12 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
     if isinstance(left, ValueType):
         return binary(m, op, left.value, right, span) or m.dialect.binary(op, left.value, right, span)
     return None
+
+
+@function("__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv")
+def _load(c: Call) -> Value:
+    """What a pointer points to, by another path to memory."""
+    p = c.arg(0)
+    if isinstance(p, Pointer) and isinstance(p.type, ScalarType):
+        return dereference(c.m, p, c.span)
+    raise Unsupported("what is loaded is not known")
