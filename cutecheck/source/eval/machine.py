@@ -159,6 +159,8 @@ class Machine:
         self.loop: Recurrence | None = None  # the loop whose body is walked, in the function that is
         # declarations, by identity and scope, and whether what they do changes variables of others
         self.inert: dict[tuple[int, int], tuple[bool, Any, Any]] = {}
+        # of the rehearsals that are walked: the last number and the last serial made before
+        self.rehearsals: list[tuple[int, int]] = []
         self.supposed: set[str] = set()  # variables for what a loop changes, until it is settled
         self.guesses: dict[Span, tuple[Guess, ...]] = {}  # what loops changed when they were settled last
         self.made = 0  # how many names were made apart

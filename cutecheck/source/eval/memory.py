@@ -212,7 +212,7 @@ def get_object(m: Machine, p: Pointer) -> Value:
         elif not isinstance(p.offset, int):
             name = f"{name}{PER_THREAD if varies(p.offset) else '#'}{m.number()}"
         m.functions[key] = seen(m, Object(p.type, Seen({}), p, name))
-        ages.age(m.functions[key])
+        ages.age_seen(m, m.functions[key], p.offset)
     return m.functions[key]
 
 

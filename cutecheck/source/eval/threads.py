@@ -139,6 +139,11 @@ def turns(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
     return any(_made_since(v.expr, m.loop.since) for v in numbers if isinstance(v, (Dyn, Sym)))
 
 
+def newest_number(value: Expr) -> int:
+    """The greatest of the numbers that keep the names of its variables apart."""
+    return max((int(hit) for v in value.variables() for hit in _NUMBER.findall(v.name)), default=0)
+
+
 def _made_since(value: Expr, since: int) -> bool:
     return any(int(hit) >= since for v in value.variables() for hit in _NUMBER.findall(v.name))
 

@@ -103,3 +103,54 @@ def test_a_number_in_shared_memory_that_an_iteration_writes_is_any(tmp_path: Pat
     (tmp_path / "k.cu").write_text(PARTS.replace("WHAT", "shared.in.at"))
     (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
     assert str(event.operands[0].offset).startswith("at#")
+
+
+BEHIND = """
+#include <cute/tensor.hpp>
+using namespace cute;
+struct Bar { int count; };
+__device__ void touch(int* count);
+__global__ void k(int n, int base) {
+  __shared__ Bar bars[8];
+  __shared__ half_t s[65536];
+  int at = 0;
+  for (int i = 0; i < n; ++i) {
+    ++at;
+    if (at == 4) { at = 0; }
+    BODY
+  }
+}
+void host(int n, int base) { k<<<1, 32>>>(n, base); }
+"""
+COPY = "copy(make_tensor(make_smem_ptr(s + 8 * bars[{0}].count), Layout<_8>{{}}), make_tensor<half_t>(Layout<_8>{{}}));"
+
+
+def test_objects_at_an_index_of_this_iteration_are_not_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walks = 0
+    rehearse = recurrences._rehearse
+
+    def counted(*given: object) -> recurrences.Written:
+        nonlocal walks
+        walks += 1
+        return rehearse(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(recurrences, "_rehearse", counted)
+    (tmp_path / "k.cu").write_text(BEHIND.replace("BODY", COPY.format("base") + " touch(&bars[at].count);"))
+    assert len(extract(ExtractRequest((tmp_path,), ("sm_80",))).events) == 1
+    assert walks <= 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        COPY.format("base") + " bars[base].count += 1;",
+        # the index is as new as the outer iteration, and older than the inner one
+        "for (int j = 0; j < n; ++j) { " + COPY.format("at") + " bars[at].count += 1; }",
+    ],
+)
+def test_objects_at_an_older_index_are(tmp_path: Path, body: str) -> None:
+    (tmp_path / "k.cu").write_text(BEHIND.replace("BODY", body))
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    assert str(event.operands[0].offset).startswith("8*count#")

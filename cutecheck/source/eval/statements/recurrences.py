@@ -204,9 +204,13 @@ def _rehearse(m: Machine, body: Callable[[], object], loop: Recurrence) -> Writt
     mark, loop.serial = m.journal.mark(), next(serials)
     for ways in (loop.ways, loop.exits, loop.left):
         ways.clear()
-    # on the host, steps that leave no facts are what is limited
-    with m.recorder.rehearsing(), m.budget.aside() if m.recorder.in_kernel() else nullcontext():
-        body()
+    m.rehearsals.append((m.made, loop.serial))
+    try:
+        # on the host, steps that leave no facts are what is limited
+        with m.recorder.rehearsing(), m.budget.aside() if m.recorder.in_kernel() else nullcontext():
+            body()
+    finally:
+        m.rehearsals.pop()
     changed = written(m, mark)
     m.journal.undo(mark)
     ages.drop_gone(m, max(loop.serial, m.kept))
