@@ -136,6 +136,7 @@ def facts_json(facts: Facts, printed: Printer) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "cutlass_version": facts.cutlass_version,
+        "notes": list(facts.notes),
         "sites": [site_json(s, printed) for s in facts.sites],
         "events": [event_json(e, printed) for e in facts.events],
         "buffers": [buffer_json(b) for b in facts.buffers],

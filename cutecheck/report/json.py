@@ -163,6 +163,7 @@ def check_json(report: Report) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "cutlass_version": report.facts.cutlass_version,
         "solver_version": solver_version(),
+        "notes": list(report.facts.notes),
         "findings": [finding_json(f) for f in report.findings],
         "suppressed": [_suppressed(s) for s in report.suppressed],
         "fixed": [finding_json(f) for f in report.fixed],

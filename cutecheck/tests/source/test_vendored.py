@@ -9,6 +9,8 @@ import pytest
 from cutecheck.config.settings import Settings
 from cutecheck.engine.run import Inputs, check
 from cutecheck.facts import Facts
+from cutecheck.facts.json import facts_json
+from cutecheck.report.json import check_json
 from cutecheck.source.discover import discover
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
@@ -111,3 +113,12 @@ def test_a_report_that_is_kept_is_not_that_of_a_tree_that_has_got_one(tmp_path: 
     write(tmp_path, CHECKOUT, "tree/third_party/cutlass")
     assert resolved() == 1
     assert resolved() == 1
+
+
+def test_json_tells_of_it(tmp_path: Path) -> None:
+    write(tmp_path, {"src/k.cu": KERNEL})
+    write(tmp_path, CHECKOUT, "cutlass")
+    found = facts(tmp_path)
+    assert found.notes
+    assert facts_json(found, lambda value: {})["notes"] == list(found.notes)
+    assert check_json(check(Inputs((tmp_path,), ()), Settings(cache=False), 5.0))["notes"] == list(found.notes)
