@@ -25,6 +25,7 @@ from cutecheck.source.eval.values import (
     Pointer,
     Reference,
     Scalar,
+    ScalarType,
     Seen,
     TensorVal,
     Value,
@@ -188,15 +189,22 @@ def lost_seen(m: Machine, written: Seen | None, span: Span) -> None:
                 forget_cells(m, ((obj.fields, name),), span)
 
 
+def reaches_members(m: Machine, written: Value) -> bool:
+    """Whether an element of this may be a member of an object behind a pointer."""
+    if not m.seen or not isinstance(written, (Pointer, TensorVal)):
+        return False
+    if isinstance(written, TensorVal):
+        return written.pointer is not None and written.dtype is not None and written.dtype.name in INTEGERS
+    return isinstance(written.type, ScalarType) and written.type.dtype.name in INTEGERS
+
+
 def lost_under(m: Machine, written: Value, span: Span) -> None:
     """An element behind a pointer or of a tensor is written: members of its type may lie there, of objects behind
     other pointers to the same memory."""
-    if not m.seen or not isinstance(written, (Pointer, TensorVal)):
+    if not reaches_members(m, written):
         return
     pointer = written if isinstance(written, Pointer) else written.pointer
-    dtype = written.dtype if isinstance(written, TensorVal) else getattr(written.type, "dtype", None)
-    if pointer is None or dtype is None or dtype.name not in INTEGERS:
-        return
+    dtype = written.type.dtype if isinstance(written, Pointer) else written.dtype
     for obj in m.seen:
         if obj.pointer is None or not _overlap(pointer, obj.pointer):
             continue

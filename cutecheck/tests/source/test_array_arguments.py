@@ -30,6 +30,9 @@ __global__ void k(int n) {
 }
 void host(int n) { k<<<1, 32>>>(n); }
 """
+FILL = (
+    "template <class T, int N> __device__ void fill(T (&a)[N], int v) { for (int q = 0; q < N; ++q) a[q] = v + q; }\n"
+)
 # what g++ prints of each
 KNOWN = [
     ("int x = count(a, 1);", "x", 4),
@@ -72,6 +75,18 @@ def test_extents_and_elements(body: str, shown: str, value: int, tmp_path: Path)
 @pytest.mark.parametrize(("body", "shown"), LOST)
 def test_what_is_written_through_an_array_is_not_known(body: str, shown: str, tmp_path: Path) -> None:
     assert number(tmp_path, KERNEL, body, shown) is None
+
+
+@pytest.mark.parametrize("fill", ["fill(b, 2)", "for (int q = 0; q < 2; ++q) { b[q] = 2 + q; }"])
+def test_elements_that_an_inner_loop_writes_are_not_those_of_before(fill: str, tmp_path: Path) -> None:
+    """``x`` is 8, then 3 less one: never 4, which stood in the array before."""
+    text = KERNEL.replace("__global__", FILL + "__global__").replace(
+        "BODY", f"int x = 8; for (int i = 0; i < n; ++i) {{ long b[2] = {{3, 4}}; {fill}; x = int(b[1]) - 1; }}"
+    )
+    (tmp_path / "k.cu").write_text(text.replace("SHOWN", "x"))
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    (variable,) = event.operands[0].offset.expr.variables()  # type: ignore[union-attr]
+    assert variable.domain.values is None and variable.domain.step == 1
 
 
 def test_new_of_pointers_is_read(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ SOURCE = """
 using namespace cute;
 struct Counter {{
   int at = 0;
+  int many[4] = {{1, 2, 3, 4}};
   Counter* next;
   __device__ void advance(int by) {{ at += by; }}
   __device__ int operator()(int by) {{ at += by; return at; }}
@@ -23,6 +24,7 @@ struct Counter {{
 }};
 struct Adds {{ static __device__ void to(int& x) {{ x += 8; }} }};
 template <class T> struct Of {{ static __device__ void to(int& x) {{ x += 8; }} }};
+template <class T, int N> __device__ void fill_all(T (&a)[N]) {{ for (int q = 0; q < N; ++q) a[q] = 8; }}
 __device__ void add(int& x) {{ x += 8; }}
 struct Most {{ __device__ float operator()(float a, float b) const {{ return a > b ? a : b; }} }};
 struct Sums {{ int sum = 0; __device__ float operator()(float a, float b) {{ ++sum; return a + b; }} }};
@@ -51,7 +53,7 @@ template <class F> __device__ void calls(F f) {{ f(); }}
 __device__ int counted() {{ static int calls = 0; calls += 1; return calls; }}
 __global__ void k(int n, half_t* g, Counter* far) {{
   __shared__ alignas(128) half_t s[65536];
-  int x = 0; int j = 0; Counter c; Counter cs[2]; Rows<4> rows; Sums sums; Most most;
+  int x = 0; int j = 0; int numbers[4] = {{1, 2, 3, 4}}; Counter c; Counter cs[2]; Rows<4> rows; Sums sums; Most most;
   auto each = [&] {{ x += 8; }};
   auto A = make_tensor(make_smem_ptr(s), Layout<Shape<_8, _8>>{{}});
   auto r = make_tensor<half_t>(Layout<Shape<_8, _8>>{{}});
@@ -83,6 +85,14 @@ INERT = (
 CHANGES = (
     "x += 8;",
     "++x;",
+    "numbers[i] = 8;",
+    "numbers[1] += 8;",
+    "c.many[i] = 8;",
+    "fill_all(numbers);",
+    "auto& r = numbers; r[i] = 8;",
+    "helper(x);",
+    "Helper h; h.go(x);",
+    "std::cin >> x;",
     "x = x < 64 ? x + 8 : 0;",
     "{ int x = 0; x += 1; } x += 8;",
     "if (i > 2) { int x = 0; } else { x += 8; }",

@@ -34,6 +34,7 @@ from cutecheck.source.eval.values import (
     TensorVal,
     Value,
     ValueType,
+    VoidType,
     constant,
 )
 
@@ -160,3 +161,9 @@ def _load(c: Call) -> Value:
     if isinstance(p, Pointer) and isinstance(p.type, ScalarType):
         return dereference(c.m, p, c.span)
     raise Unsupported("what is loaded is not known")
+
+
+@function("malloc", "calloc", "realloc", "aligned_alloc", tolerant=True)
+def _allocated(c: Call) -> Value:
+    """Memory that nothing else leads to."""
+    return Pointer(f"{c.name}#{c.m.number()}", "unknown", VoidType())

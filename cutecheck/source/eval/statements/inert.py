@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.identity import once
 from cutecheck.records import record
-from cutecheck.source.eval import classes, foreign, ir
+from cutecheck.source.eval import classes, foreign, ir, losses
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.losses import SWAPS
 from cutecheck.source.eval.machine import Machine
@@ -41,8 +41,15 @@ class _Given:
     fn: ir.Expr
 
 
+@record(frozen=True, slots=True)
+class _Filled:
+    """Of what an element is written."""
+
+    base: ir.Expr
+
+
 _Leaf: TypeAlias = (
-    ir.Name | ir.Scoped | ir.Attr | ir.Call | _Given
+    _Filled | ir.Name | ir.Scoped | ir.Attr | ir.Call | _Given
 )  # a call: what it calls gives an element of a tensor
 _COMPARES = ("==", "!=", "<=", ">=")
 _STEPS = ("++", "--", "p++", "p--")
@@ -81,10 +88,14 @@ class _Judge:
                 if foreign.undeclared(fn) and not foreign.harmless(leaf.fn, fn):
                     return False
                 continue
-            if isinstance(leaf, ir.Call):
+            if isinstance(leaf, (ir.Call, _Filled)):
                 with m.recorder.rehearsing(), m.budget.aside():
-                    if not isinstance(m.eval(leaf.fn, env), (TensorVal, Unknown)):
-                        return False
+                    memory = m.eval(leaf.fn if isinstance(leaf, ir.Call) else leaf.base, env)
+                allowed = (TensorVal, Pointer, Extern) if isinstance(leaf, _Filled) else (TensorVal, Unknown)
+                if not isinstance(memory, allowed):
+                    return False
+                if losses.reaches_members(m, memory):
+                    return False
                 continue
             if isinstance(leaf, ir.Name):
                 value = lookup(m, leaf.ident, env, leaf.span)
@@ -217,6 +228,17 @@ def _declaration(node: ir.Decl, own: _Own, found: dict[str, _Leaf]) -> None:
         raise _NotInertError
 
 
+def _element_of(base: ir.Expr, own: _Own, found: dict[str, _Leaf]) -> None:
+    """An element of this is written: of an array of the statement's own, or of memory that nothing else lies in."""
+    path = _path(base)
+    if path is None or (isinstance(base, ir.Name) and base.ident in own.shared):
+        raise _NotInertError
+    if re.split("[:.]", path, maxsplit=1)[0] not in own.names:
+        found.setdefault(f"{path}[", _Filled(base))
+    elif not own.writable(base) and not isinstance(base, ir.Attr):
+        raise _NotInertError
+
+
 def _parameters(own: _Own, tparams: Iterable[Any], params: tuple[ir.Param, ...], found: dict[str, _Leaf]) -> _Own:
     own = own.more(t.name for t in tparams)
     for p in (*tparams, *params):
@@ -259,8 +281,7 @@ def _statement(node: ir.Stmt | None, own: _Own, found: dict[str, _Leaf], ends: b
             if isinstance(target.fn, (ir.Name, ir.Scoped)) and (_path(target.fn) or "") not in own.names:
                 found.setdefault(f"{_path(target.fn)}(", target)
         elif isinstance(target, ir.Index):
-            if isinstance(target.base, ir.Name) and target.base.ident in own.shared:
-                raise _NotInertError
+            _element_of(target.base, own, found)
         elif not own.writable(target):
             raise _NotInertError
         _expression((target, node.value), own, found)
@@ -301,6 +322,12 @@ def _expression(node: Any, own: _Own, found: dict[str, _Leaf]) -> None:
         _statement(node.body.get(), inside, found, ends=True)
     elif _writes(node, own):
         raise _NotInertError
+    elif isinstance(node, ir.Binary) and node.op == ">>" and _lends(node.right, own):  # of a stream, perhaps
+        if (path := _path(node.left)) is not None:
+            found.setdefault(f"{path}>>", _Given(node.left))
+        elif isinstance(node.left, ir.Call) or (isinstance(node.left, ir.Binary) and node.left.op == ">>"):
+            raise _NotInertError
+        _expression((node.left, node.right), own, found)
     elif isinstance(node, ir.Call):
         if any(_lends(a.value, own) for a in node.args) and not any(_is_blank(a.value) for a in node.args):
             path = _path(node.fn)

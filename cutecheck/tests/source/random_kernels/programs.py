@@ -10,12 +10,15 @@ from __future__ import annotations
 from cutecheck.tests.source.random_kernels.flow import FlowStatements
 from cutecheck.tests.source.random_kernels.indirect import IndirectStatements
 from cutecheck.tests.source.random_kernels.library import TYPES
+from cutecheck.tests.source.random_kernels.missing import ARRAYS, MissingStatements
 from cutecheck.tests.source.random_kernels.objects import ObjectStatements
 from cutecheck.tests.source.random_kernels.rare import RareStatements
 from cutecheck.tests.source.random_kernels.variables import VariableStatements
 
 
-class Program(ObjectStatements, VariableStatements, FlowStatements, RareStatements, IndirectStatements):
+class Program(
+    ObjectStatements, VariableStatements, FlowStatements, RareStatements, IndirectStatements, MissingStatements
+):
     """One random program: the text of its namespace. ``features`` limits it to some kinds of statements."""
 
     def __init__(self, seed: int, features: frozenset[str] | None = None, size: int = 9) -> None:
@@ -28,7 +31,7 @@ class Program(ObjectStatements, VariableStatements, FlowStatements, RareStatemen
 
     def text(self) -> str:
         return (
-            f"namespace p{self.seed} {{\n{TYPES}\nint global_count = 4;\n"
+            f"namespace p{self.seed} {{\n{TYPES}{ARRAYS}\nint global_count = 4;\n"
             "__global__ void k(int n, int m) {\n  alignas(128) __shared__ half_t s[65536];\n  START\n"
             "  auto S = make_tensor(make_smem_ptr(s), make_layout(make_shape(Int<8>{}, Int<4>{})));\n"
             f"{self.kernel}\n}}\n}}\n"

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from cutecheck.exec.headers import Headers
 from cutecheck.records import record
+from cutecheck.tests.source.host_compiler import HostCompiler
+from cutecheck.tests.source.random_kernels.missing import MISSING
 from cutecheck.tests.source.random_kernels.programs import Program
 
 LANES = (0, 1, 5, 16, 31)
@@ -45,18 +47,11 @@ class Shown:
     layout: str
 
 
-class Compiler:
-    """A host compiler with CuTe's headers read once."""
+class Compiler(HostCompiler):
+    """What programs show when they have run."""
 
     def __init__(self, headers: Headers, folder: Path) -> None:
-        self._command = [headers.compiler, *_FLAGS, *headers.arguments(), f"-I{folder}"]
-        self._folder = folder
-        (folder / "head.hpp").write_text(_HEAD)
-        self._run(["-x", "c++-header", str(folder / "head.hpp"), "-o", str(folder / "head.hpp.gch")])
-
-    def _run(self, arguments: list[str]) -> str:
-        done = subprocess.run([*self._command, *arguments], capture_output=True, text=True, check=False)
-        return done.stderr if done.returncode else ""
+        super().__init__(headers, folder, _FLAGS, _HEAD)
 
     def run(self, programs: Sequence[Program]) -> dict[int, list[Shown] | str]:
         """By seed; a text for a program that does not compile, overflows, or does not end."""
@@ -71,7 +66,7 @@ class Compiler:
             "int main(int, char** a) {\n  int program = atoi(a[1]), n = atoi(a[2]), m = atoi(a[3]);\n"
             f"  int lanes[] = {{{lanes}}};\n{runs}}}\n"
         )
-        at.with_suffix(".cpp").write_text(_NAMES + "".join(p.text() for p in programs) + main)
+        at.with_suffix(".cpp").write_text(_NAMES + MISSING + "".join(p.text() for p in programs) + main)
         failed = self._run([str(at.with_suffix(".cpp")), "-o", str(at)])
         if failed:
             if len(programs) == 1:

@@ -130,7 +130,7 @@ class Writer:
         kinds: list[tuple[int, str]] = [
             (6, "assign"), (4, "declare"), (3, "object"), (5, "method"), (3, "helper"), (3, "tensor"), (3, "lambda"),
             (2, "reference"), (2, "pointer"), (2, "array"), (2, "expression"), (2, "binding"), (2, "move"), (1, "odd"),
-            (1, "layout"), (2, "unsigned"), (6, "rare"), (6, "indirect"),
+            (1, "layout"), (2, "unsigned"), (6, "rare"), (6, "indirect"), (5, "missing"), (3, "extent"),
         ]
         if not deep:
             kinds += [(4, "if_"), (4, "loop"), (1, "switch"), (1, "while_"), (1, "range_for"), (1, "local_block")]

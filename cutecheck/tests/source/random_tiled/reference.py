@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cutecheck.exec.headers import Headers
 from cutecheck.records import record
+from cutecheck.tests.source.host_compiler import HostCompiler
 from cutecheck.tests.source.random_tiled.configs import Config
 
 SIZES = (64, 136)  # of n
@@ -58,18 +59,11 @@ class Shown:
     text: str
 
 
-class Compiler:
-    """A host compiler with CuTe's headers read once."""
+class Compiler(HostCompiler):
+    """What configurations print, those that CuTe takes."""
 
     def __init__(self, headers: Headers, folder: Path) -> None:
-        self._command = [headers.compiler, *_FLAGS, *headers.arguments(), f"-I{folder}"]
-        self._folder = folder
-        (folder / "head.hpp").write_text(_HEAD)
-        self._run(["-x", "c++-header", str(folder / "head.hpp"), "-o", str(folder / "head.hpp.gch")])
-
-    def _run(self, arguments: list[str]) -> str:
-        done = subprocess.run([*self._command, *arguments], capture_output=True, text=True, check=False)
-        return done.stderr if done.returncode else ""
+        super().__init__(headers, folder, _FLAGS, _HEAD)
 
     def run(self, configs: Sequence[Config]) -> dict[int, list[Shown] | str]:
         """By seed; the error's text for a configuration that CuTe rejects."""
