@@ -2,7 +2,8 @@
 
 ``helper(x)`` of a header that is not there may take an ``int&``. Told apart are functions that are known by their names
 to write no such argument: those of C, of CUDA, and of CuTe and CUTLASS where their headers are missing, and methods of
-their classes. A variable that is a constant where it is named cannot be written by any.
+their classes. A variable that is a constant where it is named cannot be written by any, and one that holds a function
+is taken not to be: what is given a kernel (``set_smem_size(bytes, kernel)``) asks or sets something of it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from cutecheck.model.basis import Underscore
 from cutecheck.source.eval import classes, ir, leaks, losses, places, qualifiers
 from cutecheck.source.eval.foreign_names import CUTE, CUTLASS, MATH, METHODS, OF_C, STANDARD
 from cutecheck.source.eval.scope import Env, self_of
-from cutecheck.source.eval.values import Extern, ExternType, Object, ObjectPointer, Value
+from cutecheck.source.eval.values import Extern, ExternType, FuncSet, Object, ObjectPointer, TemplateRef, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -66,7 +67,7 @@ def may_write(
     for i, value in enumerate(args):
         given = given_as[i].value if plain else None
         where = cells[i] if i < len(cells) else None
-        if given is not None and not writable(m, given, env):
+        if isinstance(value, (FuncSet, TemplateRef)) or (given is not None and not writable(m, given, env)):
             continue
         if isinstance(value, Object):
             losses.lose(m, value, value.cls.name, span)

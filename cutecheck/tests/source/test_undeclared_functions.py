@@ -145,3 +145,21 @@ def test_threads_of_a_kernel_get_the_same_arguments(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(LOOP)
     (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
     assert "~" not in str(event.operands[0].layout) and "#" in str(event.operands[0].layout)
+
+
+def test_a_kernel_that_is_given_to_one_is_launched(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("""#include <cute/tensor.hpp>
+using namespace cute;
+template <int N> __global__ void kernel(float* p) {
+  copy(make_tensor(make_gmem_ptr(p), Layout<Int<N>>{}), make_tensor<float>(Int<N>{}));
+}
+void host(float* p, int bytes) {
+  auto chosen = kernel<8>;
+  void* plain = (void*)chosen;
+  mine::set_smem_size(bytes, chosen);
+  mine::prepare(plain);
+  chosen<<<1, 32, bytes>>>(p);
+}
+""")
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    assert str(getattr(event.operands[0], "layout", None)) == "_8:_1"
