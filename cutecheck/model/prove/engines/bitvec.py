@@ -36,10 +36,25 @@ _BASE_BITS = 16  # allocation addresses below 2^16: beyond every period of banks
 
 
 def run(obligation: Obligation, options: Options) -> Answer:
+    """What Z3 says of the obligation.
+
+    Hypotheses that have no form in bits are left out: what holds without them holds with them, what fails may not.
+    """
     try:
         return _QUERIES[type(obligation.objects)](obligation, obligation.objects, options)
     except UnsupportedError as error:
         return unknown(str(error))
+
+
+def _given(t: Translation, obligation: Obligation) -> list[Any]:
+    """The hypotheses that have a form in bits; why another has none is noted."""
+    found = []
+    for hypothesis in obligation.hypotheses:
+        try:
+            found.append(t.condition(hypothesis))
+        except UnsupportedError as error:
+            t.left_out.append(str(error))
+    return found
 
 
 def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Answer:
@@ -74,7 +89,7 @@ def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Ans
     own, shared = _split(offset, _LANE)
     rest = t.layout_offset(a.rest.shape, a.rest.stride, "rest")
     query = _BankQuery(t, a, lanes, threads, own)
-    given = [t.condition(h) for h in obligation.hypotheses]
+    given = _given(t, obligation)
     if any(v.name != _LANE and v.name not in bits for v in own.variables()):
         grain = math.gcd(ex.divisor(shared), stride_divisor(a.rest.stride), 1 << (t.width - 1))
         s = _ring_query(a, t.domains, own, grain & -grain, options)
@@ -159,6 +174,8 @@ def _ask(t: Translation, s: Any, name: str, options: Options, extra: dict[str, A
         return Answer("holds", assumptions=assumptions)
     if result == "unknown":
         return unknown(f"Z3: {s.reason_unknown()}")
+    if t.left_out:
+        return unknown(t.left_out[0])
     model = s.model()
 
     def read(v: Any) -> int:
@@ -186,7 +203,7 @@ def _alignment(obligation: Obligation, a: Alignment, options: Options) -> Answer
         moved = element if a.swizzle is None or a.swizzle.unit is SwizzleUnit.BYTE else t.swizzle(a.swizzle, element)
         violated = t.z3.Or(violated, moved & t.value(8 // int(a.element_bits) - 1) != 0)
     s = solver("QF_BV", options)
-    s.add(*(t.condition(h) for h in obligation.hypotheses), *t.constraints, violated)
+    s.add(*_given(t, obligation), *t.constraints, violated)
     answer = _ask(t, s, f"{obligation.id}-alignment", options, {"base": base, "byte": byte})
     if answer.answer != "fails":
         return answer
@@ -249,7 +266,7 @@ def _layout_equal(obligation: Obligation, e: LayoutEqual, options: Options) -> A
     if size != other:
         return Answer("fails", values=(("index", min(size, other)),))
     s = solver("QF_BV", options)
-    s.add(*(t.condition(h) for h in obligation.hypotheses), *t.constraints, i == j, left != right)
+    s.add(*_given(t, obligation), *t.constraints, i == j, left != right)
     answer = _ask(t, s, f"{obligation.id}-equal", options, {"index": i})
     kept = tuple((n, v) for n, v in answer.values if not n.startswith(("x[", "y[")))
     return replace(answer, values=kept)
@@ -272,7 +289,7 @@ def _cosize_fits(obligation: Obligation, c: CosizeFits, options: Options) -> Ans
     t.require_range(allocation)
     index, _ = _index(t, plain.shape, "x")
     s = solver("QF_BV", options)
-    s.add(*(t.condition(h) for h in obligation.hypotheses), *t.constraints)
+    s.add(*_given(t, obligation), *t.constraints)
     s.add(t.z3.UGE(place, t.expression(allocation)))
     answer = _ask(t, s, f"{obligation.id}-cosize", options, {"index_a": index, "offset": place})
     return replace(answer, values=tuple((n, v) for n, v in answer.values if not n.startswith("x[")))
@@ -345,7 +362,7 @@ def _gmem_sectors(obligation: Obligation, g: GmemSectors, options: Options) -> A
     least = z3.UDiv(counts[0] * lane_bytes + 31, z3.BitVecVal(32, 12))
     # Counting is hard for bit-vectors where a stride is open: a short budget, the answer is then unknown.
     s = solver("QF_BV", replace(options, timeout_ms=min(options.timeout_ms, 1500), rlimit=options.rlimit // 4))
-    s.add(*(t.condition(h) for h in obligation.hypotheses), *t.constraints)
+    s.add(*_given(t, obligation), *t.constraints)
     s.add(z3.UGT(counts[1], least * g.factor))
     extra = {"smem base": base, "thread_a": warp * t.value(32), "thread_b": warp * t.value(32) + t.value(31)}
     return _ask(t, s, f"{obligation.id}-sectors", options, extra)

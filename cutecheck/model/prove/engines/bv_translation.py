@@ -32,6 +32,7 @@ class Translation:
         self.domains = domains
         self.constraints: list[Any] = []
         self.bounded: set[str] = set()
+        self.left_out: list[str] = []  # why hypotheses have no form
         self.environment: dict[str, Any] = {}
 
     def value(self, number: int) -> Any:

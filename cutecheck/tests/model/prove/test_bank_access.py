@@ -8,9 +8,10 @@ import pytest
 
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr
+from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.layout import Layout, Swizzle
 from cutecheck.model.prove import Options, Verdict, make_obligation, prove
-from cutecheck.model.prove.engines import gf2
+from cutecheck.model.prove.engines import bitvec, gf2
 from cutecheck.model.prove.properties import BankAccess
 
 THREAD = ex.var("threadIdx.x", ex.Domain(0, 127))
@@ -92,3 +93,18 @@ def test_bit_vectors_mask_values_of_either_sign() -> None:
     runs = {name: prove(make_obligation(access), Options(engine=name)) for name in ("z3-bv", "brute-force")}
     assert {o.runs[0].answer for o in runs.values()} == {"fails"}
     assert {o.verdict for o in runs.values()} == {Verdict.REFUTED}
+
+
+# of a number of the host's that nobody bounds, under a division: it has no form in bits
+OPEN = ex.var("k", ex.Domain(None, None))
+ABOUT_K = Condition(Rel.LE, ex.const(1), ex.op("div", ex.sub(OPEN, ex.var("m", ex.Domain(None, None))), ex.const(64)))
+
+
+@pytest.mark.parametrize(("row", "answer"), [(72, "holds"), (64, "unknown")])
+def test_a_hypothesis_without_a_form_in_bits_is_left_out(row: int, answer: str) -> None:
+    access = BankAccess("ldmatrix", 16, 128, ldmatrix_a(row), 128, None, Layout((2, 4), (64 * row, 16)), 4)
+    plain, with_k = (make_obligation(access, hypotheses=h) for h in ((), (ABOUT_K,)))
+    assert bitvec.run(plain, Options()).answer == ("holds" if answer == "holds" else "fails")
+    told = bitvec.run(with_k, Options())
+    assert told.answer == answer  # what fails without it may hold with it
+    assert ("range of" in told.detail) == (answer == "unknown")
