@@ -14,7 +14,7 @@ from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.entrances import enter, reached
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
-from cutecheck.source.eval.lookup import is_auto, member
+from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.parameters import bind_parameters
@@ -248,14 +248,14 @@ def run_function(
         del m.recorder.hypotheses[known:]
     m.returned = _merged(frame)
     if len(frame.returns) > 1 and fn.ret is not None and any(isinstance(v, tuple) for v in frame.returns):
-        made = m.eval(fn.ret, env) if not is_auto(fn.ret) else None
+        made = m.eval(fn.ret, env) if not qualifiers.is_auto(fn.ret) else None
         if isinstance(made, ClassInst):  # `return {a, b};` beside `return made_elsewhere();`
             frame.returns = [classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns]
     value = join_returns(m, frame.returns, span, frame.apart)
     if not frame.refers and (isinstance(value, Object) or (type(value) is tuple)):
         value = copies.copied(m, value)
         temporaries.made(m, value)
-    if fn.ret is not None and not is_auto(fn.ret) and isinstance(value, (Scalar, int, Extern, tuple)):
+    if fn.ret is not None and not qualifiers.is_auto(fn.ret) and isinstance(value, (Scalar, int, Extern, tuple)):
         typed = m.eval(fn.ret, env)
         if not isinstance(typed, Unknown):
             return classes.convert(m, typed, value, span)
@@ -264,7 +264,7 @@ def run_function(
 
 def _unfollowed(m: Machine, fn: ir.Function, env: Env, value: Unknown, span: Span) -> Value:
     """What a call returns of which only ``value``'s reason is known: a number, where the function returns one."""
-    if fn.ret is not None and not is_auto(fn.ret):
+    if fn.ret is not None and not qualifiers.is_auto(fn.ret):
         typed = m.eval(fn.ret, env)
         if isinstance(typed, classes.ScalarType):
             return classes.symbolic(m, typed, f"{fn.name}(){PER_THREAD}{m.number()}", span)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import classes, ir
-from cutecheck.source.eval.lookup import is_auto
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate
+from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.unwalked import writable
 from cutecheck.source.eval.values import ExternType, ScalarType, Value, VoidType

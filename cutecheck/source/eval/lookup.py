@@ -277,7 +277,7 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
             elif isinstance(value, Object):
                 value = classes.of_any_time(m, value, name)
             elif isinstance(value, tuple) and value:
-                typed = None if decl.type is None or is_auto(decl.type) else m.eval(decl.type, entry.env)
+                typed = None if decl.type is None or qualifiers.is_auto(decl.type) else m.eval(decl.type, entry.env)
                 if isinstance(typed, ValueType):
                     value = classes.rename(m, typed.value, name, ex.ANY)
                 else:
@@ -294,7 +294,7 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
 
 def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
     """The value a declaration gives its variable (``auto`` or converted to its type)."""
-    typed = None if decl.type is None or is_auto(decl.type) else m.eval(decl.type, env)
+    typed = None if decl.type is None or qualifiers.is_auto(decl.type) else m.eval(decl.type, env)
     if decl.init is not None:
         value = m.eval(decl.init, env)
         if typed is None or (isinstance(value, Unknown) and "constexpr" in decl.flags):
@@ -322,13 +322,6 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
 
 def _changes(m: Machine, decl: ir.Variable) -> bool:
     return m.dialect.by_value and not qualifiers.never_written(decl)
-
-
-def is_auto(t: ir.Expr) -> bool:
-    """True for ``auto`` with any of const, reference and pointer around it."""
-    while isinstance(t, ir.TypeMod) and t.kind in ("const", "volatile", "ref", "rref", "ptr"):
-        t = t.inner
-    return isinstance(t, ir.Auto)
 
 
 def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:

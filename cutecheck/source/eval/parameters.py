@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, copies, ir, leaks, places, qualifiers
-from cutecheck.source.eval.lookup import is_auto
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.values import (
     Closure,

@@ -36,3 +36,10 @@ def never_written(decl: ir.Variable) -> bool:
     if "constexpr" in decl.flags or (isinstance(t, ir.TypeMod) and t.kind == "const"):
         return True
     return "const" in decl.flags and not (isinstance(t, ir.TypeMod) and t.kind in ("ptr", "ref", "rref"))
+
+
+def is_auto(t: ir.Expr) -> bool:
+    """True for ``auto`` with any of const, reference and pointer around it."""
+    while isinstance(t, ir.TypeMod) and t.kind in ("const", "volatile", "ref", "rref", "ptr"):
+        t = t.inner
+    return isinstance(t, ir.Auto)

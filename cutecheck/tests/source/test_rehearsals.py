@@ -7,6 +7,21 @@ import pytest
 from cutecheck.source.eval.statements import recurrences
 from cutecheck.source.extract import ExtractRequest, extract
 
+
+@pytest.fixture
+def walks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """One item for each walk that finds out what a loop changes."""
+    met: list[None] = []
+    rehearse = recurrences._rehearse
+
+    def counted(*given: object) -> recurrences.Written:
+        met.append(None)
+        return rehearse(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(recurrences, "_rehearse", counted)
+    return met
+
+
 LAUNCHED = """
 #include <cute/tensor.hpp>
 using namespace cute;
@@ -55,20 +70,11 @@ void host(int n) { k<<<1, 32>>>(n); }
 
 
 def test_what_an_iteration_does_to_objects_of_its_own_is_not_looked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, walks: list[None]
 ) -> None:
-    walks = 0
-    rehearse = recurrences._rehearse
-
-    def counted(*given: object) -> recurrences.Written:
-        nonlocal walks
-        walks += 1
-        return rehearse(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(recurrences, "_rehearse", counted)
     (tmp_path / "k.cu").write_text(COPIED)
     (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
-    assert walks <= 3, "one that finds what changes, one that finds no more, one for what is computed from it"
+    assert len(walks) <= 3, "one that finds what changes, one that finds no more, one for what is computed from it"
     assert "index" in str(event.operands[0].offset)
 
 
@@ -125,21 +131,10 @@ void host(int n, int base) { k<<<1, 32>>>(n, base); }
 COPY = "copy(make_tensor(make_smem_ptr(s + 8 * bars[{0}].count), Layout<_8>{{}}), make_tensor<half_t>(Layout<_8>{{}}));"
 
 
-def test_objects_at_an_index_of_this_iteration_are_not_looked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    walks = 0
-    rehearse = recurrences._rehearse
-
-    def counted(*given: object) -> recurrences.Written:
-        nonlocal walks
-        walks += 1
-        return rehearse(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(recurrences, "_rehearse", counted)
+def test_objects_at_an_index_of_this_iteration_are_not_looked_for_again(tmp_path: Path, walks: list[None]) -> None:
     (tmp_path / "k.cu").write_text(BEHIND.replace("BODY", COPY.format("base") + " touch(&bars[at].count);"))
     assert len(extract(ExtractRequest((tmp_path,), ("sm_80",))).events) == 1
-    assert walks <= 2
+    assert len(walks) <= 2
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from cutecheck.facts import Guard, Unknown
 from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import classes, copies, ir, leaks, losses, places, predicates, qualifiers, temporaries
-from cutecheck.source.eval.lookup import is_auto, variable_value
+from cutecheck.source.eval.lookup import variable_value
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.statements.assignments import bind_target
@@ -150,7 +150,7 @@ def _only(decl: ir.Variable) -> ir.Expr | None:
 
 
 def _typed(m: Machine, decl: ir.Variable, value: Value, env: Env) -> Value:
-    typed = None if decl.type is None or is_auto(decl.type) else m.eval(decl.type, env)
+    typed = None if decl.type is None or qualifiers.is_auto(decl.type) else m.eval(decl.type, env)
     return value if typed is None else classes.convert(m, typed, value, decl.span)
 
 
