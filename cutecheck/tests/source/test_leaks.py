@@ -43,6 +43,7 @@ __device__ void write(int v) { *global = v; }
 __device__ void later() { goto out; out: if (global) *global = 6; }
 __device__ void by_value(Box b) { goto out; out: *b.p = 5; }
 __device__ void by_array(int** q) { goto out; out: *q[0] = 5; }
+__device__ int through(int v) { int* p; int own = v; p = v > 2 ? &own : global; return *p; }
 __device__ int* keep(int* p) { goto out; out: global = p; return p; }
 template <class T> __device__ void seen(T const& t) { copy(t, t); }
 __global__ void k(int n) {
@@ -157,16 +158,28 @@ def test_what_is_not_pointed_at_from_there_keeps_its_value(tmp_path: Path, body:
     assert number(tmp_path, KERNEL, body, shown) == value
 
 
-def test_objects_that_have_ended_are_not_lost_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+ENDED = [
+    "{ Counter own; Counter* q[2]; q[0] = &own; store(&own.at); write(1); }",
+    "for (int own = 0; own < n; ++own) { store(&own); write(1); }",
+    "for (int i = 0; i < n; ++i) { int* p; int own; p = &own; if (i > n) { p = &i; } store(p); write(1); }",
+    "if (int own = n; own > 2) { store(&own); write(1); }",
+    "for (int i = 0; i < n; ++i) for (int j = 0; j < n; ++j) for (int l = 0; l < n; ++l) "
+    "{ x += through(l); unknown(l); write(1); }",
+]
+
+
+@pytest.mark.parametrize("scope", ENDED)
+def test_variables_that_have_ended_are_not_lost_any_more(
+    scope: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     most = 0
 
     def counted(m: Machine, span: Span) -> None:
         nonlocal most
-        most = max(most, len(m.leaked))
         lost(m, span)
+        most = max(most, len(m.leaked))
 
     lost = losses.lost_leaked
     monkeypatch.setattr(losses, "lost_leaked", counted)
-    body = "".join(f"{{ Counter own; Counter* q[2]; q[0] = &own; store(&own.at); write({i}); }}" for i in range(30))
-    assert number(tmp_path, KERNEL, f"store(&y); {body}", "y") is None
+    assert number(tmp_path, KERNEL, f"store(&y); {scope * 30}", "y") is None
     assert 0 < most < 10

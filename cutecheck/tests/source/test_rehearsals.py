@@ -1,9 +1,11 @@
 """Walking a loop's body before it counts leaves nothing behind, whatever is looked at inside."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements import recurrences
 from cutecheck.source.extract import ExtractRequest, extract
 
@@ -149,3 +151,37 @@ def test_objects_at_an_older_index_are(tmp_path: Path, body: str) -> None:
     (tmp_path / "k.cu").write_text(BEHIND.replace("BODY", body))
     (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
     assert str(event.operands[0].offset).startswith("8*count#")
+
+
+NESTED = """
+#include <cute/tensor.hpp>
+using namespace cute;
+__device__ int through(int v) { int own = v; int* to; to = v > 2 ? &own : nullptr; return *to; }
+__global__ void k(int n, int outer) {
+  __shared__ half_t s[65536];
+  for (int i = 0; i < n; ++i) for (int j = 0; j < n; ++j) for (int l = 0; l < n; ++l) for (int m = 0; m < n; ++m) {
+    int block = m;
+    block += 2;
+    outer += 8 * through(block);
+  }
+  copy(make_tensor(make_smem_ptr(s + outer), Layout<_8>{}), make_tensor<half_t>(Layout<_8>{}));
+}
+void host(int n, int at) { k<<<1, 32>>>(n, at); }
+"""
+
+
+def test_variables_that_end_with_an_iteration_are_not_looked_at_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    combined: set[str] = set()
+    combine = recurrences.combine
+
+    def noted(m: Machine, total: Any, start: Any, before: Any, afters: Any, name: str, *rest: Any, **more: Any) -> Any:
+        combined.add(name)
+        return combine(m, total, start, before, afters, name, *rest, **more)
+
+    monkeypatch.setattr(recurrences, "combine", noted)
+    (tmp_path / "k.cu").write_text(NESTED)
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    assert combined == {"outer"}
+    assert "outer#" in str(event.operands[0].offset)

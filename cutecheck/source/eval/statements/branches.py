@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Guard, Span
-from cutecheck.source.eval import ir, predicates
+from cutecheck.source.eval import ir, leaks, predicates
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.done import Done
@@ -22,7 +22,15 @@ from cutecheck.source.eval.values import Scalar, Value, constant
 
 @runs(ir.If)
 def _if(m: Machine, node: ir.If, env: Env) -> Done:
-    inner = Env(env, "block") if m.dialect.block_scope else env
+    if node.init is None or not m.dialect.block_scope:
+        return _one_or_both(m, node, env)
+    inner = Env(env, "block")
+    done = _one_or_both(m, node, inner)
+    leaks.gone(m, inner)
+    return done
+
+
+def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     if node.init is not None:
         m.run(node.init, inner)
     cond = m.eval(node.cond, inner)

@@ -64,10 +64,19 @@ def range_length(value: range) -> int:
 
 @runs(ir.Loop)
 def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
-    inner = Env(env, "block") if m.dialect.block_scope else env
     quiet = inert(m, node, env)
     if quiet and m.recorder.rehearsal:
         return Done.NORMAL
+    if not m.dialect.block_scope:
+        return _in_frame(m, node, env, env, quiet)
+    inner = Env(env, "block")
+    done = _in_frame(m, node, env, inner, quiet)
+    leaks.gone(m, inner)
+    return done
+
+
+def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> Done:
+    """Run a loop whose own variables are kept in ``inner``."""
     if node.init is not None:
         m.run(node.init, inner)
     if node.kind == "foreach":

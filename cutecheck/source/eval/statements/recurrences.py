@@ -17,7 +17,7 @@ from cutecheck.source.eval.statements.guesses import Guess, changed_numbers, gue
 from cutecheck.source.eval.statements.numbers import combine, same, snapshot
 from cutecheck.source.eval.statements.sums import Sum
 from cutecheck.source.eval.threads import is_lost, lost, some, varies
-from cutecheck.source.eval.values import Object, Value, serials
+from cutecheck.source.eval.values import Fields, Object, Value, serials
 
 _REHEARSALS = 5  # more than the chains of conditions on changed values that code has
 Key = tuple[int, str]
@@ -181,9 +181,11 @@ def walked_once(m: Machine, loop: Recurrence, mark: int) -> None:
     old = m.journal.before(mark)
     spread = any(varies(new) and not varies(old.get(key)) for key, (_, _, new) in changed.items())
     apart = loop.apart or loop.parts or spread
-    for where, name, new in changed.values():
-        if where.get(name) is not None and (id(where), name) != loop.told:
-            now = where[name]
+    for key, (where, name, new) in changed.items():
+        now = where.get(name)
+        if m.dialect.by_value and old.get(key, now) is None and not isinstance(where, Fields):
+            continue  # a variable of the iteration's own
+        if now is not None and key != loop.told:
             m.journal.set(where, name, combine(m, Anything(m, apart), now, now, (new,), name, loop.span, whole=True))
 
 
