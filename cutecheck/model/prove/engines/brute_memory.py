@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 from cutecheck.model.access import sectors, wavefronts
+from cutecheck.model.expr_compile import compiled
+from cutecheck.model.identity import once
 from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.layout import Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import properties as p
@@ -85,7 +88,8 @@ def gmem_sectors(g: p.GmemSectors, values: Values) -> Checked:
     bases = range(0, 32, int(g.base_alignment))
     if len(rests) * len(bases) * g.threads > LIMIT:
         raise TooLargeError
-    elements = [g.offset.evaluate({**values, g.thread: t}) for t in range(g.threads)]
+    start_of = _start(g)
+    elements = [start_of({**values, g.thread: t}) for t in range(g.threads)]
     aligned = False
     for (index, shift), start, base in itertools.product(enumerate(rests), range(0, g.threads, 32), bases):
         addresses = [base + (e + shift) * element_bits // 8 for e in elements[start : start + 32]]
@@ -103,8 +107,20 @@ def gmem_sectors(g: p.GmemSectors, values: Values) -> Checked:
     return None, (), len(rests) * len(bases) * g.threads
 
 
+@once
+def _start(a: p.Alignment | p.GmemSectors) -> Callable[[Values], int]:
+    """Where the vectors start, at many points; the other engines that answer these have other code for it."""
+    names = tuple(dict.fromkeys(v.name for v in a.offset.variables()))
+    try:
+        function = compiled(a.offset, names)
+    except ValueError:  # operations that only their names are known of
+        return a.offset.evaluate
+    return lambda values: function(*map(values.__getitem__, names))
+
+
 def alignment(a: p.Alignment, values: Values) -> Checked:
-    start, element_bits, vector_bytes = a.offset.evaluate(values), int(a.element_bits), int(a.vector_bytes)
+    start = _start(a)(values)
+    element_bits, vector_bytes = int(a.element_bits), int(a.vector_bytes)
     image = [start + x for x in plain_offsets(a.rest.shape, a.rest.stride, values)]
     sw = a.swizzle
     by_byte = sw is not None and sw.unit is SwizzleUnit.BYTE
