@@ -1,8 +1,8 @@
 """Rules side by side: facts are shared out among processes, and what rules find is put together in one order.
 
-Facts of one function and architecture stay together, so that no obligation is noted in two shares. What depends on all
-that was found before (the layouts that are sought in a run) is left to the parent, which goes through the results in
-the order in which one process would have made them.
+Facts of one function and architecture are one task, so that no obligation is noted in two; who is idle takes the next.
+What depends on all that was found before (the layouts that are sought in a run) is left to the parent, which goes
+through the results in the order in which one process would have made them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import struct
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from cutecheck.rules.base import LeftToParentError
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+_FINE = 64  # tasks for each process, if all are of one size
 WORTH = 2_000  # facts for which another process is worth its start
 _GROUPS: dict[str, Callable[[Any], str]] = {  # facts that rules look at, and the function each belongs to
     "site": lambda site: site.symbol,
@@ -64,6 +66,24 @@ class Found:
     left: bool = False
 
 
+@dataclass(slots=True)
+class Task:
+    """Facts that one process looks at, one after the other: their positions, by kind."""
+
+    facts: dict[str, list[int]] = field(default_factory=dict)
+    weight: int = 0
+
+    def add(self, kind: str, position: int, weight: int) -> None:
+        self.facts.setdefault(kind, []).append(position)
+        self.weight += weight
+
+    def take(self, other: Task) -> None:
+        """The other's facts, too, in the order in which one process would look at them."""
+        for kind, positions in other.facts.items():
+            self.facts[kind] = sorted((*self.facts.get(kind, ()), *positions))
+        self.weight += other.weight
+
+
 def blocks(rules: Iterable[type[Rule]], facts: Facts) -> list[Block]:
     """Every hook that the rules have, in the order in which they run."""
     found = []
@@ -79,30 +99,35 @@ def blocks(rules: Iterable[type[Rule]], facts: Facts) -> list[Block]:
 
 def run(work: Sequence[Block], context: Context, processes: int, crash: Crash) -> Generator[Found, None, None]:
     """What the hooks say, in order. ``context`` ends as if all had run here, one after the other."""
-    if not hasattr(os, "fork"):
-        processes = 1
-    owners = _owners(work, processes)
-    count = max((max(o, default=0) for o in owners.values()), default=0) + 1
+    tasks = _tasks(work, processes) if processes > 1 and hasattr(os, "fork") else []
+    count = min(processes, len(tasks))
+    total = sum(len(block.facts) for block in work)
     results: dict[_Place, Found] = {}
-    done = {0}
+    owner: dict[str, dict[int, int]] = {}
+    done: set[int] = set()
     children: list[tuple[Connection, int]] = []
+    queue = None
     try:
         if count > 1:
             _ = context.index, len(context.answers)  # made once, for all
-            children = [_start(work, owners, share, context, crash) for share in range(1, count)]
-            mine = sum(own.count(0) for block in work for own in (owners[block.kind],))
-            with progress("checking", mine) as step:
-                results.update(_share(work, owners, 0, context, crash, step))
-            for share, (pipe, _) in enumerate(children, 1):
-                if _receive(pipe, context, results):
-                    done.add(share)
+            for t, task in enumerate(tasks):
+                for kind, positions in task.facts.items():
+                    owner.setdefault(kind, {}).update(dict.fromkeys(positions, t))
+            queue = _queue(len(tasks))
+            children = [_start(work, tasks, queue, context, crash) for _ in range(1, count)]
+            with progress("checking", total // count) as step:
+                for t in _taken(queue):
+                    results.update(_share(work, tasks[t], context, crash, step))
+                    done.add(t)
+            for pipe, _ in children:
+                done |= _receive(pipe, context, results)
             context.outcomes.clear()
-        with progress("checking", sum(len(block.facts) for block in work) if count == 1 else 0) as step:
+        with progress("checking", total if count <= 1 else 0) as step:
             for b, block in enumerate(work):
-                own = owners[block.kind]
+                own = owner.get(block.kind, {})
                 for i, fact in enumerate(block.facts):
                     found = results.pop((b, i), None)
-                    if count == 1 or own[i] not in done or (found is not None and found.left):
+                    if own.get(i) not in done or (found is not None and found.left):
                         yield _one(block, fact, context, crash)
                     elif found is not None:
                         context.outcomes.update(found.noted)
@@ -113,24 +138,51 @@ def run(work: Sequence[Block], context: Context, processes: int, crash: Crash) -
             pipe.close()
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+        if queue is not None:
+            os.close(queue)
 
 
-def _owners(work: Sequence[Block], processes: int) -> dict[str, list[int]]:
-    """For each kind of fact the process of each fact: groups go, largest first, to the one with the least to do."""
+def _tasks(work: Sequence[Block], processes: int) -> list[Task]:
+    """The facts by function, those of a template's instantiations together (they ask equal questions), largest first.
+
+    Templates with more than a fair part of the facts are taken apart; functions with few are put together.
+    """
     kinds = {block.kind: block.facts for block in work}
     rules = {kind: sum(block.kind == kind for block in work) * (10 if kind == "event" else 1) for kind in kinds}
-    load: dict[tuple[str, str], int] = {}
+    families: dict[str, dict[tuple[str, str], Task]] = {}
     for kind, facts in kinds.items():
-        for fact in facts:
-            key = (_GROUPS[kind](fact), getattr(fact, "arch", ""))
-            load[key] = load.get(key, 0) + rules[kind]
-    taken = [0] * max(1, processes)
-    owner: dict[tuple[str, str], int] = {}
-    for key, weight in sorted(load.items(), key=lambda item: (-item[1], item[0])):
-        least = taken.index(min(taken))
-        owner[key] = least
-        taken[least] += weight
-    return {k: [owner[_GROUPS[k](f), getattr(f, "arch", "")] for f in facts] for k, facts in kinds.items()}
+        for i, fact in enumerate(facts):
+            function = _GROUPS[kind](fact)
+            own = families.setdefault(function.split("<", 1)[0], {})
+            own.setdefault((function, getattr(fact, "arch", "")), Task()).add(kind, i, rules[kind])
+    total = sum(task.weight for own in families.values() for task in own.values())
+    tasks: list[Task] = []
+    for own in families.values():
+        whole = Task()
+        for task in own.values():
+            whole.take(task)
+        tasks += [whole] if whole.weight <= total / processes else own.values()
+    tasks.sort(key=lambda task: -task.weight)
+    packed: list[Task] = []
+    for task in tasks:
+        if packed and packed[-1].weight < total / (_FINE * processes):
+            packed[-1].take(task)
+        else:
+            packed.append(task)
+    return packed
+
+
+def _queue(count: int) -> int:
+    """A pipe from which processes take the numbers of tasks, each once, until there are no more."""
+    taking, giving = os.pipe()
+    os.write(giving, struct.pack(f"={count}I", *range(count)))
+    os.close(giving)
+    return taking
+
+
+def _taken(queue: int) -> Iterator[int]:
+    while number := os.read(queue, 4):
+        yield struct.unpack("=I", number)[0]
 
 
 def _one(block: Block, fact: Any, context: Context, crash: Crash) -> Found:
@@ -151,22 +203,14 @@ def _one(block: Block, fact: Any, context: Context, crash: Crash) -> Found:
 
 
 def _share(
-    work: Sequence[Block],
-    owners: dict[str, list[int]],
-    share: int,
-    context: Context,
-    crash: Crash,
-    step: Callable[[], None] = lambda: None,
+    work: Sequence[Block], task: Task, context: Context, crash: Crash, step: Callable[[], None] = lambda: None
 ) -> Iterator[tuple[_Place, Found]]:
-    """What the hooks say of the facts of one share; where they say and note nothing, nothing."""
+    """What the hooks say of the facts of one task; where they say and note nothing, nothing."""
     noted = context.journal = []
     try:
         for b, block in enumerate(work):
-            own = owners[block.kind]
-            for i, fact in enumerate(block.facts):
-                if own[i] != share:
-                    continue
-                found = _one(block, fact, context, crash)
+            for i in task.facts.get(block.kind, ()):
+                found = _one(block, block.facts[i], context, crash)
                 found.noted = list(noted)
                 noted.clear()
                 step()
@@ -177,9 +221,9 @@ def _share(
 
 
 def _start(
-    work: Sequence[Block], owners: dict[str, list[int]], share: int, context: Context, crash: Crash
+    work: Sequence[Block], tasks: Sequence[Task], queue: int, context: Context, crash: Crash
 ) -> tuple[Connection, int]:
-    """A child that goes through a share and sends what it found, what it proved, and the time of each rule."""
+    """A child that takes tasks and sends which, what it found, what it proved, and the time of each rule."""
     import multiprocessing
 
     ours, theirs = multiprocessing.get_context("fork").Pipe(duplex=False)
@@ -192,23 +236,28 @@ def _start(
         ours.close()
         timing.restart()
         known = set(context.answers)
-        found = dict(_share(work, owners, share, context, crash))
+        found: dict[_Place, Found] = {}
+        done = set()
+        for t in _taken(queue):
+            found.update(_share(work, tasks[t], context, crash))
+            done.add(t)
         proved = {key: answer for key, answer in context.answers.items() if key not in known}
-        theirs.send_bytes(pickle.dumps((found, proved, timing.rules()), protocol=pickle.HIGHEST_PROTOCOL))
+        theirs.send_bytes(pickle.dumps((done, found, proved, timing.rules()), protocol=pickle.HIGHEST_PROTOCOL))
     finally:
         os._exit(0)  # no exit handlers of the parent's, no flush of its buffers
 
 
-def _receive(pipe: Connection, context: Context, results: dict[_Place, Found]) -> bool:
-    """Take what a child found; False where it died, and the parent does its work."""
+def _receive(pipe: Connection, context: Context, results: dict[_Place, Found]) -> set[int]:
+    """Take what a child found, and for which tasks; for none where it died, and the parent does its work."""
     try:
-        found, proved, seconds = pickle.loads(pipe.recv_bytes())
+        done: set[int]
+        done, found, proved, seconds = pickle.loads(pipe.recv_bytes())
     except (EOFError, OSError, pickle.UnpicklingError):
-        return False
+        return set()
     results.update(found)
     for key, answer in proved.items():
         if key not in context.answers:
             context.answers[key] = answer
     for rule, spent in seconds.items():
         timing.spent(rule, spent)
-    return True
+    return done

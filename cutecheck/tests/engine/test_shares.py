@@ -57,15 +57,16 @@ def test_two_and_three_processes_say_what_one_says(tree: Path) -> None:
     assert said(tree, 3) == alone
 
 
-def test_facts_of_one_function_stay_together(tree: Path) -> None:
-    report = check(inputs([str(tree)]), Settings(jobs=1, cache=False))
-    work = shares.blocks([BankConflictRead], report.facts)
-    owners = shares._owners(work, 3)["event"]
-    by_function: dict[str, set[int]] = {}
-    for event, owner in zip(report.facts.events, owners, strict=True):
-        by_function.setdefault(event.enclosing, set()).add(owner)
-    assert all(len(o) == 1 for o in by_function.values())
-    assert set(owners) == {0, 1, 2}
+@pytest.mark.parametrize("processes", [2, 3, 12])
+def test_facts_of_one_function_stay_together(tree: Path, processes: int) -> None:
+    """Those of two instantiations, too, as long as there are templates enough."""
+    facts = check(inputs([str(tree)]), Settings(jobs=1, cache=False)).facts
+    tasks = shares._tasks(shares.blocks([BankConflictRead], facts), processes)
+    by_task = [[facts.events[i].enclosing for i in task.facts["event"]] for task in tasks]
+    assert sorted(name for names in by_task for name in names) == sorted(e.enclosing for e in facts.events)
+    apart = [{name.split("<")[0] if processes < 7 else name for name in names} for names in by_task]
+    assert sum(map(len, apart)) == len(set().union(*apart)) == (6 if processes < 7 else 12)
+    assert [task.weight for task in tasks] == sorted((task.weight for task in tasks), reverse=True)
 
 
 def test_a_process_that_dies_costs_nothing_but_time(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
