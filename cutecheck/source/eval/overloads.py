@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cutecheck.facts import Unknown
+from cutecheck.model.integers import INTEGERS, canonical
 from cutecheck.model.ints import Sym
 from cutecheck.source.eval import classes, ir, matching, qualifiers, templates
 from cutecheck.source.eval.machine import Machine
@@ -21,10 +22,13 @@ from cutecheck.source.eval.values import (
     Pointer,
     PtrType,
     Scalar,
+    ScalarType,
     SubstitutionFailure,
     TensorVal,
     Value,
 )
+
+_EXACT, _CONVERTED = 6, -1  # below any parameter whose type is deduced
 
 
 class Candidate:
@@ -114,8 +118,10 @@ def match_parameter(
         return 0
     dependent = set(names_in(pattern)) & set(names)
     if not dependent:
-        wanted = m.eval(pattern, env)
-        return _accepts(m, wanted, value, _type_for(pattern, value))
+        wanted, actual = m.eval(pattern, env), _type_for(pattern, value)
+        if _binds(pattern) and isinstance(wanted, ScalarType) and isinstance(actual, ScalarType):
+            return _EXACT if type_key(wanted) == type_key(actual) else None  # no reference to what is converted
+        return _accepts(m, wanted, value, actual)
     if dependent <= explicit:
         return 2
     actual = _type_for(pattern, value)
@@ -135,18 +141,32 @@ def _type_for(pattern: ir.Expr, value: Value) -> Value:
     return PtrType(actual.inner)
 
 
+def _binds(pattern: ir.Expr) -> bool:
+    """``T&``, through which the argument itself may be written."""
+    return isinstance(pattern, ir.TypeMod) and pattern.kind == "ref" and not qualifiers.constant(pattern)
+
+
 def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | None:
     if isinstance(wanted, Unknown):
         return 0
     if type_key(wanted) == type_key(actual):
-        return 6
+        return _EXACT
     if isinstance(wanted, ClassInst):
         if isinstance(value, Object) and _derives(m, value.cls, wanted):
-            return 3
-        return 0 if isinstance(value, (Extern, tuple)) or _converts(m, value, wanted) else None
+            return _CONVERTED + 1
+        return _CONVERTED - 1 if isinstance(value, (Extern, tuple)) or _converts(m, value, wanted) else None
     if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
         return None
-    return 2
+    if isinstance(wanted, ScalarType) and isinstance(actual, ScalarType):
+        return _CONVERTED + _promotes(actual.dtype.name, canonical(wanted.dtype.name))
+    return _CONVERTED
+
+
+def _promotes(given: str, wanted: str) -> bool:
+    """Whether a conversion of arithmetic types is a promotion, which is better than any other."""
+    if given == "float":
+        return wanted == "double"
+    return wanted == "int" and given in INTEGERS and INTEGERS[given][0] < INTEGERS["int"][0]
 
 
 def _converts(m: Machine, value: Value, wanted: ClassInst) -> bool:
