@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from tree_sitter import Node
 
 from cutecheck.facts.span import Span
+from cutecheck.source.cpp.lower import assembly
 from cutecheck.source.cpp.syntax import Piece, wrapped_piece
 from cutecheck.source.cpp.text import Source
 from cutecheck.source.eval import ir
@@ -72,7 +73,10 @@ class Hands:
         commits = not waits and _COMMIT.search(self.text, begin, end) is not None
         held = " with a barrier" if waits else " with a commit" if commits else ""
         found = self.opaque(f"inline assembly{held}", begin, end)
-        return replace(found, written=outputs(self.text[begin:end]))
+        text = self.text[begin:end]
+        stores = assembly.writes_memory(text)
+        written = (*assembly.outputs(text), *(assembly.pointed(text) if stores else ()))
+        return replace(found, written=written, memory=stores)
 
     def note(self, kind: str, text: str, begin: int, end: int) -> None:
         self.notes.append(ir.Note(kind, text, self.span(begin, end)))
@@ -231,18 +235,3 @@ def steady(make: Callable[[bool], T]) -> T:
     if errors:
         raise errors[0]
     return results[0]
-
-
-def outputs(text: str) -> tuple[str, ...]:
-    """Names among the output operands of inline assembly: between the first two colons outside of strings."""
-    sections = [""]
-    for part in _ASM_PARTS.findall(text):
-        if part[0] == ":":
-            sections += [""] * len(part)
-        elif part[0] != '"':
-            sections[-1] += part
-    written = sections[1] if len(sections) > 1 else ""
-    return tuple(dict.fromkeys(re.findall(r"[A-Za-z_]\w*", written)))
-
-
-_ASM_PARTS = re.compile(r'"(?:[^"\\]|\\.)*"|:+|[^":]+')

@@ -42,8 +42,16 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
             m.recorder.escape(m, [at.vars[name]], node.span)
         if m.dialect.by_value and (node.written is None or name in node.written):
             cells = places.named(m, name, env)
-            if cells is not None and not isinstance(places.read(m, cells), (TensorVal, Pointer, FuncSet, Closure)):
+            held = None if cells is None else places.read(m, cells)
+            if cells is None:  # a variable outside functions, or a pointer that is one
+                losses.lost_leaked(m, node.span)
+            elif not isinstance(held, Scalar):
+                losses.lost_through(m, held, node.span)
+                losses.lost_leaked(m, node.span)
+            if cells is not None and not isinstance(held, (TensorVal, Pointer, FuncSet, Closure)):
                 losses.forget_cells(m, cells, node.span)
+    if node.memory and m.dialect.by_value:
+        _stores(m, node, env)
     if node.reason.startswith("syntax") and not m.recorder.rehearsal:
         m.recorder.unread[node.span] = f"{node.reason}: nothing is said of this statement"
     if node.reason.endswith("a barrier"):
@@ -51,6 +59,18 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
     elif node.reason.endswith("a commit"):
         m.recorder.synchronises(m, "asm.commit", [], node.span)
     return Unknown(node.reason, node.span)
+
+
+def _stores(m: Machine, node: ir.Opaque, env: Env) -> None:
+    """Assembly writes through an address: of any that it is given, or got before."""
+    for name in node.names:
+        cells = places.named(m, name, env)
+        held = None if cells is None else places.read(m, cells)
+        if isinstance(held, Unknown):
+            losses.lost_pointed(m, node.span)
+        elif held is not None:
+            losses.lost_through(m, held, node.span)
+    losses.lost_leaked(m, node.span)
 
 
 @handles(ir.Name)

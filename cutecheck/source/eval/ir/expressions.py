@@ -255,13 +255,14 @@ class Fold:
 class Opaque:
     """Source text that was not lowered, and why; ``names`` are the identifiers in it (for escapes).
 
-    ``written``: those that it may write; None for all of them.
+    ``written``: those that it may write; None for all of them. ``memory``: it may write what addresses lead to.
     """
 
     reason: str
     span: Span
     names: tuple[str, ...] = ()
     written: tuple[str, ...] | None = None
+    memory: bool = False
 
 
 Expr: TypeAlias = Union[

@@ -364,7 +364,7 @@ def _writes(node: Any, own: _Own) -> bool:
     if isinstance(node, ir.Call):
         return node.launch is not None
     if isinstance(node, ir.Opaque):
-        return node.written is None or bool(node.written)
+        return node.written is None or bool(node.written) or node.memory
     return isinstance(node, (ir.Expand, ir.Fold, ir.Comprehension))
 
 

@@ -1,0 +1,93 @@
+"""Inline assembly: what it writes by its operands, and what through addresses that it is given or that went before.
+
+Compiled for a host (with `movl $3, (%0)` in the place of the store) each of these programs shows another value.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.source.cpp.lower.assembly import outputs, pointed, writes_memory
+from cutecheck.tests.source.shown import number
+
+KERNEL = """#include <cute/tensor.hpp>
+using namespace cute;
+struct Pair { int a = 1, b = 2; };
+static int* global;
+static int* globals[2];
+template <class T> __device__ void seen(T const& t) { copy(t, t); }
+__device__ void stores(int* p) { asm volatile("st.b32 [%0], 3;" :: "l"(p) : "memory"); }
+__global__ void k(int n) {
+  __shared__ half_t s[65536];
+  int x = 0, y = 8;
+  Pair p;
+  BODY
+  seen(make_tensor(make_smem_ptr(s + (SHOWN)), Layout<_8>{}));
+}
+void host(int n) { k<<<1, 32>>>(n); }
+"""
+STORE = 'asm volatile("st.b32 [%0], 3;" :: "l"(ADDRESS) : "memory");'
+
+
+@pytest.mark.parametrize(
+    ("body", "address", "shown"),
+    [
+        ("", "&x", "x"),
+        ("", "(unsigned long)(&x)", "x"),
+        ("int* q = &x;", "q", "x"),
+        ("int* q = &p.b;", "q", "p.b"),
+        ("", "&p", "p.b"),
+        ("Pair* q = &p;", "&q->b", "p.b"),
+        ("int* q = n > 2 ? &x : &y;", "q", "x"),
+        ("global = &x;", "global", "x"),
+        ("globals[1] = &x;", "globals[1]", "x"),
+        ("int* w[2]; w[0] = &x;", "w[0]", "x"),
+        ("unsigned long v = reinterpret_cast<unsigned long>(&x);", "v", "x"),
+    ],
+)
+def test_what_assembly_stores_through_an_address_is_not_known(
+    tmp_path: Path, body: str, address: str, shown: str
+) -> None:
+    assert number(tmp_path, KERNEL, body + STORE.replace("ADDRESS", address), shown) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ('asm volatile("mov.b32 %0, 3;" : "=r"(x));', "x"),
+        ('asm volatile("add.s32 %0, %0, 3;" : "+r"(x));', "x"),
+        ('asm volatile("mov.b32 %0, 3;" : "=r"(p.b));', "p.b"),
+        ('int& r = x; asm volatile("mov.b32 %0, 3;" : "=r"(r));', "x"),
+        ('int a[2] = {1, 2}; asm volatile("mov.b32 %0, 3;" : "=r"(a[1]));', "a[1]"),
+        ('int* q = &x; asm volatile("mov.b32 %0, 3;" : "=r"(*q));', "x"),
+        ('Pair* q = &p; asm volatile("mov.b32 %0, 3;" : "=r"(q->b));', "p.b"),
+        ('global = &x; asm volatile("mov.b32 %0, 3;" : "=r"(*global));', "x"),
+        ("int* q = &x; for (int i = 0; i < 2; ++i) { stores(q); }", "x"),
+    ],
+)
+def test_outputs_of_assembly_are_not_known(tmp_path: Path, body: str, shown: str) -> None:
+    assert number(tmp_path, KERNEL, body, shown) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "shown", "value"),
+    [
+        (STORE.replace("ADDRESS", "&y"), "x", 0),
+        ('int* q = &x; asm volatile("ld.b32 %0, [%1];" : "=r"(y) : "l"(q));', "x", 0),
+        ('global = &x; asm volatile("cp.async.wait_group 0;" ::: "memory");', "x", 0),
+        ('global = &x; asm volatile("{\\n .reg .pred P;\\nLAB:\\n @P bra LAB;\\n}" ::: "memory");', "x", 0),
+    ],
+)
+def test_what_assembly_does_not_write_keeps_its_value(tmp_path: Path, body: str, shown: str, value: int) -> None:
+    assert number(tmp_path, KERNEL, body, shown) == value
+
+
+def test_the_parts_of_assembly() -> None:
+    template = '"st.b32 [%1], %2; // ld\\n" "ld.b32 %0, [%1];"'
+    text = f'asm volatile({template} : "=r"(A::x), [o] "=f"(d[i]) : "l"(&p->q), "r"(a & b))'
+    assert outputs(text) == ("A", "x", "o", "d", "i")
+    assert pointed(text) == ("p",)
+    assert writes_memory(text)
+    assert not writes_memory('asm("@p ld.b32 %0,\\n\\t [%1]; {mma.sync %0, {%1, %2};}\\n" : "=r"(x) : "l"(p))')
+    assert not writes_memory('asm volatile("" ::: "memory")')
+    assert writes_memory('asm("movl $3, (%0)" :: "r"(p))')
