@@ -44,6 +44,11 @@ def writes_arguments(name: str) -> bool:
     return name in SWAPS or name.startswith("atomic")
 
 
+def fills(name: str) -> bool:
+    """A function of C or of the CUDA run time that writes the memory which its first argument leads to."""
+    return name in ("memset", "memcpy", "memmove") or name.startswith("cudaMemcpy")
+
+
 def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
     """What is kept there may be anything of its type."""
     from cutecheck.source.eval.statements.havoc import forget

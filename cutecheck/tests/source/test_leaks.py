@@ -129,6 +129,11 @@ LOST = [
     ("Held h; put(h.c + 1, 7);", "h.c[1]"),
     ("int a[2] = {1, 2}; int& e = a[1]; e = 16; a[1] = 3; x = e;", "x"),
     ("int a[2] = {1, 2}; int& e = a[1]; x = e; a[1] = 7; x = e - x;", "x"),
+    ("global = &x; memset(global, 1, 4);", "x"),
+    ("std::memset(&c, 0, sizeof(c));", "c.more"),
+    ("Counter a; std::memcpy(&c, &a, sizeof(c));", "c.more"),
+    ("Counter* q[2] = {&c, &c}; int v = 4; cudaMemcpy(q[1], &v, 4, cudaMemcpyDeviceToHost);", "c.at"),
+    ("Counter a, b; Counter* q = n > 2 ? &a : &b; memset(q, 1, 8);", "a.more"),
     ("std::array<int, 2> a = {1, 2}; int* p = &a[0]; a = std::array<int, 2>{3, 4}; *p = 5;", "a[0]"),
     ("std::array<int, 2> a = {1, 2}; a.at(0) = 7;", "a[0]"),
     ("auto t = make_tuple(1, 2); int* p = &get<0>(t); t = make_tuple(3, 4); *p = 5;", "get<0>(t)"),
@@ -152,6 +157,7 @@ def test_what_may_be_written_out_of_sight_is_not_known(tmp_path: Path, body: str
         ("int a[2] = {1, 2}; auto f = [=] { return a[1]; };", "f()", 2),
         ("int a[2] = {1, 2}; Held h{{3, 4}}; Held g = h;", "g.c[1] * 8 + a[0]", 33),
         ("Smart s[2]; s[0].to = &c; int* p = &x; *p = 5;", "x", 5),
+        ("Counter a; memset(&a, 0, sizeof(a));", "c.more", 1),
     ],
 )
 def test_what_is_not_pointed_at_from_there_keeps_its_value(tmp_path: Path, body: str, shown: str, value: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cutecheck.facts import Unknown
+from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import (
     calls,
     classes,
@@ -19,7 +19,7 @@ from cutecheck.source.eval import (
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import events
 from cutecheck.source.eval.lookup import member
-from cutecheck.source.eval.losses import writes_arguments
+from cutecheck.source.eval.losses import fills, writes_arguments
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.observers import observes
@@ -163,6 +163,8 @@ def _may_write(
         leaks.leak(m, *(v for v in args if isinstance(v, (Address, ObjectPointer))))
         if m.leaked and events.writes_object(name, args):
             losses.lost_leaked(m, node.span)
+        if fills(name) and args:
+            _filled(m, args[0], node.span)
         for tensor in events.written(name, args) if m.seen else ():
             losses.lost_under(m, tensor, node.span)
     for value, where in zip(args, cells, strict=False):
@@ -171,7 +173,7 @@ def _may_write(
     for i, value in enumerate(args):
         if isinstance(value, Address):
             losses.forget_cells(m, value.cells, node.span)
-        elif isinstance(value, ObjectPointer) and isinstance(fn, (Unknown, Extern)):
+        elif isinstance(value, ObjectPointer) and foreign.undeclared(fn):
             losses.lose(m, value.to, name, node.span)
         elif writes_arguments(name):
             losses.lost_under(m, value, node.span)
@@ -196,6 +198,16 @@ def _may_write(
             losses.lose(m, base, base.cls.name, node.span)
         elif base is None or isinstance(base, Unknown):
             losses.lost_pointed(m, node.span)
+
+
+def _filled(m: Machine, to: Value, span: Span) -> None:
+    """Memory behind an address is written, by a function that gets the address first."""
+    if isinstance(to, Unknown):
+        losses.lost_pointed(m, span)
+        return
+    losses.lost_leaked(m, span)
+    if isinstance(to, ObjectPointer):
+        losses.lose(m, to.to, to.to.cls.name, span)
 
 
 @handles(ir.Construct)
