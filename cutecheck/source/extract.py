@@ -175,7 +175,7 @@ def _closed(arch: str, ordered: Sequence[str], translator: Translator) -> list[J
 
 def _count_dropped(part: Part, out: Collected) -> None:
     for attempt in part.attempts:
-        if attempt.answer == "dropped":
+        if attempt.answer in ("dropped", "repeat"):
             out.dropped[attempt.kernel] = out.dropped.get(attempt.kernel, 0) + 1
 
 

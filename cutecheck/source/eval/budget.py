@@ -131,6 +131,16 @@ class Budget:
         finally:
             self._loops -= 1
 
+    def is_mostly_idle(self) -> bool:
+        """Whether more than half of the steps that may come to nothing at a stretch are used up."""
+        if self._found is None or self._found() != self._before:
+            return False
+        most = self.limits.idle_steps * self.patience
+        return 2 * self._idle_steps() > (most // 10 if self._idle > FILES_SHARE * most else most)
+
+    def _idle_steps(self) -> int:
+        return (self.used if self._aside is None else self._aside) - self._quiet - self._since
+
     def check(self) -> None:
         """Raises BudgetExceeded when steps or time are used up."""
         most = self.limits.steps_per_root
@@ -150,7 +160,7 @@ class Budget:
 
     def _look(self, found: int) -> None:
         most = self.limits.idle_steps * self.patience
-        used = (self.used if self._aside is None else self._aside) - self._quiet - self._since
+        used = self._idle_steps()
         if found != self._before:
             self._before, self._since = found, self.used - self._quiet
         elif used > most or (self._idle > FILES_SHARE * most and used > most // 10):

@@ -18,6 +18,7 @@ from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.parameters import bind_parameters
+from cutecheck.source.eval.repeats import repeat
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
 from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
@@ -131,10 +132,21 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
     if fset.self_ is None and not kwargs and left_out.leaves_out(m, best, args):
         return left_out.result(m, best.fn, best.env, span)
     env = Env(best.env, "function", self_=fset.self_)
+    again = repeat(m, best, fset.self_, [*args, *kwargs.values()])
+    if again is not None and again.is_left_out():
+        if not m.recorder.rehearsal:
+            m.history.launches.repeats(f"{best.fn.span}:{best.fn.name}")
+        may_write(m, best.fn, args, span, fset.self_)
+        reason = f"further calls of `{best.fn.name}`, which came to nothing, were not walked"
+        return _unfollowed(m, best.fn, env, Unknown(reason, span), span)
     kind = host_kind(m, best.entry, best.fn, best.env, fset)
     if kind is None:
-        return run_function(m, best.entry, best.fn, env, args, kwargs, span)
-    return _run_counted(m, best, env, args, kwargs, span, kind)
+        value = run_function(m, best.entry, best.fn, env, args, kwargs, span)
+    else:
+        value = _run_counted(m, best, env, args, kwargs, span, kind)
+    if again is not None:
+        again.walked()
+    return value
 
 
 def _writes(fn: ir.Function, lasting: tuple[bool, ...]) -> int:

@@ -19,7 +19,7 @@ from zlib import crc32
 from cutecheck.records import record
 from cutecheck.source.eval.limits import Limits
 
-Answer = Literal["walk", "before", "dropped", "barren"]
+Answer = Literal["walk", "before", "dropped", "barren", "repeat"]
 _PARTS, _FEW_PARTS = 8, 4  # of a folder
 WORKS = "*"  # before a class that configures, copies or multiplies, in what is alike
 _BARREN = 2  # more that a walk counts for if it came to nothing of CuTe
@@ -74,6 +74,10 @@ class Launches:
         self._count(alike, _BARREN, False)
         self.attempts.append(Attempt("", "", "", False, "barren", alike))
 
+    def repeats(self, function: str) -> None:
+        """A call on the host was not walked again (source/eval/repeats.py); noted, but nothing hangs on it."""
+        self.attempts.append(Attempt(function, "", "", False, "repeat"))
+
     def _answer(self, kernel: str, types: str, signature: str, capped: bool, alike: str) -> Answer:
         done = self.done.setdefault((kernel, types), set()) if signature else set()
         if signature in done:
@@ -112,6 +116,8 @@ class Launches:
         """Whether a unit with these attempts had the right answers after what was walked so far; then they count."""
         added: list[Attempt] = []
         for a in attempts:
+            if a.answer == "repeat":
+                continue
             if a.answer == "barren":
                 self._count(a.alike, _BARREN, False)
                 added.append(a)

@@ -137,6 +137,7 @@ class Machine:
         self.history = history if history is not None else History(Launches(budget.limits))
         self.journal = Journal()
         self.instances: dict[Any, Any] = {}  # class instances by (declaration, arguments)
+        self.repeated: dict[Any, set[Any]] = {}  # long calls by host code (source/eval/repeats.py)
         self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
         self.names: dict[tuple[str, str], Value] = {}  # library names looked up
         self.deriving = 0  # classes whose bases are being evaluated

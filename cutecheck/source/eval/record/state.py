@@ -117,6 +117,14 @@ class RecorderState:
         """How much of CuTe was come across so far."""
         return len(self.sites) + len(self.loose) + len(self.events)
 
+    def all_found(self) -> int:
+        """How much was come across that is reported or asked for, launches included."""
+        return self.found() + len(self.launches) + len(self.calls) + len(self.lints) + len(self.predicates)
+
+    def is_unevaluated(self) -> bool:
+        """Inside decltype and sizeof, where nothing that is walked leaves a fact."""
+        return self._events_off and not self.rehearsal
+
     def block_shape(self) -> tuple[int | None, ...]:
         """Threads of the block along x, y and z, as far as its launch says; empty where it does not."""
         return self._dims.get(self.frame.kernel, ()) if self.frame is not None else ()
