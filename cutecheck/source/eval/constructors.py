@@ -11,6 +11,7 @@ from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.parameters import bind_parameters
+from cutecheck.source.eval.references import field_stands
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.unwalked import may_write
 from cutecheck.source.eval.values import Elements, FuncSet, Object, Reference, Scalar, Value
@@ -57,19 +58,19 @@ def _initialise(
         target = given or first
         owner, decl = members.get(target, members[first])
         where = cells[i] if i < len(cells) else None
-        if type(value) is Elements and not qualifiers.refers(decl.type):
+        if type(value) is Elements and not field_stands(m, owner, decl):
             value = leaks.decayed(m, where, span)  # an array is no initialiser of another
-        if qualifiers.refers(decl.type) and where is not None and not isinstance(value, Object):
+        if field_stands(m, owner, decl) and where is not None and not isinstance(value, Object):
             m.journal.set(obj.fields, target, Reference(where))
             continue
         typed = m.eval(decl.type, owner.env) if decl.type is not None and not isinstance(decl.type, ir.Auto) else None
         value = value if typed is None else classes.convert(m, typed, value, span)
         if target in classes.overlaid(m, cls):
             leaks.leak(m, value)
-        if _unbound(decl, value):
+        if _unbound(m, owner, decl, value):
             m.journal.set(obj.fields, target, leaks.apart(losses.anything(m, value, target, span), target))
             continue
-        m.journal.set(obj.fields, target, value if qualifiers.refers(decl.type) else _part(m, value))
+        m.journal.set(obj.fields, target, value if field_stands(m, owner, decl) else _part(m, value))
 
 
 def _part(m: Machine, value: Value) -> Value:
@@ -77,9 +78,9 @@ def _part(m: Machine, value: Value) -> Value:
     return copies.copied(m, temporaries.owned(m, value))
 
 
-def _unbound(decl: ir.Variable, value: Value) -> bool:
+def _unbound(m: Machine, owner: ClassInst, decl: ir.Variable, value: Value) -> bool:
     """A reference to what is not followed."""
-    written = qualifiers.refers(decl.type) and not qualifiers.constant(decl.type)
+    written = field_stands(m, owner, decl) and not qualifiers.constant(decl.type)
     return written and (isinstance(value, Scalar) or leaks.points(value))
 
 
@@ -159,7 +160,7 @@ def _construct_with(
         owner, decl = types[name]
         cells = places.of_arguments(m, values)
         if (
-            qualifiers.refers(decl.type)
+            field_stands(m, owner, decl)
             and len(cells) == 1
             and cells[0] is not None
             and not isinstance(values[0], Object)
@@ -169,7 +170,7 @@ def _construct_with(
         typed = m.eval(decl.type, owner.env) if decl.type is not None else None
         if name in classes.overlaid(m, cls):
             leaks.leak(m, *values)
-        if len(values) == 1 and _unbound(decl, values[0]):
+        if len(values) == 1 and _unbound(m, owner, decl, values[0]):
             m.journal.set(obj.fields, name, leaks.apart(losses.anything(m, values[0], name, span), name))
             continue
         if len(values) == 1 and type(values[0]) is Elements:
@@ -179,7 +180,7 @@ def _construct_with(
             if len(values) == 1 and typed is None
             else classes.construct(m, typed, values, [None] * len(values), span)
         )
-        m.journal.set(obj.fields, name, value if qualifiers.refers(decl.type) else _part(m, value))
+        m.journal.set(obj.fields, name, value if field_stands(m, owner, decl) else _part(m, value))
     m.lvalues = given
     run_function(m, best.entry, best.fn, env, args, {}, span)
 

@@ -22,7 +22,8 @@ def copied(m: Machine, value: Value, depth: int = 0) -> Value:
         if value.pointer is not None or depth > DEPTH:
             return value
         made = Object(value.cls, {}, None, value.name, value.initial)
-        made.fields.update({k: copied(m, v, depth + 1) for k, v in value.fields.items()})
+        bound = _references(m, value.cls)
+        made.fields.update({k: v if k in bound else copied(m, v, depth + 1) for k, v in value.fields.items()})
         if copies_itself(value.cls):
             from cutecheck.source.eval.losses import lose
 
@@ -33,9 +34,23 @@ def copied(m: Machine, value: Value, depth: int = 0) -> Value:
     if isinstance(value, Closure) and value.own:
         env = Env(value.env.parent, "block")
         env.frame = value.env.frame
-        env.vars.update({k: copied(m, v, depth + 1) for k, v in value.env.vars.items()})
+        env.refs = refs = value.env.refs
+        env.vars.update({k: v if refs and k in refs else copied(m, v, depth + 1) for k, v in value.env.vars.items()})
         return Closure(value.node, env, True)
     return value
+
+
+def _references(m: Machine, cls: ClassInst) -> frozenset[str]:
+    """Members that are references: a copy has the same."""
+    key = ("references",)
+    if key not in cls.memo:
+        from cutecheck.source.eval.references import field_stands
+
+        cls.memo[key] = frozenset(d.name for o, d in cls.fields or () if field_stands(m, o, d))
+        if cls.fields is None:
+            return cls.memo.pop(key)  # type: ignore[no-any-return]
+    found: frozenset[str] = cls.memo[key]
+    return found
 
 
 def copies_itself(cls: ClassInst) -> bool:

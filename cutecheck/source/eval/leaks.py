@@ -79,6 +79,7 @@ def gone(m: Machine, env: Env) -> None:
 def _ended(m: Machine, obj: Value, kept: set[int]) -> None:
     """An object is no more, with the objects that are members of it."""
     from cutecheck.source.eval import classes
+    from cutecheck.source.eval.references import field_stands
 
     if not isinstance(obj, Object) or id(obj) in kept or obj.pointer is not None:
         return
@@ -89,8 +90,8 @@ def _ended(m: Machine, obj: Value, kept: set[int]) -> None:
             known.pop((id(obj), None), None)
             for name in obj.fields:
                 known.pop((id(obj.fields), name), None)
-    for _, decl in classes.fields(m, obj.cls):
-        if not refers(decl.type):
+    for owner, decl in classes.fields(m, obj.cls):
+        if not field_stands(m, owner, decl):
             _ended(m, obj.fields.get(decl.name), kept)
 
 
@@ -166,14 +167,26 @@ def leak_root(m: Machine, node: ir.Expr, env: Env) -> None:
         leak_place(m, None, cells)
 
 
+def holds_reference(m: Machine, cls: ClassInst) -> bool:
+    """An object of this class has a reference, or has a member that does."""
+    from cutecheck.source.eval import classes
+    from cutecheck.source.eval.references import field_stands
+
+    key = ("holds reference",)
+    if key not in cls.memo:
+        cls.memo[key] = False
+        own = any(field_stands(m, o, d) for o, d in classes.fields(m, cls))
+        types = [] if own else [m.eval(d.type, o.env) for o, d in classes.fields(m, cls) if d.type is not None]
+        cls.memo[key] = own or any(isinstance(t, ClassInst) and holds_reference(m, t) for t in types)
+    return bool(cls.memo[key])
+
+
 def leak_bound(m: Machine, typed: Value, init: ir.Expr, env: Env) -> None:
     """References in objects that a braced list initialises, whatever they are bound to."""
-    from cutecheck.source.eval import classes
-
     while isinstance(typed, ArrayType):
         typed = typed.inner
     if isinstance(typed, ClassInst):
-        binds = isinstance(init, ir.Sequence_) and any(refers(d.type) for _, d in classes.fields(m, typed))
+        binds = isinstance(init, ir.Sequence_) and holds_reference(m, typed)
     else:
         binds = isinstance(typed, ExternType) and typed.name.endswith(WRAPPER)
     for name in names_in(init) if binds else ():

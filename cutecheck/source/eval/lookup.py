@@ -316,6 +316,8 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
     if decl.init_args is not None:
         if m.dialect.by_value and decl.type is not None and foreign.undeclared(typed):
             foreign.may_write(m, decl.type, decl.init_args, typed, args, env, decl.span)
+        for a in decl.init_args if m.dialect.by_value else ():
+            leaks.leak_bound(m, typed, a.value, env)
         return classes.construct(m, typed, args, [a.name for a in decl.init_args], decl.span)
     return classes.declare(m, typed, decl, env)
 

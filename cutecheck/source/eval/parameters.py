@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, copies, ir, leaks, places, qualifiers
+from cutecheck.source.eval import classes, copies, ir, leaks, places, qualifiers, references
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -31,9 +31,12 @@ def bind_parameters(
     m.lvalues = ([], [])
     for i, p in enumerate(params):
         inner = p.type.pattern if isinstance(p.type, ir.Expand) else p.type
-        if qualifiers.settled(inner):
+        stands = references.stands(m, inner, env)
+        if qualifiers.settled(inner) and (not stands or qualifiers.refers(inner)):
             env.fix(p.name)
-        where = cells[i] if i < len(cells) and qualifiers.refers(inner) else None
+        where = cells[i] if i < len(cells) and stands else None
+        if where is not None and isinstance(args[i], Scalar):
+            _deduced(inner, env)
         if (
             where is not None
             and not p.pack
@@ -45,7 +48,7 @@ def bind_parameters(
             continue
         if p.pack or p.kind == "varargs":
             rest = args[i:]
-            if p.pack and qualifiers.refers(inner):
+            if p.pack and stands:
                 more = [*cells[i:], *[None] * (len(rest) - len(cells[i:]))]
                 rest = [
                     v if w is None or isinstance(v, Object) else Reference(w) for v, w in zip(rest, more, strict=True)
@@ -53,7 +56,7 @@ def bind_parameters(
             value: Value = Pack(tuple(rest)) if p.pack else tuple(rest)
         elif i < len(args) and p.kind != "keyword":
             value = args[i]
-            if type(value) is Elements and not qualifiers.refers(inner):
+            if type(value) is Elements and not stands:
                 value = leaks.decayed(m, cells[i] if i < len(cells) else None, span)
             if p.type is not None and isinstance(value, (Scalar, int, Extern, tuple)) and not is_auto(p.type):
                 typed = m.eval(p.type, env)
@@ -74,14 +77,22 @@ def bind_parameters(
             value = {k: v for k, v in kwargs.items() if k not in named}
         if isinstance(value, TensorVal) and not value.name:
             value = replace(value, name=p.name)
-        if isinstance(value, (Object, tuple, Closure)) and not qualifiers.refers(inner):
+        if isinstance(value, (Object, tuple, Closure)) and not stands:
             value = copies.copied(m, value)
             if isinstance(value, Object) and p.name:
                 env.hold(p.name)
-        if leaks.points(value) and i < len(args) and qualifiers.refers(inner) and not qualifiers.constant(inner):
+        if leaks.points(value) and i < len(args) and stands and not qualifiers.constant(inner):
             value = leaks.apart(value, p.name)  # to an element of something that is not followed, perhaps
         if p.name:
             m.journal.set(env.vars, p.name, value)  # as everything that a loop may change
+
+
+def _deduced(t: ir.Expr | None, env: Env) -> None:
+    """``T&& x`` of a variable: ``T`` itself is a reference."""
+    name = t.inner.ident if isinstance(t, ir.TypeMod) and t.kind == "rref" and isinstance(t.inner, ir.Name) else ""
+    at = env.parent
+    if name and at is not None and at.kind == "template" and name in at.vars:
+        at.refer(name)
 
 
 def _stays(m: Machine, p: ir.Param, value: Value, env: Env) -> bool:

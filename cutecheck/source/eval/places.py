@@ -13,7 +13,6 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import ANY
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.copies import copied
-from cutecheck.source.eval.qualifiers import is_reference, refers
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.values import (
     Address,
@@ -144,8 +143,10 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
             return one_of(m, node, env), None
         return value, None if first is None or second is None else (*first, *second)
     if isinstance(node, ir.Cast):
+        from cutecheck.source.eval.references import stands
+
         value = m.eval(node, env)
-        return value, again(m, node.operand, env) if is_reference(node.type) else None
+        return value, again(m, node.operand, env) if stands(m, node.type, env) else None
     if isinstance(node, ir.Call):
         m.returned = None
         value = m.eval(node, env)
@@ -255,8 +256,10 @@ def overwrite(m: Machine, old: Object, value: Value, span: Span) -> None:
         from cutecheck.source.eval.leaks import leak
 
         leak(m, value)
-    for _, decl in classes.fields(m, old.cls):
-        if refers(decl.type):
+    from cutecheck.source.eval.references import field_stands
+
+    for owner, decl in classes.fields(m, old.cls):
+        if field_stands(m, owner, decl):
             continue
         mine = classes.get_field(m, old, decl.name, span)
         if isinstance(value, Object):

@@ -139,7 +139,7 @@ def declared_names(decl: ir.Decl) -> Iterator[tuple[str, Any]]:
 class Env:
     """A chain of frames. ``vars`` of one frame; ``cls`` and ``scope`` mark class and namespace frames."""
 
-    __slots__ = ("cls", "fixed", "frame", "kind", "own", "parent", "scope", "self_", "vars")
+    __slots__ = ("cls", "fixed", "frame", "kind", "own", "parent", "refs", "scope", "self_", "vars")
 
     def __init__(
         self,
@@ -155,6 +155,7 @@ class Env:
         self.vars: dict[str, Value] = {}
         self.fixed: set[str] | None = None  # of these variables those that are constants
         self.own: set[str] | None = None  # and those that are objects, which end with them
+        self.refs: set[str] | None = None  # types that are references, and objects that stand for others
         self.scope = scope
         self.cls = cls
         self.self_ = self_
@@ -171,6 +172,12 @@ class Env:
         if self.own is None:
             self.own = set()
         self.own.add(name)
+
+    def refer(self, name: str) -> None:
+        """A type of this frame is a reference, or an object stands for another."""
+        if self.refs is None:
+            self.refs = set()
+        self.refs.add(name)
 
     def namespace(self) -> Scope | None:
         env: Env | None = self

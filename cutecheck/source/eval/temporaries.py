@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span
-from cutecheck.source.eval import losses, qualifiers
+from cutecheck.source.eval import losses, references
 from cutecheck.source.eval.values import Object, Value
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def activation(m: Machine, fn: ir.Function | ir.Lambda, env: Env, span: Span) ->
     m.temporaries, m.lingering = [], []
     try:
         yield
-        given = [env.vars.get(p.name) for p in fn.params if not p.pack and not qualifiers.refers(p.type)]
+        given = [env.vars.get(p.name) for p in fn.params if not p.pack and not references.stands(m, p.type, env)]
         _lose(m, [v for v in given if isinstance(v, Object) and v.pointer is None and destructs(m, v.cls)], span)
     finally:
         m.temporaries, m.lingering = outer

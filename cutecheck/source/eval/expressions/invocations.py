@@ -280,6 +280,8 @@ def _lambda(m: Machine, node: ir.Lambda, env: Env) -> Value:
             own.vars[name] = Reference(cells)
         else:
             own.vars[name] = value if by_reference else copies.copied(m, value)
+            if by_reference:
+                own.refer(name)
     if node.default == "=":
         for name in names_in(node.body.get()):
             at = env.find_var(name)

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, intrinsics, ir, leaks, losses, memory, places, templates
+from cutecheck.source.eval import (
+    classes,
+    intrinsics,
+    ir,
+    leaks,
+    losses,
+    memory,
+    places,
+    qualifiers,
+    references,
+    templates,
+)
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, missing, namespace_of, type_member
 from cutecheck.source.eval.machine import Machine, handles
@@ -143,6 +154,8 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
             return value.items[0]
         return value
     given = templates.arguments(m, targs, env)
+    if m.dialect.by_value and _refers(m, value, targs, env):
+        return Unknown("a template argument that is a reference is not followed", span)
     if isinstance(value, TemplateRef):
         if value.entries:
             return templates.apply_template(m, value, given, span)
@@ -161,6 +174,15 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
         entries = tuple(siblings.decls.get(value.name, ())) if siblings is not None else ()
         return templates.apply_template(m, TemplateRef(value.name, entries), given, span) if entries else value
     return value
+
+
+def _refers(m: Machine, value: Value, targs: tuple[ir.Expr, ...], env: Env) -> bool:
+    """A function or class of the tree is named with a reference that may be written through: types are kept without."""
+    if isinstance(value, TemplateRef):
+        of_tree = bool(value.entries) and isinstance(value.entries[0].decl, ir.Class)
+    else:
+        of_tree = isinstance(value, FuncSet)
+    return of_tree and any(references.stands(m, t, env) and not qualifiers.settled(t) for t in targs)
 
 
 @handles(ir.Attr)

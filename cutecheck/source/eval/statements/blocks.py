@@ -9,7 +9,18 @@ from dataclasses import replace
 from cutecheck.facts import Guard, Unknown
 from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import classes, copies, ir, leaks, losses, places, predicates, qualifiers, temporaries
+from cutecheck.source.eval import (
+    classes,
+    copies,
+    ir,
+    leaks,
+    losses,
+    places,
+    predicates,
+    qualifiers,
+    references,
+    temporaries,
+)
 from cutecheck.source.eval.lookup import variable_value
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Entry, Env
@@ -76,15 +87,18 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
         return Done.NORMAL
     unit = env.frame.unit if env.frame is not None else None
     if isinstance(decl, ir.Variable):
-        if qualifiers.never_written(decl) or qualifiers.settled(decl.type):
+        stands = m.dialect.by_value and _refers(m, decl, env)
+        if not (stands and not qualifiers.refers(decl.type)) and (
+            qualifiers.never_written(decl) or qualifiers.settled(decl.type)
+        ):
             env.fix(decl.name)
-        if m.dialect.by_value and _refers(m, decl) and (init := _only(decl)) is not None:
+        if stands and (init := _only(decl)) is not None:
             value, cells = places.locate(m, init, env)
             if cells is not None and not isinstance(value, Object):
                 m.journal.set(env.vars, decl.name, Reference(cells))
                 m.recorder.declared(m, decl, value, env, unit)
                 return Done.NORMAL
-            if not qualifiers.refers(decl.type):
+            if not references.stands(m, decl.type, env):
                 value = copies.copied(m, value)  # a function that returns none
             elif not isinstance(value, Object):
                 value = variable_value(m, decl, env) if cells is not None else _typed(m, decl, value, env)
@@ -101,7 +115,7 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
             value = copies.copied(m, temporaries.owned(m, variable_value(m, decl, env)))
             if m.dialect.by_value and "static" in decl.flags and not decl.flags & {"const", "constexpr"}:
                 value = _of_all_calls(m, decl, value)
-            if isinstance(value, Object) and not decl.flags & _STAY and not qualifiers.refers(decl.type):
+            if isinstance(value, Object) and not decl.flags & _STAY and not stands:
                 env.hold(decl.name)
         if isinstance(value, TensorVal):
             value = replace(value, name=decl.name)
@@ -110,6 +124,8 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
     elif isinstance(decl, ir.Alias) and decl.tparams is None:
         value = m.eval(decl.target, env)
         m.journal.set(env.vars, decl.name, value)
+        if references.stands(m, decl.target, env):
+            env.refer(decl.name)
         m.recorder.declared(m, decl, value, env, unit)
     elif isinstance(decl, ir.Using):
         if isinstance(decl.target, ir.Scoped) and decl.kind == "name":
@@ -130,13 +146,13 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
     return Done.NORMAL
 
 
-def _refers(m: Machine, decl: ir.Variable) -> bool:
+def _refers(m: Machine, decl: ir.Variable, env: Env) -> bool:
     """A variable that stands for another: ``decltype(auto)`` does for ``(x)`` and what a function returns so."""
     if not isinstance(decl.type, ir.DeclType) or decl.type.expr is not None:
-        return qualifiers.refers(decl.type)
+        return references.stands(m, decl.type, env)
     init = _only(decl)
     if isinstance(init, (ir.Name, ir.Scoped, ir.Attr)):
-        return _PARENTHESISED.search(m.recorder.text(decl.full_span)) is not None
+        return references.bound(m, init, env) or _PARENTHESISED.search(m.recorder.text(decl.full_span)) is not None
     return isinstance(init, (ir.Select, ir.Index, ir.Call)) or (
         isinstance(init, ir.Unary) and init.op in ("*", "++", "--")
     )

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.identity import once
 from cutecheck.records import record
-from cutecheck.source.eval import classes, foreign, ir, losses
+from cutecheck.source.eval import classes, foreign, ir, losses, references
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.losses import SWAPS
 from cutecheck.source.eval.machine import Machine
@@ -97,6 +97,8 @@ class _Judge:
                 if losses.reaches_members(m, memory):
                     return False
                 continue
+            if references.stands(m, leaf, env):
+                return False  # what has this type is a name of something else
             if isinstance(leaf, ir.Name):
                 value = lookup(m, leaf.ident, env, leaf.span)
             else:

@@ -12,7 +12,7 @@ from cutecheck.model.identity import once
 from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.records import record
-from cutecheck.source.eval import ir, leaks, losses, places, qualifiers
+from cutecheck.source.eval import ir, leaks, losses, places, qualifiers, references
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
@@ -209,7 +209,7 @@ def _unroll(m: Machine, node: ir.Loop, env: Env) -> Done | None:
 
 
 def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
-    if m.dialect.by_value and node.iterable is not None and _writes_items(node):
+    if m.dialect.by_value and node.iterable is not None and _writes_items(m, node, env):
         losses.lost_part(m, node.iterable, env)
     iterable = places.whole(m, node.iterable, env) if node.iterable is not None else None
     items = iterate(m, iterable, node.span)
@@ -220,13 +220,13 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         item = m.recorder.loop_item(m, node, env) if item is None else item
         if node.target is not None:
             bound = isinstance(item, (Scalar, Unknown)) or leaks.points(item)
-            stands = m.dialect.by_value and bound and _refers(node, True)
+            stands = m.dialect.by_value and bound and _refers(m, node, env, True)
             bind_target(m, node.target, leaks.apart(item, "item") if stands else item, env, node.span)
         loop.parts = isinstance(item, Unknown) or varies(item)
         ended: list[Done] = []
         _walk(m, lambda: ended.append(m.run(node.body, env)), loop, lambda: ended[-1] is Done.NORMAL, _values(item))
         return Done.NORMAL
-    if any(type(item) is Elements for item in items) and not _refers(node):
+    if any(type(item) is Elements for item in items) and not _refers(m, node, env):
         assert node.iterable is not None
         leaks.leak_root(m, ir.Index(node.iterable, (), node.span), env)
         items = [leaks.decayed(m, None, node.span) for _ in items]
@@ -251,16 +251,16 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     return Done.NORMAL
 
 
-def _refers(node: ir.Loop, writes: bool = False) -> bool:
+def _refers(m: Machine, node: ir.Loop, env: Env, writes: bool = False) -> bool:
     """Whether the loop's variable is a reference; ``writes``: through which items may be written."""
     decl = node.target.decl if isinstance(node.target, ir.Local) else None
-    refers = isinstance(decl, ir.Variable) and qualifiers.refers(decl.type)
+    refers = isinstance(decl, ir.Variable) and references.stands(m, decl.type, env)
     return refers and not (writes and isinstance(decl, ir.Variable) and qualifiers.constant(decl.type))
 
 
-def _writes_items(node: ir.Loop) -> bool:
+def _writes_items(m: Machine, node: ir.Loop, env: Env) -> bool:
     """Through a reference, or by the name of what the loop goes through."""
-    if _refers(node, True):
+    if _refers(m, node, env, True):
         return True
     at: Any = node.iterable
     while isinstance(at, (ir.Attr, ir.Index)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Guard, Span, Unknown
-from cutecheck.source.eval import classes, ir, losses, qualifiers, temporaries
+from cutecheck.source.eval import classes, ir, losses, references, temporaries
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.statements.done import Done
@@ -55,7 +55,7 @@ def destroy(m: Machine, node: ir.Block, env: Env, exits: int) -> None:
     mark = m.journal.mark()
     for stmt in reversed(node.body):
         decl = stmt.decl if isinstance(stmt, ir.Local) else None
-        if isinstance(decl, ir.Variable) and "static" not in decl.flags and not qualifiers.refers(decl.type):
+        if isinstance(decl, ir.Variable) and "static" not in decl.flags and not references.stands(m, decl.type, env):
             value = env.vars.get(decl.name)
             if isinstance(value, Object) and value.pointer is None and destructs(m, value.cls):
                 _destroy(m, value, value.cls, stmt.span)
@@ -96,9 +96,9 @@ def _destroy(m: Machine, obj: Object, cls: ClassInst, span: Span) -> None:
     own = _destructor(cls)
     if own:
         call_functions(m, FuncSet(f"~{cls.name}", own, obj, cls), [], {}, span)
-    for _, decl in classes.fields(m, cls):
+    for owner, decl in classes.fields(m, cls):
         part = obj.fields.get(decl.name)
-        if isinstance(part, Object) and part.pointer is None and not qualifiers.refers(decl.type):
+        if isinstance(part, Object) and part.pointer is None and not references.field_stands(m, owner, decl):
             _destroy(m, part, part.cls, span)
     for base in classes.bases(m, cls):
         if destructs(m, base):

@@ -1,0 +1,112 @@
+"""Types that are references without being spelled so, and objects that hold references: what is written through them.
+
+Compiled and run, each of these programs shows another value than the one that was there before the last write.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.tests.source.shown import number
+
+KERNEL = """#include <cute/tensor.hpp>
+#include <type_traits>
+using namespace cute;
+using R = int&;
+typedef int& Typedef;
+template <class T> using Ref = T&;
+template <class T> using Same = T;
+struct Counter { int at = 0; };
+using C = Counter&;
+struct Alias { using I = int&; I r; };
+struct Made { R r; __device__ Made(int& v) : r(v) {} };
+struct Below : Alias {};
+struct Holds { int& r; };
+struct HoldsObject { Counter& r; };
+struct HoldsBoth { Holds a; HoldsObject b; };
+template <class T> struct Trait { using type = T&; };
+template <class T> struct Plain { T t; static __device__ void set(T v) { v = 5; } };
+template <class T> __device__ void as_is(T t) { t = 5; }
+template <class T> __device__ void forwarded(T&& t) { T u = t; u = 5; }
+__device__ void set(R r) { r = 5; }
+__device__ void set_object(C r) { r.at = 5; }
+__device__ R same(int& v) { return v; }
+template <class T> __device__ void seen(T const& t) { copy(t, t); }
+__global__ void k(int n) {
+  __shared__ half_t s[65536];
+  int x = 0, y = 8;
+  Counter c;
+  BODY
+  seen(make_tensor(make_smem_ptr(s + (SHOWN)), Layout<_8>{}));
+}
+void host(int n) { k<<<1, 32>>>(n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "shown", "value"),
+    [
+        ("R r = x; r = 5;", "x", 5),
+        ("R r = x; x = 5;", "r", 5),
+        ("R r{x}; r += 5;", "x", 5),
+        ("const R r = x; r = 5;", "x", 5),
+        ("Typedef r = x; r = 5;", "x", 5),
+        ("using L = int&; L r = x; r = 5;", "x", 5),
+        ("using L = R; L r = x; r = 5;", "x", 5),
+        ("Ref<int> r = x; r = 5;", "x", 5),
+        ("Same<int&> r = x; r = 5;", "x", 5),
+        ("Same<int> r = x; r = 5;", "x", 0),
+        ("typename Trait<int>::type r = x; r = 5;", "x", 5),
+        ("Alias::I r = x; r = 5;", "x", 5),
+        ("Below::I r = x; r = 5;", "x", 5),
+        ("std::add_lvalue_reference_t<int> r = x; r = 5;", "x", 5),
+        ("typename std::add_lvalue_reference<int>::type r = x; r = 5;", "x", 5),
+        ("decltype((x)) r = x; r = 5;", "x", 5),
+        ("decltype(x) r = x; r = 5;", "x", 0),
+        ("int& q = x; decltype(q) r = x; r = 5;", "x", 5),
+        ("int& q = x; decltype(auto) r = q; r = 5;", "x", 5),
+        ("Holds h{x}; decltype(h.r) r = x; r = 5;", "x", 5),
+        ("decltype(same(x)) r = x; r = 5;", "x", 5),
+        ("Counter& q = c; decltype(q) r = c; r.at = 5;", "c.at", 5),
+        ("decltype(c) r = c; r.at = 5;", "c.at", 0),
+        ("C r = c; r.at = 5;", "c.at", 5),
+        ("set(x);", "x", 5),
+        ("set_object(c);", "c.at", 5),
+        ("int& r = same(x); r = 5;", "x", 5),
+        ("[](R r) { r = 5; }(x);", "x", 5),
+        ("Alias a{x}; a.r = 5;", "x", 5),
+        ("Made a(x); a.r = 5;", "x", 5),
+        ("forwarded(x);", "x", 5),
+        ("forwarded(x + 1);", "x", 0),
+        ("Holds a{x}; Holds b = a; b.r = 3;", "x", 3),
+        ("Holds a{x}; Holds b(a); x = 3;", "b.r", 3),
+        ("Alias a{x}; Alias b = a; b.r = 3;", "x", 3),
+        ("HoldsObject a{c}; HoldsObject b = a; b.r.at = 3;", "c.at", 3),
+        ("HoldsObject a{c}; HoldsObject b{a}; c.at = 3;", "b.r.at", 3),
+        ("HoldsBoth a{{x}, {c}}; HoldsBoth b = a; b.b.r.at = 3;", "c.at", 3),
+        ("HoldsObject a{c}; auto f = [](HoldsObject b) { b.r.at = 3; }; f(a);", "c.at", 3),
+        ("auto f = [&r = c] { r.at = 3; }; auto g = f; g();", "c.at", 3),
+    ],
+)
+def test_what_is_written_through_a_reference_is_what_it_stands_for(
+    tmp_path: Path, body: str, shown: str, value: int
+) -> None:
+    assert number(tmp_path, KERNEL, body, shown) == value
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("as_is<int&>(x);", "x"),
+        ("as_is<R>(x);", "x"),
+        ("as_is<decltype((x))>(x);", "x"),
+        ("Plain<int&> a{x}; a.t = 5;", "x"),
+        ("Plain<R> a{x}; a.t = 5;", "x"),
+        ("Plain<int&>::set(x);", "x"),
+        ("HoldsBoth a{{x}, {c}}; HoldsBoth b = a; b.a.r = 3;", "x"),
+        ("for (int i = 0; i < n; ++i) { set(x); }", "x"),
+        ("for (int i = 0; i < n; ++i) { R r = x; r = 5; }", "x"),
+    ],
+)
+def test_what_may_be_written_through_a_reference_is_not_known(tmp_path: Path, body: str, shown: str) -> None:
+    assert number(tmp_path, KERNEL, body, shown) is None
