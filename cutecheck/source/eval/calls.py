@@ -18,13 +18,14 @@ from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.parameters import bind_parameters
+from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.repeats import repeat
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
 from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell, type_key
-from cutecheck.source.eval.unwalked import _BLIND_RECURSION, leap, leapt, may_write, refusal, writable
+from cutecheck.source.eval.unwalked import _BLIND_RECURSION, leap, leapt, may_write, refusal
 from cutecheck.source.eval.values import (
     BudgetExceeded,
     Cell,
@@ -107,15 +108,9 @@ def method_of_object(m: Machine, obj: Object, name: str, span: Span) -> Value:
 
 def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Choose an overload and run it."""
-    lasting, m.lasting = m.lasting, ()
-    best: Candidate | None = None
-    for entry in fset.entries:
-        candidate = bind(m, entry, fset, args, kwargs)
-        if candidate is not None and (
-            best is None or (candidate.score, _writes(candidate.fn, lasting)) > (best.score, _writes(best.fn, lasting))
-        ):
-            best = candidate
-    if best is None:
+    (given, of_object), m.given = m.given, ((), "")
+    found = [c for c in (bind(m, entry, fset, args, kwargs) for entry in fset.entries) if c is not None]
+    if not found:
         fallback = intrinsics.find(m, "", fset.name, span)
         if isinstance(fallback, Intrinsic) and fset.cls is None:
             return intrinsics.call(m, Intrinsic(fallback.name, fset.targs), args, kwargs, span)
@@ -126,6 +121,7 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         if missing is not None:
             return Unknown(f"`{fset.name}` of `{missing.what}`, whose type is not in the scanned files", span)
         return Unknown(f"no overload of `{fset.name}` in the scanned files takes these {len(args)} arguments", span)
+    best = best_of(found, given, of_object)
     if best.fn.body is None:
         may_write(m, best.fn, args, span, fset.self_)
         return Unknown(f"`{fset.name}` is declared but not defined in the scanned files", span)
@@ -147,15 +143,6 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
     if again is not None:
         again.walked()
     return value
-
-
-def _writes(fn: ir.Function, lasting: tuple[bool, ...]) -> int:
-    """How many of the variables given take a reference that can be written through: that binds closer than a const one.
-
-    Only counted where overloads are equal otherwise. A temporary takes no such reference.
-    """
-    pairs = zip(fn.params, lasting, strict=False)
-    return sum((1 if last else -1) for p, last in pairs if writable(p))
 
 
 def _run_counted(

@@ -11,6 +11,7 @@ from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.parameters import bind_parameters
+from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.references import field_stands
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.unwalked import may_write
@@ -133,7 +134,7 @@ def _construct_with(
     if not found:
         _not_walked(m, [e.decl for e in entries], cls, obj, args, span)
         return
-    best = max(found, key=lambda c: c.score)
+    best = best_of(found)
     env = Env(best.env, "function", self_=obj)
     given = m.lvalues
     bind_parameters(m, best.fn.params, args, {}, env, span)

@@ -11,7 +11,8 @@ from cutecheck.source.eval import classes
 from cutecheck.source.eval.alike import kind_of
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.overloads import Candidate, bind
+from cutecheck.source.eval.overloads import bind
+from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.threads import uniform
 from cutecheck.source.eval.types import class_name, is_type, spell, type_of
@@ -34,11 +35,8 @@ def launch(
     if not isinstance(fn, FuncSet):
         return fn if isinstance(fn, Unknown) else Unknown("the launched kernel is not known", span)
     args = _symbolic_arguments(m, fn, span) if args is None else [uniform(a) for a in args]
-    best: Candidate | None = None
-    for entry in fn.entries:
-        candidate = bind(m, entry, fn, args, {})
-        if candidate is not None and (best is None or candidate.score > best.score):
-            best = candidate
+    found = [c for c in (bind(m, entry, fn, args, {}) for entry in fn.entries) if c is not None]
+    best = best_of(found) if found else None
     if best is None or best.fn.body is None:
         return Unknown(f"no overload of kernel `{fn.name}` takes these arguments", span)
     values = [best.env.vars[p.name] for p in best.fn.tparams or () if p.name in best.env.vars]

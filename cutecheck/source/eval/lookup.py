@@ -12,6 +12,7 @@ from cutecheck.records import record
 from cutecheck.source.eval import classes, foreign, intrinsics, ir, leaks, places, qualifiers
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.mentions import taken_over
 from cutecheck.source.eval.program import is_element
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope, self_of
 from cutecheck.source.eval.values import (
@@ -367,8 +368,11 @@ def _own_member(m: Machine, inst: ClassInst, name: str, items: list[Any], self_:
     first = items[0]
     unit = inst.entry.unit
     if isinstance(first, ir.Function):
-        entries = tuple(Entry(i, inst.env, unit) for i in items if isinstance(i, ir.Function))
-        return FuncSet(name, entries, self_, inst)
+        entries = [Entry(i, inst.env, unit) for i in items if isinstance(i, ir.Function)]
+        for base in classes.bases(m, inst) if name in taken_over(inst.decl) else ():
+            found = member(m, base, name, self_, span)
+            entries += found.entries if isinstance(found, FuncSet) else ()
+        return FuncSet(name, tuple(entries), self_, inst)
     if isinstance(first, ir.Variable) and not first.flags & {"static", "constexpr"}:
         if self_ is not None:
             return classes.get_field(m, self_, name, span)

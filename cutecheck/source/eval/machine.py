@@ -27,6 +27,7 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Cell, Object, Value
 
 if TYPE_CHECKING:
+    from cutecheck.source.eval.ranking import Given
     from cutecheck.source.eval.statements.exits import Exits
     from cutecheck.source.eval.statements.guesses import Guess
     from cutecheck.source.eval.statements.recurrences import Recurrence
@@ -141,7 +142,10 @@ class Machine:
         self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
         self.names: dict[tuple[str, str], Value] = {}  # library names looked up
         self.deriving = 0  # classes whose bases are being evaluated
-        self.lasting: tuple[bool, ...] = ()  # which arguments of the call at hand are variables
+        self.given: tuple[tuple[Given, ...], Given] = (
+            (),
+            "",
+        )  # of the call at hand: its arguments and object
         # the values of the last arguments evaluated, and the cells that they name
         self.lvalues: tuple[list[Value], list[tuple[Cell, ...] | None]] = ([], [])
         self.returned: tuple[Cell, ...] | None = None  # the cells that the last call returned a reference to

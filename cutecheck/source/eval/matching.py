@@ -20,6 +20,7 @@ from cutecheck.source.eval.values import (
     Pack,
     PtrType,
     Scalar,
+    ScalarType,
     SubstitutionFailure,
     TemplateRef,
     TensorVal,
@@ -48,7 +49,15 @@ def weight(pattern: ir.Expr, names: dict[str, Any]) -> int:
     if isinstance(pattern, ir.TypeMod):
         own = (pattern.kind in ("ptr", "array")) + (0 if pattern.extra is None else weight(pattern.extra, names))
         return own + weight(pattern.inner, names)
-    return 0 if isinstance(pattern, (ir.Auto, ir.Expand)) else 3
+    if isinstance(pattern, ir.Expand):
+        return -1  # any number of arguments
+    return 0 if isinstance(pattern, ir.Auto) else 3
+
+
+def weights(patterns: Sequence[ir.Expr], names: dict[str, Any]) -> int:
+    """How much structure a list of patterns has; a parameter that stands in it twice is structure, too."""
+    used = [name for p in patterns for name in names_in(p) if name in names]
+    return sum(weight(p, names) for p in patterns) + len(used) - len(set(used))
 
 
 def match_all(
@@ -68,7 +77,7 @@ def match_all(
                     return bool(type_key(env.vars[inner.ident]) == type_key(Pack(tuple(rest))))
                 env.vars[inner.ident] = Pack(tuple(rest))
                 return True
-            return True
+            return _match_each(m, inner, rest, names, env)
         if i >= len(values):
             return False
         if is_trait(m, pattern, env):
@@ -79,6 +88,23 @@ def match_all(
         return False
     answers = [_matches_trait(m, p, v, env) for p, v in later]
     return False if False in answers else None if None in answers else True
+
+
+def _match_each(m: Machine, pattern: ir.Expr, values: Sequence[Value], names: dict[str, Any], env: Env) -> bool | None:
+    """``Int<Ns>...``: every value against the pattern, what each parameter of it is in a pack."""
+    own = [name for name in names_in(pattern) if name in names and name not in env.vars]
+    found: dict[str, list[Value]] = {name: [] for name in own}
+    for value in values:
+        trial = Env(env.parent, "template")
+        trial.vars.update(env.vars)
+        if not match(m, pattern, value, names, trial):
+            return False
+        if any(name not in trial.vars for name in own):
+            return None
+        for name in own:
+            found[name].append(trial.vars[name])
+    env.vars.update((name, Pack(tuple(items))) for name, items in found.items())
+    return True
 
 
 def is_trait(m: Machine, pattern: ir.Expr, env: Env) -> bool:
@@ -95,6 +121,8 @@ def is_trait(m: Machine, pattern: ir.Expr, env: Env) -> bool:
 
 
 def _matches_trait(m: Machine, pattern: ir.Expr, value: Value, env: Env) -> bool | None:
+    if _asks_number(pattern, env):
+        return None
     try:
         wanted = m.eval(pattern, env)
     except SubstitutionFailure:
@@ -102,6 +130,14 @@ def _matches_trait(m: Machine, pattern: ir.Expr, value: Value, env: Env) -> bool
     if isinstance(wanted, Unknown):
         return False if classes.NO_MEMBER in wanted.reason else None  # substitution fails where a member is missing
     return isinstance(value, Unknown) or same_type(wanted, value) or related(m, wanted, value)
+
+
+def _asks_number(pattern: ir.Expr, env: Env) -> bool:
+    """``void_t<typename T::type>`` of a number: none has members, but what a trait gives stands for the trait, too."""
+    for a in getattr(pattern, "targs", None) or ():
+        if isinstance(a, ir.Scoped) and a.ident == "type" and isinstance(a.base, ir.Name) and a.base.targs is None:
+            return isinstance(env.vars.get(a.base.ident), (ScalarType, PtrType))
+    return False
 
 
 def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env: Env) -> bool:

@@ -39,3 +39,9 @@ def mentions(node: Any, names: Sequence[str]) -> bool:
         elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
             stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f != "span")
     return False
+
+
+@once
+def taken_over(decl: ir.Class) -> frozenset[str]:
+    """The names of functions that a class takes over from its bases: ``using Base::name;``."""
+    return frozenset(getattr(d.target, "ident", "") for d in decl.members if isinstance(d, ir.Using))

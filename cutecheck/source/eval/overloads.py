@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cutecheck.facts import Unknown
@@ -25,17 +25,22 @@ from cutecheck.source.eval.values import (
     ScalarType,
     SubstitutionFailure,
     TensorVal,
+    TraitType,
     Value,
+    ValueType,
 )
 
-_EXACT, _CONVERTED = 6, -1  # below any parameter whose type is deduced
+_EXACT, _CONVERTED, _ELLIPSIS = 6, -1, -4  # the latter below any parameter whose type is deduced
 
 
 class Candidate:
-    __slots__ = ("entry", "env", "fn", "score")
+    """``fits``: how well each argument does, as :func:`match_parameter` says; ``score``: all that counts."""
 
-    def __init__(self, score: int, entry: Entry, fn: ir.Function, env: Env) -> None:
+    __slots__ = ("entry", "env", "fits", "fn", "score")
+
+    def __init__(self, score: int, fits: tuple[int, ...], entry: Entry, fn: ir.Function, env: Env) -> None:
         self.score = score
+        self.fits = fits
         self.entry = entry
         self.fn = fn
         self.env = env
@@ -65,8 +70,12 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
                 env.vars[p.name] = value
     explicit = {n for n, v in env.vars.items() if not isinstance(v, Pack)}
     score = 1 if fn.body is not None else 0
+    fits: list[int] = []
     try:
         for i, p in enumerate(params):
+            if p.pack and p.type is None:
+                fits += [_ELLIPSIS] * (len(args) - len(fits))
+                break
             if p.pack:
                 rest = args[i:]
                 inner = p.type
@@ -74,14 +83,18 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
                     inner = inner.inner if isinstance(inner, ir.TypeMod) else inner.pattern
                 if isinstance(inner, ir.Name) and inner.ident in names:
                     env.vars[inner.ident] = Pack(tuple(type_of(a) for a in rest))
+                fits += [1] * len(rest)
                 break
             if p.kind in ("varargs", "varkw", "keyword"):
+                fits += [_ELLIPSIS] * (len(args) - len(fits))
                 break
             if i >= len(args) or p.type is None:
+                fits += [0] * (i < len(args))
                 continue
             gain = match_parameter(m, p.type, args[i], names, explicit, env)
             if gain is None:
                 return None
+            fits.append(gain)
             score += gain
         open_ = [p.name for p in tparams if p.name and p.name not in env.vars and p.default is None]
         templates.bind_missing(m, tparams, env)
@@ -91,7 +104,7 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
             m.eval(fn.ret, env)
     except SubstitutionFailure:
         return None
-    return Candidate(score, entry, fn, env)
+    return Candidate(score, tuple(fits), entry, fn, env)
 
 
 def _tell_apart(m: Machine, names: Iterable[str], env: Env) -> None:
@@ -126,6 +139,8 @@ def match_parameter(
         return 2
     actual = _type_for(pattern, value)
     if not matching.match(m, pattern, actual, names, env):
+        if any(matching.match(m, pattern, base, names, env) for base in _above(m, actual)):
+            return _CONVERTED + 1
         bare = pattern
         while isinstance(bare, ir.TypeMod) and bare.kind in ("const", "ref", "rref"):
             bare = bare.inner
@@ -157,9 +172,23 @@ def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | No
         return _CONVERTED - 1 if isinstance(value, (Extern, tuple)) or _converts(m, value, wanted) else None
     if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
         return None
+    if isinstance(wanted, ValueType):  # tags: std::true_type takes what derives from it
+        if any(type_key(base) == type_key(wanted) for base in _above(m, actual)):
+            return _CONVERTED + 1
+        own = actual.type if isinstance(actual, TraitType) else actual
+        return None if isinstance(own, ValueType) and isinstance(own.value, int) else _CONVERTED
+    if isinstance(actual, PtrType) and isinstance(wanted, PtrType):
+        return None if _elements(actual) and _elements(wanted) else _CONVERTED
+    if isinstance(actual, PtrType):
+        return _CONVERTED - 1  # to bool, at best
     if isinstance(wanted, ScalarType) and isinstance(actual, ScalarType):
         return _CONVERTED + _promotes(actual.dtype.name, canonical(wanted.dtype.name))
     return _CONVERTED
+
+
+def _elements(pointer: PtrType) -> bool:
+    """To numbers of a type that is known, and of no other."""
+    return isinstance(pointer.inner, ScalarType)
 
 
 def _promotes(given: str, wanted: str) -> bool:
@@ -192,6 +221,15 @@ def _converts(m: Machine, value: Value, wanted: ClassInst) -> bool:
     return isinstance(value, Object) and any(
         isinstance(d, ir.Function) and d.name.startswith("operator ") for d in value.cls.decl.members
     )
+
+
+def _above(m: Machine, type_: Value) -> Iterator[Value]:
+    """The bases of a class."""
+    if isinstance(type_, TraitType):
+        yield type_.type
+    for base in classes.bases(m, type_) if isinstance(type_, ClassInst) else ():
+        yield base
+        yield from _above(m, base)
 
 
 def _derives(m: Machine, cls: ClassInst, base: ClassInst) -> bool:

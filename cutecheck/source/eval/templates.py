@@ -10,7 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.lookup import variable_value
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.matching import is_trait, match_all, related, typed, weight
+from cutecheck.source.eval.matching import is_trait, match_all, related, typed, weights
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.types import same_type, type_key
@@ -173,7 +173,7 @@ def _special(
             return _undecided(m, ref, entry, env)
         if any(n and n not in env.vars for n in names):
             bind_missing(m, decl.tparams or (), env)
-        score = sum(weight(p, names) for p in decl.spec_args)
+        score = weights(decl.spec_args, names)
         if best is None or score > best[0]:
             best = (score, entry, env)
     return None if best is None else (best[1], best[2])

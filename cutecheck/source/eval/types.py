@@ -19,6 +19,7 @@ from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import Bits
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import (
+    Address,
     ArrayType,
     Closure,
     CuteOp,
@@ -66,6 +67,8 @@ def type_of(v: Value) -> Value:
         return PtrType(v.type)
     if isinstance(v, ObjectPointer):
         return PtrType(v.to.cls)
+    if isinstance(v, Address) and isinstance(aimed := type_of(v.cells[0][0].get(v.cells[0][1])), (ScalarType, PtrType)):
+        return PtrType(aimed)
     if isinstance(v, EnumVal):
         return ExternType(v.enum)
     if isinstance(v, Extern):

@@ -14,6 +14,7 @@ from cutecheck.source.eval import (
     losses,
     places,
     qualifiers,
+    ranking,
     templates,
 )
 from cutecheck.source.eval.dialect import DEFER
@@ -91,7 +92,11 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     if isinstance(fn, Unknown):
         calls.synchronises(m, getattr(node.fn, "ident", ""), args, node.span)
     if isinstance(fn, FuncSet) and len(fn.entries) > 1 and len(args) == len(node.args):
-        m.lasting = tuple(isinstance(a.value, (ir.Name, ir.Attr, ir.Index)) for a in node.args)
+        its = node.fn.base if isinstance(node.fn, ir.Attr) and fn.self_ is not None else None
+        m.given = (
+            tuple(ranking.given(m, a.value, v, env) for a, v in zip(node.args, args, strict=True)),
+            "" if its is None else ranking.given(m, its, fn.self_, env),
+        )
     if given_outside and isinstance(fn, FuncSet):
         m.rewritten.update(given_outside)
     m.lvalues = (args, cells)
@@ -101,7 +106,7 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     except SubstitutionFailure as failure:
         return Unknown(f"substitution failure: {failure}", node.span)
     finally:
-        m.lasting = ()
+        m.given = ((), "")
     if m.dialect.by_value and isinstance(fn, (FuncSet, Closure)):
         _lose_elements(m, node, fn, env)
     elif m.dialect.by_value:

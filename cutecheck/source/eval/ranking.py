@@ -1,0 +1,107 @@
+"""Which of the overloads that can take the arguments a call takes (C++ [over.match.best]).
+
+One is better than another that takes no argument better, if it takes some argument better, or is no template, or a
+template of more structure. What an argument is (a variable, a constant, a value) is known of what its expression says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from cutecheck.source.eval import foreign, ir, qualifiers
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import Object, Scalar, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.overloads import Candidate
+
+Given = Literal["", "variable", "constant", "value"]  # what an argument's expression is, "" where that is not known
+
+_EXACT, _IMPOSSIBLE = 3, -3
+_COMPUTES = frozenset(("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "<", ">", "<=", ">=", "==", "!="))
+
+
+def given(m: Machine, node: ir.Expr, value: Value, env: Env) -> Given:
+    """What an argument is that may be bound to a reference."""
+    if isinstance(node, (ir.Name, ir.Attr, ir.Index)):
+        if isinstance(node, ir.Name) and env.find_var(node.ident) is None:
+            return ""
+        return "variable" if foreign.writable(m, node, env) else "constant"
+    if isinstance(node, ir.Call):
+        made = isinstance(value, Object) and getattr(node.fn, "ident", "") == value.cls.decl.name
+        return "value" if made else ""
+    computed = isinstance(node, ir.Binary) and node.op in _COMPUTES and isinstance(value, (Scalar, int))
+    return "value" if computed or isinstance(node, (ir.Lit, ir.Construct)) else ""
+
+
+def best_of(found: Sequence[Candidate], arguments: Sequence[Given] = (), self_: Given = "") -> Candidate:
+    """The candidate that none is better than; where what is known does not tell, that of more structure."""
+    best = found[0]
+    for other in found[1:]:
+        order = _compare(other, best, arguments, self_)
+        if order > 0 or (order == 0 and other.score > best.score):
+            best = other
+    return best
+
+
+def _compare(a: Candidate, b: Candidate, arguments: Sequence[Given], self_: Given) -> int:
+    """Above 0 where the first is better, below where the second is, 0 where neither is known to be."""
+    better = worse = False
+    pairs = [
+        *zip(_ranks(a, arguments), _ranks(b, arguments), strict=False),
+        (_object(a.fn, self_), _object(b.fn, self_)),
+    ]
+    for one, other in pairs:
+        bound = one[0] == other[0] and None not in (one[1], other[1])
+        left = (one[0], one[1] or 0) if bound else (one[0], 0)
+        right = (other[0], other[1] or 0) if bound else (other[0], 0)
+        better, worse = better or left > right, worse or left < right
+    if better or worse:
+        return better - worse
+    templates = bool(b.fn.tparams) - bool(a.fn.tparams)
+    if templates or a.score != b.score:
+        return templates or a.score - b.score
+    return _constants(a) - _constants(b)
+
+
+def _constants(c: Candidate) -> int:
+    """How many parameters are references to constants: of two templates that take a constant, the one with more."""
+    return sum(qualifiers.refers(p.type) and qualifiers.constant(p.type) for p in c.fn.params)
+
+
+def _ranks(c: Candidate, arguments: Sequence[Given]) -> list[tuple[int, int | None]]:
+    """Of each argument how it is converted, and how close a reference binds to it (None: it is copied)."""
+    ranks = []
+    for i, gain in enumerate(c.fits):
+        rank = _EXACT if gain > 0 else gain + 2
+        param = c.fn.params[min(i, len(c.fn.params) - 1)] if c.fn.params else None
+        what: Given = "value" if rank < _EXACT - 1 else arguments[i] if i < len(arguments) else ""
+        binding = None if param is None or not what else _binding(c.fn, param.type, what)
+        ranks.append((_IMPOSSIBLE, None) if binding == 0 else (rank, binding))
+    return ranks
+
+
+def _binding(fn: ir.Function, t: ir.Expr | None, what: Given) -> int | None:
+    """2 for a reference that adds no ``const``, 1 for one that does, 0 for one that cannot be bound."""
+    t = t.pattern if isinstance(t, ir.Expand) else t
+    if not isinstance(t, ir.TypeMod) or t.kind not in ("ref", "rref"):
+        return None
+    bare = isinstance(t.inner, ir.Name) and any(p.name == t.inner.ident for p in fn.tparams or ())
+    if bare and not (t.kind == "ref" and what == "value"):
+        return 2  # deduced as what the argument is
+    if t.kind == "rref":
+        return 2 if what == "value" else 0
+    if qualifiers.constant(t):
+        return 2 if what == "constant" else 1
+    return 2 if what == "variable" else 0
+
+
+def _object(fn: ir.Function, what: Given) -> tuple[int, int | None]:
+    """The same of the object that a method is called for."""
+    if not what or "static" in fn.flags:
+        return _EXACT, None
+    if "const" in fn.flags:
+        return _EXACT, 2 if what == "constant" else 1
+    return (_IMPOSSIBLE, None) if what == "constant" else (_EXACT, 2)
