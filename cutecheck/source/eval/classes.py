@@ -161,11 +161,14 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
 
 
 def overlaid(m: Machine, cls: ClassInst) -> frozenset[str]:
-    """Members that share their memory with others, or have not all bits of their type: they are not followed."""
+    """Members that share memory or a name with others, or have not all bits of their type: they are not followed."""
     key = ("overlaid",)
     if key not in cls.memo:
+        names = [decl.name for _, decl in fields(m, cls)]  # a base's may be hidden by the class's own
         cls.memo[key] = frozenset(
-            decl.name for owner, decl in fields(m, cls) if owner.decl.kind == "union" or "bits" in decl.flags
+            decl.name
+            for owner, decl in fields(m, cls)
+            if owner.decl.kind == "union" or "bits" in decl.flags or names.count(decl.name) > 1
         )
     found: frozenset[str] = cls.memo[key]
     return found
@@ -345,6 +348,10 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         from cutecheck.source.eval.constructors import construct_object
 
         return construct_object(m, type_, list(value), [], span)
+    if isinstance(type_, ClassInst) and isinstance(value, Object) and m.dialect.by_value:
+        from cutecheck.source.eval.constructors import part_of
+
+        return part_of(m, type_, value, span)
     return value
 
 

@@ -35,6 +35,12 @@ def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[
     return obj
 
 
+def part_of(m: Machine, cls: ClassInst, value: Object, span: Span) -> Value:
+    """What an object of a class is made of that is derived from it: the part that is the base."""
+    derived = value.cls is not cls and classes.derives(m, value.cls, cls)
+    return construct_object(m, cls, [value], [], span) if derived else value
+
+
 def _initialise(
     m: Machine, cls: ClassInst, obj: Object, args: list[Value], names: list[str | None], span: Span
 ) -> None:

@@ -78,6 +78,12 @@ def bind_parameters(
         if isinstance(value, TensorVal) and not value.name:
             value = replace(value, name=p.name)
         if isinstance(value, (Object, tuple, Closure)) and not stands:
+            if isinstance(value, Object) and p.type is not None and not is_auto(p.type) and not p.pack:
+                typed = m.eval(p.type, env)
+                if isinstance(typed, ClassInst):
+                    from cutecheck.source.eval.constructors import part_of
+
+                    value = part_of(m, typed, value, span)
             value = copies.copied(m, value)
             if isinstance(value, Object) and p.name:
                 env.hold(p.name)

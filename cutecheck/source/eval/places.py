@@ -24,6 +24,7 @@ from cutecheck.source.eval.values import (
     Pointer,
     Reference,
     Scalar,
+    ScalarType,
     Seen,
     TensorVal,
     Value,
@@ -146,7 +147,10 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
         from cutecheck.source.eval.references import stands
 
         value = m.eval(node, env)
-        return value, again(m, node.operand, env) if stands(m, node.type, env) else None
+        if not stands(m, node.type, env):
+            return value, None
+        cells = again(m, node.operand, env)
+        return (value, cells) if cells is None else aliased(m, cells, m.eval(node.type, env), value)
     if isinstance(node, ir.Call):
         m.returned = None
         value = m.eval(node, env)
@@ -166,9 +170,25 @@ def again(m: Machine, node: ir.Expr, env: Env) -> Cells | None:
     """The cells of an expression that was evaluated before and whose evaluation does nothing."""
     if isinstance(node, ir.Name) and node.targs is None:
         return named(m, node.ident, env)
+    if isinstance(node, ir.Cast):
+        from cutecheck.source.eval.references import stands
+
+        return again(m, node.operand, env) if stands(m, node.type, env) else None
     if isinstance(node, ir.Attr) or (isinstance(node, ir.Unary) and node.op == "*"):
         return locate(m, node, env)[1] if quiet(node) else None
     return None
+
+
+def aliased(m: Machine, cells: Cells, type_: Value, value: Value) -> tuple[Value, Cells]:
+    """What a cast to a reference names: other bits than all of a number, if it is of another type."""
+    from cutecheck.source.eval.leaks import leak_place
+
+    old = read(m, cells)
+    if not isinstance(old, Scalar) or (isinstance(type_, ScalarType) and type_.dtype.name == old.ctype):
+        return value, cells
+    leak_place(m, old, cells)
+    other = Unknown("the bits of a number as another type", None)
+    return other, ((Apart({"bits": other}), "bits"),)
 
 
 def quiet(node: ir.Expr) -> bool:

@@ -16,7 +16,9 @@ using R = int&;
 typedef int& Typedef;
 template <class T> using Ref = T&;
 template <class T> using Same = T;
-struct Counter { int at = 0; };
+struct Counter { int at = 0; __device__ int& operator()(int) { return at; } };
+struct Above { int at = 1; int own = 2; __device__ int get() const { return at; } __device__ int kind() { return 1; } };
+struct Under : Above { int at = 3; __device__ int kind() { return 2; } };
 using C = Counter&;
 struct Alias { using I = int&; I r; };
 struct Made { R r; __device__ Made(int& v) : r(v) {} };
@@ -30,6 +32,7 @@ template <class T> __device__ void as_is(T t) { t = 5; }
 template <class T> __device__ void forwarded(T&& t) { T u = t; u = 5; }
 __device__ void set(R r) { r = 5; }
 __device__ void set_object(C r) { r.at = 5; }
+__device__ int kind_of(Above a) { return a.kind(); }
 __device__ R same(int& v) { return v; }
 template <class T> __device__ void seen(T const& t) { copy(t, t); }
 __global__ void k(int n) {
@@ -85,6 +88,12 @@ void host(int n) { k<<<1, 32>>>(n); }
         ("HoldsObject a{c}; HoldsObject b{a}; c.at = 3;", "b.r.at", 3),
         ("HoldsBoth a{{x}, {c}}; HoldsBoth b = a; b.b.r.at = 3;", "c.at", 3),
         ("HoldsObject a{c}; auto f = [](HoldsObject b) { b.r.at = 3; }; f(a);", "c.at", 3),
+        ("c(1) = 5;", "c.at", 5),
+        ("Under d; Above b = d;", "b.kind()", 1),
+        ("Under d; Above b = d;", "b.own", 2),
+        ("Under d;", "kind_of(d)", 1),
+        ("const_cast<int&>(static_cast<int const&>(x)) = 5;", "x", 5),
+        ("*reinterpret_cast<int*>(&x) = 5;", "x", 5),
         ("auto f = [&r = c] { r.at = 3; }; auto g = f; g();", "c.at", 3),
     ],
 )
@@ -97,6 +106,11 @@ def test_what_is_written_through_a_reference_is_what_it_stands_for(
 @pytest.mark.parametrize(
     ("body", "shown"),
     [
+        ("Under d; d.at = 7;", "d.get()"),
+        ("Under d; Above& b = d; b.at = 7;", "d.at"),
+        ("x = 66051; *reinterpret_cast<char*>(&x) = 7;", "x"),
+        ("x = 66051; *(short*)&x = 7;", "x"),
+        ("x = 66051; reinterpret_cast<short&>(x) = 7;", "x"),
         ("as_is<int&>(x);", "x"),
         ("as_is<R>(x);", "x"),
         ("as_is<decltype((x))>(x);", "x"),

@@ -110,7 +110,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     if m.dialect.by_value and isinstance(fn, (FuncSet, Closure)):
         _lose_elements(m, node, fn, env)
     elif m.dialect.by_value:
-        m.returned = None
+        if not isinstance(fn, Object):  # whose own operator may return a reference
+            m.returned = None
         _may_write(m, node, fn, args, cells, env, value)
     return value
 

@@ -10,6 +10,7 @@ from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
+    Address,
     ArrayType,
     Elements,
     Object,
@@ -103,6 +104,8 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
         return value
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
         return intrinsics.cast_pointer(m, value, type_.inner, node.span)
+    if isinstance(type_, PtrType) and isinstance(value, Address) and m.dialect.by_value:
+        return Address(places.aliased(m, value.cells, type_.inner, value)[1])
     if isinstance(type_, PtrType) and not isinstance(value, TensorVal):
         return classes.convert(m, type_, value, node.span)
     if isinstance(type_, ScalarType):
