@@ -142,10 +142,8 @@ class Machine:
         self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
         self.names: dict[tuple[str, str], Value] = {}  # library names looked up
         self.deriving = 0  # classes whose bases are being evaluated
-        self.given: tuple[tuple[Given, ...], Given] = (
-            (),
-            "",
-        )  # of the call at hand: its arguments and object
+        # what the arguments of the call at hand are, and its object
+        self.given: tuple[tuple[Given, ...], Given] = ((), "")
         # the values of the last arguments evaluated, and the cells that they name
         self.lvalues: tuple[list[Value], list[tuple[Cell, ...] | None]] = ([], [])
         self.returned: tuple[Cell, ...] | None = None  # the cells that the last call returned a reference to

@@ -124,3 +124,18 @@ def test_what_is_written_through_a_reference_is_what_it_stands_for(
 )
 def test_what_may_be_written_through_a_reference_is_not_known(tmp_path: Path, body: str, shown: str) -> None:
     assert number(tmp_path, KERNEL, body, shown) is None
+
+
+def test_the_type_of_a_constant_parameter_is_a_template_argument_like_any_other(tmp_path: Path) -> None:
+    kernel = """#include <cute/tensor.hpp>
+using namespace cute;
+template <class T, class L> struct Storage { array_aligned<T, cosize_v<L>> smem; };
+template <class L> __device__ int bytes(L const& layout) { return sizeof(Storage<float, decltype(layout)>); }
+__global__ void k(int n) {
+  __shared__ half_t s[65536];
+  BODY
+  copy(make_tensor(make_smem_ptr(s + (SHOWN)), Layout<_8>{}), make_tensor(make_smem_ptr(s), Layout<_8>{}));
+}
+void host(int n) { k<<<1, 32>>>(n); }
+"""
+    assert number(tmp_path, kernel, "Layout<Shape<_8, _16>> layout; ", "bytes(layout)") == 512

@@ -182,7 +182,15 @@ def _refers(m: Machine, value: Value, targs: tuple[ir.Expr, ...], env: Env) -> b
         of_tree = bool(value.entries) and isinstance(value.entries[0].decl, ir.Class)
     else:
         of_tree = isinstance(value, FuncSet)
-    return of_tree and any(references.stands(m, t, env) and not qualifiers.settled(t) for t in targs)
+    return of_tree and any(references.stands(m, t, env) and not _settled(t, env) for t in targs)
+
+
+def _settled(t: ir.Expr, env: Env) -> bool:
+    """A reference to a constant: nothing is written through it, so that a copy does as well."""
+    if isinstance(t, ir.DeclType) and isinstance(t.expr, ir.Name):
+        at = env.find_var(t.expr.ident)
+        return at is not None and at.fixed is not None and t.expr.ident in at.fixed
+    return qualifiers.settled(t)
 
 
 @handles(ir.Attr)
