@@ -29,7 +29,7 @@ from cutecheck.rules.base import LeftToParentError
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-_FINE = 64  # tasks for each process, if all are of one size
+_FINE, _MOST = 64, 4_000  # tasks for each process, if all are of one size, and in all: a pipe holds their numbers
 WORTH = 2_000  # facts for which another process is worth its start
 _GROUPS: dict[str, Callable[[Any], str]] = {  # facts that rules look at, and the function each belongs to
     "site": lambda site: site.symbol,
@@ -165,7 +165,7 @@ def _tasks(work: Sequence[Block], processes: int) -> list[Task]:
     tasks.sort(key=lambda task: -task.weight)
     packed: list[Task] = []
     for task in tasks:
-        if packed and packed[-1].weight < total / (_FINE * processes):
+        if packed and packed[-1].weight < total / min(_FINE * processes, _MOST):
             packed[-1].take(task)
         else:
             packed.append(task)

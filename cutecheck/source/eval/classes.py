@@ -317,9 +317,8 @@ def derives(m: Machine, cls: ClassInst, base: ClassInst) -> bool:
 def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     """The value of an initialisation ``T x = value``."""
     if isinstance(value, Unknown):
-        return (
-            value if not isinstance(type_, ScalarType) else _any_of(m, type_, f"value@{span.line}:{span.column}", span)
-        )
+        number = isinstance(type_, ScalarType)
+        return _any_of(m, type_, f"value@{span.line}:{span.column}", span) if number else value
     if isinstance(value, tuple) and not value and isinstance(type_, (ValueType, ScalarType)):
         return default_value(m, type_, span)  # `T x = {};`
     if isinstance(type_, ScalarType) and not is_type(value):
@@ -344,14 +343,13 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         return elements(m, type_, value, span)
     if isinstance(type_, ExternType) and type_.name.endswith(leaks.WRAPPER):
         return Extern(type_.name, span, type_)
-    if isinstance(type_, ClassInst) and isinstance(value, tuple):
-        from cutecheck.source.eval.constructors import construct_object
+    if isinstance(type_, ClassInst):
+        from cutecheck.source.eval.constructors import construct_object, part_of
 
-        return construct_object(m, type_, list(value), [], span)
-    if isinstance(type_, ClassInst) and isinstance(value, Object) and m.dialect.by_value:
-        from cutecheck.source.eval.constructors import part_of
-
-        return part_of(m, type_, value, span)
+        if isinstance(value, tuple):
+            return construct_object(m, type_, list(value), [], span)
+        if isinstance(value, Object) and m.dialect.by_value:
+            return part_of(m, type_, value, span)
     return value
 
 

@@ -167,7 +167,7 @@ def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | No
     if type_key(wanted) == type_key(actual):
         return _EXACT
     if isinstance(wanted, ClassInst):
-        if isinstance(value, Object) and _derives(m, value.cls, wanted):
+        if isinstance(value, Object) and classes.derives(m, value.cls, wanted):
             return _CONVERTED + 1
         return _CONVERTED - 1 if isinstance(value, (Extern, tuple)) or _converts(m, value, wanted) else None
     if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
@@ -214,7 +214,7 @@ def _converts(m: Machine, value: Value, wanted: ClassInst) -> bool:
             return True
         taken = m.eval(first.type, wanted.env)
         if isinstance(taken, ClassInst):
-            if taken is not wanted and isinstance(value, Object) and _derives(m, value.cls, taken):
+            if taken is not wanted and isinstance(value, Object) and classes.derives(m, value.cls, taken):
                 return True
         elif not isinstance(value, Object) or isinstance(taken, Unknown):
             return True
@@ -230,7 +230,3 @@ def _above(m: Machine, type_: Value) -> Iterator[Value]:
     for base in classes.bases(m, type_) if isinstance(type_, ClassInst) else ():
         yield base
         yield from _above(m, base)
-
-
-def _derives(m: Machine, cls: ClassInst, base: ClassInst) -> bool:
-    return cls is base or any(_derives(m, b, base) for b in classes.bases(m, cls))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from cutecheck.source.eval import foreign, ir, qualifiers
+from cutecheck.source.eval import foreign, ir, places, qualifiers, references
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.values import Object, Scalar, Value
+from cutecheck.source.eval.values import FuncSet, Object, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -31,9 +31,24 @@ def given(m: Machine, node: ir.Expr, value: Value, env: Env) -> Given:
         return "variable" if foreign.writable(m, node, env) else "constant"
     if isinstance(node, ir.Call):
         made = isinstance(value, Object) and getattr(node.fn, "ident", "") == value.cls.decl.name
-        return "value" if made else ""
+        return "value" if made else _returned(m, node.fn, env)
     computed = isinstance(node, ir.Binary) and node.op in _COMPUTES and isinstance(value, (Scalar, int))
     return "value" if computed or isinstance(node, (ir.Lit, ir.Construct)) else ""
+
+
+def _returned(m: Machine, called: ir.Expr, env: Env) -> Given:
+    """What a call returns, where all functions of the name declare the same."""
+    fn = m.eval(called, env) if places.quiet(called) else None
+    if not isinstance(fn, FuncSet):
+        return ""
+    types = [e.decl.ret for e in fn.entries]
+    if any(t is None or isinstance(t, ir.DeclType) for t in types):
+        return ""
+    stand = {references.stands(m, t, e.env) for t, e in zip(types, fn.entries, strict=True)}
+    constant = {qualifiers.constant(t) for t in types}
+    if stand == {False}:
+        return "value"
+    return "" if len(stand) > 1 or len(constant) > 1 else "constant" if True in constant else "variable"
 
 
 def best_of(found: Sequence[Candidate], arguments: Sequence[Given] = (), self_: Given = "") -> Candidate:

@@ -8,24 +8,18 @@ from pathlib import Path
 import pytest
 
 from cutecheck.source.cpp.lower.assembly import outputs, pointed, writes_memory
-from cutecheck.tests.source.shown import number
+from cutecheck.tests.source.shown import kernel, number
 
-KERNEL = """#include <cute/tensor.hpp>
+KERNEL = kernel(
+    """#include <cute/tensor.hpp>
 using namespace cute;
 struct Pair { int a = 1, b = 2; };
 static int* global;
 static int* globals[2];
-template <class T> __device__ void seen(T const& t) { copy(t, t); }
 __device__ void stores(int* p) { asm volatile("st.b32 [%0], 3;" :: "l"(p) : "memory"); }
-__global__ void k(int n) {
-  __shared__ half_t s[65536];
-  int x = 0, y = 8;
-  Pair p;
-  BODY
-  seen(make_tensor(make_smem_ptr(s + (SHOWN)), Layout<_8>{}));
-}
-void host(int n) { k<<<1, 32>>>(n); }
-"""
+""",
+    "Pair p;",
+)
 STORE = 'asm volatile("st.b32 [%0], 3;" :: "l"(ADDRESS) : "memory");'
 
 

@@ -10,9 +10,10 @@ import pytest
 from cutecheck.facts import Span
 from cutecheck.source.eval import losses
 from cutecheck.source.eval.machine import Machine
-from cutecheck.tests.source.shown import number
+from cutecheck.tests.source.shown import kernel, number
 
-KERNEL = """#include <cute/tensor.hpp>
+KERNEL = kernel(
+    """#include <cute/tensor.hpp>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -45,16 +46,9 @@ __device__ void by_value(Box b) { goto out; out: *b.p = 5; }
 __device__ void by_array(int** q) { goto out; out: *q[0] = 5; }
 __device__ int through(int v) { int* p; int own = v; p = v > 2 ? &own : global; return *p; }
 __device__ int* keep(int* p) { goto out; out: global = p; return p; }
-template <class T> __device__ void seen(T const& t) { copy(t, t); }
-__global__ void k(int n) {
-  __shared__ half_t s[65536];
-  int x = 0, y = 8;
-  Counter c;
-  BODY
-  seen(make_tensor(make_smem_ptr(s + (SHOWN)), Layout<_8>{}));
-}
-void host(int n) { k<<<1, 32>>>(n); }
-"""
+""",
+    "Counter c;",
+)
 
 
 LOST = [

@@ -7,7 +7,7 @@ import pytest
 from cutecheck.facts import Unknown
 from cutecheck.model.ints import as_expr
 from cutecheck.source.extract import ExtractRequest, extract
-from cutecheck.tests.source.shown import number
+from cutecheck.tests.source.shown import kernel, number
 
 FUNCTIONS = """#include <cute/tensor.hpp>
 #define FN __device__
@@ -98,7 +98,17 @@ struct W : Box<float> {}; template <class T> FN int a28(Box<T> const&) { return 
 FN int a29(Made const&) { return 1; } FN int a29(Made&&) { return 2; }
 template <class T = int> FN int a30(T = 3) { return sizeof(T); }
 """
+RETURNED = """
+struct Cnt {
+    int v = 1; FN int& ref() { return v; } FN int const& cref() const { return v; } FN int get() const { return v; }
+};
+FN int& byref(int& v) { return v; } FN int const& bycref(int& v) { return v; } FN int byval(int v) { return v; }
+FN Cnt made() { return Cnt{}; } FN Cnt& same(Cnt& c) { return c; } template <class T> FN T& tref(T& t) { return t; }
+FN int b1(int&) { return 1; } FN int b1(int const&) { return 2; }
+FN int c1(Cnt&) { return 1; } FN int c1(Cnt const&) { return 2; } FN int c1(Cnt&&) { return 3; }
+"""
 LOCALS = """
+int j = i; Cnt cn; Cnt const cc{};
 short h = 1; char c = 1; bool b = true; long l = 1; int64_t q = 1; size_t z = 1; unsigned u = 1; Derived d;
 int arr[3] = {1, 2, 3}; M1 m; M2 m2; M1 const mc{}; Xs x{1}; int const ci = 5; int* p = &i; int const* pc =
 &i; Made md(3); Box<int> bi; Box<float> bf; Box<int*> bp; W w; half_t hf; unsigned char uc = 1; int8_t i8 = 1;
@@ -128,6 +138,11 @@ TAKEN = {
     "a24(i8)": 1, "a25(i, i)": 3, "a25(f, i)": 1, "a25(i, f)": 2, "a26(bi)": 2, "a26(bf)": 1, "a26(bp)": 3,
     "a27(bi)": 1, "a27(i)": 2, "a28(w)": 1, "a28(bf)": 1, "a28(i)": 2, "a29(md)": 1, "a29(Made(2))": 2, "a29(3)": 2,
     "a30()": 4, "a30(db)": 8, "a30(c)": 1,
+    "a1(byref(j))": 1, "a1(bycref(j))": 2, "a1(byval(j))": 3, "b1(byref(j))": 1, "b1(bycref(j))": 2,
+    "b1(byval(j))": 2, "a2(byref(j))": 1, "a2(bycref(j))": 2, "a2(byval(j))": 2, "a3(byref(j))": 1,
+    "a3(bycref(j))": 2, "a3(byval(j))": 1, "a1(cn.ref())": 1, "a1(cn.cref())": 2, "a1(cn.get())": 3,
+    "a1(cc.cref())": 2, "c1(cn)": 1, "c1(cc)": 2, "c1(made())": 3, "c1(same(cn))": 1, "c1(Cnt{})": 3,
+    "b1(tref(j))": 1, "c1(tref(cn))": 1,
 }  # fmt: skip
 
 
@@ -135,7 +150,8 @@ TAKEN = {
 def taken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int | None]:
     """What each call returns: the place of a copy on a line of its own."""
     folder = tmp_path_factory.mktemp("overloads")
-    head = f"{FUNCTIONS}{MORE}__global__ void k(int i, float f, float* pf) {{\n__shared__ half_t s[65536];{LOCALS}"
+    functions = FUNCTIONS + MORE + RETURNED
+    head = f"{functions}__global__ void k(int i, float f, float* pf) {{\n__shared__ half_t s[65536];{LOCALS}"
     shown = "copy(make_tensor(make_smem_ptr(s + ({})), Layout<_8>{{}}), make_tensor(make_smem_ptr(s), Layout<_8>{{}}));"
     copies = "".join(f"{shown.format(call)}\n" for call in TAKEN)
     (folder / "k.cu").write_text(
@@ -154,13 +170,4 @@ def test_the_overload_that_a_compiler_takes(call: str, answer: int, taken: dict[
 
 def test_a_reference_to_another_type_is_not_bound_to_what_is_written(tmp_path: Path) -> None:
     """The overload of flags has no template to deduce, and took numbers, which it then left as they were."""
-    kernel = f"""{FUNCTIONS}
-template <class T> FN void seen(T const& t) {{ copy(t, t); }}
-__global__ void k(int n) {{
-  __shared__ half_t s[65536];
-  BODY
-  seen(make_tensor(make_smem_ptr(s + (SHOWN)), Layout<_8>{{}}));
-}}
-void host(int n) {{ k<<<1, 32>>>(n); }}
-"""
-    assert number(tmp_path, kernel, "int x = 128; three(x, 64);", "x") == 64
+    assert number(tmp_path, kernel(FUNCTIONS), "int flags = 128; three(flags, 64);", "flags") == 64

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cutecheck.tests.source.shown import number
+from cutecheck.tests.source.shown import kernel, number
 
-KERNEL = """#include <cute/tensor.hpp>
+KERNEL = kernel(
+    """#include <cute/tensor.hpp>
 #include <type_traits>
 using namespace cute;
 using R = int&;
@@ -34,16 +35,9 @@ __device__ void set(R r) { r = 5; }
 __device__ void set_object(C r) { r.at = 5; }
 __device__ int kind_of(Above a) { return a.kind(); }
 __device__ R same(int& v) { return v; }
-template <class T> __device__ void seen(T const& t) { copy(t, t); }
-__global__ void k(int n) {
-  __shared__ half_t s[65536];
-  int x = 0, y = 8;
-  Counter c;
-  BODY
-  seen(make_tensor(make_smem_ptr(s + (SHOWN)), Layout<_8>{}));
-}
-void host(int n) { k<<<1, 32>>>(n); }
-"""
+""",
+    "Counter c;",
+)
 
 
 @pytest.mark.parametrize(
@@ -127,15 +121,9 @@ def test_what_may_be_written_through_a_reference_is_not_known(tmp_path: Path, bo
 
 
 def test_the_type_of_a_constant_parameter_is_a_template_argument_like_any_other(tmp_path: Path) -> None:
-    kernel = """#include <cute/tensor.hpp>
+    text = kernel("""#include <cute/tensor.hpp>
 using namespace cute;
 template <class T, class L> struct Storage { array_aligned<T, cosize_v<L>> smem; };
 template <class L> __device__ int bytes(L const& layout) { return sizeof(Storage<float, decltype(layout)>); }
-__global__ void k(int n) {
-  __shared__ half_t s[65536];
-  BODY
-  copy(make_tensor(make_smem_ptr(s + (SHOWN)), Layout<_8>{}), make_tensor(make_smem_ptr(s), Layout<_8>{}));
-}
-void host(int n) { k<<<1, 32>>>(n); }
-"""
-    assert number(tmp_path, kernel, "Layout<Shape<_8, _16>> layout; ", "bytes(layout)") == 512
+""")
+    assert number(tmp_path, text, "Layout<Shape<_8, _16>> layout; ", "bytes(layout)") == 512

@@ -133,7 +133,7 @@ def _member_of(m: Machine, base: Value, node: ir.Scoped, env: Env) -> Value:
     if isinstance(base, ClassInst):
         this = self_of(env)
         found = member(
-            m, base, node.ident, this if this is not None and _inherits(m, this.cls, base) else None, node.span
+            m, base, node.ident, this if this is not None and classes.derives(m, this.cls, base) else None, node.span
         )
         if missing(found):
             if classes.complete(m, base):
@@ -141,10 +141,6 @@ def _member_of(m: Machine, base: Value, node: ir.Scoped, env: Env) -> Value:
             return Unknown(f"`{base.name}` has no member `{node.ident}` in the scanned files", node.span)
         return found
     return type_member(m, base, node.ident, node.span)
-
-
-def _inherits(m: Machine, cls: ClassInst, base: ClassInst) -> bool:
-    return cls is base or any(_inherits(m, b, base) for b in classes.bases(m, cls))
 
 
 def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env: Env, span: Span) -> Value:
