@@ -9,7 +9,7 @@ from cutecheck.source.eval import ir
 
 _INT = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)([A-Za-z_]\w*)?\Z")
 _FLOAT = re.compile(r"(0[xX][0-9a-fA-F'.]+[pP][+-]?\d+|[0-9'.]+(?:[eE][+-]?\d+)?)([A-Za-z_]\w*)?\Z")
-_ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8, "f": 12, "v": 11}
+_ESCAPES = {"n": 10, "t": 9, "r": 13, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8, "f": 12, "v": 11}
 
 
 def number(text: str, span: Span) -> ir.Expr:
@@ -58,17 +58,23 @@ def _int_type(value: int, suffix: str, hexadecimal: bool) -> str:
     return "unsigned long long" if longs == 2 else "unsigned long"
 
 
-def character(text: str, span: Span) -> ir.Lit:
+def character(text: str, span: Span) -> ir.Expr:
     body = text[text.index("'") + 1 : -1]
     if body.startswith("\\"):
         code = body[1:]
         if code[:1] == "x":
             value = int(code[1:] or "0", 16)
+        elif code[:1].isdigit():
+            value = int(code, 8)
         else:
             value = _ESCAPES.get(code[:1], ord(code[:1] or "\0"))
+    elif len(body) == 1 and text[0] == "'":
+        value = ord(body)
     else:
-        value = ord(body[0]) if body else 0
-    return ir.Lit(value, "char", span)
+        return ir.Opaque(f"character {text} not understood", span)
+    if value > 0xFF or (value > 0x7F and not body.startswith("\\")):
+        return ir.Opaque(f"character {text} not understood", span)
+    return ir.Lit(value - 256 if value > 0x7F else value, "char", span)
 
 
 def string(texts: list[str], span: Span) -> ir.Lit:

@@ -20,12 +20,12 @@ from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.repeats import repeat
-from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame
+from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame, self_of
 from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell, type_key
-from cutecheck.source.eval.unwalked import _BLIND_RECURSION, leap, leapt, may_write, refusal
+from cutecheck.source.eval.unwalked import _BLIND_RECURSION, forget_captured, leap, leapt, may_write, refusal
 from cutecheck.source.eval.values import (
     BudgetExceeded,
     Cell,
@@ -245,12 +245,19 @@ def run_function(
         m.recorder.frame = before
         env.frame = caller
         del m.recorder.hypotheses[known:]
+    return _result(m, fn, frame, env, span)
+
+
+def _result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span: Span) -> Value:
+    """What a call returns: of all that its body may return, as the declared type has it."""
     m.returned = _merged(frame)
-    if len(frame.returns) > 1 and fn.ret is not None and any(isinstance(v, tuple) for v in frame.returns):
+    if len(frame.returns or ()) > 1 and fn.ret is not None and any(isinstance(v, tuple) for v in frame.returns or ()):
         made = m.eval(fn.ret, env) if not qualifiers.is_auto(fn.ret) else None
         if isinstance(made, ClassInst):  # `return {a, b};` beside `return made_elsewhere();`
-            frame.returns = [classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns]
-    value = join_returns(m, frame.returns, span, frame.apart)
+            frame.returns = [
+                classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns or ()
+            ]
+    value = join_returns(m, frame.returns or [], span, frame.apart)
     if not frame.refers and (isinstance(value, Object) or (type(value) is tuple)):
         value = copies.copied(m, value)
         temporaries.made(m, value)
@@ -261,12 +268,13 @@ def run_function(
     return _unfollowed(m, fn, env, value, span) if isinstance(value, Unknown) else value
 
 
-def _unfollowed(m: Machine, fn: ir.Function, env: Env, value: Unknown, span: Span) -> Value:
+def _unfollowed(m: Machine, fn: ir.Function | ir.Lambda, env: Env, value: Unknown, span: Span) -> Value:
     """What a call returns of which only ``value``'s reason is known: a number, where the function returns one."""
     if fn.ret is not None and not qualifiers.is_auto(fn.ret):
         typed = m.eval(fn.ret, env)
         if isinstance(typed, classes.ScalarType):
-            return classes.symbolic(m, typed, f"{fn.name}(){PER_THREAD}{m.number()}", span)
+            name = "lambda" if isinstance(fn, ir.Lambda) else fn.name
+            return classes.symbolic(m, typed, f"{name}(){PER_THREAD}{m.number()}", span)
     return value
 
 
@@ -334,6 +342,19 @@ def join_returns(m: Machine, returns: list[Value], span: Span, varying: bool) ->
     return value
 
 
+def _deduced(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value]) -> Env | None:
+    """The template arguments of a call of ``[]<class T>(T x) {...}``."""
+    node = fn.node
+    own = ir.Function(
+        "operator()", node.tparams, None, node.params, node.ret, node.body, frozenset(), node.span, node.span
+    )
+    unit = None if fn.env.frame is None else fn.env.frame.unit
+    if unit is None:
+        return None
+    found = bind(m, Entry(own, fn.env, unit), FuncSet("operator()", (), targs=fn.targs or None), args, kwargs)
+    return None if found is None else found.env
+
+
 def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """A lambda: its names are those of the place it was written."""
     env = Env(fn.env, "function")
@@ -342,6 +363,13 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
     if depth > m.budget.limits.call_depth:
         return Unknown(f"calls nested deeper than {m.budget.limits.call_depth}", span)
     outer = fn.env.frame or current
+    if fn.node.tparams:
+        bound = _deduced(m, fn, args, kwargs)
+        if bound is None:
+            may_write(m, fn.node, args, span, self_of(fn.env))
+            forget_captured(m, fn, span)
+            return Unknown("the template arguments of this lambda are not known", span)
+        env = Env(bound, "function")
     frame = Frame(
         outer.symbol if outer else "lambda", None, outer.unit if outer else None, current,
         outer.bindings if outer else (), depth,
@@ -359,5 +387,4 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
         leaks.gone(m, env)
     finally:
         m.recorder.frame = before
-    m.returned = _merged(frame)
-    return join_returns(m, frame.returns, span, frame.apart)
+    return _result(m, fn.node, frame, env, span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cutecheck.source.eval import ir
@@ -32,11 +33,12 @@ def copied(m: Machine, value: Value, depth: int = 0) -> Value:
     if isinstance(value, tuple) and any(isinstance(v, (Object, tuple, Closure)) for v in value):
         return like(value, (copied(m, v, depth + 1) for v in value))
     if isinstance(value, Closure) and value.own:
-        env = Env(value.env.parent, "block")
+        own = copied(m, value.env.self_, depth + 1) if value.env.self_ is not None else None
+        env = Env(value.env.parent, "block", self_=own)
         env.frame = value.env.frame
         env.refs = refs = value.env.refs
         env.vars.update({k: v if refs and k in refs else copied(m, v, depth + 1) for k, v in value.env.vars.items()})
-        return Closure(value.node, env, True)
+        return replace(value, env=env)
     return value
 
 

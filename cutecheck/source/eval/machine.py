@@ -148,7 +148,8 @@ class Machine:
         self.lvalues: tuple[list[Value], list[tuple[Cell, ...] | None]] = ([], [])
         self.returned: tuple[Cell, ...] | None = None  # the cells that the last call returned a reference to
         self.addressed: dict[tuple[int, Any], Cell] = {}  # cells that pointers may hold the address of
-        self.breaks: Exits | None = None  # of the switch that a `break` leaves, where it is none of a loop
+        self.breaks: Exits | None = None  # of the switch, or of the loop walked by items, that a `break` leaves
+        self.continues: Exits | None = None  # of the iteration that a `continue` ends, in a loop walked by items
         self.pointed: dict[int, Object] = {}  # objects that pointers, or references to one of several, may stand for
         self.leaked: dict[Any, Cell | Object] = {}  # what addresses lead to that went where they are not followed
         self.callable: dict[Any, Cell | Object] = {}  # what functions lead to that are values not known any more

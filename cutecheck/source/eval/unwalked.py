@@ -130,6 +130,17 @@ def may_run(m: Machine, fn: Closure, span: Span) -> None:
         settle(m, run, loop, rough=True)
 
 
+def forget_captured(m: Machine, fn: Closure, span: Span) -> None:
+    """Variables around a closure that its body names: it may write them, and objects by their methods."""
+    for name in names_in(fn.node.body.get()):
+        at = fn.env.find_var(name)
+        if at is None or at.kind not in ("block", "function"):
+            continue
+        if isinstance(places.held(m, at.vars, name), (Scalar, Object, Address, ObjectPointer, tuple)):
+            losses.forget_cells(m, places.cells_of(at.vars, name), span)
+    losses.lost_leaked(m, span)
+
+
 def _to_const(t: ir.Expr | None) -> bool:
     return isinstance(t, ir.TypeMod) and t.kind == "ptr" and _is_const(t.inner)
 

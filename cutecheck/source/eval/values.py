@@ -286,11 +286,15 @@ class Intrinsic:
 
 @dataclass(eq=False, slots=True)
 class Closure:
-    """A lambda; ``own``: the innermost frame of its scope holds copies of what it captured."""
+    """A lambda; ``own``: the innermost frame of its scope holds copies of what it captured.
+
+    ``targs``: template arguments of its operator that are written out.
+    """
 
     node: ir.Lambda
     env: Env
     own: bool = False
+    targs: tuple[Value, ...] = ()
 
 
 Cell = tuple[dict[Any, Any], Any]  # of variables or fields, and a name

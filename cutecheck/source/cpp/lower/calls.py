@@ -176,7 +176,11 @@ class CallLowering(TypeLowering):
                 name, value = part.child_by_field_name("left"), part.child_by_field_name("right")
                 refers = by_reference or self.of(part).startswith("&")
                 if name is not None and value is not None:
-                    found.append((self.of(name), refers, self.expression(value)))
+                    init = self.expression(value)
+                    packed = any(child.type == "..." for child in part.children)
+                    found.append((self.of(name), refers, ir.Expand(init, self.place(value)) if packed else init))
+            elif kind == "this" and self.text[: part.start_byte].rstrip().endswith("*"):
+                found.append(("this", False, None))
             elif kind == "identifier":
                 found.append((self.of(part), by_reference, None))
             elif self.of(part).startswith("&"):

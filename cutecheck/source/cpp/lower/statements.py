@@ -226,10 +226,17 @@ class StatementLowering(BlockLowering):
                 continue
             value = case.child_by_field_name("value")
             labels: list[ir.Expr] = []
-            if value is not None:
+            more = [part for part in case.children if part.type == "ERROR"]
+            if value is not None and (more or value.type == "parameter_pack_expansion"):
+                labels.append(self.opaque("case label", value.start_byte, max(p.end_byte for p in (value, *more))))
+            elif value is not None:
                 self.check(value)
                 labels.append(self.expression(value))
-            rest = [part for part in case.named_children if value is None or part.start_byte > value.start_byte]
+            rest = [
+                part
+                for part in case.named_children
+                if part not in more and (value is None or part.start_byte > value.start_byte)
+            ]
             groups.append((labels, self.statements(rest), case))
         found = ir.Switch(subject, _cases(groups, self), self.place(node))
         return [found] if init is None else [ir.Block((init, found), self.place(node))]

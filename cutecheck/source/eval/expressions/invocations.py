@@ -24,7 +24,7 @@ from cutecheck.source.eval.losses import fills, writes_arguments
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.observers import observes
-from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.scope import Env, self_of
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.unwalked import may_run
 from cutecheck.source.eval.values import (
@@ -280,6 +280,14 @@ def _lambda(m: Machine, node: ir.Lambda, env: Env) -> Value:
     own = Env(env, "block")
     for name, by_reference, init in node.captures:
         if init is None and by_reference:
+            continue
+        if name == "this":  # `*this`
+            own.self_ = copies.copied(m, self_of(env))
+            continue
+        if isinstance(init, ir.Expand):
+            own.vars[name] = Pack(tuple(copies.copied(m, v) for v in templates.expand(m, init.pattern, env)))
+            if by_reference:
+                leaks.leak(m, *own.vars[name].items)
             continue
         value, cells = places.locate(m, ir.Name(name, None, node.span) if init is None else init, env)
         if by_reference and cells is not None and not isinstance(value, Object):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import (
     classes,
@@ -160,6 +162,8 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
         return FuncSet(value.name, value.entries, value.self_, value.cls, given)
     if isinstance(value, Intrinsic):
         return Intrinsic(value.name, given, value.self_)
+    if isinstance(value, Closure):
+        return replace(value, targs=given)
     if isinstance(value, ExternType):
         return ExternType(value.name, given)
     if isinstance(value, ValueType) and isinstance(value.value, CuteOp):
@@ -215,6 +219,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value:
         return Unknown(f"`{base.cls.name}` has no member `{name}` in the scanned files", span)
     if isinstance(base, ObjectPointer):
         return attribute(m, base.to, name, span)
+    if isinstance(base, Closure) and name == "operator()":
+        return base
     if isinstance(base, Address):
         return attribute(m, places.read(m, base.cells, span), name, span)
     if isinstance(base, Pointer) and isinstance(base.type, ClassInst):

@@ -19,6 +19,7 @@ from cutecheck.source.eval.values import (
     PtrType,
     Scalar,
     ScalarType,
+    Str,
     TensorVal,
     Value,
     constant,
@@ -29,7 +30,7 @@ from cutecheck.source.eval.values import (
 def _decltype(m: Machine, node: ir.DeclType, env: Env) -> Value:
     if node.expr is None:
         return Unknown("decltype(auto)", node.span)
-    with m.recorder.unevaluated():
+    with m.recorder.unevaluated(), m.journal.forgetting():
         value = places.whole(m, node.expr, env)
         if isinstance(value, (Pointer, Elements)) and isinstance(node.expr, ir.Attr):
             declared = _declared(m, node.expr, env)
@@ -61,8 +62,12 @@ def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
             if isinstance(value, Pack)
             else Unknown("sizeof... of an unknown pack", node.span)
         )
-    with m.recorder.unevaluated():
+    with m.recorder.unevaluated(), m.journal.forgetting():
         value = places.whole(m, node.operand, env)
+    if isinstance(value, Str) and node.what == "sizeof":
+        if "\\" in value.text:
+            return Unknown("the size of a text with escapes", node.span)
+        return Scalar(len(value.text.encode()) + 1, "size_t")
     if isinstance(value, Unknown):
         return value
     if isinstance(value, TensorVal) and node.what == "sizeof":

@@ -61,19 +61,19 @@ def _both(
     mark = m.journal.mark()
     with m.recorder.guarded(guard, cond, True), m.recorder.passed(m, node, env, True):
         first = m.run(then, env)
-        _left(m, first, env, varying)
+        left(m, first, env, varying)
     after_then = written(m, mark)
     m.journal.undo(mark)
     bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
     opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete)
     with m.recorder.guarded(opposite, cond, False), m.recorder.passed(m, node, env, False):
         second = m.run(other, env) if other is not None else Done.NORMAL
-        _left(m, second, env, varying)
+        left(m, second, env, varying)
     after_else = written(m, mark)
     m.journal.undo(mark)
     gone = (Done.RETURN, Done.BREAK, Done.CONTINUE)
     for end, wrote in ((first, after_then), (second, after_else)):
-        if end is Done.BREAK and m.breaks is not None:
+        if (end is Done.BREAK and m.breaks is not None) or (end is Done.CONTINUE and m.continues is not None):
             continue
         if m.loop is not None and end in (Done.BREAK, Done.CONTINUE):
             m.loop.leave(wrote, end is Done.CONTINUE, varying)
@@ -140,14 +140,12 @@ def _joined(m: Machine, first: Written, second: Written, span: Span, cond: Value
 def _switch(m: Machine, node: ir.Switch, env: Env) -> Done:
     subject = m.eval(node.subject, env)
     number = constant(subject)
-    if number is not None:
-        default = None
-        for position, case in enumerate(node.cases):
-            if not case.values:
-                default = position
-            elif any(constant(m.eval(v, env)) == number for v in case.values):
-                return broken_off(m, node.cases[position].body, node.span, env)
-        return broken_off(m, node.cases[default].body, node.span, env) if default is not None else Done.NORMAL
+    labels = [] if number is None else [[constant(m.eval(v, env)) for v in case.values] for case in node.cases]
+    taken = next((at for at, found in enumerate(labels) if number in found), None)
+    if taken is None and number is not None and not any(None in found for found in labels):
+        taken = next((at for at, case in enumerate(node.cases) if not case.values), len(labels))
+    if taken is not None:
+        return broken_off(m, node.cases[taken].body, node.span, env) if taken < len(labels) else Done.NORMAL
     varying = differs(m, node.subject, subject, env)
     exits = Exits(m.journal.mark())
     ends: list[Done] = []
@@ -156,10 +154,10 @@ def _switch(m: Machine, node: ir.Switch, env: Env) -> Done:
         with m.recorder.guarded(guard, Scalar(None, "bool"), True), breaking(m, exits):
             done = m.run(case.body, Env(env, "block"))
         ends.append(done)
-        if done is Done.CONTINUE and m.loop is not None:
+        if done is Done.CONTINUE and m.loop is not None and m.continues is None:
             m.loop.leave(written(m, exits.mark), True, varying)
-        elif done is Done.RETURN:
-            _left(m, done, env, varying)
+        elif done in (Done.RETURN, Done.CONTINUE):
+            left(m, done, env, varying)
         else:
             exits.leave(m, varying)
         if m.loop is not None and done in (Done.RETURN, Done.MAYBE):
@@ -174,12 +172,14 @@ def _switch(m: Machine, node: ir.Switch, env: Env) -> Done:
     return Done.RETURN
 
 
-def _left(m: Machine, end: Done, env: Env, varying: bool) -> None:
-    """One of several ways ends here: what it wrote holds where the function, or the switch, is left."""
+def left(m: Machine, end: Done, env: Env, varying: bool) -> None:
+    """One of several ways ends here: what it wrote holds where the function, the switch or an iteration is left."""
     if end is Done.RETURN and env.frame is not None and env.frame.exits is not None:
         env.frame.exits.leave(m, varying)
     elif end is Done.BREAK and m.breaks is not None:
         m.breaks.leave(m, varying)
+    elif end is Done.CONTINUE and m.continues is not None:
+        m.continues.leave(m, varying)
 
 
 @contextmanager
@@ -197,7 +197,11 @@ def broken_off(m: Machine, body: ir.Block, span: Span, env: Env) -> Done:
     exits = Exits(m.journal.mark())
     with breaking(m, exits):
         done: Done = m.run(body, env)
-    if done in (Done.RETURN, Done.CONTINUE) and not exits.states:
-        return done
+    if done in (Done.RETURN, Done.CONTINUE):
+        if not exits.states:
+            return done
+        if done is Done.CONTINUE and m.loop is not None and m.continues is None:
+            m.loop.leave(written(m, exits.mark), True, False)
+        left(m, done, env, False)
     finish(m, exits, span, done not in (Done.RETURN, Done.CONTINUE))
     return Done.NORMAL if done is Done.BREAK else done if done is Done.NORMAL else Done.MAYBE

@@ -19,6 +19,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.branches import broken_off
 from cutecheck.source.eval.statements.done import Done
+from cutecheck.source.eval.statements.enumerated import Enumerated
 from cutecheck.source.eval.statements.havoc import _assigned_in, havoc
 from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.recurrences import (
@@ -189,6 +190,7 @@ def _walk(
 def _unroll(m: Machine, node: ir.Loop, env: Env) -> Done | None:
     """Run a loop of a constexpr function exactly; None when a condition is not known (state is restored)."""
     mark = m.journal.mark()
+    loop = Enumerated(m, node.span, env)
     for _ in range(m.budget.limits.loop_iterations):
         if not (node.kind == "do" and _ == 0):
             known = m.dialect.truth(m.eval(node.cond, env)) if node.cond is not None else True
@@ -196,12 +198,10 @@ def _unroll(m: Machine, node: ir.Loop, env: Env) -> Done | None:
                 m.journal.undo(mark)
                 return None
             if not known:
-                return Done.NORMAL
-        done = m.run(node.body, env)
-        if done is Done.RETURN:
-            return Done.RETURN
-        if done is Done.BREAK:
-            return Done.NORMAL
+                return loop.end(Done.NORMAL)
+        done = loop.walk(node.body)
+        if done is not Done.NORMAL:
+            return loop.end(done)
         if node.step is not None:
             m.run(node.step, env)
     m.journal.undo(mark)
@@ -230,25 +230,25 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         assert node.iterable is not None
         leaks.leak_root(m, ir.Index(node.iterable, (), node.span), env)
         items = [leaks.decayed(m, None, node.span) for _ in items]
+    each = Enumerated(m, node.span, env)
+    done = Done.NORMAL
     with m.budget.iterating():
         for item in items:
             used, found = m.budget.used, m.recorder.found()
             bind_target(m, node.target, item, env, node.span)
-            done = m.run(node.body, env)
-            if done is Done.RETURN:
-                return Done.RETURN
-            if done is Done.BREAK:
+            done = each.walk(node.body)
+            if done is not Done.NORMAL:
                 break
             if m.recorder.found() != found:
                 m.budget.barren = 0
             elif m.budget.used - used > _WORK and not m.recorder.in_kernel():
                 m.budget.barren += 1
                 if m.budget.barren >= m.budget.limits.barren_iterations:
-                    loop = Recurrence(m.number(), node.span)
-                    havoc(m, node, env, loop, None)
-                    leave(m, loop)
+                    rest = Recurrence(m.number(), node.span)
+                    havoc(m, node, env, rest, None)
+                    leave(m, rest)
                     break
-    return Done.NORMAL
+    return each.end(done)
 
 
 def _refers(m: Machine, node: ir.Loop, env: Env, writes: bool = False) -> bool:

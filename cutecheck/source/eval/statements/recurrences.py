@@ -76,11 +76,12 @@ class NotCountedError(Exception):
 @contextmanager
 def recurring(m: Machine, loop: Recurrence | None) -> Iterator[None]:
     """``continue`` and ``break`` belong to this loop (None: to none yet, in the body of a function)."""
-    outer, m.loop, breaks, m.breaks = m.loop, loop, m.breaks, None
+    outer = m.loop, m.breaks, m.continues
+    m.loop, m.breaks, m.continues = loop, None, None
     try:
         yield
     finally:
-        m.loop, m.breaks = outer, breaks
+        m.loop, m.breaks, m.continues = outer
 
 
 def settle(m: Machine, body: Callable[[], object], loop: Recurrence, rough: bool = False) -> Written:

@@ -41,7 +41,10 @@ def _try(m: Machine, node: ir.Try, env: Env) -> Done:
 
 
 def _leave(m: Machine, exits: Exits, end: Done) -> None:
-    if end in (Done.BREAK, Done.CONTINUE) and m.loop is not None:
+    own = m.breaks if end is Done.BREAK else m.continues if end is Done.CONTINUE else None
+    if own is not None:
+        own.leave(m, False)
+    elif end in (Done.BREAK, Done.CONTINUE) and m.loop is not None:
         m.loop.leave(written(m, exits.mark), end is Done.CONTINUE, False)
     elif end is not Done.RETURN:
         exits.leave(m, False)
