@@ -11,6 +11,7 @@ from cutecheck.source.eval import classes, ir, lookup
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.entrances import enter, reached
 from cutecheck.source.eval.machine import History, Machine
+from cutecheck.source.eval.made_once import declared_value
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.templates import bind
 from cutecheck.source.eval.types import class_name
@@ -164,7 +165,7 @@ class Roots:
                 return
             scope = e.env.namespace()
             memo = scope.memo if scope is not None else {}
-            self._guard(lambda: lookup.declared_value(m, e, decl.name, memo, decl.span), decl.span)
+            self._guard(lambda: declared_value(m, e, decl.name, memo, decl.span), decl.span)
         elif isinstance(decl, ir.Class) and decl.spec_args is not None and not decl.tparams:
             self._guard(
                 lambda: classes.instance(m, e, decl, tuple(m.eval(a, e.env) for a in decl.spec_args or ()), None, None),

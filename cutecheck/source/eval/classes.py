@@ -73,22 +73,19 @@ def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:
     """The base classes that are in the tree, in order; known types among the others are ``inst.known_bases``."""
     if inst.bases is None:
         inst.bases = []
-        found = []
-        known: list[Value] = []
+        env = inst.env.parent or inst.env
         m.deriving += 1
         try:
-            for node in inst.decl.bases:
-                base = m.eval(node.pattern if isinstance(node, ir.Expand) else node, inst.env.parent or inst.env)
-                if isinstance(base, ClassInst):
-                    found.append(base)
-                elif isinstance(base, (ValueType, TraitType, Scalar)) or (
-                    isinstance(base, ExternType) and base.name == ALIGNED
-                ):
-                    known.append(base)  # `struct X : cute::false_type`
+            with m.recorder.once():
+                named = [m.eval(n.pattern if isinstance(n, ir.Expand) else n, env) for n in inst.decl.bases]
         finally:
             m.deriving -= 1
-        inst.bases = found
-        inst.known_bases = tuple(known)
+        inst.bases = [b for b in named if isinstance(b, ClassInst)]
+        inst.known_bases = tuple(  # `struct X : cute::false_type`
+            b
+            for b in named
+            if isinstance(b, (ValueType, TraitType, Scalar)) or (isinstance(b, ExternType) and b.name == ALIGNED)
+        )
     return inst.bases
 
 

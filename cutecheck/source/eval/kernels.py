@@ -28,8 +28,8 @@ def launch(
 
     ``args`` None: values of the parameters' types, where the template arguments are written.
     """
-    if m.recorder.rehearsal:
-        return Unknown("a launch in a loop", span)
+    if m.recorder.rehearsal or m.recorder.is_unevaluated():
+        return Unknown("a launch that leaves no facts", span)
     if isinstance(fn, Intrinsic) and fn.name == "device_kernel" and fn.targs and isinstance(fn.targs[0], ClassInst):
         return _launch_operator(m, fn.targs[0], args, block, smem, span, cluster)
     if not isinstance(fn, FuncSet):

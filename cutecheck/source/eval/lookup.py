@@ -7,18 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model import expr as ex
 from cutecheck.records import record
-from cutecheck.source.eval import classes, foreign, intrinsics, ir, leaks, places, qualifiers
+from cutecheck.source.eval import classes, intrinsics, ir, places
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.made_once import declared_value
 from cutecheck.source.eval.mentions import taken_over
 from cutecheck.source.eval.program import is_element
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope, self_of
 from cutecheck.source.eval.values import (
-    ArrayType,
-    Constants,
-    Elements,
     EnumVal,
     ExternType,
     FuncSet,
@@ -31,7 +28,6 @@ from cutecheck.source.eval.values import (
     Value,
     ValueType,
     constant,
-    serials,
 )
 
 
@@ -248,83 +244,6 @@ def resolve(m: Machine, name: str, entries: tuple[Entry, ...], span: Span, memo:
     defined = [e for e in entries if not (isinstance(e.decl, ir.Class) and e.decl.forward)] or list(entries)
     entry = defined[-1] if isinstance(first, ir.Variable) else defined[0]
     return declared_value(m, entry, name, memo, span)
-
-
-def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], span: Span) -> Value:
-    """The value of a non-template alias, variable or class, evaluated once."""
-    decl = entry.decl
-    key = (name, id(decl))
-    if key in memo:
-        known = memo[key]
-        if not isinstance(known, (Scalar, Object)) or not isinstance(decl, ir.Variable) or not _changes(m, decl):
-            return known
-        if isinstance(known, Object):
-            return classes.of_any_time(m, known, name)
-        if m.unseen or name in m.rewritten:
-            return replace(known, value=m.fresh(name))
-        return known
-    memo[key] = Unknown(f"`{name}` is defined in terms of itself", decl.span)
-    refused, mark = m.budget.refused, m.journal.mark()
-    if isinstance(decl, ir.Class):
-        value: Value = classes.instance(m, entry, decl, (), None, entry.env.cls)
-    elif isinstance(decl, ir.Alias):
-        value = m.eval(decl.target, entry.env)
-        m.recorder.declared(m, decl, value, entry.env, entry.unit)
-    else:
-        value = variable_value(m, decl, entry.env)
-        if _changes(m, decl):  # any function may have written it since
-            if isinstance(value, Scalar):
-                value = replace(value, value=m.fresh(name))
-            elif isinstance(value, Object):
-                value = classes.of_any_time(m, value, name)
-            elif isinstance(value, tuple) and value:
-                typed = None if decl.type is None or qualifiers.is_auto(decl.type) else m.eval(decl.type, entry.env)
-                if isinstance(typed, ValueType):
-                    value = classes.rename(m, typed.value, name, ex.ANY)
-                else:
-                    value = Unknown(f"`{name}` may have been written", decl.span)
-        m.recorder.declared(m, decl, value, entry.env, entry.unit)
-    m.journal.keep(mark)
-    m.kept = next(serials)
-    if m.budget.refused == refused:
-        memo[key] = value
-    else:
-        del memo[key]  # where less is nested there may be an answer
-    return value
-
-
-def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
-    """The value a declaration gives its variable (``auto`` or converted to its type)."""
-    typed = None if decl.type is None or qualifiers.is_auto(decl.type) else m.eval(decl.type, env)
-    if decl.init is not None:
-        value = m.eval(decl.init, env)
-        if typed is None or (isinstance(value, Unknown) and "constexpr" in decl.flags):
-            return value
-        if isinstance(typed, ArrayType) and qualifiers.never_written(decl):
-            held = classes.elements(m, typed, value, decl.span)
-            return Constants(held) if type(held) is Elements else held
-        leaks.leak_bound(m, typed, decl.init, env)
-        return classes.convert(m, typed, value, decl.span)
-    if m.dialect.by_value:
-        args = places.arguments(m, decl.init_args or (), env)
-        if leaks.keeps_references(decl.type):
-            for value, where in zip(args, places.of_arguments(m, args), strict=True):
-                leaks.leak_place(m, value, where)
-    else:
-        args = [m.eval(a.value, env) for a in decl.init_args or ()]
-    if typed is None:
-        return args[0] if len(args) == 1 else Unknown(f"`{decl.name}` has no initialiser", decl.span)
-    if decl.init_args is not None:
-        if m.dialect.by_value and decl.type is not None and foreign.undeclared(typed):
-            foreign.may_write(m, decl.type, decl.init_args, typed, args, env, decl.span)
-        for a in decl.init_args if m.dialect.by_value else ():
-            leaks.leak_bound(m, typed, a.value, env)
-        return classes.construct(m, typed, args, [a.name for a in decl.init_args], decl.span)
-    return classes.declare(m, typed, decl, env)
-
-
-def _changes(m: Machine, decl: ir.Variable) -> bool:
-    return m.dialect.by_value and not qualifiers.never_written(decl)
 
 
 def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:

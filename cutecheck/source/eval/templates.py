@@ -8,8 +8,8 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir
-from cutecheck.source.eval.lookup import variable_value
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.matching import is_trait, match_all, related, typed, weights
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Entry, Env

@@ -81,3 +81,26 @@ def test_a_number_that_is_lost_on_one_way_may_be_of_each_thread_on_another(tmp_p
     (tmp_path / "k.cu").write_text(HEAD + WAYS)
     (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
     assert any(per_thread(v.name) for v in as_expr(event.operands[0].offset).variables())
+
+
+def test_what_is_evaluated_once_is_a_site_also_where_a_loop_is_walked_to_find_what_it_changes(tmp_path: Path) -> None:
+    text = """
+template <int N> struct Config {
+  using Tiled = decltype(make_tiled_copy(Copy_Atom<DefaultCopy, half_t>{}, Layout<Shape<Int<N>>>{}, Layout<_8>{}));
+};
+template <class Layouts> struct Holds { static constexpr int threads = 1; };
+template <int N> struct Based
+    : Holds<decltype(make_tiled_copy(Copy_Atom<DefaultCopy, half_t>{}, Layout<Shape<Int<N>>>{}, Layout<_4>{}))> {};
+__global__ void kernel(int n, int* out) {
+  int x = 0;
+  for (int i = 0; i < n; ++i) x += int(size(typename Config<32>::Tiled{})) + i;
+  for (int i = 0; i < n; ++i) x += Based<64>::threads + i;
+  out[0] = x;
+}
+void host() { kernel<<<1, 32>>>(3, nullptr); }
+"""
+    (tmp_path / "k.cu").write_text(HEAD + text)
+    found = extract(ExtractRequest((tmp_path,)))
+    assert not found.errors
+    member, base = [s for s in found.sites if s.kind == "tiled_copy"]
+    assert (member.symbol, member.status, base.status) == ("Config<32>::Tiled", "resolved", "resolved")

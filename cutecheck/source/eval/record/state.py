@@ -256,6 +256,15 @@ class RecorderState:
             self.rehearsal -= 1
 
     @contextmanager
+    def once(self) -> Iterator[None]:
+        """What is evaluated inside is never evaluated again: its configurations are noted in a rehearsal, too."""
+        saved, self.rehearsal = self.rehearsal, 0
+        try:
+            yield
+        finally:
+            self.rehearsal = saved
+
+    @contextmanager
     def guarded(self, guard: Guard, cond: Value, taken: bool) -> Iterator[None]:
         self._guards.append(guard)
         try:

@@ -21,8 +21,8 @@ from cutecheck.source.eval import (
     references,
     temporaries,
 )
-from cutecheck.source.eval.lookup import variable_value
 from cutecheck.source.eval.machine import Machine, runs
+from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.done import Done
