@@ -131,6 +131,7 @@ class Call:
     loop_depth: int = 0
     loops: tuple[Loop, ...] = ()
     kernel: str = ""  # the kernel that was walked when it was reached
+    unevaluated: bool = False  # inside decltype or sizeof: it never runs
 
 
 @record(frozen=True, slots=True)

@@ -86,6 +86,8 @@ class TmaGlobalStride(Rule):
             return
         tensor = next((a for a in call.arguments if isinstance(a, TensorFact)), None)
         strides = _strides_bytes(tensor, tensor_map_of(call.result))
+        if call.unevaluated:  # a type has the static ones alone
+            strides = [s for s in strides if known_value(s) is not None]
         if tensor is None or not strides or _empty(tensor):
             return
         limit = ex.const(1 << 40)

@@ -12,6 +12,7 @@ from cutecheck.model.integers import INTEGERS, domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ages, copies, ir, leaks, places, qualifiers
+from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import is_type, type_key, type_of
@@ -142,8 +143,13 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
                 value = m.eval(decl.init, owner.env)
                 if isinstance(value, tuple) and decl.type is not None and not qualifiers.never_written(decl):
                     typed = m.eval(decl.type, owner.env)
-                    value = convert(m, typed, value, span) if isinstance(typed, ArrayType) else value
+                    value = convert(m, typed, value, span) if isinstance(typed, (ArrayType, ValueType)) else value
                 obj.initial[name] = value
+                value = copies.copied(m, value)
+            elif decl.init_args is not None and decl.type is not None and not obj.name:
+                given = [m.eval(a.value, owner.env) for a in decl.init_args]
+                typed = m.eval(decl.type, owner.env)
+                value = obj.initial[name] = construct(m, typed, given, [a.name for a in decl.init_args], span)
                 value = copies.copied(m, value)
             else:
                 typed = m.eval(decl.type, owner.env) if decl.type is not None else None
@@ -331,11 +337,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     if isinstance(type_, PtrType) and isinstance(value, (Extern, Scalar)):
         return Pointer(f"pointer@{span.line}:{span.column}", "unknown", type_.inner)
     if isinstance(type_, ValueType):
-        target = type_.value
-        if isinstance(target, tuple) and isinstance(value, tuple) and len(target) == len(value):
-            return tuple(_convert_part(m, t, v) for t, v in zip(target, value, strict=True))
-        if isinstance(target, int) and not isinstance(value, tuple):
-            return target
+        return fitted(m, type_.value, value)
     if isinstance(type_, ArrayType):
         return elements(m, type_, value, span)
     if isinstance(type_, ExternType) and type_.name.endswith(leaks.WRAPPER):
@@ -359,14 +361,6 @@ def elements(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         return m.recorder.array(m, type_, span)
     more = (convert(m, type_.inner, (), span) for _ in range(extent - len(value)))
     return Elements((*(convert(m, type_.inner, v, span) for v in value), *more))
-
-
-def _convert_part(m: Machine, target: Value, value: Value) -> Value:
-    if isinstance(target, tuple) and isinstance(value, tuple) and len(target) == len(value):
-        return tuple(_convert_part(m, t, v) for t, v in zip(target, value, strict=True))
-    if isinstance(target, int) and isinstance(value, (Scalar, Dyn)):
-        return target
-    return m.dialect.to_model(value) if isinstance(target, Dyn) else value
 
 
 def declare(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value:

@@ -21,6 +21,7 @@ from cutecheck.source.eval.values import (
     ScalarType,
     TensorVal,
     Value,
+    ValueType,
 )
 
 
@@ -62,7 +63,7 @@ def bind_parameters(
                 typed = m.eval(p.type, env)
                 if isinstance(value, Scalar) and value.ctype == "nullptr_t" and isinstance(typed, PtrType):
                     value = classes.symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
-                elif isinstance(typed, ClassInst if isinstance(value, tuple) else classes.ScalarType):
+                elif isinstance(typed, (ClassInst, ValueType) if isinstance(value, tuple) else classes.ScalarType):
                     value = classes.convert(m, typed, value, span)
         elif p.name in kwargs:
             value = kwargs[p.name]

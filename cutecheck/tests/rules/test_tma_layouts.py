@@ -167,3 +167,32 @@ def test_a_tensor_of_no_elements_stands_for_its_type(tmp_path: Path, count: int,
     report = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT802",)))
     assert not report.failures and not report.errors
     assert [f.code for f in report.findings] == expected
+
+
+RUN_TIME = """
+using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
+using Shapes = Shape<int, int>;
+using Strides = Stride<int64_t, _1>;
+WHAT
+"""
+WHOLE = "make_tensor(make_gmem_ptr(static_cast<half_t const*>(POINTER)), SHAPE, STRIDE)"
+MAKE = f"make_tma_copy(SM90_TMA_LOAD{{}}, {WHOLE}, Smem{{}})"
+TYPE_ALONE = MAKE.replace("POINTER", "nullptr").replace("SHAPE", "Shapes{}").replace("STRIDE", "Strides{}")
+VALUE = MAKE.replace("POINTER", "p").replace("SHAPE", "Shapes{m, 64}").replace("STRIDE", "Strides{ld, {}}")
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        (f"using Tma = decltype({TYPE_ALONE}); Tma* made;", []),
+        (f"void run(half_t const* p, int m, int64_t ld) {{ auto made = {VALUE}; }}", ["ld % 8 == 0"]),
+    ],
+)
+def test_run_time_strides_of_a_type_are_no_strides(tmp_path: Path, what: str, expected: list[str]) -> None:
+    """A tensor that is only made to name the type of a copy; it never gets a descriptor."""
+    path = tmp_path / "named.cu"
+    path.write_text(source(RUN_TIME.replace("WHAT", what)))
+    report = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT802",)))
+    assert not report.failures and not report.errors and not report.findings
+    told = [o.reason for o in report.outcomes if o.verdict.name == "UNKNOWN"]
+    assert len(told) == len(expected) and all(e in t for e, t in zip(expected, told, strict=True)), told

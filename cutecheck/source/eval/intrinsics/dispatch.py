@@ -10,6 +10,7 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.ints import Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.intrinsics import cuda, layouts, pipeline, tensors, tuples
 from cutecheck.source.eval.intrinsics.members import static_member
 from cutecheck.source.eval.intrinsics.names import apply_type
@@ -157,15 +158,10 @@ def construct_value(m: Machine, template: Value, args: list[Value], span: Span) 
         return next(a for a in args if isinstance(a, Unknown))
     model = [m.dialect.to_model(a) for a in args]
     if isinstance(template, tuple):
-        if len(model) == 1 and isinstance(model[0], tuple):
-            model = list(model[0])
-        return tuple(
-            t if isinstance(t, int) and not isinstance(v, tuple) else v for t, v in zip(template, model, strict=False)
-        )
+        given = model[0] if len(model) == 1 and isinstance(model[0], tuple) and len(template) != 1 else tuple(model)
+        return fitted(m, template, given)
     if isinstance(template, Layout):
-        if len(model) == 1 and isinstance(model[0], (Layout, ComposedLayout)):
-            return model[0]
-        return guarded(m, "Layout", span, lambda: alg.make_layout(*model))
+        return fitted(m, template, tuple(model))
     if isinstance(template, TensorVal) and len(args) == 1 and isinstance(args[0], TensorVal):
         return args[0]
     return template

@@ -48,7 +48,7 @@ class EventRecorder(LaunchRecorder):
         fact = CallFact(
             name, c.span, arguments, self._fact(value, c.span), where, self.arch, bindings, tuple(self.hypotheses),
             self.clock, tuple(self._guards), len(self._loops), self._loops,
-            self.frame.kernel if self.frame is not None else "",
+            self.frame.kernel if self.frame is not None else "", self.types > 0,
         )  # fmt: skip
         self.calls[(c.span, where, bindings)] = fact
 

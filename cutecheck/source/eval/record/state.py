@@ -106,6 +106,7 @@ class RecorderState:
         self.open = False  # evaluating a template whose parameters nothing binds
         self.clock = 0
         self._events_off = False
+        self.types = 0  # how many decltype and sizeof surround what is evaluated
         self.rehearsal = 0  # how many walks that leave no fact surround this one
         self._loops: tuple[Loop, ...] = ()  # around what is walked, the outermost first
         self._guards: list[Guard] = []
@@ -240,20 +241,23 @@ class RecorderState:
     def unevaluated(self) -> Iterator[None]:
         """Inside decltype and sizeof nothing happens: no events, no escapes."""
         saved, self._events_off = self._events_off, True
+        self.types += 1
         try:
             yield
         finally:
             self._events_off = saved
+            self.types -= 1
 
     @contextmanager
     def rehearsing(self) -> Iterator[None]:
         """Nothing that happens inside leaves a fact."""
+        saved, self._events_off = self._events_off, True
         self.rehearsal += 1
         try:
-            with self.unevaluated():
-                yield
+            yield
         finally:
             self.rehearsal -= 1
+            self._events_off = saved
 
     @contextmanager
     def once(self) -> Iterator[None]:

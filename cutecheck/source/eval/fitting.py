@@ -1,0 +1,77 @@
+"""A CuTe value from a braced list or from other values: what the type says of each part is kept.
+
+``Stride<int64_t, _1>{ld, {}}`` is ``(ld,_1)``, and ``Shape<int, int>{m, _64{}}`` has a run-time 64.
+"""
+
+from __future__ import annotations
+
+from cutecheck.facts import Unknown
+from cutecheck.model.basis import Underscore
+from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.values import CuteOp, Scalar, Value
+
+_STATELESS = (int, Sym, Swizzle, Underscore, CuteOp)
+
+
+def fitted(m: Machine, target: Value, value: Value) -> Value:
+    """``value``, a braced list or another value, as one of the type of ``target``; itself where that is not known."""
+    if isinstance(target, tuple):
+        return _tuple(m, target, value)
+    if isinstance(target, (int, Sym)):
+        return target if value == () or isinstance(value, (Scalar, Dyn, int)) else value
+    if isinstance(target, Dyn):
+        return _number(m, value)
+    if isinstance(target, Layout):
+        return _layout(m, target, value)
+    return target if value == () and isinstance(target, (*_STATELESS, ComposedLayout)) else value
+
+
+def _number(m: Machine, value: Value) -> Value:
+    if value == ():
+        return Dyn.of(0)
+    if isinstance(value, tuple):
+        return _number(m, value[0]) if len(value) == 1 else value  # `{n}`
+    model = m.dialect.to_model(value)
+    return Dyn.of(model) if isinstance(model, int) else model
+
+
+def _tuple(m: Machine, target: tuple[Value, ...], value: Value) -> Value:
+    if not isinstance(value, tuple):
+        return value
+    if not value or len(value) == len(target):
+        return tuple(fitted(m, t, v) for t, v in zip(target, value or ((),) * len(target), strict=True))
+    return _tuple(m, target, value[0]) if len(value) == 1 else value  # `{other}`
+
+
+def _layout(m: Machine, target: Layout, value: Value) -> Value:
+    """Of nothing, another layout, a shape, or a shape and its stride."""
+    if value == ():
+        return Layout(fitted(m, target.shape, ()), fitted(m, target.stride, ()))
+    if not isinstance(value, tuple):
+        return value
+    if len(value) == 1 and isinstance(value[0], (Layout, ComposedLayout)):
+        return value[0]
+    parts = value if len(value) <= 2 and fits(target.shape, value[0]) else None
+    if parts is not None and len(parts) == 2 and not fits(target.stride, parts[1]):
+        parts = None
+    if fits(target.shape, value):
+        if parts is not None and parts != (value,) and len(parts) == 2:
+            return Unknown("a shape and a stride, or a shape of two modes")
+        parts = (value,)
+    if parts is None:
+        return value
+    shape, stride = parts if len(parts) == 2 else (parts[0], ())
+    return Layout(fitted(m, target.shape, shape), fitted(m, target.stride, stride))
+
+
+def fits(target: Value, value: Value) -> bool:
+    """Whether a value, or a braced list, could initialise one of the type of ``target``."""
+    if value == ():
+        return True
+    if isinstance(target, tuple):
+        if not isinstance(value, tuple):
+            return False
+        return len(value) == len(target) and all(fits(t, v) for t, v in zip(target, value, strict=True))
+    return not isinstance(value, (tuple, Layout, ComposedLayout))
