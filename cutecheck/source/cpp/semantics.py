@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,7 @@ class CppDialect(Dialect):
             return Str(node.value)
         if isinstance(node.value, bool):
             return Scalar(int(node.value), "bool")
-        return Scalar(node.value, node.ctype)
+        return Scalar(in_type(node.value, node.ctype) if isinstance(node.value, float) else node.value, node.ctype)
 
     def to_model(self, value: Value) -> Value:
         if isinstance(value, Scalar):
@@ -162,8 +163,11 @@ class CppDialect(Dialect):
             if isinstance(a, (int, float)) and isinstance(b, (int, float)) and op in _FLOATS:
                 if op == "/" and b == 0:
                     return Scalar(None, ctype)
+                a, b = (in_type(v, ctype if not comparison else common_type(at, bt)) for v in (a, b))
+                if a is None or b is None:
+                    return Scalar(None, ctype)
                 result = _FLOATS[op](a, b)
-                return Scalar(int(result) if comparison else float(result), ctype)
+                return Scalar(int(result) if comparison else in_type(float(result), ctype), ctype)
             return Scalar(None, ctype)
         if not isinstance(a, (int, Dyn, Sym)) or not isinstance(b, (int, Dyn, Sym)):
             if comparison and op in ("==", "!="):
@@ -244,12 +248,29 @@ class CppDialect(Dialect):
         if isinstance(number, float) and name in INTEGERS:
             return Scalar(wrapped(int(number) if name != "bool" else number != 0, name), name)
         if isinstance(number, int):
-            return Scalar(wrapped(number, name) if name in INTEGERS else float(number), name)
+            return Scalar(wrapped(number, name) if name in INTEGERS else in_type(number, name), name)
+        if isinstance(number, float) and name not in INTEGERS:
+            return Scalar(in_type(number, name), name)
         if name == "bool" and isinstance(value, Scalar) and value.ctype == "bool":
             return value
         if isinstance(number, (Dyn, Sym)) and name in INTEGERS and name != "bool":
             return Scalar(converted(number, value.ctype if isinstance(value, Scalar) else "int", name), name)
         return Scalar(None, name)
+
+
+_FORMATS = {"double": "d", "float": "f", "half_t": "e", "half": "e", "__half": "e"}
+_EXACT = 2  # whole numbers up to this every floating-point type holds
+
+
+def in_type(value: float, name: str) -> float | None:
+    """A number as a floating-point type holds it, None where that is not known."""
+    if name not in _FORMATS:
+        return float(value) if abs(value) <= _EXACT and value == int(value) else None
+    try:
+        held: float = struct.unpack(_FORMATS[name], struct.pack(_FORMATS[name], value))[0]
+    except OverflowError:
+        return None
+    return held
 
 
 def _plain(value: Value) -> Value:

@@ -8,7 +8,17 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import classes, copies, intrinsics, ir, leaks, left_out, qualifiers, references, temporaries
+from cutecheck.source.eval import (
+    classes,
+    copies,
+    intrinsics,
+    ir,
+    leaks,
+    left_out,
+    qualifiers,
+    references,
+    temporaries,
+)
 from cutecheck.source.eval.alike import host_kind
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.dialect import DEFER
@@ -217,7 +227,8 @@ def run_function(
     frame.constexpr = "constexpr" in fn.flags and "kernel" not in fn.flags
     frame.kernel = symbol if "kernel" in fn.flags else (current.kernel if current is not None else "")
     frame.returns = []
-    frame.refers = m.dialect.by_value and _returns_reference(m, fn.ret, env)
+    frame.deduces = isinstance(fn.ret, ir.DeclType) and fn.ret.expr is None
+    frame.refers = m.dialect.by_value and (frame.deduces or references.stands(m, fn.ret, env))
     env.frame = frame
     m.history.functions.add(id(fn))
     if entry.env.cls is not None and not m.recorder.rehearsal:
@@ -320,10 +331,6 @@ def _merged(frame: Frame) -> tuple[Cell, ...] | None:
     return tuple({(id(w), n): (w, n) for cells in frame.cells for w, n in cells or ()}.values())
 
 
-def _returns_reference(m: Machine, t: ir.Expr | None, env: Env) -> bool:
-    return references.stands(m, t, env) or (isinstance(t, ir.DeclType) and t.expr is None)
-
-
 def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> str:
     cls = entry.env.cls
     scope = entry.env.namespace()
@@ -376,7 +383,8 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
     )  # fmt: skip
     frame.kernel = current.kernel if current is not None else ""
     frame.returns = []
-    frame.refers = m.dialect.by_value and _returns_reference(m, fn.node.ret, env)
+    frame.deduces = isinstance(fn.node.ret, ir.DeclType) and fn.node.ret.expr is None
+    frame.refers = m.dialect.by_value and (frame.deduces or references.stands(m, fn.node.ret, env))
     env.frame = frame
     leaps = leap(m, fn.node, args, env, span)
     bind_parameters(m, fn.node.params, args, kwargs, env, span)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model import expr as ex
 from cutecheck.model.dtype import DType
-from cutecheck.model.expr import Domain
 from cutecheck.model.integers import INTEGERS, domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import ages, copies, ir, leaks, places, qualifiers
+from cutecheck.source.eval import ages, copies, enums, ir, leaks, places, qualifiers
 from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import is_type, type_key, type_of
 from cutecheck.source.eval.values import (
@@ -141,9 +140,10 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
                 value = copies.copied(m, obj.initial[name])
             elif decl.init is not None and not obj.name:
                 value = m.eval(decl.init, owner.env)
-                if isinstance(value, tuple) and decl.type is not None and not qualifiers.never_written(decl):
+                if isinstance(value, (tuple, Scalar)) and decl.type is not None and not qualifiers.never_written(decl):
                     typed = m.eval(decl.type, owner.env)
-                    value = convert(m, typed, value, span) if isinstance(typed, (ArrayType, ValueType)) else value
+                    kinds = (ArrayType, ValueType) if isinstance(value, tuple) else ScalarType
+                    value = convert(m, typed, value, span) if isinstance(typed, kinds) else value
                 obj.initial[name] = value
                 value = copies.copied(m, value)
             elif decl.init_args is not None and decl.type is not None and not obj.name:
@@ -191,7 +191,7 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
             return Scalar(None, kind)
         return Scalar(Dyn.named(name, domain_of(kind)), kind)
     if isinstance(type_, ValueType):
-        return rename(m, type_.value, name)
+        return renamed(m, type_.value, name)
     if isinstance(type_, PtrType):
         return Pointer(name, "unknown", type_.inner)
     if isinstance(type_, ClassInst):
@@ -220,36 +220,6 @@ def symbolic_parameter(m: Machine, p: ir.Param, env: Env, span: Span | None = No
     if typed is not None and not is_type(typed):
         typed = Unknown(f"the type of `{p.name}` is not known", p.span)
     return symbolic(m, typed, p.name or "argument", span or p.span)
-
-
-def rename(m: Machine, value: Value, name: str, domain: Domain | None = None) -> Value:
-    """A value of a type whose run-time parts are fresh variables named after it.
-
-    ``domain``: of them all (None: where the type's own is one variable, that one's).
-    """
-    from dataclasses import fields as parts
-    from dataclasses import is_dataclass, replace
-
-    if isinstance(value, Dyn):
-        if domain is not None:
-            return m.fresh(name, domain)
-        own = value.expr.variables()
-        return m.fresh(name, own[0].domain if own and value.expr == ex.atom_expr(own[0]) else ex.ANY)
-    if isinstance(value, tuple):
-        return tuple(rename(m, v, f"{name}.{i}", domain) for i, v in enumerate(value))
-    if (
-        is_dataclass(value)
-        and not isinstance(value, type)
-        and type(value).__module__.startswith("cutecheck.model.layout")
-    ):
-        changes = {}
-        for part in parts(value):
-            old = getattr(value, part.name)
-            new = rename(m, old, name, domain) if isinstance(old, (tuple, Dyn)) or is_dataclass(old) else old
-            if new is not old:
-                changes[part.name] = new
-        return replace(value, **changes) if changes else value
-    return value
 
 
 def of_any_time(m: Machine, value: Object, name: str) -> Object:
@@ -288,6 +258,8 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
         return type_
     if isinstance(type_, ClassInst):
         return constructors.construct_object(m, type_, args, names, span)
+    if isinstance(type_, enums.EnumRef):
+        return enums.made(m, type_, args[0] if args else Scalar(0, "int"), span)
     if not args:
         return default_value(m, type_, span)
     if any(type(a) is Elements for a in args):
@@ -317,6 +289,16 @@ def derives(m: Machine, cls: ClassInst, base: ClassInst) -> bool:
     return cls is base or any(derives(m, b, base) for b in bases(m, cls))
 
 
+def overridden(m: Machine, cls: ClassInst, base: ClassInst, name: str) -> bool:
+    """Whether a call of a base's method runs the one of the object's class: a virtual function of that name."""
+    return cls is not base and virtual(m, base, name) and derives(m, cls, base)
+
+
+def virtual(m: Machine, cls: ClassInst, name: str) -> bool:
+    own = any(isinstance(d, ir.Function) and "virtual" in d.flags for d in cls.index.get(name, ()))
+    return own or any(virtual(m, base, name) for base in bases(m, cls))
+
+
 def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     """The value of an initialisation ``T x = value``."""
     if isinstance(value, Unknown):
@@ -340,6 +322,8 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         return fitted(m, type_.value, value)
     if isinstance(type_, ArrayType):
         return elements(m, type_, value, span)
+    if isinstance(type_, enums.EnumRef) and m.dialect.by_value:
+        return enums.made(m, type_, value[0] if isinstance(value, tuple) and len(value) == 1 else value, span)
     if isinstance(type_, ExternType) and type_.name.endswith(leaks.WRAPPER):
         return Extern(type_.name, span, type_)
     if isinstance(type_, ClassInst):

@@ -160,9 +160,8 @@ def _construct_with(
         _initialise(m, of, obj, values, [], span)
     if not delegates:
         _default_bases(m, cls, obj, span, tuple(made))
-    for name, init in best.fn.inits:
-        if name not in types:
-            continue
+    order = list(types)
+    for name, init in sorted((i for i in best.fn.inits if i[0] in types), key=lambda i: order.index(i[0])):
         values = places.arguments(m, init, env) if m.dialect.by_value else [m.eval(a.value, env) for a in init]
         owner, decl = types[name]
         cells = places.of_arguments(m, values)

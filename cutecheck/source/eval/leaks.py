@@ -33,6 +33,7 @@ from cutecheck.source.eval.values import (
     Scalar,
     TensorVal,
     Value,
+    ValueType,
 )
 
 if TYPE_CHECKING:
@@ -148,6 +149,9 @@ def keeps_references(t: ir.Expr | None) -> bool:
     return isinstance(t, (ir.Name, ir.Scoped)) and any(refers(a) for a in t.targs or ())
 
 
+UNFOLLOWED = Unknown("an element that is a reference is not followed", None)  # the type of such a tuple
+
+
 def leak_root(m: Machine, node: ir.Expr, env: Env) -> None:
     """A pointer or reference to an element is made: the whole may be written through it."""
     from cutecheck.source.eval.losses import forget_cells
@@ -177,7 +181,9 @@ def holds_reference(m: Machine, cls: ClassInst) -> bool:
         cls.memo[key] = False
         own = any(field_stands(m, o, d) for o, d in classes.fields(m, cls))
         types = [] if own else [m.eval(d.type, o.env) for o, d in classes.fields(m, cls) if d.type is not None]
-        cls.memo[key] = own or any(isinstance(t, ClassInst) and holds_reference(m, t) for t in types)
+        cls.memo[key] = own or any(
+            t == UNFOLLOWED or (isinstance(t, ClassInst) and holds_reference(m, t)) for t in types
+        )
     return bool(cls.memo[key])
 
 
@@ -187,8 +193,10 @@ def leak_bound(m: Machine, typed: Value, init: ir.Expr, env: Env) -> None:
         typed = typed.inner
     if isinstance(typed, ClassInst):
         binds = isinstance(init, ir.Sequence_) and holds_reference(m, typed)
+    elif isinstance(typed, ValueType) and isinstance(typed.value, tuple):
+        binds = any(isinstance(t, ClassInst) and holds_reference(m, t) for t in typed.value)
     else:
-        binds = isinstance(typed, ExternType) and typed.name.endswith(WRAPPER)
+        binds = typed == UNFOLLOWED or (isinstance(typed, ExternType) and typed.name.endswith(WRAPPER))
     for name in names_in(init) if binds else ():
         cells = named(m, name, env)
         leak_place(m, None if cells is None else held(m, *cells[0]), cells)

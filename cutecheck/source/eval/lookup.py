@@ -10,13 +10,13 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.records import record
 from cutecheck.source.eval import classes, intrinsics, ir, places
 from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.enums import EnumRef, enumerator
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import declared_value
 from cutecheck.source.eval.mentions import taken_over
 from cutecheck.source.eval.program import is_element
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope, self_of
 from cutecheck.source.eval.values import (
-    EnumVal,
     ExternType,
     FuncSet,
     Object,
@@ -27,7 +27,6 @@ from cutecheck.source.eval.values import (
     TemplateRef,
     Value,
     ValueType,
-    constant,
 )
 
 
@@ -37,15 +36,6 @@ class Namespace:
 
     scope: Scope | None
     library: str
-
-
-@record(frozen=True, slots=True)
-class EnumRef:
-    """An enumeration type of the tree."""
-
-    name: str
-    decl: ir.Enum
-    env: Env
 
 
 LIBRARIES = ("cute", "std", "cutlass", "cuda", "thrust", "torch", "at", "c10", "nvcuda", "testing")
@@ -71,13 +61,20 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
         if at.kind == "class" and at.cls is not None:
             if name == at.cls.name:
                 return at.cls
-            found = member(m, at.cls, name, self_of(env), span)
+            this = self_of(env)
+            found = member(m, at.cls, name, this, span)
+            if isinstance(found, FuncSet) and this is not None and classes.overridden(m, this.cls, at.cls, name):
+                found = member(m, this.cls, name, this, span)
             if found is not _MISSING:
                 return found
         elif (scope := at.scope) is not None and name not in scope.absent:
             found = in_namespace(m, scope, name, span)
             if found is not _MISSING:
                 return _with_used(m, scope, name, found) if isinstance(found, FuncSet) else found
+        for used in at.usings or ():
+            found = in_namespace(m, used, name, span)
+            if found is not _MISSING:
+                return found
         at = at.parent
     if name == "this":
         this = self_of(env)
@@ -244,18 +241,6 @@ def resolve(m: Machine, name: str, entries: tuple[Entry, ...], span: Span, memo:
     defined = [e for e in entries if not (isinstance(e.decl, ir.Class) and e.decl.forward)] or list(entries)
     entry = defined[-1] if isinstance(first, ir.Variable) else defined[0]
     return declared_value(m, entry, name, memo, span)
-
-
-def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:
-    """The value of one enumerator: explicit, or one more than the one before."""
-    offset = 0
-    for index in range(position, -1, -1):
-        _, init, _ = decl.enumerators[index]
-        if init is not None:
-            base = constant(m.eval(init, env))
-            return EnumVal(decl.name, decl.enumerators[position][0], None if base is None else base + offset)
-        offset += 1
-    return EnumVal(decl.name, decl.enumerators[position][0], offset - 1)
 
 
 def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: Span) -> Value:

@@ -9,6 +9,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.source.eval import classes, foreign, ir, leaks, places, qualifiers
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -65,7 +66,7 @@ def _declared(m: Machine, entry: Entry, decl: ir.Decl, name: str) -> Value:
         elif isinstance(value, tuple) and value:
             typed = None if decl.type is None or qualifiers.is_auto(decl.type) else m.eval(decl.type, entry.env)
             if isinstance(typed, ValueType):
-                value = classes.rename(m, typed.value, name, ex.ANY)
+                value = renamed(m, typed.value, name, ex.ANY)
             else:
                 value = Unknown(f"`{name}` may have been written", decl.span)
     m.recorder.declared(m, decl, value, entry.env, entry.unit)
@@ -86,7 +87,7 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
         return classes.convert(m, typed, value, decl.span)
     if m.dialect.by_value:
         args = places.arguments(m, decl.init_args or (), env)
-        if leaks.keeps_references(decl.type):
+        if leaks.keeps_references(decl.type) or typed == leaks.UNFOLLOWED:
             for value, where in zip(args, places.of_arguments(m, args), strict=True):
                 leaks.leak_place(m, value, where)
     else:

@@ -9,6 +9,8 @@ from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.units import BYTE, ByteCount, Bytes, byte_count, bytes_to_hold
 from cutecheck.source.eval import ages, classes, ir
+from cutecheck.source.eval.class_layout import class_layout
+from cutecheck.source.eval.enums import EnumRef, underlying
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.threads import varies
@@ -39,6 +41,8 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
         return Unknown(f"the size of {t.dtype.name} is not known", span) if bits is None else bytes_to_hold(bits)
     if isinstance(t, PtrType):
         return Bytes(8)
+    if isinstance(t, EnumRef):
+        return size_bytes(m, underlying(m, t), span)
     if isinstance(t, ArrayType):
         if isinstance(t.extent, Unknown):
             return t.extent
@@ -52,7 +56,7 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
         align = t.align or 1
         return _in_bytes((total + align - 1) // align * align if align > 1 else total)
     if isinstance(t, ClassInst):
-        size = _class_layout(m, t, span)[1]
+        size = class_layout(m, t, span).size
         return size if isinstance(size, Unknown) else _in_bytes(size)
     if isinstance(t, ExternType) and t.name in _KNOWN:
         return Bytes(_KNOWN[t.name])
@@ -121,81 +125,21 @@ def align_bytes(m: Machine, t: Value, span: Span) -> int | Unknown:
         return min(16, int(size)) if isinstance(size, int) else 1
     if isinstance(t, PtrType):
         return 8
+    if isinstance(t, EnumRef):
+        return align_bytes(m, underlying(m, t), span)
     if isinstance(t, ArrayType):
         inner = align_bytes(m, t.inner, span)
         return inner if isinstance(inner, Unknown) else max(inner, t.align or 1)
     if isinstance(t, ClassInst):
-        return _class_layout(m, t, span)[2]
-    return 8 if isinstance(t, ExternType) and t.name in _KNOWN else 1
-
-
-def _class_layout(m: Machine, cls: ClassInst, span: Span) -> tuple[dict[str, Int | Unknown], Int | Unknown, int]:
-    """Byte offset of each data member, the size and the alignment of a class."""
-    key = ("layout",)
-    if key in cls.memo:
-        found: tuple[dict[str, Int | Unknown], Int | Unknown, int] = cls.memo[key]
-        return found
-    refused = m.budget.refused
-    offsets: dict[str, Int | Unknown] = {}
-    at: Int | Unknown = 0
-    largest: Int | Unknown = 0
-    align = 1
-    union = cls.decl.kind == "union"
-    inherited = [f for base in classes.bases(m, cls) for f in classes.fields(m, base)]
-    for base in cls.known_bases:
-        if isinstance(base, ExternType) and base.name == classes.ALIGNED:
-            align = max(align, constant(base.args[0]) or 1)
-    own_parts = [(cls, p) for p in classes.parts(m, cls)]
-    for owner, decl in (*inherited, *own_parts):
-        if isinstance(decl, ClassInst):
-            inner, size, own_align = _class_layout(m, decl, span)
-            align = max(align, own_align)
-            start: Int | Unknown = 0 if union else at
-            if not union and not isinstance(at, Unknown) and own_align > 1:
-                start = (at + own_align - 1) // own_align * own_align
-            for name, offset in inner.items():
-                bad = offset if isinstance(offset, Unknown) else start
-                offsets[name] = bad if isinstance(bad, Unknown) or isinstance(offset, Unknown) else bad + offset
-            if union:
-                largest = _larger(largest, size)
-            else:
-                at = start if isinstance(start, Unknown) else size if isinstance(size, Unknown) else start + size
-            continue
-        t = m.eval(decl.type, owner.env) if decl.type is not None else Unknown("untyped member", span)
-        own = align_bytes(m, t, span)
-        own_align = own if isinstance(own, int) else 1
-        explicit = constant(m.eval(decl.alignas_, owner.env)) if decl.alignas_ is not None else None
-        own_align = max(own_align, explicit or 1)
-        align = max(align, own_align)
-        size = size_bytes(m, t, span)
-        size = int(size) if isinstance(size, int) else size
-        if union:
-            offsets[decl.name] = 0
-            largest = _larger(largest, size)
-            continue
-        if not isinstance(at, Unknown) and own_align > 1:
-            at = (at + own_align - 1) // own_align * own_align
-        offsets[decl.name] = at
-        at = at if isinstance(at, Unknown) else size if isinstance(size, Unknown) else at + size
-    if cls.decl.alignas_ is not None:
-        align = max(align, constant(m.eval(cls.decl.alignas_, cls.env)) or 1)
-    total = largest if union else at
-    if not isinstance(total, Unknown):
-        total = (total + align - 1) // align * align if align > 1 else total
-        if isinstance(total, int) and total == 0:
-            total = 1
-    result = (offsets, total, align)
-    if m.budget.refused == refused:
-        cls.memo[key] = result
-    return result
-
-
-def _larger(a: Int | Unknown, b: Int | Unknown) -> Int | Unknown:
-    from cutecheck.model.ints import maximum
-
-    if isinstance(a, Unknown) or isinstance(b, Unknown):
-        return a if isinstance(a, Unknown) else b
-    return maximum(a, b)
+        return class_layout(m, t, span).align
+    if isinstance(t, ExternType) and t.name in _KNOWN:
+        return 4 if t.name == "dim3" else 8
+    if isinstance(t, ValueType) and _is_empty(m, t.value):
+        return 1
+    if isinstance(t, ValueType) and isinstance(t.value, tuple):
+        found = _tuple_layout(m, t.value, span)
+        return found if isinstance(found, Unknown) else found[1]
+    return Unknown("the alignment of this type is not known", span)
 
 
 def get_object(m: Machine, p: Pointer) -> Value:
@@ -230,8 +174,9 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
     t = m.eval(decl.type, owner.env) if decl.type is not None else Unknown("untyped member", span)
     if isinstance(t, Unknown):
         return t
-    offsets, _, align = _class_layout(m, obj.cls, span)
-    at = offsets.get(decl.name, 0)
+    laid = class_layout(m, obj.cls, span)
+    align = laid.align
+    at = laid.offsets.get(decl.name, 0)
     known = base.align if base.align is not None else align
     if isinstance(at, int) and at:
         known = min(known, at & -at) if known else at & -at

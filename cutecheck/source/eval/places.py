@@ -99,9 +99,9 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
     if isinstance(node, ir.Attr) and node.targs is None:
         base = base_of(m, node.base, env, node.ident)
         base = aimed_at(m, base)
-        from cutecheck.source.eval.expressions.names import attribute
+        from cutecheck.source.eval.expressions.names import of_base
 
-        value = attribute(m, base, node.ident, node.span)
+        value = of_base(m, node, base, env)
         if isinstance(base, Object) and node.ident in base.fields and node.ident not in _overlaid(m, base):
             return value, cells_of(base.fields, node.ident)
         return value, None
@@ -128,7 +128,9 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
         cond = m.eval(node.cond, env)
         known = m.dialect.truth(cond)
         if known is not None:
-            return locate(m, node.then if known else node.other, env)
+            value, where = locate(m, node.then if known else node.other, env)
+            common = with_other(m, value, node.other if known else node.then, env)
+            return common, where if common is value else None
         from cutecheck.source.eval.statements.branches import alternatives
 
         found: list[Cells | None] = []
@@ -154,7 +156,7 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
     if isinstance(node, ir.Call):
         m.returned = None
         value = m.eval(node, env)
-        if m.returned is None and _passes_on(node):
+        if m.returned is None and passes_on(node):
             return value, again(m, node.args[0].value, env)
         return value, m.returned
     return whole(m, node, env), None
@@ -199,7 +201,29 @@ def quiet(node: ir.Expr) -> bool:
     return isinstance(node, ir.Unary) and node.op == "*" and quiet(node.operand)
 
 
-def _passes_on(node: ir.Call) -> bool:
+def with_other(m: Machine, value: Value, beside: ir.Expr, env: Env) -> Value:
+    """The value of ``?:`` whose other branch is not evaluated: a number has the type that both have in common."""
+    if isinstance(value, Scalar) and m.dialect.by_value and changes_nothing(beside):
+        value, _ = m.dialect.alike(value, m.eval(beside, env))
+    return value
+
+
+def changes_nothing(node: ir.Expr) -> bool:
+    """Names, numbers and operators that can be evaluated for their type alone."""
+    if isinstance(node, (ir.Lit, ir.Name, ir.Scoped, ir.SizeOf)):
+        return True
+    if isinstance(node, ir.Attr):
+        return changes_nothing(node.base)
+    if isinstance(node, ir.Unary):
+        return node.op in ("-", "+", "~", "!", "not") and changes_nothing(node.operand)
+    if isinstance(node, ir.Cast):
+        return changes_nothing(node.operand)
+    if isinstance(node, ir.Binary):
+        return not is_assignment(node) and changes_nothing(node.left) and changes_nothing(node.right)
+    return isinstance(node, ir.Select) and all(map(changes_nothing, (node.cond, node.then, node.other)))
+
+
+def passes_on(node: ir.Call) -> bool:
     """``std::move(x)`` and ``std::forward<T>(x)``."""
     return len(node.args) == 1 and getattr(node.fn, "ident", "") in ("move", "forward")
 

@@ -29,6 +29,9 @@ def given(m: Machine, node: ir.Expr, value: Value, env: Env) -> Given:
         if isinstance(node, ir.Name) and env.find_var(node.ident) is None:
             return ""
         return "variable" if foreign.writable(m, node, env) else "constant"
+    if isinstance(node, ir.Call) and places.passes_on(node):
+        inner = given(m, node.args[0].value, value, env)
+        return "value" if getattr(node.fn, "ident", "") == "move" and inner == "variable" else ""
     if isinstance(node, ir.Call):
         made = isinstance(value, Object) and getattr(node.fn, "ident", "") == value.cls.decl.name
         return "value" if made else _returned(m, node.fn, env)
@@ -117,6 +120,10 @@ def _object(fn: ir.Function, what: Given) -> tuple[int, int | None]:
     """The same of the object that a method is called for."""
     if not what or "static" in fn.flags:
         return _EXACT, None
+    if "rvalue" in fn.flags:
+        return (_EXACT, 3) if what == "value" else (_IMPOSSIBLE, None)
+    if what == "value" and "lvalue" in fn.flags and "const" not in fn.flags:
+        return _IMPOSSIBLE, None
     if "const" in fn.flags:
         return _EXACT, 2 if what == "constant" else 1
     return (_IMPOSSIBLE, None) if what == "constant" else (_EXACT, 2)

@@ -86,6 +86,10 @@ def _named(m: Machine, t: ir.Name, env: Env, depth: int) -> bool:
             found = None if at.scope is None else _of_scope(m, at.scope, t, env, depth)
         if found is not None:
             return found
+        for used in at.usings or ():
+            found = _of_scope(m, used, t, env, depth)
+            if found is not None:
+                return found
         at = at.parent
     return False
 

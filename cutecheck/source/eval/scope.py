@@ -139,7 +139,7 @@ def declared_names(decl: ir.Decl) -> Iterator[tuple[str, Any]]:
 class Env:
     """A chain of frames. ``vars`` of one frame; ``cls`` and ``scope`` mark class and namespace frames."""
 
-    __slots__ = ("cls", "fixed", "frame", "kind", "own", "parent", "refs", "scope", "self_", "vars")
+    __slots__ = ("cls", "fixed", "frame", "kind", "own", "parent", "refs", "scope", "self_", "usings", "vars")
 
     def __init__(
         self,
@@ -156,6 +156,7 @@ class Env:
         self.fixed: set[str] | None = None  # of these variables those that are constants
         self.own: set[str] | None = None  # and those that are objects, which end with them
         self.refs: set[str] | None = None  # types that are references, and objects that stand for others
+        self.usings: list[Scope] | None = None  # namespaces that using directives of this block name
         self.scope = scope
         self.cls = cls
         self.self_ = self_
@@ -221,6 +222,7 @@ class Frame:
     kernel: str = ""
     returns: list[Value] | None = None
     refers: bool = False  # the function returns a reference
+    deduces: bool = False  # that follows from what it returns, by `decltype(auto)`
     cells: list[Any] = field(default_factory=list)  # where what it returned is kept, None where that is not followed
     exits: Any = None  # states at its returns inside of branches, where those are followed
     apart: bool = False  # threads of a warp may return at different places

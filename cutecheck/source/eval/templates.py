@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval import classes, ir, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.matching import is_trait, match_all, related, typed, weights
@@ -58,7 +58,9 @@ def expand(m: Machine, pattern: ir.Expr, env: Env) -> list[Value]:
 
 
 def references(pattern: ir.Expr, env: Env) -> list[Any]:
-    """The cells that the elements of a pack of references stand for, where the pattern is the pack alone."""
+    """The cells that the elements of a pack of references stand for, where the pattern is the pack, or hands it on."""
+    if isinstance(pattern, ir.Call) and places.passes_on(pattern):
+        pattern = pattern.args[0].value
     pack = _variable(env, pattern.ident) if isinstance(pattern, ir.Name) else None
     if not isinstance(pack, Pack):
         return []

@@ -17,6 +17,7 @@ from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import Bits
+from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import (
     Address,
@@ -45,7 +46,7 @@ from cutecheck.source.eval.values import (
     VoidType,
 )
 
-TYPES = (ScalarType, ValueType, PtrType, ArrayType, VoidType, ExternType, TraitType, ClassInst)
+TYPES = (ScalarType, ValueType, PtrType, ArrayType, VoidType, ExternType, TraitType, ClassInst, EnumRef)
 
 
 def is_type(v: Value) -> bool:
@@ -99,6 +100,8 @@ def type_key(v: Value) -> Any:
         return ("const", v.value) if isinstance(v.value, (int, Sym)) else ("scalar", canonical(v.ctype))
     if isinstance(v, ScalarType):
         return ("type", canonical(v.dtype.name))
+    if isinstance(v, EnumRef):
+        return ExternType(v.name)
     if isinstance(v, Dyn):
         return "run-time"
     if isinstance(v, bool):
@@ -195,7 +198,7 @@ def spell(v: Value) -> str:
         return spell(v) + extents
     if isinstance(v, VoidType):
         return "void"
-    if isinstance(v, (Tag, TemplateRef, DType, FuncSet)):
+    if isinstance(v, (Tag, TemplateRef, DType, FuncSet, EnumRef)):
         return v.name
     if isinstance(v, Closure):
         return f"lambda at {v.node.span}"

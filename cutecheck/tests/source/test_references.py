@@ -27,6 +27,17 @@ struct Below : Alias {};
 struct Holds { int& r; };
 struct HoldsObject { Counter& r; };
 struct HoldsBoth { Holds a; HoldsObject b; };
+template <class F, class... A> __device__ decltype(auto) handed(F&& f, A&&... a) {
+  return std::forward<F>(f)(std::forward<A>(a)...);
+}
+struct Gets {
+  int v = 1;
+  __device__ decltype(auto) get() { return (v); }
+  __device__ decltype(auto) val() { return v; }
+};
+struct HoldsPair { std::pair<int&, int> p; };
+using P = std::pair<int&, int>;
+template <class F> __device__ int called(F f) { return f(1); }
 template <class T> struct Trait { using type = T&; };
 template <class T> struct Plain { T t; static __device__ void set(T v) { v = 5; } };
 template <class T> __device__ void as_is(T t) { t = 5; }
@@ -89,6 +100,11 @@ __device__ R same(int& v) { return v; }
         ("const_cast<int&>(static_cast<int const&>(x)) = 5;", "x", 5),
         ("*reinterpret_cast<int*>(&x) = 5;", "x", 5),
         ("auto f = [&r = c] { r.at = 3; }; auto g = f; g();", "c.at", 3),
+        ("auto f = [=, &y] { y = 3; return x; }; f();", "y", 3),
+        ("auto f = [=, &c] { c.at = 5; return x; }; f();", "c.at", 5),
+        ("handed([](int& a) { a = 9; }, x);", "x", 9),
+        ("handed([](int& a, int b) { a = b; }, x, y);", "x", 8),
+        ("Gets g; auto&& r = g.get(); r = 5;", "g.v", 5),
     ],
 )
 def test_what_is_written_through_a_reference_is_what_it_stands_for(
@@ -113,6 +129,15 @@ def test_what_is_written_through_a_reference_is_what_it_stands_for(
         ("Plain<int&>::set(x);", "x"),
         ("HoldsBoth a{{x}, {c}}; HoldsBoth b = a; b.a.r = 3;", "x"),
         ("for (int i = 0; i < n; ++i) { set(x); }", "x"),
+        ("x = 66051; (short&)x = 7;", "x"),
+        ("Gets g; auto&& r = g.val(); r = 5;", "g.v"),
+        ("called(std::ref(c));", "c.at"),
+        ("auto const& [a, b] = std::pair<int&, int>(x, 2); x = 9;", "a"),
+        ("auto [a, b] = std::pair<int&, int>(x, 2); a = 9;", "x"),
+        ("std::tuple<int const&, int> p(x, 2); x = 9;", "std::get<0>(p)"),
+        ("P p{x, 2}; p.first = 9;", "x"),
+        ("auto [a, b] = P{x, 2}; a = 9;", "x"),
+        ("HoldsPair h{{x, 2}}; h.p.first = 5;", "x"),
         ("for (int i = 0; i < n; ++i) { R r = x; r = 5; }", "x"),
     ],
 )

@@ -101,16 +101,22 @@ class CallLowering(TypeLowering):
         base = self.expression(base_node)
         if sign.type == ".*" or self.text.startswith("*", sign.end_byte):  # the `*` of `->*` is hidden
             return ir.Binary(sign.type if sign.type == ".*" else "->*", base, self.expression(field), self.place(node))
+        owner: ir.Expr | None = None
         while field.type in ("qualified_identifier", "dependent_name"):  # x.Base::f: the member is f
             inner = field.child_by_field_name("name") or field.children[-1]
+            scope = field.child_by_field_name("scope")
+            owner = self.name(scope) if scope is not None and owner is None else owner
             field = inner
         targs: tuple[ir.Expr, ...] | None = None
         if field.type in ("template_method", "template_function", "template_type"):
             targs = self.template_arguments(field.children[-1])
             field = field.children[0]
         begin = self.begin_of_name(base_node)
-        ident = self.ident(field).rsplit("::", 1)[-1]
-        return ir.Attr(base, ident, targs, self.span(begin, node.end_byte))
+        *outer, ident = self.ident(field).split("::")
+        for part in outer:
+            named = ir.Name(part, None, self.place(field))
+            owner = named if owner is None else ir.Scoped(owner, part, None, self.place(field))
+        return ir.Attr(base, ident, targs, self.span(begin, node.end_byte), owner)
 
     def index(self, node: Node) -> ir.Expr:
         base, indices = node.children[0], node.children[-1]

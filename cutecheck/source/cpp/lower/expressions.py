@@ -245,6 +245,10 @@ class ExpressionLowering(CallLowering):
                 if node.parent is not None and node.parent.type == "binary_expression":
                     raise Fail("a cast or an operation")
                 return ir.Binary(op, target, self.expression(value.children[-1]), self.place(node))
+        if value.type == "assignment_expression" and len(value.children) == 3:  # a cast binds closer
+            left, sign, right = value.children
+            made = ir.Cast("c", target, self.expression(left), self.span(node.start_byte, left.end_byte))
+            return ir.Binary(self.of(sign), made, self.expression(right), self.place(node))
         return ir.Cast("c", target, self.expression(value), self.place(node))
 
     def construct(self, node: Node) -> ir.Expr:

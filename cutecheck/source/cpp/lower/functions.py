@@ -30,6 +30,8 @@ class FunctionLowering(DeclaratorLowering):
             elif kind == "type_qualifier":
                 if self.of(child) == "const":
                     flags.add("const")
+            elif kind == "ref_qualifier":
+                flags.add("rvalue" if self.of(child) == "&&" else "lvalue")
             elif kind == "trailing_return_type":
                 ret = self.descriptor(child.children[-1])
             elif kind == "requires_clause":

@@ -97,6 +97,9 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             tuple(ranking.given(m, a.value, v, env) for a, v in zip(node.args, args, strict=True)),
             "" if its is None else ranking.given(m, its, fn.self_, env),
         )
+    if m.dialect.by_value and fn == leaks.UNFOLLOWED:
+        for value, where in zip(args, cells, strict=False):
+            leaks.leak_place(m, value, where)
     if given_outside and isinstance(fn, FuncSet):
         m.rewritten.update(given_outside)
     m.lvalues = (args, cells)
@@ -233,7 +236,7 @@ def _construct(m: Machine, node: ir.Construct, env: Env) -> Value:
             args.append(value)
             cells.append(where)
             names.append(a.name)
-    if leaks.keeps_references(node.type):
+    if leaks.keeps_references(node.type) or type_ == leaks.UNFOLLOWED:
         for value, where in zip(args, cells, strict=True):
             leaks.leak_place(m, value, where)
     m.lvalues = (args, cells)
@@ -297,8 +300,9 @@ def _lambda(m: Machine, node: ir.Lambda, env: Env) -> Value:
             if by_reference:
                 own.refer(name)
     if node.default == "=":
+        refers = {name for name, by_reference, init in node.captures if by_reference and init is None}
         for name in names_in(node.body.get()):
             at = env.find_var(name)
-            if name not in own.vars and at is not None and at.kind in ("block", "function"):
+            if name not in own.vars and name not in refers and at is not None and at.kind in ("block", "function"):
                 own.vars[name] = copies.copied(m, places.held(m, at.vars, name))
     return Closure(node, own, True)

@@ -34,12 +34,16 @@ from cutecheck.source.eval.values import (
     ObjectPointer,
     Pack,
     Pointer,
+    PtrType,
     Scalar,
+    ScalarType,
     TemplateRef,
     TensorVal,
     Value,
     ValueType,
 )
+
+_TUPLES = frozenset({"tuple", "pair"})  # whose elements may be references
 
 
 @handles(ir.Lit)
@@ -157,6 +161,8 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
     if isinstance(value, TemplateRef):
         if value.entries:
             return templates.apply_template(m, value, given, span)
+        if m.dialect.by_value and value.name in _TUPLES:
+            given = _elements(m, targs, given, env)
         return intrinsics.apply_type(m, value.name, given, span)
     if isinstance(value, FuncSet):
         return FuncSet(value.name, value.entries, value.self_, value.cls, given)
@@ -174,6 +180,17 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
         entries = tuple(siblings.decls.get(value.name, ())) if siblings is not None else ()
         return templates.apply_template(m, TemplateRef(value.name, entries), given, span) if entries else value
     return value
+
+
+def _elements(m: Machine, targs: tuple[ir.Expr, ...], given: tuple[Value, ...], env: Env) -> tuple[Value, ...]:
+    """The types of a tuple's elements; what one stands for that is a reference may change."""
+    if len(targs) != len(given):
+        return given
+    kinds = (ScalarType, PtrType, ClassInst)
+    return tuple(
+        leaks.UNFOLLOWED if isinstance(v, kinds) and references.stands(m, t, env) else v
+        for t, v in zip(targs, given, strict=True)
+    )
 
 
 def _refers(m: Machine, value: Value, targs: tuple[ir.Expr, ...], env: Env) -> bool:
@@ -197,10 +214,24 @@ def _settled(t: ir.Expr, env: Env) -> bool:
 def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
     whole = m.whole
     base = places.base_of(m, node.base, env, node.ident)
-    value = attribute(m, base, node.ident, node.span)
+    value = of_base(m, node, base, env)
     if type(value) is Elements and whole is not node:
         return leaks.decayed(m, places.again(m, node, env), node.span)
     return _with_targs(m, value, node.targs, env, node.span)
+
+
+def of_base(m: Machine, node: ir.Attr, base: Value, env: Env) -> Value:
+    """``base.ident``, or ``base.Owner::ident``, which is the base class's own."""
+    obj = base.to if isinstance(base, ObjectPointer) else base
+    if node.owner is not None and isinstance(obj, Object):
+        owner = m.eval(node.owner, env)
+        if isinstance(owner, Unknown) or not isinstance(owner, ClassInst):
+            return Unknown(f"the class that `{node.ident}` is a member of is not known", node.span)
+        if classes.derives(m, obj.cls, owner):
+            found = member(m, owner, node.ident, obj, node.span)
+            if not missing(found):
+                return found
+    return attribute(m, base, node.ident, node.span)
 
 
 def attribute(m: Machine, base: Value, name: str, span: Span) -> Value:

@@ -9,7 +9,7 @@ from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import calls, foreign, intrinsics, ir, leaks, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
-from cutecheck.source.eval.lookup import lookup, member
+from cutecheck.source.eval.lookup import lookup, member, missing
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import assign, assign_by
@@ -97,7 +97,7 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
 
 def _element(m: Machine, node: ir.Expr, env: Env) -> Value | None:
     """``&p[i]`` of a pointer or array in memory: the pointer to that element."""
-    if isinstance(node, ir.Unary) and node.op == "*" and _changes_nothing(node.operand):
+    if isinstance(node, ir.Unary) and node.op == "*" and places.changes_nothing(node.operand):
         pointer = m.eval(node.operand, env)
         return pointer if isinstance(pointer, Pointer) and isinstance(pointer.type, ScalarType) else None
     if not isinstance(node, ir.Index) or len(node.args) != 1 or not places.quiet(node.base):
@@ -124,7 +124,7 @@ def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
         return m.eval(node.left, env)
     left = m.eval(node.left, env)
     right = m.eval(node.right, env)
-    if node.op == ",":
+    if node.op == "," and not _own_comma(m, left, right):
         return right
     if node.op == ">>" and m.dialect.by_value and foreign.undeclared(left):
         foreign.read_into(m, node.right, env)
@@ -132,6 +132,13 @@ def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
     if isinstance(left, Object) or isinstance(right, Object):
         m.lvalues = (args, [places.again(m, node.left, env), places.again(m, node.right, env)])
     return binary(m, node.op, left, right, node.span, args)
+
+
+def _own_comma(m: Machine, left: Value, right: Value) -> bool:
+    """Whether a class says what a comma after or before its objects does."""
+    return any(
+        isinstance(v, Object) and not missing(member(m, v.cls, "operator,", v, v.cls.decl.span)) for v in (left, right)
+    )
 
 
 def binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: list[Value] | None = None) -> Value:
@@ -150,6 +157,11 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: lis
             return Extern(f"{v.what} {op} ...", span)
         if isinstance(v, Object):
             method = member(m, v.cls, f"operator{op}", v, span)
+            if isinstance(method, FuncSet) and any("friend" in e.decl.flags for e in method.entries):
+                if not all("friend" in e.decl.flags for e in method.entries):
+                    return Unknown(f"operator {op} on `{v.cls.name}`", span)
+                method = replace(method, self_=None, cls=None)
+                return calls.apply(m, method, [left, right] if args is None else args, {}, span)
             if isinstance(method, FuncSet) and v is left:
                 return calls.apply(m, method, [right], {}, span)
             free = lookup(m, f"operator{op}", v.cls.env, span) if m.dialect.by_value else None
@@ -195,26 +207,8 @@ def _select(m: Machine, node: ir.Select, env: Env) -> Value:
     known = m.dialect.truth(cond)
     if known is not None:
         value = m.eval(node.then if known else node.other, env)
-        beside = node.other if known else node.then
-        if isinstance(value, Scalar) and m.dialect.by_value and _changes_nothing(beside):
-            value, _ = m.dialect.alike(value, m.eval(beside, env))
-        return value
+        return places.with_other(m, value, node.other if known else node.then, env)
     return alternatives(m, node, cond, env, lambda: m.eval(node.then, env), lambda: m.eval(node.other, env))
-
-
-def _changes_nothing(node: ir.Expr) -> bool:
-    """Names, numbers and operators that can be evaluated for their type alone."""
-    if isinstance(node, (ir.Lit, ir.Name, ir.Scoped, ir.SizeOf)):
-        return True
-    if isinstance(node, ir.Attr):
-        return _changes_nothing(node.base)
-    if isinstance(node, ir.Unary):
-        return node.op in ("-", "+", "~", "!", "not") and _changes_nothing(node.operand)
-    if isinstance(node, ir.Cast):
-        return _changes_nothing(node.operand)
-    if isinstance(node, ir.Binary):
-        return not places.is_assignment(node) and _changes_nothing(node.left) and _changes_nothing(node.right)
-    return isinstance(node, ir.Select) and all(map(_changes_nothing, (node.cond, node.then, node.other)))
 
 
 @handles(ir.Fold)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Unknown
 from cutecheck.model.units import ByteCount
-from cutecheck.source.eval import classes, intrinsics, ir, memory, places, templates
+from cutecheck.source.eval import classes, enums, intrinsics, ir, memory, places, templates
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -107,6 +107,8 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
     value = m.eval(node.operand, env)
     if isinstance(value, Unknown) and not isinstance(type_, ScalarType):
         return value
+    if isinstance(type_, enums.EnumRef):
+        return enums.made(m, type_, value, node.span)
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
         return intrinsics.cast_pointer(m, value, type_.inner, node.span)
     if isinstance(type_, PtrType) and isinstance(value, Address) and m.dialect.by_value:

@@ -294,7 +294,12 @@ _sized_integer("int_byte", "int", 8)
 # ------------------------------------------------------------------ scalar functions
 
 
-@function("forward", "move", "as_const", "unwrap", "addressof", "launder", "ref", "cref")
+@function("ref", "cref")
+def _wrapped(c: Call) -> Value:
+    return Unknown("what a reference wrapper stands for is not followed", c.span)
+
+
+@function("forward", "move", "as_const", "unwrap", "addressof", "launder")
 def _same(c: Call) -> Value:
     return c.raw[0]
 

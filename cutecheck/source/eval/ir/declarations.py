@@ -75,7 +75,8 @@ class Function:
     """A function, method, constructor (``name`` equals the class) or operator (``operator()``).
 
     ``flags``: static, constexpr, kernel (``__global__`` or ``@cute.kernel``), jit, device, host, const, explicit,
-    virtual, classmethod, staticmethod, property, defaulted, deleted. ``body`` None: only declared.
+    lvalue and rvalue (``f() &``, ``f() &&``), virtual, classmethod, staticmethod, property, defaulted, deleted.
+    ``body`` None: only declared.
     ``owner``: for an out-of-class definition ``X<T>::f`` the expression ``X<T>``; ``owner_tparams`` are then the
     parameters of the class's own ``template <...>`` head(s), ``tparams`` those of the member.
     """

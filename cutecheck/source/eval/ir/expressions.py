@@ -42,12 +42,13 @@ class Scoped:
 
 @record(frozen=True, slots=True)
 class Attr:
-    """``base.ident`` or ``base->ident`` (and Python attribute access)."""
+    """``base.ident`` or ``base->ident`` (and Python attribute access); ``owner``: of ``base.owner::ident``."""
 
     base: Expr
     ident: str
     targs: tuple[Expr, ...] | None
     span: Span
+    owner: Expr | None = None
 
 
 @record(frozen=True, slots=True)

@@ -48,6 +48,9 @@ def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
         reason = value if isinstance(value, Unknown) else Unknown("cannot take this value apart", node.span)
         parts = [reason] * len(node.names)
     for name, part in zip(node.names, parts, strict=False):
+        if part == leaks.UNFOLLOWED:
+            m.journal.set(env.vars, name, leaks.apart(part, name))
+            continue
         m.journal.set(
             env.vars, name, replace(part, name=name) if isinstance(part, TensorVal) else copies.copied(m, part)
         )

@@ -21,6 +21,7 @@ from cutecheck.source.eval import (
     references,
     temporaries,
 )
+from cutecheck.source.eval.enums import EnumRef, enumerator
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.scope import Entry, Env
@@ -32,6 +33,7 @@ from cutecheck.source.eval.statements.unwinding import destroy
 from cutecheck.source.eval.values import Object, Reference, Scalar, TensorVal, Value
 
 _STAY = frozenset({"static", "extern", "thread_local", "shared"})  # variables that do not end with their block
+_IN_PARENTHESES = re.compile(r"return\s*\(")
 _PARENTHESISED = re.compile(r"=\s*\(")
 
 
@@ -130,6 +132,16 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
     elif isinstance(decl, ir.Using):
         if isinstance(decl.target, ir.Scoped) and decl.kind == "name":
             env.vars[decl.target.ident] = m.eval(decl.target, env)
+            if references.stands(m, decl.target, env):
+                env.refer(decl.target.ident)
+        elif decl.kind in ("namespace", "alias") and (around := env.namespace()) is not None:
+            from cutecheck.source.eval.lookup import namespace_of
+
+            named = namespace_of(m, decl.target, around)
+            if decl.kind == "alias":
+                env.vars[decl.name] = named
+            elif named is not None and named.scope is not None:
+                env.usings = [*(env.usings or ()), named.scope]
     elif isinstance(decl, (ir.Class, ir.Alias, ir.Function)):
         from cutecheck.source.eval.lookup import resolve
 
@@ -137,8 +149,6 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
         assert unit is not None
         env.vars[name] = resolve(m, name, (Entry(decl, env, unit),), node.span, {})
     elif isinstance(decl, ir.Enum):
-        from cutecheck.source.eval.lookup import EnumRef, enumerator
-
         env.vars[decl.name] = EnumRef(decl.name, decl, env)
         if not decl.scoped:
             for i, (name, _, _) in enumerate(decl.enumerators):
@@ -187,12 +197,21 @@ def _return(m: Machine, node: ir.Return, env: Env) -> Done:
     if node.value is not None:
         if frame is not None and frame.refers:
             value, cells = places.locate(m, node.value, env)
+            if frame.deduces and _named(m, node, env):
+                value, cells = copies.copied(m, value), None
             frame.cells.append(cells)
         else:
             value = m.eval(node.value, env)
         if frame is not None and frame.returns is not None:
             frame.returns.append(temporaries.owned(m, value))
     return Done.RETURN
+
+
+def _named(m: Machine, node: ir.Return, env: Env) -> bool:
+    """``return x;`` of a variable or member that is no reference: what ``decltype(auto)`` makes of it is a value."""
+    if not isinstance(node.value, (ir.Name, ir.Scoped, ir.Attr)) or references.bound(m, node.value, env):
+        return False
+    return _IN_PARENTHESES.match(m.recorder.text(node)) is None
 
 
 @runs(ir.Jump)

@@ -1,0 +1,58 @@
+"""Enumerations of the tree: their enumerators, and the integers that they are kept as."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.dtype import DType
+from cutecheck.model.units import Bits
+from cutecheck.records import record
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import EnumVal, ScalarType, Value, constant
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+@record(frozen=True, slots=True)
+class EnumRef:
+    """An enumeration type of the tree."""
+
+    name: str
+    decl: ir.Enum
+    env: Env
+
+
+def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:
+    """The value of one enumerator: explicit, or one more than the one before."""
+    offset = 0
+    for index in range(position, -1, -1):
+        _, init, _ = decl.enumerators[index]
+        if init is not None:
+            base = constant(m.eval(init, env))
+            return EnumVal(decl.name, decl.enumerators[position][0], None if base is None else base + offset)
+        offset += 1
+    return EnumVal(decl.name, decl.enumerators[position][0], offset - 1)
+
+
+def underlying(m: Machine, of: EnumRef) -> Value:
+    """The integer type behind an enumeration: as written, else ``int``, where that holds all its values."""
+    if of.decl.underlying is not None:
+        return m.eval(of.decl.underlying, of.env)
+    values = [enumerator(m, of.decl, i, of.env) for i in range(0 if of.decl.scoped else len(of.decl.enumerators))]
+    known = [v.value for v in values if isinstance(v, EnumVal)]
+    if any(v is None or not -(1 << 31) <= v < 1 << 31 for v in known):
+        return Unknown(f"the type that `{of.name}` is kept as is not known", of.decl.span)
+    return ScalarType(DType("int", Bits(32)))
+
+
+def made(m: Machine, of: EnumRef, value: Value, span: Span) -> Value:
+    """``E(value)``."""
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(value, EnumVal) and value.enum == of.name:
+        return value
+    kept = underlying(m, of)
+    return kept if isinstance(kept, Unknown) else m.dialect.cast(kept, value, span)
