@@ -190,3 +190,15 @@ def uncovered(out: Collected, arch: str) -> None:
             out.sites[(span, arch)] = Site(
                 ident, kind_by_name(name, ""), name, span, span, (), arch, status, None, Unknown(reason, span)  # type: ignore[arg-type]
             )  # fmt: skip
+
+
+def bound_elsewhere(out: Collected) -> None:
+    """A place that a template leaves open which nothing instantiates, and that others bind, is bound."""
+    bound: dict[str, set[Span]] = {}
+    for site in out.sites.values():
+        if site.status in ("resolved", "unknown"):
+            bound.setdefault(site.span.path, set()).add(site.span)
+    for key in [k for k, site in out.sites.items() if site.status == "unbound"]:
+        around = out.sites[key].call_span  # of a variable that is not known: what is passed on to make it is a site
+        if any(around.holds(span) for span in bound.get(around.path, ())):
+            del out.sites[key]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,13 +13,14 @@ from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import cute_version
 from cutecheck.progress import counted
 from cutecheck.source.bindings import unmatched
-from cutecheck.source.collect import Collected, absorb, collect, note_unit, uncovered
+from cutecheck.source.collect import Collected, absorb, bound_elsewhere, collect, note_unit, uncovered
 from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
 from cutecheck.source.discover import discover, drivers, importing
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.launches import Walks
 from cutecheck.source.eval.limits import MANY_UNITS
 from cutecheck.source.files import read_bytes
+from cutecheck.source.generations import ARCHITECTURES, DEFAULT_ARCH, architectures_of
 from cutecheck.source.installed import find_cutlass
 from cutecheck.source.recall import Recall, ScriptRecall
 from cutecheck.source.request import ExtractRequest
@@ -29,13 +29,8 @@ from cutecheck.source.translate import Job, Part, Template, Translator
 from cutecheck.source.vendored import include_dirs, note
 from cutecheck.timing import phase
 
-_LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/|^cutlass/")  # from the root, or as `-I` names it
-DEFAULT_ARCH = "sm_80"
 _FRAMES = 5_000  # of Python: the evaluator's own limits of nesting come first, whoever calls it
 INTERRUPTED = "interrupted: not everything was read; this is what is known"
-# an architecture of each generation, and the numbers (SM70_ to SM120_, arch::Sm90) that ask for it
-ARCHITECTURES = {"sm_80": (70, 90), "sm_90a": (90, 100), "sm_100a": (100, 120), "sm_120a": (120, 130)}
-_SM = re.compile(r"\b(?:SM(?=\d+_)|arch::Sm(?=\d+\b))(\d\d\d?)|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
 
 
 def extract(request: ExtractRequest) -> Facts:
@@ -74,7 +69,7 @@ def _extract(request: ExtractRequest) -> Facts:
     reported = frozenset(units)
     starts = translation_units(units, tree, DEFAULT_ARCH)
     many = len(starts) > MANY_UNITS
-    asked = {p: request.archs or _archs_of(p, tree, reported, many) for p in starts}
+    asked = {p: request.archs or architectures_of(p, tree, reported, many) for p in starts}
     archs = (
         [a for a in ARCHITECTURES if any(a in named for named in asked.values())]
         if not request.archs
@@ -99,6 +94,7 @@ def _extract(request: ExtractRequest) -> Facts:
         for error in unmatched(request.instantiate, files):
             out.errors[error.path, error.message] = error
     uncovered(out, archs[-1] if archs else "")
+    bound_elsewhere(out)
     return Facts(
         sites=tuple(sorted(out.sites.values(), key=lambda s: (s.span, s.symbol, s.arch))),
         events=tuple(sorted(out.events.values(), key=lambda e: (e.span, e.enclosing, e.arch))),
@@ -255,26 +251,3 @@ def _run_scripts(
     for key in [k for k, site in out.sites.items() if site.status == "unbound" and k[:4] in bound]:
         del out.sites[key]  # one script calls what is around it, another does not
     return out
-
-
-def _numbers(text: str) -> frozenset[int]:
-    """The compute capabilities that a text names."""
-    return frozenset(int(a) if a else int(b) // 10 for a, b in _SM.findall(text))
-
-
-def _archs_of(path: str, tree: Tree, reported: frozenset[str], many: bool) -> tuple[str, ...]:
-    """The architectures a translation unit speaks of: the atoms and guards of its own files, not of CUTLASS's.
-
-    Where there are many units, a test bed that they share speaks for all of theirs: a unit's own file goes before.
-    """
-    if many and (own := _named_in(tree.once(path, _numbers))):
-        return own
-    numbers: set[int] = set()
-    for p in tree.closure(path, DEFAULT_ARCH):
-        if p == path or (p in reported and not _LIBRARY.search(p)):
-            numbers |= tree.once(p, _numbers)
-    return _named_in(numbers) or (DEFAULT_ARCH,)
-
-
-def _named_in(numbers: Iterable[int]) -> tuple[str, ...]:
-    return tuple(arch for arch, (low, high) in ARCHITECTURES.items() if any(low <= n < high for n in numbers))

@@ -118,6 +118,8 @@ UNDER = "Sw<3,4,3> o smem_ptr[16b](unset) o "
          UNDER + "((_64,_2),(_8,_8)):((_1,_4096),(_64,_512))"),
         ("make_tensor(raw_pointer_cast(a.data()), Layout<_8>{})", "_8:_1"),
         ("make_tensor(recast_ptr<uint8_t>(a.data()), Layout<_8>{})", "Sw<3,4,3> o smem_ptr[8b](unset) o _8:_1"),
+        ("make_tensor(a.data(), tile_to_shape(GMMA::Layout_K_SW64_Atom<half_t>{}, Shape<_64, _128>{}))",
+         "Sw<2,4,3> o smem_ptr[16b](unset) o ((_8,_8),(_32,_4)):((_32,_256),(_1,_2048))"),
         ("make_tensor(make_smem_ptr(p), a.layout())", "((_8,_8),(_64,_2)):((_64,_512),(_1,_4096))"),
         ("recast<cutlass::Array<half_t, 4>>(a)",
          "Sw<3,4,3> o smem_ptr[64b](unset) o ((_8,_8),(_16,_2)):((_16,_128),(_1,_1024))"),

@@ -96,3 +96,20 @@ void host() { k<<<1, 1>>>(); }
         "made": ("tiled_copy", "unknown"),
         "atom": ("copy_atom", "unknown"),
     }
+
+
+def test_a_swizzled_layout_that_is_only_passed_is_a_site(tmp_path: Path) -> None:
+    text = """#include <cute/tensor.hpp>
+using namespace cute;
+__global__ void k() {
+  __shared__ half_t p[64 * 64];
+  auto t = make_tensor(make_smem_ptr(p), composition(Swizzle<2, 4, 3>{}, Layout<Shape<_64, _64>>{}));
+}
+void host() { k<<<1, 1>>>(); }
+"""
+    (found,) = at(tmp_path, text, "composition")
+    assert (found.status, found.kind, show(found.value)) == (
+        "resolved",
+        "smem_layout",
+        "Sw<2,4,3> o _0 o (_64,_64):(_1,_64)",
+    )

@@ -214,13 +214,13 @@ def test_values_that_differ_from_thread_to_thread_are_not_taken_as_uniform(tmp_p
 
 
 def test_more_calls_at_a_place_than_are_kept_are_said_to_be_dropped(tmp_path: Path) -> None:
-    calls = "".join(f"one(s, {8 * i}, Int<0>{{}});" for i in range(20))
+    calls = "".join(f"one(s, {8 * i}, Int<0>{{}});" for i in range(70))
     text = SHIFTS.split("  int tid", maxsplit=1)[0] + calls + "}\nint main() { k<<<1, 32>>>(1, false, nullptr); }\n"
     (tmp_path / "k.cu").write_text("#include <cute/tensor.hpp>\nusing namespace cute;\n" + text)
     events = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
-    assert len(events) == 17
+    assert len(events) == 65
     assert [e.reason.reason for e in events if e.reason is not None] == [
-        "more than 16 calls with other operands at this place"
+        "more than 64 calls with other operands at this place"
     ]
 
 

@@ -67,7 +67,7 @@ def call(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value],
     c = Call(m, name, fn.targs or (), model, span, {k: m.dialect.to_model(v) for k, v in kwargs.items()}, args)
     value = guarded(m, name, span, lambda: run(c))
     m.recorder.called(m, c, value)
-    if name in CONFIGURING:
+    if name in CONFIGURING or (name == "composition" and model and isinstance(model[0], Swizzle)):
         m.recorder.configured(m, name, span, value)
     return m.dialect.from_model(value)
 

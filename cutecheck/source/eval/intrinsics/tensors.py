@@ -110,6 +110,8 @@ def make_tensor_value(c: Call, p: Pointer, layout: Any) -> TensorVal:
 
 def _under_swizzle(p: Pointer, swizzle: ComposedLayout, layout: Any, span: Span) -> Any:
     """A layout over a pointer that is swizzled: ``make_tensor(s.data(), ...)`` of a swizzled tensor."""
+    if isinstance(layout, ComposedLayout) and isinstance(layout.offset, SmemPtrFlag):
+        return layout  # its swizzle takes the place of the pointer's
     kind = pointee(p)
     if not isinstance(layout, Layout) or kind is None or kind.bits is None:
         return Unknown("a tensor of another kind over a swizzled pointer", span)

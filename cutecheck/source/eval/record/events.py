@@ -29,7 +29,7 @@ RECORDED = frozenset({
 })  # fmt: skip
 
 
-MOST_VARIANTS = 16  # of one call in one instantiation: with other operands each time it is reached
+MOST_VARIANTS = 64  # of one call in one instantiation: with other operands each time it is reached
 _FRESH = re.compile(r"#\d+")
 
 
