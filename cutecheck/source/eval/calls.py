@@ -28,7 +28,7 @@ from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.parameters import bind_parameters
-from cutecheck.source.eval.ranking import best_of
+from cutecheck.source.eval.ranking import best_of, undecided
 from cutecheck.source.eval.repeats import repeat
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame, self_of
 from cutecheck.source.eval.statements.exits import Exits, finish
@@ -131,6 +131,11 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         if missing is not None:
             return Unknown(f"`{fset.name}` of `{missing.what}`, whose type is not in the scanned files", span)
         return Unknown(f"no overload of `{fset.name}` in the scanned files takes these {len(args)} arguments", span)
+    unsure = undecided(found, given, of_object)
+    if unsure:
+        for c in found:
+            may_write(m, c.fn, args, span, fset.self_)
+        return Unknown(f"which `{fset.name}` is called is not known: {unsure}", span)
     best = best_of(found, given, of_object)
     if best.fn.body is None:
         may_write(m, best.fn, args, span, fset.self_)

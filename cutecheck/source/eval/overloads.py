@@ -8,7 +8,7 @@ from typing import Any
 from cutecheck.facts import Unknown
 from cutecheck.model.integers import INTEGERS, canonical
 from cutecheck.model.ints import Sym
-from cutecheck.source.eval import classes, ir, matching, qualifiers, templates
+from cutecheck.source.eval import classes, constraints, ir, matching, qualifiers, templates
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import mentions, names_in
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -34,11 +34,25 @@ _EXACT, _CONVERTED, _ELLIPSIS = 6, -1, -4  # the latter below any parameter whos
 
 
 class Candidate:
-    """``fits``: how well each argument does, as :func:`match_parameter` says; ``score``: all that counts."""
+    """``fits``: how well each argument does, as :func:`match_parameter` says; ``score``: all that counts.
 
-    __slots__ = ("entry", "env", "fits", "fn", "score")
+    ``sure``: it takes them; else what it asks of them is not known. ``asks``: its constraints.
+    """
 
-    def __init__(self, score: int, fits: tuple[int, ...], entry: Entry, fn: ir.Function, env: Env) -> None:
+    __slots__ = ("asks", "entry", "env", "fits", "fn", "score", "sure")
+
+    def __init__(
+        self,
+        score: int,
+        fits: tuple[int, ...],
+        entry: Entry,
+        fn: ir.Function,
+        env: Env,
+        sure: bool,
+        asks: frozenset[str],
+    ) -> None:
+        self.sure = sure
+        self.asks = asks
         self.score = score
         self.fits = fits
         self.entry = entry
@@ -64,7 +78,8 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
             given = []
         elif given:
             value = given.pop(0)
-            if not isinstance(value, Unknown) and p.kind != "template" and is_type(value) == (p.kind == "value"):
+            number = p.kind == "value" and constraints.concept(m, p, env) is None
+            if not isinstance(value, Unknown) and p.kind != "template" and is_type(value) == number:
                 return None  # a type where a value is needed, or the other way round
             if p.name:
                 env.vars[p.name] = value
@@ -102,9 +117,16 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
             _tell_apart(m, open_, env)
         if fn.ret is not None and _constrained(m, fn):
             m.eval(fn.ret, env)
+        several = len(fset.entries) > 1 and m.dialect.by_value
+        env.vars.update((f"auto:{i}", type_of(a)) for i, a in enumerate(args) if several)
+        takes = constraints.satisfied(m, fn, env) if several else True
+        returns = constraints.returns(m, fn, args, env) if several and takes is not False else True
     except SubstitutionFailure:
         return None
-    return Candidate(score, tuple(fits), entry, fn, env)
+    if takes is False or returns is False:
+        return None
+    asks = constraints.atoms(m, fn, env) if several else frozenset()
+    return Candidate(score, tuple(fits), entry, fn, env, bool(takes and returns), asks)
 
 
 def _tell_apart(m: Machine, names: Iterable[str], env: Env) -> None:

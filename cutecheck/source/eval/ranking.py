@@ -81,7 +81,21 @@ def _compare(a: Candidate, b: Candidate, arguments: Sequence[Given], self_: Give
     templates = bool(b.fn.tparams) - bool(a.fn.tparams)
     if templates or a.score != b.score:
         return templates or a.score - b.score
-    return _constants(a) - _constants(b)
+    return (_constants(a) - _constants(b)) or (a.asks > b.asks) - (a.asks < b.asks)
+
+
+def undecided(found: Sequence[Candidate], arguments: Sequence[Given], self_: Given) -> str:
+    """Why it is not known which of the candidates is taken; empty where it is."""
+    if len(found) == 1:
+        return ""
+    surely = [c for c in found if c.sure]
+    if len(surely) < len(found) and (
+        not surely or best_of(found, arguments, self_) is not best_of(surely, arguments, self_)
+    ):
+        return "what its templates ask of their arguments is not known"
+    if not self_ and any(c.fn.flags & {"lvalue", "rvalue"} for c in found):
+        return "what kind of expression its object is"
+    return ""
 
 
 def _constants(c: Candidate) -> int:

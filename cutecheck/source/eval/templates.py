@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, ir, places
+from cutecheck.source.eval import classes, constraints, ir, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.matching import is_trait, match_all, related, typed, weights
@@ -173,9 +173,15 @@ def _special(
             continue
         if matched is None:
             return _undecided(m, ref, entry, env)
+        asked = constraints.satisfied(m, decl, env) if isinstance(decl, ir.Class) else True
+        if asked is False:
+            continue
+        if asked is None:
+            return Unknown(f"whether a specialisation of `{ref.name}` applies is not known", decl.span)
         if any(n and n not in env.vars for n in names):
             bind_missing(m, decl.tparams or (), env)
-        score = weights(decl.spec_args, names)
+        score = 1000 * weights(decl.spec_args, names)
+        score += len(constraints.atoms(m, decl, env)) if isinstance(decl, ir.Class) else 0  # of two, who asks more
         if best is None or score > best[0]:
             best = (score, entry, env)
     return None if best is None else (best[1], best[2])

@@ -165,7 +165,7 @@ class DeclaratorLowering(StatementLowering):
         default_node = node.child_by_field_name("default_value")
         default = None if default_node is None else self.expression(default_node)
         begin, end = self.name_span(named, node)
-        declared = None if isinstance(inner, ir.Auto) else inner
+        declared = None if isinstance(inner, ir.Auto) and inner.constraint is None else inner
         return ir.Param(named.name, declared, default, named.pack, self.span(begin, end))
 
     def template_parameters(self, node: Node) -> tuple[ir.TParam, ...]:

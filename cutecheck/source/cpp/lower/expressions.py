@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tree_sitter import Node
 
 from cutecheck.source.cpp import literals
+from cutecheck.source.cpp.lower import requirements
 from cutecheck.source.cpp.lower.calls import CallLowering
 from cutecheck.source.cpp.lower.hands import Fail
 from cutecheck.source.cpp.lower.names import IDENTIFIERS
@@ -263,8 +265,29 @@ class ExpressionLowering(CallLowering):
         target = self.plain_type(kind) if kind.type not in ("template_function", "identifier") else self.name(kind)
         return self.applied(target, value, self.begin_of_name(kind))
 
+    def requires(self, node: Node) -> ir.Expr:
+        """Of a requirement on what an expression gives, and of a nested one, only that it is there is kept."""
+        params, listed = node.child_by_field_name("parameters"), node.child_by_field_name("requirements")
+        if listed is None:
+            raise self.bad(node)
+        parts: list[ir.Expr | None] = []
+        for begin, end in requirements.split(self.text, listed.start_byte + 1, listed.end_byte - 1):
+            formed, is_type, more = requirements.asked(self.text, begin, end)
+            if formed is not None:
+                read = self.reread_type if is_type else self.reread_one
+                parts.append(self.attempt(partial(read, *formed)))
+            if more or formed is None:
+                parts.append(None)
+        return ir.Requires(() if params is None else self.parameters(params), tuple(parts), self.place(node))
+
+    def reread_one(self, begin: int, end: int) -> ir.Expr:
+        args = self.reread_arguments(begin, end)
+        if len(args) != 1:
+            raise Fail("not an expression")
+        return args[0].value
+
     def unsupported(self, node: Node) -> ir.Expr:
-        """``new``, ``delete``, ``throw``, ``requires``: not lowered."""
+        """``new``, ``delete``, ``throw``: not lowered."""
         word = self.text[node.start_byte : node.end_byte].split("(", 1)[0].split("{", 1)[0].split(None, 1)[0]
         return self.opaque(f"{word} expression", node.start_byte, node.end_byte)
 
@@ -317,7 +340,7 @@ _METHODS: dict[str, Callable[[Any, Node], ir.Expr]] = {
     "new_expression": _E.unsupported,
     "delete_expression": _E.unsupported,
     "throw_statement": _E.unsupported,
-    "requires_expression": _E.unsupported,
+    "requires_expression": _E.requires,
     "co_await_expression": _E.unsupported,
     "co_yield_statement": _E.unsupported,
     "gnu_asm_expression": _E.assembly,

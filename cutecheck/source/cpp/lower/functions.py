@@ -34,8 +34,6 @@ class FunctionLowering(DeclaratorLowering):
                 flags.add("rvalue" if self.of(child) == "&&" else "lvalue")
             elif kind == "trailing_return_type":
                 ret = self.descriptor(child.children[-1])
-            elif kind == "requires_clause":
-                self.note("requires", self.of(child), child.start_byte, child.end_byte)
         body: ir.Lazy | None = None
         inits: tuple[tuple[str, tuple[ir.Arg, ...]], ...] = ()
         end = node.end_byte
@@ -57,8 +55,6 @@ class FunctionLowering(DeclaratorLowering):
                 flags.add("deleted")
             elif kind == "pure_virtual_clause" or (kind == "number_literal" and self.of(child) == "0"):
                 flags.add("virtual")
-            elif kind == "requires_clause":
-                self.note("requires", self.of(child), child.start_byte, child.end_byte)
         for blank in self.piece.blanks_in(declarator.end_byte, end):
             if blank.kind in _HIDDEN:
                 flags.add(_HIDDEN[blank.kind])
@@ -69,7 +65,8 @@ class FunctionLowering(DeclaratorLowering):
         own, outer = split_heads(heads, named.owner)
         begin, after = self.name_span(named, declarator)
         return ir.Function(named.name, own, named.targs, params, ret, body, frozenset(flags), self.span(begin, after),
-                           self.span(specs.first, end), named.owner, outer, specs.launch_bounds, inits)  # fmt: skip
+                           self.span(specs.first, end), named.owner, outer, specs.launch_bounds, inits,
+                           (), self.constraints(declarator) + self.constraints(node))  # fmt: skip
 
     def initialisers(self, node: Node) -> tuple[tuple[str, tuple[ir.Arg, ...]], ...]:
         found: list[tuple[str, tuple[ir.Arg, ...]]] = []

@@ -114,13 +114,18 @@ class ScopeLowering(ClassLowering):
             raise self.bad(node)
         self.check(params)
         for child in node.children:
-            if child.type == "requires_clause":
-                self.note("requires", self.of(child), child.start_byte, child.end_byte)
-            elif child.type == "ERROR":
+            if child.type == "ERROR":
                 raise self.bad(child)
         if inner.type == ";":
             inner = node.children[-2]
-        return self.declaration(inner, scope, (*heads, self.template_parameters(params)))
+        asked = self.constraints(node)
+        found = self.declaration(inner, scope, (*heads, self.template_parameters(params)))
+        if not asked:
+            return found
+        return [
+            replace(d, constraints=(*asked, *d.constraints)) if isinstance(d, (ir.Function, ir.Class)) else d
+            for d in found
+        ]
 
     def instantiation(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
         """``template class X<...>;`` and ``template R f<...>(...);``."""
@@ -142,7 +147,15 @@ class ScopeLowering(ClassLowering):
 
     def concept(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
         self.note("concept", self.of(node), node.start_byte, node.end_byte)
-        return []
+        name, asked = node.child_by_field_name("name"), node.named_children[-1]
+        if name is None or not heads:
+            return []
+        kind = ir.Name("bool", None, self.place(name))
+        flags = frozenset({"constexpr", "concept"})
+        init = self.condition_of(asked)
+        return [
+            ir.Variable(self.of(name), kind, init, None, flags, None, self.place(name), self.place(node), heads[-1])
+        ]
 
     def friend(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
         """Friend functions with a body are functions of the namespace; other friends say nothing."""

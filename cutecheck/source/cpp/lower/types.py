@@ -198,7 +198,8 @@ class TypeLowering(NameLowering):
             last = node.children[-1]
             if last.type == "decltype":
                 return self.decltype(last)
-            return ir.Auto(self.span(begin, node.end_byte))
+            asked = node.child_by_field_name("constraint")
+            return ir.Auto(self.span(begin, node.end_byte), None if asked is None else self.condition_of(asked))
         if kind == "auto":
             return ir.Auto(self.span(begin, node.end_byte))
         if kind == "decltype":
@@ -209,6 +210,23 @@ class TypeLowering(NameLowering):
                 raise self.bad(node)
             return self.name(named)
         raise self.bad(node)
+
+    def condition_of(self, node: Node) -> ir.Expr:
+        """What a constraint asks; what is not understood there becomes Opaque."""
+        if node.type in ("constraint_conjunction", "constraint_disjunction"):
+            left, right = (self.condition_of(part) for part in node.named_children)
+            return ir.Binary("&&" if node.type == "constraint_conjunction" else "||", left, right, self.place(node))
+        found = self.attempt(lambda: self.template_argument(node))
+        return ir.Opaque("constraint not understood", self.place(node)) if found is None else found
+
+    def constraints(self, node: Node) -> tuple[ir.Expr, ...]:
+        """Of the requires clauses among the children of a node."""
+        found = []
+        for child in node.children:
+            if child.type == "requires_clause":
+                self.note("requires", self.of(child), child.start_byte, child.end_byte)
+                found += [self.condition_of(asked) for asked in child.named_children]
+        return tuple(found)
 
     def decltype(self, node: Node) -> ir.Expr:
         inner = node.named_children

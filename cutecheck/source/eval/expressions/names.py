@@ -247,6 +247,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value:
             return found
         if name in base.fields:
             return base.fields[name]
+        if classes.complete(m, base.cls):
+            return Unknown(f"`{base.cls.name}` {classes.NO_MEMBER} `{name}`", span)
         return Unknown(f"`{base.cls.name}` has no member `{name}` in the scanned files", span)
     if isinstance(base, ObjectPointer):
         return attribute(m, base.to, name, span)

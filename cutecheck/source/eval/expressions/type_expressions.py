@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Unknown
 from cutecheck.model.units import ByteCount
-from cutecheck.source.eval import classes, enums, intrinsics, ir, memory, places, templates
+from cutecheck.source.eval import classes, constraints, enums, intrinsics, ir, memory, places, templates
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -138,6 +138,11 @@ def _typemod(m: Machine, node: ir.TypeMod, env: Env) -> Value:
     if node.kind == "function":
         return Unknown("function type", node.span)
     return inner
+
+
+@handles(ir.Requires)
+def _requires(m: Machine, node: ir.Requires, env: Env) -> Value:
+    return constraints.requires(m, node, env)
 
 
 @handles(ir.Auto)

@@ -309,7 +309,7 @@ def _get(c: Call) -> Value:
 def _extent(c: Call) -> Value:
     p = c.arg(0)
     if c.name == "size" and isinstance(p.type, ArrayType) and isinstance(p.type.extent, int):
-        return p.type.extent
+        return Scalar(p.type.extent, "size_t") if c.m.dialect.by_value else p.type.extent
     raise Unsupported("the extent of this pointer")
 
 

@@ -54,7 +54,7 @@ class Variable:
     """A variable or data member. ``init`` None: default-initialised; ``brace`` when written ``T x{...}``/``T x(...)``.
 
     ``type`` None: untyped (Python). ``flags``: static, constexpr, const, shared (``__shared__``), extern, thread,
-    device.
+    device, bits (a bit-field), concept (of which ``init`` says what it asks).
     ``alignas_`` the expression of an alignas/ATTRIBUTE annotation, if any.
     """
 
@@ -95,6 +95,7 @@ class Function:
     launch_bounds: tuple[Expr, ...] = ()
     inits: tuple[tuple[str, tuple[Arg, ...]], ...] = ()  # constructor initialisers
     decorators: tuple[Expr, ...] = ()
+    constraints: tuple[Expr, ...] = ()
 
 
 @record(frozen=True, slots=True)
@@ -118,6 +119,7 @@ class Class:
     owner_tparams: tuple[TParam, ...] = ()
     decorators: tuple[Expr, ...] = ()
     forward: bool = False
+    constraints: tuple[Expr, ...] = ()
 
 
 @record(frozen=True, slots=True)

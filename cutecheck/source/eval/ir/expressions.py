@@ -228,9 +228,10 @@ class TypeMod:
 
 @record(frozen=True, slots=True)
 class Auto:
-    """Placeholder type ``auto``."""
+    """Placeholder type ``auto``; ``constraint``: the concept before it."""
 
     span: Span
+    constraint: Expr | None = None
 
 
 @record(frozen=True, slots=True)
@@ -266,7 +267,16 @@ class Opaque:
     memory: bool = False
 
 
+@record(frozen=True, slots=True)
+class Requires:
+    """``requires (params) { parts }``: whether the parts are valid; None stands for what else one asks."""
+
+    params: tuple[Param, ...]
+    parts: tuple[Expr | None, ...]
+    span: Span
+
+
 Expr: TypeAlias = Union[
     Lit, Name, Scoped, Attr, Call, Construct, Index, SliceExpr, Unary, Binary, Select, Sequence_, DictLit,
-    Comprehension, FString, Lambda, DeclType, SizeOf, Cast, TypeMod, Auto, Expand, Fold, Opaque,
+    Comprehension, FString, Lambda, DeclType, SizeOf, Cast, TypeMod, Auto, Expand, Fold, Requires, Opaque,
 ]  # fmt: skip
