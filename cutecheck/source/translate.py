@@ -128,7 +128,7 @@ class Translator:
     def _roots(self, job: Job, program: Program, relevance: Relevance, launches: Launches) -> Roots:
         tracing = self.tracing
         recorder = (Recorder if tracing is None else TracingRecorder)(job.arch, self.tree.lines)
-        budget = Budget(self.limits, recorder.found)
+        budget = Budget(self.limits, recorder.progress)
         history = History(launches)
         if self.others:
             history.wanted = Bystanders(relevance, self.others, self.reported).wanted

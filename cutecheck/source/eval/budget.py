@@ -39,8 +39,8 @@ class Budget:
     """
 
     __slots__ = (
-        "_aside", "_before", "_call", "_found", "_idle", "_loops", "_quiet", "_since", "barren", "calls", "deadline",
-        "depth", "limits", "max_depth", "next_check", "patience", "refused", "total", "used",
+        "_aside", "_before", "_call", "_end", "_found", "_idle", "_loops", "_quiet", "_since", "barren", "calls",
+        "deadline", "depth", "limits", "max_depth", "next_check", "patience", "refused", "total", "used",
     )  # fmt: skip
 
     def __init__(self, limits: Limits, found: Callable[[], int] | None = None) -> None:
@@ -65,6 +65,7 @@ class Budget:
         self.total += self.used
         self.used = 0
         self._call: Callable[[], int] | None = None
+        self._end: int | None = None  # steps used at which a kernel without CuTe is left
         self._loops = 0  # over known items that are being walked, one in another
         self.barren = 0  # their iterations in a row that did much and met nothing new
         self.depth = 0
@@ -121,6 +122,15 @@ class Budget:
             self._call = outer
 
     @contextmanager
+    def at_most(self, steps: int) -> Iterator[None]:
+        """All steps inside are limited; raises CallIsDone where they are used up."""
+        outer, self._end = self._end, min(self._end or self.used + steps, self.used + steps)
+        try:
+            yield
+        finally:
+            self._end = outer
+
+    @contextmanager
     def iterating(self) -> Iterator[None]:
         """A loop over known items; ``barren`` counts anew in one that is in no other."""
         if not self._loops:
@@ -150,6 +160,8 @@ class Budget:
             raise BudgetExceeded(f"more than {FILES_SHARE * most} evaluation steps for a file; raise `max-steps`")
         if self._call is not None and self._aside is None and self._call() > self.limits.idle_steps // FILES_SHARE:
             raise CallIsDone("a call went on after the kernels that it is for were met")
+        if self._end is not None and self.used > self._end:
+            raise CallIsDone("a kernel that uses nothing of CuTe goes on")
         if self._found is not None:
             self._look(self._found())
         if self.deadline is not None and time.thread_time() > self.deadline:

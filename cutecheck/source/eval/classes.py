@@ -10,6 +10,7 @@ from cutecheck.model.integers import INTEGERS, domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ages, copies, enums, ir, leaks, places, qualifiers
+from cutecheck.source.eval.ancestry import ends_never, named_bases
 from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
@@ -73,14 +74,8 @@ def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:
     """The base classes that are in the tree, in order; known types among the others are ``inst.known_bases``."""
     if inst.bases is None:
         inst.bases = []
-        env = inst.env.parent or inst.env
-        m.deriving += 1
-        try:
-            with m.recorder.once():
-                named = [m.eval(n.pattern if isinstance(n, ir.Expand) else n, env) for n in inst.decl.bases]
-        finally:
-            m.deriving -= 1
-        inst.bases = [b for b in named if isinstance(b, ClassInst)]
+        named = named_bases(m, inst)
+        inst.bases = [b for b in named if isinstance(b, ClassInst) and not ends_never(inst, b)]
         inst.known_bases = tuple(  # `struct X : cute::false_type`
             b
             for b in named

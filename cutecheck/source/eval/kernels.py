@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.alike import kind_of
+from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
+from cutecheck.source.eval.limits import FILES_SHARE
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.ranking import best_of
@@ -42,7 +44,8 @@ def launch(
     values = [best.env.vars[p.name] for p in best.fn.tparams or () if p.name in best.env.vars]
     if not m.history.wanted((best.entry,), (*values, *args, fn), span):
         return Unknown(_ELSEWHERE, span)
-    if m.budget.limits.many and m.history.chore(best.entry, best.fn, (*values, *args)):
+    chore = m.history.chore(best.entry, best.fn, (*values, *args))
+    if chore and m.budget.limits.many:
         return Unknown("the kernel uses nothing of CuTe", span)
     shown = tuple(spell(v) for v in values)
     symbol = instance_symbol(best.entry, best.fn, shown)
@@ -56,8 +59,12 @@ def launch(
     if answer == "before":
         return Unknown("walked before", span)
     env = Env(best.env, "function", self_=fn.self_)
-    with apart(m):
-        return run_function(m, best.entry, best.fn, env, args, {}, span)
+    try:
+        with apart(m), m.budget.at_most(m.budget.limits.idle_steps // FILES_SHARE) if chore else nullcontext():
+            return run_function(m, best.entry, best.fn, env, args, {}, span)
+    except CallIsDone as done:
+        m.unseen = True
+        return Unknown(str(done), span)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import (
     ArrayType,
+    BudgetExceeded,
     Constants,
     Elements,
     Object,
@@ -38,8 +39,12 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
         return known
     memo[key] = Unknown(f"`{name}` is defined in terms of itself", decl.span)
     refused, mark = m.budget.refused, m.journal.mark()
-    with m.recorder.once():
-        value = _declared(m, entry, decl, name)
+    try:
+        with m.recorder.once():
+            value = _declared(m, entry, decl, name)
+    except BudgetExceeded:  # which may end a part of the evaluation alone
+        del memo[key]
+        raise
     m.journal.keep(mark)
     m.kept = next(serials)
     if m.budget.refused == refused:

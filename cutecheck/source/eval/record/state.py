@@ -118,9 +118,13 @@ class RecorderState:
         """How much of CuTe was come across so far."""
         return len(self.sites) + len(self.loose) + len(self.events)
 
+    def progress(self) -> int:
+        """How much there is for which a host program is evaluated: what was come across, and launches."""
+        return self.found() + len(self.launches)
+
     def all_found(self) -> int:
         """How much was come across that is reported or asked for, launches included."""
-        return self.found() + len(self.launches) + len(self.calls) + len(self.lints) + len(self.predicates)
+        return self.progress() + len(self.calls) + len(self.lints) + len(self.predicates)
 
     def is_unevaluated(self) -> bool:
         """Inside decltype and sizeof, where nothing that is walked leaves a fact."""

@@ -36,6 +36,7 @@ from cutecheck.source.eval.values import Elements, Scalar, Value, constant
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
+_PRINTS = frozenset({"printf", "fprintf", "puts", "putchar", "cout", "cerr"})
 _WORK = 300  # steps of an iteration on the host that is worth leaving out
 
 
@@ -84,7 +85,7 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         return _foreach(m, node, inner)
     if _once(node):
         return broken_off(m, node.body, node.span, inner)
-    if m.dialect.unrolls(m, env):
+    if m.dialect.unrolls(m, env) and not _prints(node):
         done = _unroll(m, node, inner)
         if done is not None:
             return done
@@ -156,6 +157,11 @@ def _continues(node: Any) -> bool:
         elif isinstance(at, (ir.Block, ir.If, ir.Switch, ir.Case)):
             stack.extend(getattr(at, f) for f in ("body", "then", "other", "cases") if hasattr(at, f))
     return False
+
+
+def _prints(node: ir.Loop) -> bool:
+    """No constant is made by what prints, also in a constexpr function: it need not be run exactly."""
+    return not _PRINTS.isdisjoint(names_in(node.body))
 
 
 def _walk(
