@@ -14,7 +14,7 @@ from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.made_once import declared_value
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.templates import bind
-from cutecheck.source.eval.types import class_name
+from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, SubstitutionFailure, Value
 
 
@@ -79,6 +79,19 @@ class Roots:
                 self._walk(e, e.decl, e.env)
                 self.fixpoint()
         self._enter()
+        self._named()
+
+    def _named(self) -> None:
+        """Kernels under template arguments that something takes the address of, and nothing that is known launches."""
+        history = self.m.history
+        walked = history.functions | history.launched
+        for function in list(history.kernels.values()):
+            for e in function.entries:
+                if id(e.decl) not in walked and e.unit.path in self.reported and self._matters(e):
+                    shown = ",".join(map(spell, function.targs or ()))
+                    if history.launches.ask(f"{e.decl.span}:{function.name}", shown, f"{shown} named") == "walk":
+                        self._function(replace(function, entries=(e,)))
+                        self.fixpoint()
 
     def _enter(self) -> None:
         """The kernels of classes that are instantiated, and that no walk came to."""

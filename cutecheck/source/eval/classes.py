@@ -316,6 +316,9 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     if isinstance(type_, ValueType):
         return fitted(m, type_.value, value)
     if isinstance(type_, ArrayType):
+        floats = isinstance(type_.inner, ScalarType) and not _integral(type_.inner.dtype)
+        if floats and isinstance(value, tuple) and not type_.name:
+            return m.recorder.array(m, type_, span)  # numbers that are not followed, behind a pointer that is
         return elements(m, type_, value, span)
     if isinstance(type_, enums.EnumRef) and m.dialect.by_value:
         return enums.made(m, type_, value[0] if isinstance(value, tuple) and len(value) == 1 else value, span)

@@ -36,6 +36,7 @@ def launch(
         return _launch_operator(m, fn.targs[0], args, block, smem, span, cluster)
     if not isinstance(fn, FuncSet):
         return fn if isinstance(fn, Unknown) else Unknown("the launched kernel is not known", span)
+    m.history.launched.update(id(e.decl) for e in fn.entries)
     args = _symbolic_arguments(m, fn, span) if args is None else [uniform(a) for a in args]
     found = [c for c in (bind(m, entry, fn, args, {}) for entry in fn.entries) if c is not None]
     best = best_of(found) if found else None

@@ -270,5 +270,6 @@ def _captured(fn: Closure) -> tuple[list[Value], list[Place]]:
 def all_leaked(m: Machine) -> tuple[Place, ...]:
     """All that addresses which went out of sight lead to, by way of one another."""
     for place in tuple(m.leaked.values()):
-        _add(m, led_to(_held(place)))
+        if not isinstance(held := _held(place), (Scalar, Unknown)):  # most are numbers, which lead nowhere
+            _add(m, led_to(held))
     return tuple(m.leaked.values())

@@ -243,7 +243,10 @@ def anything(m: Machine, value: Value, name: str, span: Span) -> Value:
 def lost_pointed(m: Machine, span: Span) -> None:
     """Something is written through a pointer or reference that is not known."""
     for cell in tuple(m.addressed.values()):
-        forget_cells(m, (cell,), span)
+        if isinstance(cell[0], Seen) and isinstance(old := cell[0].get(cell[1]), Scalar):
+            _lose_number(m, cell, old)
+        else:
+            forget_cells(m, (cell,), span)
     for obj in tuple(m.pointed.values()):
         lose(m, obj, obj.cls.name, span)
     lost_leaked(m, span)
@@ -274,11 +277,16 @@ def _lose_place(m: Machine, place: Place, span: Span) -> None:
     if isinstance(place, Object):
         lose(m, place, place.cls.name, span)
     elif isinstance(old := place[0].get(place[1]), Scalar) and isinstance(place[0], Seen):
-        if old.value is not None:  # another number each time that it is read: what is lost so need not be lost again
-            m.journal.set(*place, Scalar(None, old.ctype))
+        _lose_number(m, place, old)
     elif isinstance(old, Pointer):
         if not isinstance(old.type, ArrayType):  # which is the array itself
             other = Pointer(f"{place[1]}#{m.number()}", "unknown", old.type)
             m.journal.set(*place, other)
     else:
         forget_cells(m, (place,), span)
+
+
+def _lose_number(m: Machine, cell: tuple[dict[str, Value], str], old: Scalar) -> None:
+    """Of an object behind a pointer: another number each time that it is read, so need it not be lost again."""
+    if old.value is not None:
+        m.journal.set(*cell, Scalar(None, old.ctype))

@@ -116,6 +116,8 @@ class History:
         self.entrances: Callable[[ClassInst], Leading] = _no_methods
         self.entered: set[int] = set()  # classes whose kernels were walked from their own methods, by ``id``
         self.methods: set[tuple[int, int]] = set()  # walked methods and their classes, by ``id``
+        self.kernels: dict[Any, Any] = {}  # that were named with template arguments, by name and arguments
+        self.launched: set[int] = set()  # kernels that a launch was met of, by ``id``
 
 
 class Machine:

@@ -22,6 +22,7 @@ from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, mis
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
+from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import (
     Address,
     Closure,
@@ -165,7 +166,10 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
             given = _elements(m, targs, given, env)
         return intrinsics.apply_type(m, value.name, given, span)
     if isinstance(value, FuncSet):
-        return FuncSet(value.name, value.entries, value.self_, value.cls, given)
+        function = FuncSet(value.name, value.entries, value.self_, value.cls, given)
+        if any("kernel" in e.decl.flags for e in value.entries) and not m.recorder.open:
+            m.history.kernels.setdefault((value.name, type_key(given)), function)
+        return function
     if isinstance(value, Intrinsic):
         return Intrinsic(value.name, given, value.self_)
     if isinstance(value, Closure):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model import algebra as alg
 from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.layout import Layout
 from cutecheck.source.eval import calls, foreign, intrinsics, ir, leaks, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
@@ -21,6 +23,7 @@ from cutecheck.source.eval.values import (
     Extern,
     ExternType,
     FuncSet,
+    Intrinsic,
     Object,
     Pointer,
     Scalar,
@@ -100,15 +103,39 @@ def _element(m: Machine, node: ir.Expr, env: Env) -> Value | None:
     if isinstance(node, ir.Unary) and node.op == "*" and places.changes_nothing(node.operand):
         pointer = m.eval(node.operand, env)
         return pointer if isinstance(pointer, Pointer) and isinstance(pointer.type, ScalarType) else None
+    if isinstance(node, ir.Call) and node.launch is None and isinstance(node.fn, ir.Name) and not node.fn.targs:
+        tensor = m.eval(node.fn, env)
+        return _of_tensor(m, tensor, node, env) if isinstance(tensor, TensorVal) else None
     if not isinstance(node, ir.Index) or len(node.args) != 1 or not places.quiet(node.base):
         return None
     base = places.whole(m, node.base, env)
+    if isinstance(base, TensorVal):
+        return _of_tensor(m, base, node, env)
     if not isinstance(base, Pointer):
         return None
     inner = base.type.inner if isinstance(base.type, ArrayType) else base.type
     if not isinstance(inner, ScalarType):
         return None
     return intrinsics.advance(m, replace(base, type=inner), m.eval(node.args[0], env), node.span)
+
+
+def _of_tensor(m: Machine, tensor: TensorVal, node: ir.Call | ir.Index, env: Env) -> Value | None:
+    """``&tensor(i, j)`` of a tensor that is not swizzled: the pointer to that element."""
+    layout = tensor.layout
+    if tensor.pointer is None or not isinstance(layout, Layout) or tensor.dtype is None:
+        return None
+    given = [a.value if isinstance(a, ir.Arg) else a for a in node.args]
+    if not all((isinstance(a, ir.Construct) and not a.args) or places.changes_nothing(a) for a in given):
+        return None
+    coord = [m.dialect.to_model(m.eval(a, env)) for a in given]
+    if any(not isinstance(c, (int, Dyn, Sym, tuple)) for c in coord):
+        return None
+    start = intrinsics.call_method(m, Intrinsic("data", None, tensor), [], {}, node.span)
+    at = coord[0] if len(coord) == 1 else tuple(coord)
+    by = intrinsics.guarded(m, "tensor", node.span, lambda: alg.apply_layout(layout, at))
+    if not isinstance(start, Pointer) or not isinstance(by, (int, Dyn, Sym)):
+        return None
+    return intrinsics.advance(m, replace(start, type=ScalarType(tensor.dtype)), m.dialect.from_model(by), node.span)
 
 
 @handles(ir.Binary)

@@ -65,6 +65,8 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
     if path.split("::", 1)[0] in _FOREIGN and name in _CUTE_ONLY:
         return None
     short = "::".join(p for p in path.split("::") if p not in _PLAIN)
+    if short and name in _CUTE_ONLY and not short.islower():
+        return None  # `SM90_TMA_LOAD_2D::copy`
     for key in dict.fromkeys((f"{short}::{name}" if short else name, name)):
         if key in CONSTANTS:
             return CONSTANTS[key]
