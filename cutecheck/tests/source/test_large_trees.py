@@ -286,9 +286,7 @@ def test_where_kinds_are_coarse_a_class_is_walked_a_few_times_in_whatever_combin
 def test_where_there_are_many_units_their_own_files_say_what_they_are_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bed = (
-        "#include <cute/tensor.hpp>\nusing A = cute::SM80_CP_ASYNC_CACHEALWAYS<float>; using B = cute::SM90_TMA_LOAD;\n"
-    )
+    bed = "#include <cute/tensor.hpp>\nusing A = cutlass::arch::Sm80; using B = cutlass::arch::Sm90;\n"
     own = (
         '#include "bed.h"\nusing C = cute::SM90_TMA_STORE;\nvoid f() { auto l = cute::make_layout(cute::Int<4>{}); }\n'
     )
