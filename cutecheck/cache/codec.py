@@ -24,6 +24,7 @@ _MODULES = (
     "cutecheck.findings",
     "cutecheck.report.data",
     "cutecheck.source.collect",
+    "cutecheck.source.cpp.errors",
     "cutecheck.source.translate",
     "cutecheck.source.eval.launches",
     "cutecheck.source.eval.values",

@@ -109,6 +109,7 @@ def text(facts: Facts) -> Iterator[str]:
         )
     for error in facts.errors:
         yield error_line(error)
+    yield from map(safe, facts.notes)
     yield extraction_line(summarise(Report(facts, errors=facts.errors)))
 
 

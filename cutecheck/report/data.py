@@ -66,7 +66,7 @@ class Summary:
     preexisting: int = 0
     fixed: int = 0
     assumptions: tuple[tuple[str, int], ...] = ()
-    cute: str = ""  # which CuTe was followed where it is not the reference, and why it was not the tree's own
+    notes: tuple[str, ...] = ()  # which CuTe was followed where it is not the reference, and what the run says else
 
     def status(self, name: str) -> int:
         return dict(self.site_status).get(name, 0)
@@ -118,14 +118,14 @@ def summarise(report: Report) -> Summary:
         preexisting=silenced["diff-base"],
         fixed=len({(f.code, f.span) for f in report.fixed}),
         assumptions=assumed(report.outcomes),
-        cute=_followed(facts),
+        notes=_notes(facts),
     )
 
 
-def _followed(facts: Facts) -> str:
+def _notes(facts: Facts) -> tuple[str, ...]:
     version = ".".join(facts.cutlass_version.split(".")[:2])
     other = [f"CUTLASS {version} is followed"] if version not in ("", ".".join(map(str, REFERENCE))) else []
-    return "; ".join([*other, *facts.notes])
+    return (*other, *facts.notes)
 
 
 _KINDS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cutecheck.model.prove.obligation import Verdict
 from cutecheck.report.data import Summary
+from cutecheck.report.text import safe
 
 _OPTIONAL = (Verdict.ASSUMED, Verdict.VACUOUS, Verdict.NOT_APPLICABLE, Verdict.DISAGREE)
 
@@ -35,8 +36,7 @@ def summary_lines(summary: Summary, unknown: str = "warn") -> list[str]:
     if summary.errors:
         parts.append(plural(summary.errors, "error"))
     lines = ["; ".join(parts)]
-    if summary.cute:
-        lines.append(summary.cute)
+    lines += map(safe, summary.notes)
     if summary.assumptions:
         shown = [f"{text} ({count})" for text, count in summary.assumptions[:_ASSUMPTIONS]]
         left = len(summary.assumptions) - len(shown)

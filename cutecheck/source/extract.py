@@ -14,6 +14,8 @@ from cutecheck.model.version import cute_version
 from cutecheck.progress import counted
 from cutecheck.source.bindings import unmatched
 from cutecheck.source.collect import Collected, absorb, bound_elsewhere, collect, note_unit, uncovered
+from cutecheck.source.cpp import errors
+from cutecheck.source.cpp.errors import Refused
 from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
 from cutecheck.source.discover import discover, drivers, importing
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
@@ -82,8 +84,9 @@ def _extract(request: ExtractRequest) -> Facts:
     if recall is not None:
         recall.steps = limits.steps_per_root, limits.idle_steps
         recall.reported = reported
+    met: dict[str, dict[str, Refused | None]] = {}
     try:
-        _architectures(archs, units, asked, translator, request.jobs, out, recall)
+        _architectures(archs, units, asked, translator, request.jobs, out, recall, met)
     except KeyboardInterrupt:
         out.errors["", INTERRUPTED] = SourceError("", INTERRUPTED)
         python = []
@@ -110,7 +113,7 @@ def _extract(request: ExtractRequest) -> Facts:
         archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),
         reported=partial,
-        notes=tuple(filter(None, [note(found.vendored)])),
+        notes=tuple(filter(None, [note(found.vendored), *errors.notes(met, bool(request.archs))])),
         commented=tuple(
             p
             for p in ([f.path for f in found.files if f.cute] if partial is None else partial)
@@ -127,8 +130,12 @@ def _architectures(
     jobs: int,
     out: Collected,
     recall: Recall | None,
+    met: dict[str, dict[str, Refused | None]],
 ) -> None:
-    """All translation units for their architectures: what they instantiate, then the templates that none did."""
+    """All translation units for their architectures: what they instantiate, then the templates that none did.
+
+    ``met`` learns which ``#error`` each of them reaches.
+    """
     with phase("  of this: evaluate"):
         walks = Walks(translator.limits)
         closed = [
@@ -146,6 +153,7 @@ def _architectures(
             absorb(part.facts, out)
             _count_dropped(part, out)
             instantiated[job.arch] |= part.instantiated
+            met.setdefault(job.path, {})[job.arch] = part.refused
             templates.update({(job.arch, path): n for path, n in part.templates.items()})
         opened = []
         for job in closed:

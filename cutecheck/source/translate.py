@@ -11,6 +11,7 @@ from cutecheck.source.bystanders import Bystanders
 from cutecheck.source.chores import Chores
 from cutecheck.source.collect import Collected, collect, note_unit
 from cutecheck.source.cpp import lower_expression
+from cutecheck.source.cpp.errors import Refused, refused
 from cutecheck.source.cpp.semantics import CppDialect
 from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.entrances import Entrances
@@ -52,6 +53,7 @@ class Part:
     attempts: tuple[Attempt, ...] = ()
     templates: dict[str, int] = field(default_factory=dict)
     instantiated: frozenset[Template] = frozenset()
+    refused: Refused | None = None  # the `#error` that preprocessing reaches
 
 
 @dataclass(slots=True)
@@ -77,7 +79,7 @@ class Translator:
         launches.attempts, launches.place = [], neighbourhood(job.path, self.limits)
         closure = self.tree.closure(job.path, job.arch)
         own = self._units([p for p in closure if p in self.reported], job.arch)
-        part = Part()
+        part = Part(refused=None if job.open is not None else refused(self.tree, job.path, job.arch))
         for unit in own:
             if unit.path in job.owned:
                 note_unit(unit, part.facts)

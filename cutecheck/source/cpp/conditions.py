@@ -10,7 +10,7 @@ from cutecheck.source.cpp.defines import Macro
 _TOKEN = re.compile(
     r"[^\W\d]\w*|0[xX][0-9a-fA-F']+[uUlL]*|\d[\d']*[uUlL]*|'(?:[^'\\]|\\.)'|&&|\|\||==|!=|<=|>=|<<|>>|\S"
 )
-_HAS = frozenset(["__has_include", "__has_include_next", "__has_cpp_attribute", "__has_attribute", "__has_builtin",
+HAS = frozenset(["__has_include", "__has_include_next", "__has_cpp_attribute", "__has_attribute", "__has_builtin",
                   "__has_feature", "__has_extension", "__building_module"])  # fmt: skip
 _LEVELS: dict[str, int] = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8, ">>": 8,
@@ -43,8 +43,8 @@ def _expand(tokens: list[str], lookup: Lookup, hidden: frozenset[str], depth: in
             parenthesised = at < len(tokens) and tokens[at] == "("
             name = tokens[at + 1] if parenthesised else tokens[at]
             at += 3 if parenthesised else 1
-            out.append("1" if name in _HAS or lookup(name) is not None else "0")
-        elif token in _HAS:
+            out.append("1" if name in HAS or lookup(name) is not None else "0")
+        elif token in HAS:
             at = _skip_group(tokens, at)
             out.append("0")
         elif token in ("true", "false"):

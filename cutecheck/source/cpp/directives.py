@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from cutecheck.records import record
 from cutecheck.source.cpp.conditions import evaluate
 from cutecheck.source.cpp.defines import ARCH_NAME, Defines, Macro
 from cutecheck.source.cpp.strip import blank
 
-_LINE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:[^\\\n]|\\\r?\n|\\.)*)", re.MULTILINE)
+DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:[^\\\n]|\\\r?\n|\\.)*)", re.MULTILINE)
 _SPLICE = re.compile(r"\\\r?\n")
 _DEFINE = re.compile(r"[ \t]*([^\W\d]\w*)(\(([^()]*)\))?")
 _INCLUDE = re.compile(r"[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
@@ -91,7 +92,7 @@ def preprocess(text: str, defines: Defines) -> Preprocessed:
     active = True
     last = 0
     guard, first_directive = "", True
-    for match in _LINE.finditer(text):
+    for match in DIRECTIVE.finditer(text):
         word, rest = match.group(1), match.group(2)
         begin, end = match.span()
         part = text[last:begin]
@@ -102,7 +103,7 @@ def preprocess(text: str, defines: Defines) -> Preprocessed:
             if len(stack) >= MAX_NESTING:
                 problems.append((f"#if nested deeper than {MAX_NESTING}", begin, end))
                 break
-            taken = active and _condition(word, rest, scope, begin)
+            taken = active and condition(word, rest, scope, begin)
             if first_directive and word == "ifndef":
                 guard = rest.strip()
             stack.append((active, taken, taken))
@@ -114,7 +115,7 @@ def preprocess(text: str, defines: Defines) -> Preprocessed:
             outer, taken, _ = stack[-1]
             now = outer and not taken
             if now and word != "else":
-                now = _condition({"elif": "if"}.get(word, word[2:]), rest, scope, begin)
+                now = condition({"elif": "if"}.get(word, word[2:]), rest, scope, begin)
             stack[-1] = (outer, taken or now, now)
             active = now
         elif word == "endif":
@@ -150,7 +151,20 @@ def _plain(match: re.Match[str], scope: MacroScope, includes: list[Include]) -> 
             includes.append(Include(found.group(1) or found.group(2), is_system, begin, match.start(2) + found.end()))
 
 
-def _condition(word: str, rest: str, scope: MacroScope, offset: int) -> bool:
+class Scope(Protocol):
+    """What knows the macros of a place."""
+
+    def at(self, name: str, offset: int) -> Macro | None: ...
+
+
+def included(rest: str) -> tuple[str, bool] | None:
+    """What an include line names, and whether in angle brackets; None where macros name it."""
+    found = _INCLUDE.match(rest)
+    return None if found is None else (found.group(1) or found.group(2), found.group(1) is not None)
+
+
+def condition(word: str, rest: str, scope: Scope, offset: int) -> bool:
+    """Whether the condition of an ``#if``, ``#ifdef`` or ``#ifndef`` holds."""
     if word in ("ifdef", "ifndef"):
         name = _WORD.search(rest)
         known = name is not None and scope.at(name.group(), offset) is not None
@@ -164,7 +178,7 @@ def depends_on_arch(text: str, macros: dict[str, Macro] | None = None) -> bool:
     A file for which this is False is the same program on every architecture.
     """
     names: set[str] = set()
-    for match in _LINE.finditer(text):
+    for match in DIRECTIVE.finditer(text):
         if match.group(1) in ("if", "elif", "ifdef", "ifndef"):
             names.update(_WORD.findall(match.group(2)))
     seen: set[str] = set()

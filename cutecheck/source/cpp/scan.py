@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cutecheck.source.cpp.directives import _LINE
+from cutecheck.source.cpp.directives import DIRECTIVE
 from cutecheck.source.cpp.strip import blank, strip_strings
 
 CALL_NAMES = re.compile(
@@ -25,7 +25,7 @@ def configuration_calls(text: str) -> list[tuple[int, int, str]]:
     """
     if CALL_NAMES.search(text) is None:
         return []
-    text = strip_strings(_LINE.sub(lambda m: blank(m.group()), text))
+    text = strip_strings(DIRECTIVE.sub(lambda m: blank(m.group()), text))
     found: list[tuple[int, int, str]] = []
     for match in CALL_NAMES.finditer(text):
         group = match.lastindex or 1
