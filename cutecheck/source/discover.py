@@ -28,7 +28,8 @@ _SKIPPED_FOLDERS = frozenset(
 # most files of a tree have none: a pattern with alternatives takes ten times as long.
 _WORDS = (
     b"cute::", b"cute/", b"namespace cute", b"Copy_Atom", b"MMA_Atom", b"TiledMMA", b"TiledMma", b"TiledCopy",
-    b"make_tiled_", b"make_layout", b"make_tma_copy", b"SmemLayout", b"cutecheck:",
+    b"make_tiled_", b"make_layout", b"make_tma_copy", b"SmemLayout", b"make_tensor", b"make_shape", b"make_fragment",
+    b"local_tile", b"local_partition", b"partition_S", b"partition_fragment", b"cutecheck:",
 )  # fmt: skip
 _PYTHON = re.compile(rb"\bcute\b|cutecheck:")
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)

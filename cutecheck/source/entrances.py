@@ -47,16 +47,17 @@ class Entrances:
 
         Overloads of one name stand together: which of them calls which the text does not say.
         """
-        path = inst.entry.unit.path
         methods = [
             f
-            for f in inst.decl.members
-            if isinstance(f, ir.Function) and f.body is not None and not f.tparams and not f.flags & _NO_HOST
-            if f.name != inst.decl.name
+            for f in inst.methods()
+            if f.body is not None and not f.tparams and not f.flags & _NO_HOST and f.name != inst.decl.name
         ]
-        spelt = {id(f): self.words.spelled(f, path)[0] for f in methods}
+        path = {id(f): inst.entry_of(f).unit.path for f in methods}
+        spelt = {id(f): self.words.spelled(f, path[id(f)])[0] for f in methods}
         launching = [
-            f for f in methods if spelt[id(f)] & _LAUNCHES or spelt[id(f)] >= _HANDED_ON or self.words.launches(f, path)
+            f
+            for f in methods
+            if spelt[id(f)] & _LAUNCHES or spelt[id(f)] >= _HANDED_ON or self.words.launches(f, path[id(f)])
         ]
         leading = {f.name for f in launching}
         while more := {f.name for f in methods if f.name not in leading and spelt[id(f)] & leading}:

@@ -14,8 +14,9 @@ from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.made_once import declared_value
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.templates import bind
-from cutecheck.source.eval.types import class_name, spell
+from cutecheck.source.eval.types import class_name
 from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, SubstitutionFailure, Value
+from cutecheck.source.uncalled import Uncalled
 
 
 def templates_of(unit: ir.Unit) -> list[ir.Decl]:
@@ -63,12 +64,16 @@ class Roots:
     def run(self, instantiate: Iterable[tuple[ir.Expr, ir.Expr | None, Env]]) -> None:
         """``instantiate``: what is asked for, each over the template arguments of a type if one is given."""
         m = self.m
+        uncalled = Uncalled(m, self._guard, self.matters, self.reported, self.owned)
         for node, each, env in instantiate:
             named: list[Value] = []
             self._guard(lambda node=node, env=env, named=named: named.append(m.eval(node, env)), node.span)
-            for value in (v for v in named if isinstance(v, FuncSet)):
-                for targs in (value.targs,) if each is None else self._each(each, env):
-                    self._function(replace(value, targs=targs))
+            for value in named:
+                if isinstance(value, ClassInst):
+                    uncalled.methods(value)
+                elif isinstance(value, FuncSet):
+                    for targs in (value.targs,) if each is None else self._each(each, env):
+                        self._function(replace(value, targs=targs))
             self.fixpoint()
         entries = [e for e in m.program.entries() if e.unit.path in self.owned and self._matters(e)]
         for e in entries:
@@ -79,19 +84,10 @@ class Roots:
                 self._walk(e, e.decl, e.env)
                 self.fixpoint()
         self._enter()
-        self._named()
-
-    def _named(self) -> None:
-        """Kernels under template arguments that something takes the address of, and nothing that is known launches."""
-        history = self.m.history
-        walked = history.functions | history.launched
-        for function in list(history.kernels.values()):
-            for e in function.entries:
-                if id(e.decl) not in walked and e.unit.path in self.reported and self._matters(e):
-                    shown = ",".join(map(spell, function.targs or ()))
-                    if history.launches.ask(f"{e.decl.span}:{function.name}", shown, f"{shown} named") == "walk":
-                        self._function(replace(function, entries=(e,)))
-                        self.fixpoint()
+        uncalled.define()
+        self.fixpoint()
+        while uncalled.run():
+            self.fixpoint()
 
     def _enter(self) -> None:
         """The kernels of classes that are instantiated, and that no walk came to."""

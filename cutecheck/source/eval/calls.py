@@ -7,15 +7,13 @@ from contextlib import nullcontext
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import (
+    callbacks,
     classes,
-    copies,
     intrinsics,
     ir,
     leaks,
     left_out,
-    qualifiers,
     references,
     temporaries,
 )
@@ -30,15 +28,14 @@ from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.ranking import best_of, undecided
 from cutecheck.source.eval.repeats import repeat
+from cutecheck.source.eval.returns import result, unfollowed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame, self_of
 from cutecheck.source.eval.statements.exits import Exits, finish
-from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell, type_key
 from cutecheck.source.eval.unwalked import _BLIND_RECURSION, forget_captured, leap, leapt, may_write, refusal
 from cutecheck.source.eval.values import (
     BudgetExceeded,
-    Cell,
     Closure,
     Extern,
     ExternType,
@@ -46,7 +43,6 @@ from cutecheck.source.eval.values import (
     Intrinsic,
     Object,
     Pointer,
-    Scalar,
     TemplateRef,
     Value,
 )
@@ -149,7 +145,7 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
             m.history.launches.repeats(f"{best.fn.span}:{best.fn.name}")
         may_write(m, best.fn, args, span, fset.self_)
         reason = f"further calls of `{best.fn.name}`, which came to nothing, were not walked"
-        return _unfollowed(m, best.fn, env, Unknown(reason, span), span)
+        return unfollowed(m, best.fn, env, Unknown(reason, span), span)
     kind = host_kind(m, best.entry, best.fn, best.env, fset)
     if kind is None:
         value = run_function(m, best.entry, best.fn, env, args, kwargs, span)
@@ -228,7 +224,7 @@ def run_function(
     frame.given = (env.self_, *args, *kwargs.values())
     if _repeats(frame):
         may_write(m, fn, args, span, env.self_)
-        return _unfollowed(m, fn, env, Unknown(f"`{fn.name}` calls itself with nothing new", span), span)
+        return unfollowed(m, fn, env, Unknown(f"`{fn.name}` calls itself with nothing new", span), span)
     frame.constexpr = "constexpr" in fn.flags and "kernel" not in fn.flags
     frame.kernel = symbol if "kernel" in fn.flags else (current.kernel if current is not None else "")
     frame.returns = []
@@ -236,6 +232,8 @@ def run_function(
     frame.refers = m.dialect.by_value and (frame.deduces or references.stands(m, fn.ret, env))
     env.frame = frame
     m.history.functions.add(id(fn))
+    if shown and not m.recorder.rehearsal:
+        m.history.walked.add((id(fn), id(entry.env.cls), shown))
     if entry.env.cls is not None and not m.recorder.rehearsal:
         m.history.methods.add((id(entry.env.cls), id(fn)))
     m.recorder.defined.setdefault(symbol, fn.span.path)
@@ -253,6 +251,7 @@ def run_function(
         device = m.recorder.on_device() if kernel else nullcontext()
         with recurring(m, None), patient, device, temporaries.activation(m, fn, env, span):
             _run_body(m, fn, env, frame, span, leaps)
+        callbacks.walk_rest(m, frame)
         leaks.gone(m, env)
     except BudgetExceeded as error:
         m.recorder.cut.setdefault(fn.full_span, str(error))
@@ -261,37 +260,7 @@ def run_function(
         m.recorder.frame = before
         env.frame = caller
         del m.recorder.hypotheses[known:]
-    return _result(m, fn, frame, env, span)
-
-
-def _result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span: Span) -> Value:
-    """What a call returns: of all that its body may return, as the declared type has it."""
-    m.returned = _merged(frame)
-    if len(frame.returns or ()) > 1 and fn.ret is not None and any(isinstance(v, tuple) for v in frame.returns or ()):
-        made = m.eval(fn.ret, env) if not qualifiers.is_auto(fn.ret) else None
-        if isinstance(made, ClassInst):  # `return {a, b};` beside `return made_elsewhere();`
-            frame.returns = [
-                classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns or ()
-            ]
-    value = join_returns(m, frame.returns or [], span, frame.apart)
-    if not frame.refers and (isinstance(value, Object) or (type(value) is tuple)):
-        value = copies.copied(m, value)
-        temporaries.made(m, value)
-    if fn.ret is not None and not qualifiers.is_auto(fn.ret) and isinstance(value, (Scalar, int, Extern, tuple)):
-        typed = m.eval(fn.ret, env)
-        if not isinstance(typed, Unknown):
-            return classes.convert(m, typed, value, span)
-    return _unfollowed(m, fn, env, value, span) if isinstance(value, Unknown) else value
-
-
-def _unfollowed(m: Machine, fn: ir.Function | ir.Lambda, env: Env, value: Unknown, span: Span) -> Value:
-    """What a call returns of which only ``value``'s reason is known: a number, where the function returns one."""
-    if fn.ret is not None and not qualifiers.is_auto(fn.ret):
-        typed = m.eval(fn.ret, env)
-        if isinstance(typed, classes.ScalarType):
-            name = "lambda" if isinstance(fn, ir.Lambda) else fn.name
-            return classes.symbolic(m, typed, f"{name}(){PER_THREAD}{m.number()}", span)
-    return value
+    return result(m, fn, frame, env, span)
 
 
 def _repeats(frame: Frame) -> bool:
@@ -329,29 +298,12 @@ def _run_body(
     finish(m, frame.exits, span)
 
 
-def _merged(frame: Frame) -> tuple[Cell, ...] | None:
-    """The cells that a function returned a reference to."""
-    if not frame.refers or not frame.cells or None in frame.cells:
-        return None
-    return tuple({(id(w), n): (w, n) for cells in frame.cells for w, n in cells or ()}.values())
-
-
 def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> str:
     cls = entry.env.cls
     scope = entry.env.namespace()
     prefix = class_name(cls) if cls is not None else (scope.path if scope is not None else "")
     name = f"{fn.name}<{','.join(shown)}>" if shown else fn.name
     return f"{prefix}::{name}" if prefix else name
-
-
-def join_returns(m: Machine, returns: list[Value], span: Span, varying: bool) -> Value:
-    if not returns:
-        return m.dialect.no_value(span)
-    value = returns[0]
-    which = Unknown("which of its values a function returns", span)
-    for other in returns[1:]:
-        value = join(m, value, other, "returned value", span, which, varying)
-    return value
 
 
 def _deduced(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value]) -> Env | None:
@@ -369,6 +321,7 @@ def _deduced(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value
 
 def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """A lambda: its names are those of the place it was written."""
+    fn.called |= not m.recorder.rehearsal
     env = Env(fn.env, "function")
     current = m.recorder.frame
     depth = 0 if current is None else current.depth + 1
@@ -397,7 +350,8 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
     try:
         with recurring(m, None), temporaries.activation(m, fn.node, env, span):
             _run_body(m, fn.node, env, frame, span, leaps)
+        callbacks.walk_rest(m, frame)
         leaks.gone(m, env)
     finally:
         m.recorder.frame = before
-    return _result(m, fn.node, frame, env, span)
+    return result(m, fn.node, frame, env, span)

@@ -9,7 +9,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.integers import INTEGERS, domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import ages, copies, enums, ir, leaks, places, qualifiers
+from cutecheck.source.eval import ages, copies, enums, ir, leaks, outside, places, qualifiers
 from cutecheck.source.eval.ancestry import ends_never, named_bases
 from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.machine import Machine
@@ -64,6 +64,7 @@ def instance(
     inst.ident = len(m.instances) + 1
     env.cls = inst
     m.instances[key] = inst
+    outside.complete(m, inst)
     m.history.classes.add(id(decl))
     m.history.classes.update(id(e.decl) for e in siblings)
     m.recorder.instantiated(m, inst)

@@ -46,7 +46,7 @@ def _initialise(
 ) -> None:
     """The part of an object that is of a class: by its constructors, or member by member."""
     if _constructors(cls):
-        entries = tuple(Entry(d, cls.env, cls.entry.unit) for d in _constructors(cls) if d.body is not None)
+        entries = tuple(cls.entry_of(d) for d in _constructors(cls) if d.body is not None)
         if entries:
             _construct_with(m, entries, cls, obj, args, span)
         elif cls is not obj.cls or args:

@@ -8,7 +8,7 @@ from cutecheck.facts import Span
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.alike import kind_of
 from cutecheck.source.eval.machine import Leading, Machine
-from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.scope import ClassInst, Env
 
 
 def enter(m: Machine, inst: ClassInst, span: Span) -> bool:
@@ -31,7 +31,7 @@ def enter(m: Machine, inst: ClassInst, span: Span) -> bool:
         env = Env(inst.env, "function", self_=classes.symbolic(m, inst, inst.name, span))
         given = takewhile(lambda p: not p.pack and p.default is None, fn.params)
         args = [classes.symbolic_parameter(m, p, inst.env) for p in given]
-        run_function(m, Entry(fn, inst.env, inst.entry.unit), fn, env, args, {}, span)
+        run_function(m, inst.entry_of(fn), fn, env, args, {}, span)
         if m.recorder.found() != before:
             return True  # another method leads to the same kernels
     m.history.launches.came_to_nothing(kind)

@@ -36,7 +36,6 @@ def launch(
         return _launch_operator(m, fn.targs[0], args, block, smem, span, cluster)
     if not isinstance(fn, FuncSet):
         return fn if isinstance(fn, Unknown) else Unknown("the launched kernel is not known", span)
-    m.history.launched.update(id(e.decl) for e in fn.entries)
     args = _symbolic_arguments(m, fn, span) if args is None else [uniform(a) for a in args]
     found = [c for c in (bind(m, entry, fn, args, {}) for entry in fn.entries) if c is not None]
     best = best_of(found) if found else None
@@ -54,6 +53,7 @@ def launch(
     types = "|".join([*(spell(v) for v in values if not (isinstance(v, Scalar) and v.ctype == "bool")), threads])
     signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)}){threads}"
     answer = m.history.launches.ask(f"{best.fn.span}:{best.fn.name}", types, signature)
+    m.history.walked.add((id(best.fn), id(best.entry.env.cls), shown))
     if answer == "dropped":
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
     m.recorder.launched(symbol, span, block, smem, cluster)

@@ -254,6 +254,8 @@ def _captured(fn: Closure) -> tuple[list[Value], list[Place]]:
         if at is None or at.kind not in ("block", "function"):
             continue
         value = at.vars[name]
+        if isinstance(value, Scalar) and at.fixed is not None and name in at.fixed:
+            continue  # a constant: nobody writes it
         if fn.own and at is fn.env and not isinstance(value, Object):
             own.append(value)
         elif isinstance(value, Reference):

@@ -272,7 +272,7 @@ def _own_member(m: Machine, inst: ClassInst, name: str, items: list[Any], self_:
     first = items[0]
     unit = inst.entry.unit
     if isinstance(first, ir.Function):
-        entries = [Entry(i, inst.env, unit) for i in items if isinstance(i, ir.Function)]
+        entries = [inst.entry_of(i) for i in items if isinstance(i, ir.Function)]
         for base in classes.bases(m, inst) if name in taken_over(inst.decl) else ():
             found = member(m, base, name, self_, span)
             entries += found.entries if isinstance(found, FuncSet) else ()

@@ -24,7 +24,7 @@ from cutecheck.source.eval.launches import Launches
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.values import BudgetExceeded, Cell, Object, Value
+from cutecheck.source.eval.values import BudgetExceeded, Cell, Closure, FuncSet, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.ranking import Given
@@ -116,8 +116,10 @@ class History:
         self.entrances: Callable[[ClassInst], Leading] = _no_methods
         self.entered: set[int] = set()  # classes whose kernels were walked from their own methods, by ``id``
         self.methods: set[tuple[int, int]] = set()  # walked methods and their classes, by ``id``
-        self.kernels: dict[Any, Any] = {}  # that were named with template arguments, by name and arguments
-        self.launched: set[int] = set()  # kernels that a launch was met of, by ``id``
+        # walked instantiations of function templates: which, of which class, under which arguments
+        self.walked: set[tuple[int, int, tuple[str, ...]]] = set()
+        self.lambdas: list[tuple[Closure, dict[str, Env]]] = []  # of host code outside functions, with captures
+        self.named: dict[Any, tuple[FuncSet, Span]] = {}  # functions whose addresses were taken on the host
 
 
 class Machine:
@@ -148,6 +150,7 @@ class Machine:
         self.given: tuple[tuple[Given, ...], Given] = ((), "")
         # the values of the last arguments evaluated, and the cells that they name
         self.lvalues: tuple[list[Value], list[tuple[Cell, ...] | None]] = ([], [])
+        self.callee: ir.Expr | None = None  # what names the function of the call at hand
         self.returned: tuple[Cell, ...] | None = None  # the cells that the last call returned a reference to
         self.addressed: dict[tuple[int, Any], Cell] = {}  # cells that pointers may hold the address of
         self.breaks: Exits | None = None  # of the switch, or of the loop walked by items, that a `break` leaves

@@ -82,7 +82,7 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
             if not isinstance(value, Unknown) and p.kind != "template" and is_type(value) == number:
                 return None  # a type where a value is needed, or the other way round
             if p.name:
-                env.vars[p.name] = value
+                env.vars[p.name] = matching.typed(m, p, value, env)
     explicit = {n for n, v in env.vars.items() if not isinstance(v, Pack)}
     score = 1 if fn.body is not None else 0
     fits: list[int] = []

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from cutecheck.model.dtype import dtype
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.outside import Definitions, owner_names
 from cutecheck.source.eval.scope import Entry, Env, Scope, declared_names
 
 # as an include path names them; a project may have a folder `cute` of its own
@@ -22,6 +23,7 @@ class Program:
     def __init__(self) -> None:
         self.root = Scope("", None)
         self.units: dict[str, ir.Unit] = {}
+        self.outside = Definitions()
         self.instantiate: list[tuple[ir.Instantiate, Scope, ir.Unit]] = []
 
     def add(self, unit: ir.Unit, module: str | None = None) -> None:
@@ -44,16 +46,22 @@ class Program:
                 scope.usings.append((decl.kind, decl.target, decl.name))
             elif isinstance(decl, ir.Instantiate):
                 self.instantiate.append((decl, scope, unit))
+            elif isinstance(decl, ir.Function) and decl.owner is not None:
+                self._declare_outside(decl, scope, unit)
             elif not (own_cute and scope.path.startswith("cute")):
                 for name, item in declared_names(decl):
                     if not (scope.path == "cutlass" and is_element(name)):
                         scope.add(name, Entry(item, scope.env, unit))
 
-    def functions(self, scope: Scope | None = None) -> Iterator[Entry]:
-        """Every namespace-scope function entry, depth first in declaration order."""
-        for entry in self.entries(scope):
-            if isinstance(entry.decl, ir.Function):
-                yield entry
+    def _declare_outside(self, fn: ir.Function, scope: Scope, unit: ir.Unit) -> None:
+        """A function that is declared with a qualified name: of a namespace, or a member of a class."""
+        at: Scope | None = scope
+        for name in owner_names(fn.owner):
+            at = at.children.get(name) if at is not None else None
+        if at is None:
+            self.outside.add(fn, scope, unit)
+        else:
+            at.add(fn.name, Entry(fn, at.env, unit))
 
     def entries(self, scope: Scope | None = None) -> Iterator[Entry]:
         scope = scope or self.root

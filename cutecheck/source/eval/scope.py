@@ -82,6 +82,7 @@ class ClassInst:
         "bases",
         "context",
         "decl",
+        "defined",
         "entry",
         "env",
         "fields",
@@ -115,6 +116,7 @@ class ClassInst:
         self.index: dict[str, list[Any]] = {}
         self.ident = 0
         self.absent: set[str] = set()  # names that neither the class nor its bases have
+        self.defined: dict[int, Entry] = {}  # members that are defined outside of the class, by ``id``
         for member in decl.members:
             for name, item in declared_names(member):
                 self.index.setdefault(name, []).append(item)
@@ -122,6 +124,14 @@ class ClassInst:
     @property
     def name(self) -> str:
         return self.decl.name
+
+    def entry_of(self, fn: ir.Function) -> Entry:
+        """A member function, where its names are looked up, and the file it is defined in."""
+        return self.defined.get(id(fn)) or Entry(fn, self.env, self.entry.unit)
+
+    def methods(self) -> list[ir.Function]:
+        """The member functions, as far as they are defined with their definitions."""
+        return [d for found in self.index.values() for d in found if isinstance(d, ir.Function)]
 
 
 def declared_names(decl: ir.Decl) -> Iterator[tuple[str, Any]]:
@@ -227,3 +237,4 @@ class Frame:
     exits: Any = None  # states at its returns inside of branches, where those are followed
     apart: bool = False  # threads of a warp may return at different places
     given: tuple[Any, ...] = ()  # the object of a method, then the arguments
+    lambdas: list[tuple[Any, dict[str, Env]]] = field(default_factory=list)  # made here on the host, with captures

@@ -11,6 +11,7 @@ from cutecheck.source.eval.values import (
     ArrayType,
     CuteOp,
     ExternType,
+    IntegerSequence,
     Pack,
     Scalar,
     TensorVal,
@@ -39,6 +40,11 @@ def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
         return [(h, (Scalar(v, "int"),)) for h in ("Int", "C")] + [
             (h, (type_of(Scalar(v, "int")), Scalar(v, "int"))) for h in ("constant", "integral_constant")
         ]
+    if type(v) is IntegerSequence:
+        numbers = tuple(Scalar(n, v.ctype) for n in v)
+        element = type_of(Scalar(0, v.ctype))
+        names = {"int": ("seq", "int_sequence"), "size_t": ("index_sequence",)}.get(v.ctype, ())
+        return [("integer_sequence", (element, *numbers)), *((name, numbers) for name in names)]
     if isinstance(v, tuple):
         return [("tuple", tuple(element_type(x) for x in v))]
     if isinstance(v, Layout):

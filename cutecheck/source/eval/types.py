@@ -29,6 +29,7 @@ from cutecheck.source.eval.values import (
     Extern,
     ExternType,
     FuncSet,
+    IntegerSequence,
     Object,
     ObjectPointer,
     Pack,
@@ -95,7 +96,8 @@ def type_key(v: Value) -> Any:
     if isinstance(v, ValueType):
         return ("type", type_key(v.value))
     if isinstance(v, tuple):
-        return tuple(type_key(x) for x in v)
+        own = tuple(type_key(x) for x in v)
+        return ("sequence", canonical(v.ctype), own) if type(v) is IntegerSequence else own
     if isinstance(v, Scalar):
         return ("const", v.value) if isinstance(v.value, (int, Sym)) else ("scalar", canonical(v.ctype))
     if isinstance(v, ScalarType):

@@ -7,7 +7,7 @@ from typing import Any
 from cutecheck.facts import NOT_WALKED, Span, Unknown
 from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import ir, leaks, losses, places
+from cutecheck.source.eval import callbacks, ir, leaks, losses, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env, Frame
@@ -128,6 +128,11 @@ def may_run(m: Machine, fn: Closure, span: Span) -> None:
 
     with recurring(m, loop):
         settle(m, run, loop, rough=True)
+    typed = None if m.recorder.rehearsal or m.recorder.in_kernel() else callbacks.arguments(m, fn, span)
+    if typed is not None:
+        mark = m.journal.mark()
+        call_closure(m, fn, typed, {}, span)
+        m.journal.undo(mark)
 
 
 def forget_captured(m: Machine, fn: Closure, span: Span) -> None:

@@ -241,6 +241,17 @@ class Constants(Elements):
     __slots__ = ()
 
 
+class IntegerSequence(tuple[int, ...]):
+    """``integer_sequence<T, Ns...>`` of the standard library or CuTe; no tuple, though CuTe's algorithms take it."""
+
+    ctype: str
+
+    def __new__(cls, numbers: Iterable[int], ctype: str) -> IntegerSequence:
+        made = super().__new__(cls, numbers)
+        made.ctype = ctype
+        return made
+
+
 def like(whole: tuple[Value, ...], parts: Iterable[Value]) -> tuple[Value, ...]:
     """Other parts of a tuple of the same kind."""
     return Elements(parts) if type(whole) is Elements else tuple(parts)
@@ -295,7 +306,10 @@ class Closure:
     env: Env
     own: bool = False
     targs: tuple[Value, ...] = ()
+    called: bool = False  # outside of rehearsals
 
+
+VARIANT = "std::variant"
 
 Cell = tuple[dict[Any, Any], Any]  # of variables or fields, and a name
 

@@ -37,4 +37,6 @@ def test_the_value_that_a_compiled_program_prints(tmp_path: Path, body: str, sho
 
 def test_a_lambda_whose_template_arguments_are_not_known_may_write_what_it_names(tmp_path: Path) -> None:
     body = "auto f = [&]<size_t... I>(std::index_sequence<I...>) { ((x = x * 10 + I), ...); };"
-    assert number(tmp_path, KERNEL, f"{body} f(std::make_index_sequence<4>{{}});", "x") is None
+    assert number(tmp_path, KERNEL, f"{body} f(std::make_index_sequence<4>{{}});", "x") == 123
+    body = "auto f = [&]<int I>(Elsewhere<I>) { x = I; };"
+    assert number(tmp_path, KERNEL, f"{body} f(elsewhere());", "x") is None

@@ -202,16 +202,20 @@ __global__ void kernel(half_t* p, half_t* q, int n) {
   if (n > 4) none = q;
   half_t* shared = a;
   if (n > 4) shared = b;
+  half_t* apart = p;
+  if (threadIdx.x > 4) apart = q;
   auto r = make_tensor<half_t>(Layout<_8>{});
   copy(make_tensor(make_gmem_ptr(one), Layout<_8>{}), r);
   copy(make_tensor(make_gmem_ptr(none), Layout<_8>{}), r);
   copy(make_tensor(make_smem_ptr(shared), Layout<_8>{}), r);
+  copy(make_tensor(make_gmem_ptr(apart), Layout<_8>{}), r);
 }
 """
-    one, none, shared = run(tmp_path, text).events
+    one, none, shared, apart = run(tmp_path, text).events
     for event in (one, none):
         assert event.reason is None
         assert event.operands[0].dtype is not None
         assert event.operands[0].dtype.name == "half_t"
-    assert isinstance(one.operands[0].offset, Unknown)
+    assert one.operands[0].offset == 0  # each starts where its buffer does
+    assert isinstance(apart.operands[0].offset, Unknown)  # which differs within a warp
     assert shared.reason is not None

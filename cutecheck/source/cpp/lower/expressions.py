@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -289,7 +290,9 @@ class ExpressionLowering(CallLowering):
     def unsupported(self, node: Node) -> ir.Expr:
         """``new``, ``delete``, ``throw``: not lowered."""
         word = self.text[node.start_byte : node.end_byte].split("(", 1)[0].split("{", 1)[0].split(None, 1)[0]
-        return self.opaque(f"{word} expression", node.start_byte, node.end_byte)
+        found = self.opaque(f"{word} expression", node.start_byte, node.end_byte)
+        made = node.child_by_field_name("type") if word == "new" else None
+        return found if made is None else replace(found, made=self.plain_type(made))
 
     def assembly(self, node: Node) -> ir.Expr:
         return self.inline_assembly(node)

@@ -144,8 +144,10 @@ def split_heads(heads: Heads, owner: ir.Expr | None) -> tuple[tuple[ir.TParam, .
         return None, ()
     if owner is None:
         return heads[-1], ()
-    if len(heads) > 1:
-        return heads[-1], tuple(param for head in heads[:-1] for param in head)
-    if isinstance(owner, (ir.Name, ir.Scoped)) and owner.targs is not None:
-        return None, heads[0]
-    return heads[0], ()
+    of_owner = 0
+    at: ir.Expr | None = owner
+    while isinstance(at, (ir.Name, ir.Scoped)):  # each class with template arguments takes a head
+        of_owner += at.targs is not None
+        at = at.base if isinstance(at, ir.Scoped) else None
+    own = heads[-1] if len(heads) > of_owner else None
+    return own, tuple(param for head in heads[:of_owner] for param in head)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import (
+    callbacks,
     calls,
     classes,
     copies,
@@ -47,6 +48,7 @@ from cutecheck.source.eval.values import (
 
 @handles(ir.Call)
 def _call(m: Machine, node: ir.Call, env: Env) -> Value:
+    m.callee = node.fn
     fn = m.eval(node.fn, env)
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
@@ -221,6 +223,7 @@ def _filled(m: Machine, to: Value, span: Span) -> None:
 
 @handles(ir.Construct)
 def _construct(m: Machine, node: ir.Construct, env: Env) -> Value:
+    m.callee = node.type
     type_ = m.eval(node.type, env)
     args: list[Value] = []
     names: list[str | None] = []
@@ -278,6 +281,12 @@ def _index(m: Machine, node: ir.Index, env: Env) -> Value:
 
 @handles(ir.Lambda)
 def _lambda(m: Machine, node: ir.Lambda, env: Env) -> Value:
+    made = _closure(m, node, env)
+    callbacks.made(m, made)
+    return made
+
+
+def _closure(m: Machine, node: ir.Lambda, env: Env) -> Closure:
     if not m.dialect.by_value or not (node.captures or node.default == "="):
         return Closure(node, env)
     own = Env(env, "block")

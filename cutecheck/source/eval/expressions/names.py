@@ -70,6 +70,8 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
                 losses.forget_cells(m, cells, node.span)
     if node.memory and m.dialect.by_value:
         _stores(m, node, env)
+    if node.made is not None:
+        m.eval(node.made, env)  # its virtual methods may be called from anywhere (source/uncalled.py)
     if node.reason.startswith("syntax") and not m.recorder.rehearsal:
         m.recorder.unread[node.span] = f"{node.reason}: nothing is said of this statement"
     if node.reason.endswith("a barrier"):
@@ -95,7 +97,10 @@ def _stores(m: Machine, node: ir.Opaque, env: Env) -> None:
 def _name(m: Machine, node: ir.Name, env: Env) -> Value:
     value = lookup(m, node.ident, env, node.span)
     if node.targs is not None:
+        called = node is m.callee
         value = _with_targs(m, value, node.targs, env, node.span)
+        if type(value) is FuncSet and not called:
+            _taken(m, value, node.span)
     elif type(value) is Pack and len(value.items) == 1:
         value = value.items[0]
     elif type(value) is Elements and m.whole is not node:
@@ -107,6 +112,7 @@ def _name(m: Machine, node: ir.Name, env: Env) -> Value:
 
 @handles(ir.Scoped)
 def _scoped(m: Machine, node: ir.Scoped, env: Env) -> Value:
+    called = node is m.callee
     if node.base is None:
         value = in_path(m, Namespace(m.program.root, ""), node.ident, node.span)
         if missing(value):
@@ -115,8 +121,17 @@ def _scoped(m: Machine, node: ir.Scoped, env: Env) -> Value:
         base = _scope_of(m, node.base, env)
         value = _member_of(m, base, node, env)
     value = _with_targs(m, value, node.targs, env, node.span)
+    if type(value) is FuncSet and not called:
+        _taken(m, value, node.span)
     m.recorder.used(m, node.ident, node.span, value)
     return value
+
+
+def _taken(m: Machine, value: FuncSet, span: Span) -> None:
+    """A function is named and not called: whoever gets its address may call it (source/uncalled.py)."""
+    if not m.recorder.rehearsal and not m.recorder.in_kernel() and not m.recorder.open:
+        key = tuple((id(e.decl), id(e.env)) for e in value.entries), type_key(value.targs or ())
+        m.history.named.setdefault(key, (value, span))
 
 
 def _scope_of(m: Machine, node: ir.Expr, env: Env) -> Value:
@@ -166,10 +181,7 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
             given = _elements(m, targs, given, env)
         return intrinsics.apply_type(m, value.name, given, span)
     if isinstance(value, FuncSet):
-        function = FuncSet(value.name, value.entries, value.self_, value.cls, given)
-        if any("kernel" in e.decl.flags for e in value.entries) and not m.recorder.open:
-            m.history.kernels.setdefault((value.name, type_key(given)), function)
-        return function
+        return FuncSet(value.name, value.entries, value.self_, value.cls, given)
     if isinstance(value, Intrinsic):
         return Intrinsic(value.name, given, value.self_)
     if isinstance(value, Closure):

@@ -15,6 +15,7 @@ from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.values import (
     ArrayType,
     ExternType,
+    IntegerSequence,
     PtrType,
     Scalar,
     ScalarType,
@@ -43,6 +44,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
         return ValueType(v) if name == "type" else None
     if isinstance(v, Scalar) and name == "value":
         return v
+    if type(v) is IntegerSequence and name == "value_type":
+        return ScalarType(dtype(v.ctype))  # type: ignore[arg-type]
     if isinstance(v, (Layout, ComposedLayout)):
         if name == "rank":
             return Scalar(it.tuple_rank(v.shape) if isinstance(v, Layout) else alg.rank(v), "int")

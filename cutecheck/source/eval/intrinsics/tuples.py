@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import Domain
 from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.source.eval import classes, leaks, losses
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
+from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
+    VARIANT,
     Closure,
     Extern,
     ExternType,
     FuncSet,
+    IntegerSequence,
     Object,
     Pack,
     Scalar,
+    ScalarType,
     Value,
     ValueType,
     constant,
@@ -24,24 +31,58 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_ALTERNATIVES = 256  # that one visit walks
 COORDINATES = "ForwardCoordIterator"
 NOTHING = Scalar(None, "void")
 
 
-@type_maker("seq", "index_sequence", "int_sequence")
-def _sequence(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+def _numbers(targs: Iterable[Value]) -> list[int]:
     numbers = [constant(t) for t in targs]
-    if None in numbers:
+    found = [n for n in numbers if n is not None]
+    if len(found) < len(numbers):
         raise Unsupported("a sequence of numbers that are not known")
-    return ValueType(tuple(numbers))
+    return found
 
 
-@type_maker("make_seq", "make_int_sequence", "make_index_sequence", "make_range")
+def _element(t: Value) -> str:
+    if not isinstance(t, ScalarType):
+        raise Unsupported("a sequence of numbers of an unknown type")
+    return t.dtype.name
+
+
+@type_maker("seq", "int_sequence")
+def _sequence(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(IntegerSequence(_numbers(targs), "int"))
+
+
+@type_maker("make_seq", "make_int_sequence", "make_range")
 def _range(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    limits = [constant(t) for t in targs]
-    if None in limits or len(limits) not in (1, 2):
-        raise Unsupported("a sequence whose length is not known")
-    return ValueType(tuple(range(*(n for n in limits if n is not None))))
+    return ValueType(IntegerSequence(range(*_numbers(targs)), "int"))
+
+
+@type_maker("index_sequence")
+def _indices(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(IntegerSequence(_numbers(targs), "size_t"))
+
+
+@type_maker("make_index_sequence")
+def _index_range(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(IntegerSequence(range(*_numbers(targs)), "size_t"))
+
+
+@type_maker("index_sequence_for")
+def _indices_of(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(IntegerSequence(range(len(targs)), "size_t"))
+
+
+@type_maker("integer_sequence")
+def _typed_sequence(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(IntegerSequence(_numbers(targs[1:]), _element(targs[0])))
+
+
+@type_maker("make_integer_sequence")
+def _typed_range(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(IntegerSequence(range(*_numbers(targs[1:])), _element(targs[0])))
 
 
 @function("make_coord_iterator")
@@ -109,6 +150,50 @@ def _transform_apply(c: Call) -> Value:
         return _unwalked(c, g, _unwalked(c, f, why))
     made = [_applied(c, f, list(items)) for items in zip(*known, strict=True)]
     return _applied(c, g, made)
+
+
+@function("apply", tolerant=True)
+def _apply(c: Call) -> Value:
+    """``cute::apply(t, f)`` and ``std::apply(f, t)``: a function of the elements of a tuple."""
+    f, items = (c.arg(1), c.arg(0)) if isinstance(c.arg(0), tuple) else (c.arg(0), c.arg(1))
+    if not isinstance(items, tuple):
+        why = items if isinstance(items, Unknown) else Unknown("the elements to apply a function to", c.span)
+        return _unwalked(c, f, why)
+    return _applied(c, f, list(items))
+
+
+@function("visit", tolerant=True)
+def _visit(c: Call) -> Value:
+    """``std::visit(f, v...)`` of ``std::variant``s: which of their types they hold is not known, so all are walked.
+
+    What ``f`` writes is lost before, and each walk undone.
+    """
+    f = c.arg(0)
+    held = [_alternatives(c, v) for v in c.args[1:]]
+    done = _unwalked(c, f, Unknown("which of its types a variant holds", c.span))
+    if not isinstance(f, Closure):
+        leaks.leak(c.m, f)
+        losses.lost_leaked(c.m, c.span)
+    if c.m.dialect.by_value and not c.m.recorder.rehearsal and not c.m.recorder.in_kernel():
+        for values in islice(product(*held), _ALTERNATIVES):
+            mark = c.m.journal.mark()
+            _applied(c, f, list(values))
+            c.m.journal.undo(mark)
+    return done
+
+
+def _alternatives(c: Call, v: Value) -> list[Value]:
+    """What a variant may hold: a value of each of its types, or the object that it was given last."""
+    kind = type_of(v)
+    if isinstance(kind, ExternType) and kind.name == VARIANT:
+        return [classes.symbolic(c.m, t, "alternative", c.span) for t in kind.args]
+    return [v] if isinstance(v, Object) else []
+
+
+@function("invoke", tolerant=True)
+def _invoke(c: Call) -> Value:
+    """``std::invoke(f, ...)`` of a function or an object that is called like one."""
+    return _applied(c, c.arg(0), list(c.args[1:]))
 
 
 @function("for_each", tolerant=True)

@@ -258,6 +258,7 @@ class Opaque:
     """Source text that was not lowered, and why; ``names`` are the identifiers in it (for escapes).
 
     ``written``: those that it may write; None for all of them. ``memory``: it may write what addresses lead to.
+    ``made``: the type that a ``new`` makes an object of.
     """
 
     reason: str
@@ -265,6 +266,7 @@ class Opaque:
     names: tuple[str, ...] = ()
     written: tuple[str, ...] | None = None
     memory: bool = False
+    made: Expr | None = None
 
 
 @record(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from cutecheck.source.eval import classes
 from cutecheck.source.eval.leaks import forgotten
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
+from cutecheck.source.eval.statements.pointers import either_buffer
 from cutecheck.source.eval.threads import is_lost, lost, some, varies
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import Address, Extern, Object, Pointer, Scalar, TensorVal, Value, like
@@ -52,7 +53,8 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
             return replace(a, offset=Unknown("the offset depends on an unknown condition", span))
         return replace(a, offset=cover(m, a.offset, b.offset, what, span, varying=varying))
     if isinstance(a, Pointer) and isinstance(b, Pointer):
-        either = _either_buffer(m, a, b, what, span)
+        why = f"{what} depends on a condition that is not known"
+        either = either_buffer(m, (a, b), what, span, why, varying)
         if either is not None:
             return either
     if isinstance(a, Address) and isinstance(b, Address):
@@ -84,16 +86,6 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
     if m.dialect.by_value:
         forgotten(m, a, b)
     return Unknown(f"{what} depends on a condition that is not known", span)
-
-
-def _either_buffer(m: Machine, a: Pointer, b: Pointer, what: str, span: Span) -> Pointer | None:
-    """A pointer of the type that both have, to no buffer that is known; shared memory is not lost sight of."""
-    if type_key(a.type) != type_key(b.type) or (a.space, a.swizzle) != (b.space, b.swizzle):
-        return None
-    if a.space == "smem" or not m.recorder.buffers.keys().isdisjoint((a.buffer, b.buffer)):
-        return None
-    where = Unknown(f"{what} depends on a condition that is not known", span)
-    return Pointer(f"{what.strip('`')}@{span.line}:{span.column}", a.space, a.type, where, None, a.swizzle)
 
 
 def _same(a: Value, b: Value) -> bool:

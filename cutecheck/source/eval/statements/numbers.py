@@ -11,6 +11,7 @@ from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.source.eval.leaks import forgotten
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
+from cutecheck.source.eval.statements.pointers import either_buffer
 from cutecheck.source.eval.values import Address, Extern, Object, ObjectPointer, Pointer, Scalar, TensorVal, Value, like
 
 # of one integer: its value before a loop, before an iteration and after it (after each way through it), and its name
@@ -110,7 +111,12 @@ def combine(
         forgotten(m, *values)
         return Unknown(f"`{name}` points to a variable after some iteration", span)
     if isinstance(start, Pointer):
-        return replace(start, offset=Unknown(f"`{name}` moves by an unknown distance", span))
+        why = f"`{name}` moves by an unknown distance"
+        if all(isinstance(v, Pointer) for v in values):
+            either = either_buffer(m, values, name, span, why, m.recorder.in_kernel())
+            if either is not None:
+                return either
+        return replace(start, offset=Unknown(why, span))
     if isinstance(start, TensorVal):
         return replace(start, layout=Unknown(f"`{name}` is another tensor in each iteration", span))
     made = alike(values, lambda ints, at: f(ints[0], ints[1], ints[2:], at), name, whole)

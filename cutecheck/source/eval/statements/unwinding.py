@@ -85,7 +85,7 @@ def destructs(m: Machine, cls: ClassInst) -> bool:
 
 def _destructor(cls: ClassInst) -> tuple[Entry, ...]:
     return tuple(
-        Entry(d, cls.env, cls.entry.unit)
+        cls.entry_of(d)
         for d in cls.index.get(f"~{cls.name}", [])
         if isinstance(d, ir.Function)
         and not d.flags & {"defaulted", "deleted"}

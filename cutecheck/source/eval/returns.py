@@ -1,0 +1,60 @@
+"""What a call returns: one value for all that the function's body may return, as its declared type has it."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.source.eval import classes, copies, ir, qualifiers, temporaries
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst, Env, Frame
+from cutecheck.source.eval.statements.joins import join
+from cutecheck.source.eval.values import VARIANT, Cell, Extern, ExternType, Object, Scalar, Value
+
+
+def result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span: Span) -> Value:
+    """What a call returns: of all that its body may return, as the declared type has it."""
+    m.returned = _merged(frame)
+    if len(frame.returns or ()) > 1 and fn.ret is not None and any(isinstance(v, tuple) for v in frame.returns or ()):
+        made = m.eval(fn.ret, env) if not qualifiers.is_auto(fn.ret) else None
+        if isinstance(made, ClassInst):  # `return {a, b};` beside `return made_elsewhere();`
+            frame.returns = [
+                classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns or ()
+            ]
+    value = _joined(m, frame.returns or [], span, frame.apart)
+    if not frame.refers and (isinstance(value, Object) or (type(value) is tuple)):
+        value = copies.copied(m, value)
+        temporaries.made(m, value)
+    if fn.ret is not None and not qualifiers.is_auto(fn.ret) and isinstance(value, (Scalar, int, Extern, tuple)):
+        typed = m.eval(fn.ret, env)
+        if not isinstance(typed, Unknown):
+            return classes.convert(m, typed, value, span)
+    return unfollowed(m, fn, env, value, span) if isinstance(value, Unknown) else value
+
+
+def unfollowed(m: Machine, fn: ir.Function | ir.Lambda, env: Env, value: Unknown, span: Span) -> Value:
+    """What a call returns of which only ``value``'s reason is known: a number or variant, where it returns one."""
+    if fn.ret is not None and not qualifiers.is_auto(fn.ret):
+        typed = m.eval(fn.ret, env)
+        if isinstance(typed, ExternType) and typed.name == VARIANT:
+            return Extern(VARIANT, span, typed)
+        if isinstance(typed, classes.ScalarType):
+            name = "lambda" if isinstance(fn, ir.Lambda) else fn.name
+            return classes.symbolic(m, typed, f"{name}(){PER_THREAD}{m.number()}", span)
+    return value
+
+
+def _merged(frame: Frame) -> tuple[Cell, ...] | None:
+    """The cells that a function returned a reference to."""
+    if not frame.refers or not frame.cells or None in frame.cells:
+        return None
+    return tuple({(id(w), n): (w, n) for cells in frame.cells for w, n in cells or ()}.values())
+
+
+def _joined(m: Machine, returns: list[Value], span: Span, varying: bool) -> Value:
+    if not returns:
+        return m.dialect.no_value(span)
+    value = returns[0]
+    which = Unknown("which of its values a function returns", span)
+    for other in returns[1:]:
+        value = join(m, value, other, "returned value", span, which, varying)
+    return value

@@ -1,0 +1,213 @@
+"""Kernels are met however host code comes to launch them: through tables, registries, virtual methods and lambdas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.facts import Facts
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
+
+KERNELS = """
+#include <cute/tensor.hpp>
+#include <functional>
+#include <map>
+using namespace cute;
+struct P { float const* a; float* b; int n; };
+template <int M> __global__ void kern(P p) {
+  __shared__ float s[M * 32];
+  auto shared = make_tensor(make_smem_ptr(s), Layout<Shape<Int<M>, _32>, Stride<_32, _1>>{});
+  copy(make_tensor(make_gmem_ptr(p.a), shared.layout()), shared);
+}
+template <int M> void launch(P const& p, cudaStream_t s) { kern<M><<<1, 64, 0, s>>>(p); }
+using Fn = void (*)(P const&, cudaStream_t);
+"""
+STYLES = {
+    "a table of functions": """
+Fn pick(int m) { static constexpr Fn table[] = {&launch<16>, &launch<32>}; return table[m > 1]; }
+void run(P const& p, int m, cudaStream_t s) { pick(m)(p, s); }
+""",
+    "a choice of two": """
+void run(P const& p, int m, cudaStream_t s) { Fn f = m > 1 ? launch<16> : launch<32>; f(p, s); }
+""",
+    "a map of functions": """
+static const std::map<int, std::function<void(P const&, cudaStream_t)>> table = {{16, launch<16>}, {32, launch<32>}};
+void run(P const& p, int m, cudaStream_t s) { table.at(m)(p, s); }
+""",
+    "cudaLaunchKernel of a choice": """
+void run(P p, int m, cudaStream_t s) { void* args[] = {&p};
+  void const* f = m > 1 ? (void*)kern<16> : (void*)kern<32>; cudaLaunchKernel(f, 1, 64, args, 0, s); }
+""",
+    "a fold over a sequence": """
+template <int... Ms> Fn get(int m, std::integer_sequence<int, Ms...>) { Fn r = nullptr;
+  ((m == Ms ? (r = &launch<Ms>, 0) : 0), ...); return r; }
+void run(P const& p, int m, cudaStream_t s) { get(m, std::integer_sequence<int, 16, 32>{})(p, s); }
+""",
+    "an array made of a sequence": """
+template <int... Ms> constexpr auto make(std::integer_sequence<int, Ms...>) {
+  return std::array<Fn, sizeof...(Ms)>{&launch<(Ms + 1) * 16>...}; }
+void run(P const& p, int m, cudaStream_t s) { constexpr auto t = make(std::make_integer_sequence<int, 2>{});
+  t[m](p, s); }
+""",
+    "a registry at start": """
+void reg(const char* name, Fn f);
+struct Reg { Reg(const char* n, Fn f) { reg(n, f); } };
+static Reg r16("k16", &launch<16>);
+static Reg r32{"k32", &launch<32>};
+""",
+    "a lambda that returns a kernel": """
+void run(P p, int m, cudaStream_t s) { auto f = [&] { switch (m) { case 1: return kern<16>;
+  default: return kern<32>; } }(); f<<<1, 64, 0, s>>>(p); }
+""",
+    "a variant of functors": """
+template <template <int> class L> struct D;
+template <int M> struct L1 { void operator()(P const& p, cudaStream_t s) const { launch<M>(p, s); } };
+using V = std::variant<L1<16>, L1<32>>;
+V make(int m) { if (m == 1) return L1<16>{}; return L1<32>{}; }
+void run(P const& p, int m, cudaStream_t s) { std::visit([&](auto const& l) { l(p, s); }, make(m)); }
+""",
+    "virtual methods behind pointers": """
+struct Base { virtual ~Base() = default; virtual void run(P const& p, cudaStream_t s) = 0; };
+template <int M> struct Impl : Base { void run(P const& p, cudaStream_t s) override { launch<M>(p, s); } };
+std::unique_ptr<Base> make(int m) { if (m == 1) return std::make_unique<Impl<16>>();
+  return std::unique_ptr<Base>(new Impl<32>()); }
+void run(P const& p, int m, cudaStream_t s) { make(m)->run(p, s); }
+""",
+    "static methods of a pack of classes": """
+template <int M> struct Runner { static void run(P const& p, cudaStream_t s) { launch<M>(p, s); } };
+template <class... Rs> void dispatch(int m, P const& p, cudaStream_t s) { static const Fn fs[] = {&Rs::run...};
+  fs[m](p, s); }
+void run(P const& p, int m, cudaStream_t s) { dispatch<Runner<16>, Runner<32>>(m, p, s); }
+""",
+    "threads": """
+void run(P const& p, cudaStream_t s) { std::thread t([=] { launch<16>(p, s); }); t.join();
+  auto f = std::async(std::launch::async, launch<32>, p, s); f.get(); }
+""",
+    "variables outside functions": """
+static auto kF16 = launch<16>; Fn kF32 = &launch<32>;
+""",
+    "a class that is explicitly instantiated": """
+template <int M> class Runner { public: Runner(int dev); void run(P const& p, cudaStream_t s); private: int dev_;
+  void go(P const& p, cudaStream_t s) { launch<M>(p, s); } };
+template <int M> Runner<M>::Runner(int dev) : dev_(dev) {}
+template <int M> void Runner<M>::run(P const& p, cudaStream_t s) { if (p.n > dev_) go(p, s); }
+template class Runner<16>;
+template class Runner<32>;
+""",
+    "members that hold lambdas": """
+struct Op { std::function<void(P const&, cudaStream_t)> f; };
+Op make16() { Op o; o.f = [](P const& p, cudaStream_t s) { launch<16>(p, s); }; return o; }
+Op make32() { return Op{[](P const& p, cudaStream_t s) { launch<32>(p, s); }}; }
+""",
+    "lambdas given to a registry": """
+bool reg(const char* name, Fn f);
+static bool r16 = reg("x", [](P const& p, cudaStream_t s) { launch<16>(p, s); });
+struct Reg { template <class F> Reg(const char*, F&& f) { reg("", f); } };
+static Reg r32("y", [](P const& p, cudaStream_t s) { launch<32>(p, s); });
+""",
+    "a function that is not declared": """
+void run(P p, int m, cudaStream_t s) { at::parallel_for(0, m, 1, [&](int64_t b, int64_t e) { launch<16>(p, s);
+  launch<32>(p, s); }); }
+""",
+    "template lambdas": """
+void run(P p, int m, cudaStream_t s) { auto d = [&]<int M>() { launch<M>(p, s); }; d.template operator()<16>();
+  d.operator()<32>(); }
+""",
+    "objects in a registry": """
+struct Base { virtual ~Base() = default; virtual void run(P const& p, cudaStream_t s) = 0; };
+template <int M> struct Impl final : Base { void run(P const& p, cudaStream_t s) override {
+  kern<M><<<1, 64, 0, s>>>(p); } };
+struct Registry { std::vector<std::shared_ptr<Base>> v; static Registry& get() { static Registry r; return r;
+  } void add(std::shared_ptr<Base> b) { v.push_back(b); } };
+static int reg = [] { Registry::get().add(std::make_shared<Impl<16>>());
+  Registry::get().add(std::make_shared<Impl<32>>()); return 0; }();
+""",
+    "std::apply": """
+template <int M> struct Impl { void run(P const& p, cudaStream_t s) const { launch<M>(p, s); } };
+void run(P p, int m, cudaStream_t s) { std::apply([&](auto const&... i) { (i.run(p, s), ...);
+  }, std::make_tuple(Impl<16>{}, Impl<32>{})); }
+""",
+    "methods of plain classes": """
+struct Impl16 { virtual void run(P const& p, cudaStream_t s) { launch<16>(p, s); } };
+struct Impl32 { P p; void run(cudaStream_t s); };
+void Impl32::run(cudaStream_t s) { launch<32>(p, s); }
+""",
+    "std::visit of a generic lambda": """
+template <int M> struct Cfg { static constexpr int kM = M; };
+using V = std::variant<Cfg<16>, Cfg<32>>;
+V make(int m) { if (m == 1) return Cfg<16>{}; return Cfg<32>{}; }
+void run(P const& p, int m, cudaStream_t s) { std::visit([&](auto cfg) { launch<decltype(cfg)::kM>(p, s);
+  }, make(m)); }
+""",
+    "a member function that keeps it": """
+struct Handle { Fn fn = nullptr; void set(Fn f) { fn = f; } void go(P const& p, cudaStream_t s) { fn(p, s); } };
+void run(P const& p, int m, cudaStream_t s) { Handle h; if (m == 16) h.set(launch<16>); else h.set(&launch<32>);
+  h.go(p, s); }
+""",
+    "a map of kernels": """
+using K = void (*)(P);
+std::unordered_map<std::string, K> const& kernels() {
+  static const std::unordered_map<std::string, K> m{{"a", kern<16>}, {"b", &kern<32>}}; return m; }
+void run(P const& p, std::string const& n, cudaStream_t s) { auto it = kernels().find(n);
+  if (it != kernels().end()) it->second<<<1, 64, 0, s>>>(p); }
+""",
+}
+
+
+def met(folder: Path, text: str) -> Facts:
+    (folder / "k.cu").write_text(KERNELS + text)
+    return extract(ExtractRequest((folder,), ("sm_80",)))
+
+
+def walked(facts: Facts) -> list[str]:
+    return sorted(e.enclosing for e in facts.events if "M" not in e.enclosing)  # but for templates left open
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_both_kernels_are_walked(style: str, tmp_path: Path) -> None:
+    assert walked(met(tmp_path, STYLES[style])) == ["kern<16>", "kern<32>"]
+
+
+CALLED = """
+void host(P p) { auto f = &launch<16>; auto k = kern<32>; f(p, 0); k<<<1, 128>>>(p); auto g = [] {}; g(); }
+"""
+
+
+def test_what_is_called_is_not_walked_once_more_with_open_arguments(tmp_path: Path) -> None:
+    facts = met(tmp_path, CALLED)
+    assert walked(facts) == ["kern<16>", "kern<32>"]
+    assert {(x.kernel, x.block_threads) for x in facts.launches} == {("kern<16>", 64), ("kern<32>", 128)}
+
+
+CAPTURED = """
+template <int M> void run(P const& p, int n) { kern<M><<<1, n>>>(p); }
+void later(P p, int n) {
+  constexpr int kM = 16;
+  int threads = 32;
+  std::thread worker([&, threads] { run<32>(p, threads); });
+  keep.push_back([&] { run<kM>(p, threads); });
+  threads = 64;
+}
+"""
+
+
+def test_variables_that_a_lambda_captured_may_have_changed_until_it_runs(tmp_path: Path) -> None:
+    found = {x.kernel: x.block_threads for x in met(tmp_path, CAPTURED).launches if x.kernel != "kern<M>"}
+    assert found == {"kern<16>": None, "kern<32>": 32}  # the latter was copied
+
+
+SCOPES = """
+constexpr int m = 32;
+void later(P p, int n) {
+  if (n > 3) {
+    constexpr int m = 16;
+    keep.push_back([=] { launch<m>(p, 0); });
+  }
+}
+"""
+
+
+def test_a_name_that_is_gone_is_not_taken_for_another(tmp_path: Path) -> None:
+    assert "kern<32>" not in walked(met(tmp_path, SCOPES))
