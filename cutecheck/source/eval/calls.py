@@ -312,7 +312,9 @@ def _deduced(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value
     own = ir.Function(
         "operator()", node.tparams, None, node.params, node.ret, node.body, frozenset(), node.span, node.span
     )
-    unit = None if fn.env.frame is None else fn.env.frame.unit
+    unit = fn.env.frame.unit if fn.env.frame is not None else None
+    if unit is None:  # of a member or variable outside of functions
+        unit = next((e.unit for e in m.program.entries() if e.unit.path == node.span.path), None)
     if unit is None:
         return None
     found = bind(m, Entry(own, fn.env, unit), FuncSet("operator()", (), targs=fn.targs or None), args, kwargs)

@@ -27,6 +27,29 @@ def names_in(node: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(out))
 
 
+@once
+def unexpanded(pattern: Any) -> tuple[str, ...]:
+    """Names in what is expanded over packs, bodies of lambdas included, but not those in expansions inside of it."""
+    out: list[str] = []
+    stack = [pattern]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, ir.Name):
+            out.append(at.ident)
+            stack.extend(at.targs or ())
+        elif isinstance(at, ir.Expand) or (isinstance(at, ir.SizeOf) and at.what == "sizeof..."):
+            continue
+        elif isinstance(at, ir.Fold):
+            stack.append(at.init)
+        elif isinstance(at, ir.Lazy):
+            stack.append(at.get())
+        elif isinstance(at, (tuple, list)):
+            stack.extend(at)
+        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
+            stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f != "span")
+    return tuple(dict.fromkeys(out))
+
+
 def mentions(node: Any, names: Sequence[str]) -> bool:
     """True when an expression spells one of the names, qualified or not."""
     stack = [node]

@@ -37,6 +37,7 @@ from cutecheck.source.eval.values import (
     PtrType,
     Scalar,
     ScalarType,
+    Settled,
     Str,
     Tag,
     TemplateRef,
@@ -208,6 +209,8 @@ def spell(v: Value) -> str:
         return f"{v.enum}::{v.name}" if v.enum else v.name
     if isinstance(v, (ExternType, CuteOp)):
         return f"{v.name}<{','.join(spell(a) for a in v.args)}>" if v.args else v.name
+    if isinstance(v, Object) and type(v.fields) is Settled:
+        return f"{class_name(v.cls)}{{{','.join(spell(x) for x in v.fields.values())}}}"
     if isinstance(v, Unknown):
         return "?"
     return str(v)

@@ -223,6 +223,12 @@ class Apart(Fields):
     __slots__ = ()
 
 
+class Settled(Fields):
+    """Fields of an object that is a template argument, all of them: it stands for all that are equal."""
+
+    __slots__ = ()
+
+
 class Seen(Fields):
     """Fields of an object that is seen through a pointer, as other objects may be that are the same or overlap."""
 

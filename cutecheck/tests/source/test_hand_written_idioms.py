@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cutecheck.facts import TensorFact
-from cutecheck.tests.source.test_extract import run
+from cutecheck.tests.source.test_extract import printed, run
 
 COPIED = """
 __global__ void k(half_t* g, int row, const __grid_constant__ CUtensorMap map) {{
@@ -91,3 +91,99 @@ def test_a_kernel_whose_address_is_taken_is_instantiated(tmp_path: Path, text: s
     events = run(tmp_path, NAMED + text).events
     assert {str(e.operands[0].layout) for e in events} == expected
     assert len(events) == len(expected)
+
+
+SETTINGS = """
+enum class Swz { none, wide = 3 };
+struct Tile { int m, n; };
+struct Config { Tile tile; int stages = 2; Swz swz = Swz::wide; bool flag = false;
+  constexpr int all() const { return tile.m * stages; } };
+template <Config cfg> struct Traits { using L = Layout<Shape<Int<cfg.tile.m>, Int<cfg.stages>>>; };
+template <Config cfg> constexpr auto made = make_layout(Int<cfg.all()>{});
+template <Config cfg> __global__ void k(half_t* p) {
+  copy(make_tensor(make_gmem_ptr(p), typename Traits<cfg>::L{}), make_tensor(make_gmem_ptr(p), made<cfg>));
+}
+inline constexpr Config one{{8, 16}, 3};
+inline constexpr Config two{.tile = {32, 64}, .stages = 4, .swz = Swz::none};
+constexpr auto three = [] { auto c = two; c.stages = 5; c.tile.m = 128; return c; }();
+inline constexpr Config also{{8, 16}, 3, Swz::wide, false};
+"""
+
+
+def test_objects_are_template_arguments_by_their_values(tmp_path: Path) -> None:
+    launches = "".join(f"k<{c}><<<1, 1>>>(nullptr);" for c in ("one", "two", "three", "also", "Config{{1, 2}, 7}"))
+    facts = run(tmp_path, SETTINGS + f"void host() {{ {launches} }}")
+    assert {tuple(str(o.layout) for o in e.operands) for e in facts.events} == {
+        ("(_8,_3):(_1,_8)", "_24:_1"),
+        ("(_32,_4):(_1,_32)", "_128:_1"),
+        ("(_128,_5):(_1,_128)", "_640:_1"),
+        ("(_1,_7):(_0,_1)", "_7:_1"),
+    }
+    assert {e.enclosing for e in facts.events} >= {
+        "k<Config{Tile{8,16},3,Swz::wide,false}>",
+        "k<Config{Tile{128,64},5,Swz::none,false}>",
+    }
+    assert len(facts.launches) == 5  # two of one kernel
+
+
+KERNELS = """
+template <int c> __global__ void k(half_t* p) {
+  auto l = Layout<Int<c>>{};
+  copy(make_tensor(make_gmem_ptr(p), l), make_tensor<half_t>(l));
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "dispatch",
+    [
+        "bool done = false; ([&] { if (!done && m >= cs) { f(Int<cs>{}); done = true; } }(), ...);",
+        "([&] { f(Int<cs>{}); }(), ...);",
+        "(f(Int<cs>{}), ...);",
+        "bool done = false; ((!done && m >= cs ? (f(Int<cs>{}), done = true) : done), ...);",
+        "bool done = false; auto one = [&](auto c) { if (m >= c) { f(c); done = true; } }; (one(Int<cs>{}), ...);",
+        "auto s = cute::make_tuple([&] { f(Int<cs>{}); return 0; }()...);",
+    ],
+)
+def test_what_is_expanded_may_be_named_in_the_body_of_a_lambda(tmp_path: Path, dispatch: str) -> None:
+    text = f"template <int... cs, class F> void each(int m, F&& f) {{ {dispatch} }}\n"
+    host = "void host(int m, half_t* p) { each<4, 2, 8>(m, [&](auto c) { k<c><<<1, 32>>>(p); }); }"
+    assert {str(e.operands[0].layout) for e in run(tmp_path, KERNELS + text + host).events} == {
+        "_4:_1",
+        "_2:_1",
+        "_8:_1",
+    }
+
+
+def test_a_pack_that_is_expanded_inside_is_not_expanded_again(tmp_path: Path) -> None:
+    text = """
+    template <int... cs, class... Us> auto each(Us... us) {
+      return cute::make_tuple(
+          [&] { return make_layout(make_shape(Int<(cs + ...)>{}, Int<sizeof...(cs)>{}, us)); }()...);
+    }
+    void host() {
+      auto both = each<1, 2, 3>(_7{}, _8{});
+      auto first = get<0>(both);
+      auto second = get<1>(both);
+      auto count = make_layout(Int<decltype(rank(both))::value>{});
+    }
+    """
+    facts = run(tmp_path, text)
+    assert [printed(facts, n) for n in ("first", "second", "count")] == [
+        "(_6,_3,_7):(_1,_6,_18)",
+        "(_6,_3,_8):(_1,_6,_18)",
+        "_2:_1",
+    ]
+
+
+@pytest.mark.parametrize(
+    "call", ["<int V = 128 / sizeof_bits_v<T>>()", "<int V = 8>(int = 1)", "<class U = _8, int V = U::value>()"]
+)
+def test_template_arguments_of_a_member_s_lambda_have_defaults(tmp_path: Path, call: str) -> None:
+    text = f"""
+    template <class T> struct Q {{
+      static constexpr auto made = []{call} {{ return make_layout(Int<V>{{}}); }}();
+    }};
+    Q<half_t> q;
+    """
+    assert printed(run(tmp_path, text), "made") == "_8:_1"
