@@ -39,6 +39,7 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     pass
 
+_NOWHERE = Span("", 1, 1, 1, 1)
 _COMPARE: dict[str, Rel] = {"==": Rel.EQ, "!=": Rel.NE, "<": Rel.LT, "<=": Rel.LE}
 _FLOATS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
@@ -230,9 +231,12 @@ class CppDialect(Dialect):
         """Two numbers as numbers of their common type; anything else as it is."""
         if not isinstance(a, Scalar) or not isinstance(b, Scalar) or a.ctype == b.ctype:
             return a, b
-        if a.ctype not in INTEGERS or b.ctype not in INTEGERS:
+        if not {a.ctype, b.ctype} <= {*INTEGERS, "float", "double"}:
             return a, b
         both = common_type(a.ctype, b.ctype)
+        if both not in INTEGERS:
+            kind = scalar_type(both)
+            return (a, b) if kind is None else (self.cast(kind, a, _NOWHERE), self.cast(kind, b, _NOWHERE))
         first, second = (
             v if v.value is None or isinstance(v.value, float) else Scalar(converted(v.value, v.ctype, both), both)
             for v in (a, b)

@@ -10,6 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import (
     callbacks,
     classes,
+    constness,
     intrinsics,
     ir,
     leaks,
@@ -24,7 +25,7 @@ from cutecheck.source.eval.entrances import enter, reached
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.overloads import Candidate, bind
+from cutecheck.source.eval.overloads import Candidate, bind, deduced
 from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.ranking import best_of, undecided
 from cutecheck.source.eval.repeats import repeat
@@ -116,6 +117,8 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
     """Choose an overload and run it."""
     (given, of_object), m.given = m.given, ((), "")
     found = [c for c in (bind(m, entry, fset, args, kwargs) for entry in fset.entries) if c is not None]
+    if m.leads[0] is args:
+        found = constness.by_pointers(found, m.leads[1])
     if not found:
         fallback = intrinsics.find(m, "", fset.name, span)
         if isinstance(fallback, Intrinsic) and fset.cls is None:
@@ -153,6 +156,7 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         value = _run_counted(m, best, env, args, kwargs, span, kind)
     if again is not None:
         again.walked()
+    m.chosen = best.fn
     return value
 
 
@@ -231,6 +235,8 @@ def run_function(
     frame.deduces = isinstance(fn.ret, ir.DeclType) and fn.ret.expr is None
     frame.refers = m.dialect.by_value and (frame.deduces or references.stands(m, fn.ret, env))
     env.frame = frame
+    if "const" in fn.flags and env.self_ is not None:
+        env.fix("this")
     m.history.functions.add(id(fn))
     if shown and not m.recorder.rehearsal:
         m.history.walked.add((id(fn), id(entry.env.cls), shown))
@@ -306,21 +312,6 @@ def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> st
     return f"{prefix}::{name}" if prefix else name
 
 
-def _deduced(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value]) -> Env | None:
-    """The template arguments of a call of ``[]<class T>(T x) {...}``."""
-    node = fn.node
-    own = ir.Function(
-        "operator()", node.tparams, None, node.params, node.ret, node.body, frozenset(), node.span, node.span
-    )
-    unit = fn.env.frame.unit if fn.env.frame is not None else None
-    if unit is None:  # of a member or variable outside of functions
-        unit = next((e.unit for e in m.program.entries() if e.unit.path == node.span.path), None)
-    if unit is None:
-        return None
-    found = bind(m, Entry(own, fn.env, unit), FuncSet("operator()", (), targs=fn.targs or None), args, kwargs)
-    return None if found is None else found.env
-
-
 def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """A lambda: its names are those of the place it was written."""
     fn.called |= not m.recorder.rehearsal
@@ -331,7 +322,7 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
         return Unknown(f"calls nested deeper than {m.budget.limits.call_depth}", span)
     outer = fn.env.frame or current
     if fn.node.tparams:
-        bound = _deduced(m, fn, args, kwargs)
+        bound = deduced(m, fn, args, kwargs)
         if bound is None:
             may_write(m, fn.node, args, span, self_of(fn.env))
             forget_captured(m, fn, span)

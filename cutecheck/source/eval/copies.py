@@ -37,6 +37,7 @@ def copied(m: Machine, value: Value, depth: int = 0) -> Value:
         env = Env(value.env.parent, "block", self_=own)
         env.frame = value.env.frame
         env.refs = refs = value.env.refs
+        env.fixed = value.env.fixed
         env.vars.update({k: v if refs and k in refs else copied(m, v, depth + 1) for k, v in value.env.vars.items()})
         return replace(value, env=env)
     return value

@@ -148,6 +148,9 @@ class Machine:
         self.deriving = 0  # classes whose bases are being evaluated
         # what the arguments of the call at hand are, and its object
         self.given: tuple[tuple[Given, ...], Given] = ((), "")
+        self.chosen: ir.Function | None = None  # that the last call of a function of the tree ran
+        self.leads: tuple[Any, tuple[bool | None, ...]] = (None, ())  # arguments, and whether they lead to constants
+        self.constants: tuple[Any, frozenset[int]] = (None, frozenset())  # arguments, and which of them are constants
         # the values of the last arguments evaluated, and the cells that they name
         self.lvalues: tuple[list[Value], list[tuple[Cell, ...] | None]] = ([], [])
         self.callee: ir.Expr | None = None  # what names the function of the call at hand

@@ -15,6 +15,7 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import is_type, type_key, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
+    Closure,
     Extern,
     FuncSet,
     Object,
@@ -127,6 +128,21 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
         return None
     asks = constraints.atoms(m, fn, env) if several else frozenset()
     return Candidate(score, tuple(fits), entry, fn, env, bool(takes and returns), asks)
+
+
+def deduced(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value]) -> Env | None:
+    """The template arguments of a call of ``[]<class T>(T x) {...}``."""
+    node = fn.node
+    own = ir.Function(
+        "operator()", node.tparams, None, node.params, node.ret, node.body, frozenset(), node.span, node.span
+    )
+    unit = fn.env.frame.unit if fn.env.frame is not None else None
+    if unit is None:  # of a member or variable outside of functions
+        unit = next((e.unit for e in m.program.entries() if e.unit.path == node.span.path), None)
+    if unit is None:
+        return None
+    found = bind(m, Entry(own, fn.env, unit), FuncSet("operator()", (), targs=fn.targs or None), args, kwargs)
+    return None if found is None else found.env
 
 
 def _tell_apart(m: Machine, names: Iterable[str], env: Env) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, copies, ir, leaks, places, qualifiers, references
+from cutecheck.source.eval import classes, constness, copies, ir, leaks, places, qualifiers, references
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -30,10 +30,15 @@ def bind_parameters(
 ) -> None:
     cells = places.of_arguments(m, args) if m.dialect.by_value else []
     m.lvalues = ([], [])
+    of, constants = m.constants
     for i, p in enumerate(params):
         inner = p.type.pattern if isinstance(p.type, ir.Expand) else p.type
         stands = references.stands(m, inner, env)
         if qualifiers.settled(inner) and (not stands or qualifiers.refers(inner)):
+            env.fix(p.name)
+        if constness.to_constant(inner):
+            env.fix(f"*{p.name}")
+        if of is args and i in constants and qualifiers.refers(inner):
             env.fix(p.name)
         where = cells[i] if i < len(cells) and stands else None
         if where is not None and isinstance(args[i], Scalar):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from cutecheck.source.eval import foreign, ir, places, qualifiers, references
+from cutecheck.source.eval import constness, foreign, ir, places, qualifiers, references
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import FuncSet, Object, Scalar, Value
 
@@ -37,6 +37,21 @@ def given(m: Machine, node: ir.Expr, value: Value, env: Env) -> Given:
         return "value" if made else _returned(m, node.fn, env)
     computed = isinstance(node, ir.Binary) and node.op in _COMPUTES and isinstance(value, (Scalar, int))
     return "value" if computed or isinstance(node, (ir.Lit, ir.Construct)) else ""
+
+
+def of_object(m: Machine, called: ir.Expr, before: ir.Function | None, obj: Value, env: Env) -> Given:
+    """What the object is that a method is called for."""
+    if not isinstance(called, ir.Attr):
+        known = constness.this_is_constant(env)
+        return "" if known is None else "constant" if known else "variable"
+    if isinstance(called.base, ir.Call) and before is not None and isinstance(before.ret, ir.TypeMod):
+        t = before.ret
+        return "constant" if qualifiers.constant(t) else "variable" if qualifiers.refers(t) else ""
+    known = constness.of_object(m, called.base, env)
+    what = given(m, called.base, obj, env)
+    if what == "value" or known is None:
+        return what
+    return "constant" if known else "variable"
 
 
 def _returned(m: Machine, called: ir.Expr, env: Env) -> Given:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.eval import classes, constraints, ir, places
+from cutecheck.source.eval import classes, constness, constraints, ir, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.matching import is_trait, match_all, related, typed, weights
@@ -26,8 +26,6 @@ from cutecheck.source.eval.values import (
     TemplateRef,
     Value,
 )
-
-_QUALIFIERS = ("const", "volatile", "ref", "rref")
 
 
 def arguments(m: Machine, nodes: Sequence[ir.Expr], env: Env) -> tuple[Value, ...]:
@@ -188,7 +186,7 @@ def _special(
         decl = entry.decl
         if getattr(decl, "spec_args", None) is None or getattr(decl, "forward", False):
             continue
-        if any(isinstance(p, ir.TypeMod) and p.kind in _QUALIFIERS for p in decl.spec_args):
+        if any(map(constness.qualifies, decl.spec_args)):
             continue  # `X<T const>`: types are kept without qualifiers and references
         env = Env(entry.env, "template")
         names = {p.name: p for p in decl.tparams or ()}

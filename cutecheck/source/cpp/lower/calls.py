@@ -156,14 +156,17 @@ class CallLowering(TypeLowering):
         tparams = () if tparams_node is None else self.template_parameters(tparams_node)
         params: tuple[ir.Param, ...] = ()
         ret: ir.Expr | None = None
+        mutable = False
         if declarator is not None:
             for child in declarator.children:
                 if child.type == "parameter_list":
                     params = self.parameters(child)
+                elif child.type == "lambda_specifier":
+                    mutable = mutable or self.of(child) == "mutable"
                 elif child.type == "trailing_return_type":
                     ret = self.descriptor(child.children[-1])
         captures, default = self.captures(node.child_by_field_name("captures"))
-        return ir.Lambda(tparams, params, ret, self.lazy_block(body), self.place(node), captures, default)
+        return ir.Lambda(tparams, params, ret, self.lazy_block(body), self.place(node), captures, default, mutable)
 
     def captures(self, node: Node | None) -> tuple[tuple[tuple[str, bool, ir.Expr | None], ...], Literal["", "=", "&"]]:
         """The capture list; what is not understood in it is seen in the enclosing scope."""

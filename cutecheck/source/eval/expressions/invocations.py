@@ -7,6 +7,7 @@ from cutecheck.source.eval import (
     callbacks,
     calls,
     classes,
+    constness,
     copies,
     foreign,
     intrinsics,
@@ -49,7 +50,9 @@ from cutecheck.source.eval.values import (
 @handles(ir.Call)
 def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     m.callee = node.fn
+    m.chosen = None
     fn = m.eval(node.fn, env)
+    before = m.chosen  # of `f().g()` what `f` is
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
     cells: list[places.Cells | None] = []
@@ -94,17 +97,21 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     if isinstance(fn, Unknown):
         calls.synchronises(m, getattr(node.fn, "ident", ""), args, node.span)
     if isinstance(fn, FuncSet) and len(fn.entries) > 1 and len(args) == len(node.args):
-        its = node.fn.base if isinstance(node.fn, ir.Attr) and fn.self_ is not None else None
         m.given = (
             tuple(ranking.given(m, a.value, v, env) for a, v in zip(node.args, args, strict=True)),
-            "" if its is None else ranking.given(m, its, fn.self_, env),
+            "" if fn.self_ is None else ranking.of_object(m, node.fn, before, fn.self_, env),
         )
+        if constness.takes_pointers(e.decl for e in fn.entries):
+            m.leads = (args, tuple(constness.leads_to_constant(m, a.value, env) for a in node.args))
     if m.dialect.by_value and fn == leaks.UNFOLLOWED:
         for value, where in zip(args, cells, strict=False):
             leaks.leak_place(m, value, where)
     if given_outside and isinstance(fn, FuncSet):
         m.rewritten.update(given_outside)
     m.lvalues = (args, cells)
+    if any(isinstance(v, Object) for v in args) and len(args) == len(node.args):
+        constants = (i for i, a in enumerate(node.args) if constness.read_only(m, a.value, env))
+        m.constants = (args, frozenset(constants))
     m.returned = None
     try:
         value = calls.apply(m, fn, args, kwargs, node.span)
@@ -306,6 +313,8 @@ def _closure(m: Machine, node: ir.Lambda, env: Env) -> Closure:
             own.vars[name] = Reference(cells)
         else:
             own.vars[name] = value if by_reference else copies.copied(m, value)
+            if not by_reference and not node.mutable:
+                own.fix(name)
             if by_reference:
                 own.refer(name)
     if node.default == "=":
@@ -314,4 +323,6 @@ def _closure(m: Machine, node: ir.Lambda, env: Env) -> Closure:
             at = env.find_var(name)
             if name not in own.vars and name not in refers and at is not None and at.kind in ("block", "function"):
                 own.vars[name] = copies.copied(m, places.held(m, at.vars, name))
+                if not node.mutable:
+                    own.fix(name)
     return Closure(node, own, True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import (
     classes,
+    constness,
     intrinsics,
     ir,
     leaks,
@@ -22,7 +23,7 @@ from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, mis
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
-from cutecheck.source.eval.types import type_key
+from cutecheck.source.eval.types import same_type, type_key
 from cutecheck.source.eval.values import (
     Address,
     Closure,
@@ -175,6 +176,8 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
     if m.dialect.by_value and _refers(m, value, targs, env):
         return Unknown("a template argument that is a reference is not followed", span)
     if isinstance(value, TemplateRef):
+        if m.dialect.by_value and _qualified(m, value, targs, given, env):
+            return Unknown("constants and references among template arguments are not followed", span)
         if value.entries:
             return templates.apply_template(m, value, given, span)
         if m.dialect.by_value and value.name in _TUPLES:
@@ -196,6 +199,20 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
         entries = tuple(siblings.decls.get(value.name, ())) if siblings is not None else ()
         return templates.apply_template(m, TemplateRef(value.name, entries), given, span) if entries else value
     return value
+
+
+def _qualified(m: Machine, ref: TemplateRef, targs: tuple[ir.Expr, ...], given: tuple[Value, ...], env: Env) -> bool:
+    """What a template means depends on what types are kept without."""
+    if not ref.entries:
+        two = ref.name in ("is_same", "is_same_v") and len(targs) == len(given) == 2
+        return two and same_type(*given) and not constness.alike(*targs)
+    if not constness.tells_apart(ref.entries):
+        return False
+    if any(constness.qualified(t, env) for t in targs):
+        return True
+    patterns = [p for e in ref.entries for p in getattr(e.decl, "spec_args", None) or ()]
+    pointers = any(map(constness.points, patterns)) and len(targs) == len(given)
+    return pointers and any(constness.hidden(t, v) for t, v in zip(targs, given, strict=True))
 
 
 def _elements(m: Machine, targs: tuple[ir.Expr, ...], given: tuple[Value, ...], env: Env) -> tuple[Value, ...]:

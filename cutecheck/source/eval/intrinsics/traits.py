@@ -17,6 +17,7 @@ from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import same_type
 from cutecheck.source.eval.values import (
     ArrayType,
+    ExternType,
     Intrinsic,
     Pointer,
     PtrType,
@@ -79,6 +80,8 @@ def _is_same(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     for t in targs:
         if isinstance(t, Unknown):
             return t
+        if isinstance(t, ExternType) and t.name.startswith("std::") and t.name.endswith(("_t", "::type")):
+            return Unknown(f"the type that {t.name} gives is not known", span)
     return _boolean(same_type(targs[0], targs[1]))
 
 
@@ -183,12 +186,23 @@ def _is_constant(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 
 @type_maker(
-    "remove_cv_t", "remove_cvref_t", "remove_reference_t", "decay_t", "remove_const_t", "type_identity_t",
-    "add_const_t", "remove_cv", "remove_cvref", "remove_reference", "decay", "type_identity", "add_lvalue_reference_t",
+    "remove_cv_t", "remove_cvref_t", "remove_reference_t", "remove_const_t", "type_identity_t",
+    "add_const_t", "remove_cv", "remove_cvref", "remove_reference", "type_identity", "add_lvalue_reference_t",
     "unwrap_ref_decay_t", "make_signed_t",
 )  # fmt: skip
 def _identity_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return targs[0]
+
+
+@type_maker("decay_t", "decay")
+def _decay(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    t = targs[0]
+    return PtrType(t.inner) if isinstance(t, ArrayType) and not t.name else t
+
+
+@type_maker("add_pointer_t")
+def _add_pointer(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return targs[0] if isinstance(targs[0], Unknown) else PtrType(targs[0])
 
 
 @type_maker("remove_pointer_t", "remove_pointer")

@@ -187,6 +187,7 @@ class Lambda:
     span: Span
     captures: tuple[tuple[str, bool, Expr | None], ...] = ()
     default: Literal["", "=", "&"] = "&"
+    mutable: bool = False
 
 
 @record(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import (
     classes,
+    constness,
     copies,
     ir,
     leaks,
@@ -94,6 +95,8 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
             qualifiers.never_written(decl) or qualifiers.settled(decl.type)
         ):
             env.fix(decl.name)
+        if m.dialect.by_value:
+            constness.declare(m, decl.name, decl.type, _only(decl), env)
         if stands and (init := _only(decl)) is not None:
             value, cells = places.locate(m, init, env)
             if cells is not None and not isinstance(value, Object):
