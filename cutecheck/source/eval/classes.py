@@ -33,6 +33,7 @@ from cutecheck.source.eval.values import (
     TraitType,
     Value,
     ValueType,
+    designators,
 )
 
 NO_MEMBER = "has all its bases known, and no member"
@@ -149,7 +150,11 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
                 value = copies.copied(m, value)
             else:
                 typed = m.eval(decl.type, owner.env) if decl.type is not None else None
-                value = obj.initial[name] = symbolic(m, typed, f"{obj.name or obj.cls.name}.{name}", span)
+                if obj.zeroed and not obj.name and _is_zero(typed) and not has_constructors(owner):
+                    value = convert(m, typed, (), span)
+                else:
+                    value = symbolic(m, typed, f"{obj.name or obj.cls.name}.{name}", span)
+                obj.initial[name] = value
                 value = copies.copied(m, value)
             if type(obj.fields) is Apart and isinstance(value, Object) and value.pointer is None:
                 value.fields = Apart(value.fields)
@@ -157,6 +162,18 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
             obj.fields[name] = value  # what it held from the start: no write that an undo takes back
             return value
     return Unknown(f"`{obj.cls.name}` has no data member `{name}` in the tree", span)
+
+
+def has_constructors(cls: ClassInst) -> bool:
+    """Constructors of its own, other than defaulted ones."""
+    return any(isinstance(d, ir.Function) and "defaulted" not in d.flags for d in cls.index.get(cls.name, ()))
+
+
+def _is_zero(type_: Value) -> bool:
+    """A type whose values ``{}`` makes zeros that are followed."""
+    if isinstance(type_, ArrayType) and isinstance(type_.extent, int) and type_.extent <= _LONGEST and not type_.name:
+        type_ = type_.inner
+    return isinstance(type_, (ClassInst, enums.EnumRef)) or (isinstance(type_, ScalarType) and _integral(type_.dtype))
 
 
 def overlaid(m: Machine, cls: ClassInst) -> frozenset[str]:
@@ -329,7 +346,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         from cutecheck.source.eval.constructors import construct_object, part_of
 
         if isinstance(value, tuple):
-            return construct_object(m, type_, list(value), [], span)
+            return construct_object(m, type_, list(value), designators(value), span)
         if isinstance(value, Object) and m.dialect.by_value:
             return part_of(m, type_, value, span)
     return value
@@ -356,7 +373,10 @@ def declare(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value:
         return symbolic(m, type_, f"{decl.name}#{m.fresh('').expr}", decl.span)
     if isinstance(type_, PtrType):
         return symbolic(m, type_, decl.name, decl.span)
-    return construct(m, type_, [], [], decl.span)
+    value = construct(m, type_, [], [], decl.span)
+    if isinstance(value, Object):
+        value.zeroed = False
+    return value
 
 
 __all__ = [

@@ -30,6 +30,7 @@ def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[
         if not copies.copies_itself(cls):
             return copies.copied(m, whole)
     obj = Object(cls)
+    obj.zeroed = m.dialect.by_value and not _constructors(cls)
     _initialise(m, cls, obj, args, names, span)
     temporaries.made(m, obj)
     return obj

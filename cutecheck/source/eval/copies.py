@@ -22,7 +22,7 @@ def copied(m: Machine, value: Value, depth: int = 0) -> Value:
     if isinstance(value, Object):
         if value.pointer is not None or depth > DEPTH:
             return value
-        made = Object(value.cls, {}, None, value.name, value.initial)
+        made = Object(value.cls, {}, None, value.name, value.initial, value.zeroed)
         bound = _references(m, value.cls)
         made.fields.update({k: v if k in bound else copied(m, v, depth + 1) for k, v in value.fields.items()})
         if copies_itself(value.cls):

@@ -28,6 +28,7 @@ from cutecheck.source.eval.values import (
     Seen,
     TensorVal,
     Value,
+    designators,
 )
 
 if TYPE_CHECKING:
@@ -293,7 +294,7 @@ def overwrite(m: Machine, old: Object, value: Value, span: Span) -> None:
     from cutecheck.source.eval import classes
 
     if isinstance(value, tuple):
-        value = classes.construct(m, old.cls, list(value), [], span)
+        value = classes.construct(m, old.cls, list(value), designators(value), span)
     if value is old:
         return
     if type(old.fields) is Apart:

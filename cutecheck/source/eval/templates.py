@@ -182,6 +182,7 @@ def _special(
     for a in args:
         flat.extend(a.items if isinstance(a, Pack) else (a,))
     best: tuple[int, Entry, Env] | None = None
+    ties: list[Entry] = []
     for entry in ref.entries:
         decl = entry.decl
         if getattr(decl, "spec_args", None) is None or getattr(decl, "forward", False):
@@ -208,6 +209,11 @@ def _special(
         score += len(constraints.atoms(m, decl, env)) if isinstance(decl, ir.Class) else 0  # of two, who asks more
         if best is None or score > best[0]:
             best = (score, entry, env)
+            ties = []
+        elif score == best[0]:
+            ties.append(entry)
+    if ties:
+        return Unknown(f"which specialisation of `{ref.name}` applies is not known", ties[0].decl.span)
     return None if best is None else (best[1], best[2])
 
 

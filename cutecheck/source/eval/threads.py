@@ -81,7 +81,7 @@ def uniform(value: Value) -> Value:
         parts = {n: uniform(v) for n, v in value.fields.items()}
         if all(parts[n] is v for n, v in value.fields.items()):
             return value
-        made = Object(value.cls, {}, None, value.name, value.initial)
+        made = Object(value.cls, {}, None, value.name, value.initial, value.zeroed)
         made.fields.update(parts)
         return made
     if type(value) is tuple:

@@ -258,9 +258,28 @@ class IntegerSequence(tuple[int, ...]):
         return made
 
 
+class Designated(tuple[Any, ...]):
+    """A braced list with designators: ``names`` of what each part initialises, "" for none."""
+
+    names: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(parts: Iterable[Any], names: Iterable[str]) -> Designated:
+        made = Designated(parts)
+        made.names = tuple(names)
+        return made
+
+
 def like(whole: tuple[Value, ...], parts: Iterable[Value]) -> tuple[Value, ...]:
     """Other parts of a tuple of the same kind."""
+    if isinstance(whole, Designated):
+        return Designated.of(parts, whole.names)
     return Elements(parts) if type(whole) is Elements else tuple(parts)
+
+
+def designators(parts: tuple[Value, ...]) -> list[str | None]:
+    """Of a braced list the members that its parts initialise, None for the next one."""
+    return [name or None for name in parts.names] if isinstance(parts, Designated) else []
 
 
 @dataclass(eq=False, slots=True)
@@ -272,6 +291,7 @@ class Object:
     pointer: Pointer | None = None  # a view of memory, for shared-storage structs
     name: str = ""
     initial: dict[str, Value] = field(default_factory=dict)  # of fields: what they hold from the start, in copies too
+    zeroed: bool = False  # members that nothing else initialises are zeros (`T{}`)
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, Fields):

@@ -10,7 +10,7 @@ from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.loops import iterate
-from cutecheck.source.eval.values import Pack, Str, Value, constant
+from cutecheck.source.eval.values import Designated, Pack, Str, Value, constant
 
 OPEN_SLICE = "a slice with unknown limits"
 _MAX_TEXT = 1 << 16  # characters
@@ -36,6 +36,8 @@ def _sequence(m: Machine, node: ir.Sequence_, env: Env) -> Value:
             )
         else:
             items.append(value)
+    if any(a.name for a in node.items) and len(items) == len(node.items):
+        return Designated.of(items, (a.name or "" for a in node.items))
     return items if node.kind in ("list", "set") else tuple(items)
 
 
