@@ -20,6 +20,7 @@ struct Bits { unsigned a : 3; int b : 4; };
 struct Empty {}; struct Twice : Empty { Empty e; }; struct Once : Empty { int x; };
 struct Referring { int& r; char c; }; struct Shapes { char c; Shape<int, int> s; }; struct D3 { char c; dim3 d; };
 struct OfOther : std::array<int, 4> { int x; };
+template <int A, int B> constexpr int larger = A > B ? A : B;
 namespace other { enum Mode { M0, M1 }; using R = int&; }
 """)
 
@@ -55,6 +56,9 @@ namespace other { enum Mode { M0, M1 }; using R = int&; }
         ("using namespace other; R r = x; r = 5;", "x", 5),
         ("namespace w = other; w::R r = x; r = 5;", "x", 5),
         ("using other::R; R r = x; r = 5;", "x", 5),
+        ("", "larger<3, 7> + 1", 8),
+        ("int v = larger<3, 7> - larger<1, 2>;", "v", 5),
+        ("int v = y<9 && 3 > x;", "v", 1),
         ("", "sizeof(A)", 8),
         ("", "sizeof(Virtual) * 100 + sizeof(Late)", 1616),
         ("", "sizeof(Once)", 4),

@@ -169,6 +169,11 @@ class Angles:
         before = self.texts[at - 1]
         return not self.tight(at) or before == ")" or before[0].isdigit()
 
+    def _closed_up(self, at: int, close: int) -> bool:
+        """``largest<3, 7> + 1``: white space stands around the operator, and none before the brackets."""
+        inside = self.tight(at) and self.tight(at + 1) and self.tight(close)
+        return inside and not self.tight(close + 1) and not self.tight(close + 2)
+
     def _is_template(self, at: int, close: int, doubtful: bool, commas: int) -> bool:
         texts = self.texts
         follower = texts[close + 1]
@@ -196,6 +201,8 @@ class Angles:
         if not doubtful and commas == 0:
             return True
         if not doubtful and self.tight(at) and follower in "*&":
+            return True
+        if not doubtful and follower in "+-" and self._closed_up(at, close):
             return True
         if doubtful and not tight:
             return before in _HEAD and follower in "*&({"
