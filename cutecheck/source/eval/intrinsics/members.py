@@ -12,6 +12,7 @@ from cutecheck.model.ints import Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.intrinsics import refusals, tiled_members
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
+from cutecheck.source.eval.intrinsics.registry import TYPES
 from cutecheck.source.eval.values import (
     ArrayType,
     ExternType,
@@ -19,6 +20,7 @@ from cutecheck.source.eval.values import (
     PtrType,
     Scalar,
     ScalarType,
+    TemplateRef,
     TensorVal,
     Tiler,
     TraitType,
@@ -70,7 +72,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
     if isinstance(v, ExternType) and v.name in TMEM_ALLOCATORS and name == "Sm100TmemCapacityColumns":
         return Scalar(TMEM_ALLOCATORS[v.name], "int")
     if isinstance(v, ExternType):
-        return ExternType(f"{v.name}::{name}")
+        known = v.name == "c10::impl" and name in TYPES
+        return TemplateRef(name) if known else ExternType(f"{v.name}::{name}")
     if isinstance(v, ArrayType) and name in ("value_type", "element_type", "Element"):
         return v.inner
     return refusals.guarded(m, name, span, lambda: tiled_members.tiled_type_member(m, v, name, span))

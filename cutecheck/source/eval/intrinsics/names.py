@@ -10,7 +10,7 @@ from cutecheck.model import atoms
 from cutecheck.model.dtype import dtype
 from cutecheck.source.eval.intrinsics import cuda, launch, selectors
 from cutecheck.source.eval.intrinsics.refusals import guarded
-from cutecheck.source.eval.intrinsics.registry import CONSTANTS, FUNCTIONS, TYPES
+from cutecheck.source.eval.intrinsics.registry import CONSTANTS, FUNCTIONS, TORCH_TYPES, TYPES
 from cutecheck.source.eval.values import (
     CuteOp,
     ExternType,
@@ -64,6 +64,8 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return ValueType(int(number.group(1)))
     if path.split("::", 1)[0] in _FOREIGN and name in _CUTE_ONLY:
         return None
+    if path in ("at", "c10", "torch") and name in TORCH_TYPES:
+        return ExternType(f"c10::{name}")
     short = "::".join(p for p in path.split("::") if p not in _PLAIN)
     if short and name in _CUTE_ONLY and not short.islower():
         return None  # `SM90_TMA_LOAD_2D::copy`

@@ -56,6 +56,8 @@ FUNCTIONS: dict[str, Function] = {}
 TOLERANT: set[str] = set()  # called even with Unknown arguments
 CONFIGURING: set[str] = set()  # results are configuration sites
 TYPES: dict[str, TypeMaker] = {}
+# elements of PyTorch's tensors that are classes, in at::, c10:: and torch::
+TORCH_TYPES = frozenset({"Half", "BFloat16", "Float8_e4m3fn", "Float8_e5m2", "Float8_e4m3fnuz", "Float8_e5m2fnuz"})
 CONSTANTS: dict[str, Any] = {}
 METHODS: dict[tuple[str, str], Function] = {}  # (kind of value, name)
 

@@ -10,11 +10,11 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import expr as ex
 from cutecheck.model.atoms import element_type
 from cutecheck.model.basis import ScaledBasis, X
-from cutecheck.model.dtype import DType
+from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.units import BYTE, Bits, bytes_to_hold
-from cutecheck.source.eval.intrinsics.registry import CONSTANTS, Unsupported, type_maker
+from cutecheck.source.eval.intrinsics.registry import CONSTANTS, TORCH_TYPES, Unsupported, type_maker
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import (
@@ -97,6 +97,25 @@ def _tuple(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
         run_time = not isinstance(t, ScalarType) or is_integer(t.dtype)
         items.append(static_value(m, t) if run_time else t)
     return ValueType(tuple(items))
+
+
+# elements of tensors by PyTorch's enumerators; those that C++ has not are classes of its own
+_SCALARS = {
+    "Float": "float", "Double": "double", "Int": "int", "Long": "int64_t", "Short": "int16_t", "Char": "int8_t",
+    "Byte": "uint8_t", "Bool": "bool",
+}  # fmt: skip
+
+
+@type_maker("ScalarTypeToCPPTypeT", "ScalarTypeToCPPType_t")
+def _of_torch(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    """``c10::impl::ScalarTypeToCPPTypeT<at::ScalarType::Half>`` is ``at::Half``."""
+    name = targs[0].name.rsplit("::", 1)[-1] if len(targs) == 1 and isinstance(targs[0], ExternType) else ""
+    name = name[1:] if name.startswith("k") else name
+    if name in _SCALARS:
+        return ScalarType(dtype(_SCALARS[name]))  # type: ignore[arg-type]
+    if name in TORCH_TYPES:
+        return ExternType(f"c10::{name}")
+    raise Unsupported("the type of these elements is not known")
 
 
 @type_maker("Layout")
