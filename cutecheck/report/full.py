@@ -31,12 +31,15 @@ def render(report: Report, unknown: str = "warn", show_proofs: bool = False) -> 
 
 
 def fold(findings: tuple[Finding, ...]) -> list[tuple[Finding, int]]:
-    """Each (code, place) once with how many further findings it stands for; the worst severity leads."""
+    """Each (code, place) once with how many further instantiations have such findings; the worst severity leads."""
     rank = {"error": 0, "warning": 1, "note": 2}
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.code, finding.span), []).append(finding)
-    return [(min(g, key=lambda f: rank[f.severity]), len(g) - 1) for g in groups.values()]
+    alike = [
+        (g, len({(f.enclosing, f.arch) for f in g})) for g in groups.values()
+    ]  # unrolled loops make several of one
+    return [(min(g, key=lambda f: rank[f.severity]), instantiations - 1) for g, instantiations in alike]
 
 
 def _finding(finding: Finding, others: int, report: Report) -> Iterator[Line]:
