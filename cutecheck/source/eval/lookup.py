@@ -50,6 +50,7 @@ _MISSING = object()
 def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
     """The meaning of an unqualified name without template arguments, or Unknown."""
     at: Env | None = env
+    used: list[Scope] = []
     while at is not None:
         if name in at.vars:
             value = at.vars[name]
@@ -71,8 +72,9 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
             found = in_namespace(m, scope, name, span)
             if found is not _MISSING:
                 return _with_used(m, scope, name, found) if isinstance(found, FuncSet) else found
-        for used in at.usings or ():
-            found = in_namespace(m, used, name, span)
+        used += at.usings or ()
+        for other in at.seen_in(used):
+            found = in_namespace(m, other, name, span)
             if found is not _MISSING:
                 return found
         at = at.parent

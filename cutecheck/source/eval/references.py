@@ -77,6 +77,7 @@ def _by_trait(m: Machine, t: ir.Name | ir.Scoped, env: Env, depth: int) -> bool:
 
 def _named(m: Machine, t: ir.Name, env: Env, depth: int) -> bool:
     at: Env | None = env
+    used: list[Scope] = []
     while at is not None:
         if t.ident in at.vars:
             return at.refs is not None and t.ident in at.refs
@@ -86,8 +87,9 @@ def _named(m: Machine, t: ir.Name, env: Env, depth: int) -> bool:
             found = None if at.scope is None else _of_scope(m, at.scope, t, env, depth)
         if found is not None:
             return found
-        for used in at.usings or ():
-            found = _of_scope(m, used, t, env, depth)
+        used += at.usings or ()
+        for other in at.seen_in(used):
+            found = _of_scope(m, other, t, env, depth)
             if found is not None:
                 return found
         at = at.parent

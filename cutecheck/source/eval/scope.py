@@ -48,6 +48,13 @@ class Scope:
         own = self.name
         return f"{up}::{own}" if up and own else up or own
 
+    def is_in(self, other: Scope) -> bool:
+        """Whether it is the other namespace, or one in it."""
+        at: Scope | None = self
+        while at is not None and at is not other:
+            at = at.parent
+        return at is not None
+
     def usings_for(self, name: str) -> list[tuple[str, ir.Expr]]:
         """Of the using directives, declarations and aliases those that may say something of a name: kind and target."""
         count, found = self._asked.get(name, (-1, []))
@@ -197,6 +204,13 @@ class Env:
                 return env.scope
             env = env.parent
         return None
+
+    def seen_in(self, used: list[Scope]) -> list[Scope]:
+        """The namespaces of using directives inside whose names are seen as if they stood in this frame's namespace.
+
+        That is the innermost one that is around the nominated one, too.
+        """
+        return [s for s in used if s.is_in(self.scope)] if used and self.scope is not None else []
 
     def find_var(self, name: str) -> Env | None:
         """The innermost frame of this function (or its templates and closures) that binds a variable."""

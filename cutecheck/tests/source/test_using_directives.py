@@ -1,0 +1,30 @@
+"""What `using namespace` of a function brings is seen where the namespaces around both meet, not before them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
+
+TEXT = """
+#include <cute/tensor.hpp>
+namespace other { namespace detail { constexpr int there() { return 3; } } constexpr int far() { return 5; }
+  constexpr int near() { return 7; } using Named = int; }
+namespace mine {
+namespace detail { constexpr int here() { return 16; } }
+constexpr int near() { return 32; }
+template <class T> constexpr int first() { using namespace other; return detail::here(); }
+template <class T> constexpr int second() { using namespace other; return near() + far(); }
+template <class T> constexpr int third() { using namespace mine::detail; return here(); }
+}
+auto a = cute::make_layout(cute::Int<mine::first<int>()>{});
+auto b = cute::make_layout(cute::Int<mine::second<int>()>{});
+auto c = cute::make_layout(cute::Int<mine::third<int>()>{});
+"""
+
+
+def test_names_around_a_function_hide_those_that_its_using_directives_bring_from_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(TEXT)
+    found = extract(ExtractRequest((tmp_path,)))
+    assert [str(s.value) for s in found.sites] == ["_16:_1", "_37:_1", "_16:_1"]
