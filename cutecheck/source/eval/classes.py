@@ -15,12 +15,12 @@ from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.tuples import Elements, designators
 from cutecheck.source.eval.types import is_type, type_key, type_of
 from cutecheck.source.eval.values import (
     Address,
     Apart,
     ArrayType,
-    Elements,
     Extern,
     ExternType,
     Object,
@@ -33,7 +33,6 @@ from cutecheck.source.eval.values import (
     TraitType,
     Value,
     ValueType,
-    designators,
 )
 
 NO_MEMBER = "has all its bases known, and no member"

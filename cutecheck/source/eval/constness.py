@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from cutecheck.source.eval import classes, foreign, ir, places, qualifiers
 from cutecheck.source.eval.scope import Entry, Env, self_of
-from cutecheck.source.eval.values import Address, ArrayType, Elements, ObjectPointer, Pointer, PtrType, Value
+from cutecheck.source.eval.tuples import Elements
+from cutecheck.source.eval.values import Address, ArrayType, ObjectPointer, Pointer, PtrType, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine

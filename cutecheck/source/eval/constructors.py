@@ -14,8 +14,9 @@ from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.references import field_stands
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.unwalked import may_write
-from cutecheck.source.eval.values import Elements, FuncSet, Object, Reference, Scalar, Value
+from cutecheck.source.eval.values import FuncSet, Object, Reference, Scalar, Value
 
 
 def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[str | None], span: Span) -> Value:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst, Env
-from cutecheck.source.eval.values import Closure, Object, Value, like
+from cutecheck.source.eval.tuples import like
+from cutecheck.source.eval.values import Closure, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine

@@ -16,13 +16,13 @@ from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.places import Cells, again, held, named, of_arguments, quiet, read
 from cutecheck.source.eval.qualifiers import refers
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import (
     Address,
     Apart,
     ArrayType,
     Cell,
     Closure,
-    Elements,
     Extern,
     ExternType,
     Object,

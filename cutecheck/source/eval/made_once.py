@@ -11,17 +11,8 @@ from cutecheck.source.eval import classes, foreign, ir, leaks, places, qualifier
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import Entry, Env
-from cutecheck.source.eval.values import (
-    ArrayType,
-    BudgetExceeded,
-    Constants,
-    Elements,
-    Object,
-    Scalar,
-    Value,
-    ValueType,
-    serials,
-)
+from cutecheck.source.eval.tuples import Constants, Elements
+from cutecheck.source.eval.values import ArrayType, BudgetExceeded, Object, Scalar, Value, ValueType, serials
 
 
 def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], span: Span) -> Value:

@@ -9,9 +9,9 @@ from cutecheck.source.eval import classes, constness, copies, ir, leaks, places,
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import (
     Closure,
-    Elements,
     Extern,
     Object,
     Pack,

@@ -14,6 +14,7 @@ from cutecheck.model.expr import ANY
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.copies import copied
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
+from cutecheck.source.eval.tuples import designators
 from cutecheck.source.eval.values import (
     Address,
     Apart,
@@ -28,7 +29,6 @@ from cutecheck.source.eval.values import (
     Seen,
     TensorVal,
     Value,
-    designators,
 )
 
 if TYPE_CHECKING:

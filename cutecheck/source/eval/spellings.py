@@ -6,18 +6,9 @@ from cutecheck.facts import Unknown
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics import decompose_tiled
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.tuples import IntegerSequence
 from cutecheck.source.eval.types import is_type, type_of
-from cutecheck.source.eval.values import (
-    ArrayType,
-    CuteOp,
-    ExternType,
-    IntegerSequence,
-    Pack,
-    Scalar,
-    TensorVal,
-    Value,
-    ValueType,
-)
+from cutecheck.source.eval.values import ArrayType, CuteOp, ExternType, Pack, Scalar, TensorVal, Value, ValueType
 
 
 def element_type(v: Value) -> Value:

@@ -19,17 +19,16 @@ from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import Bits
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.tuples import Elements, IntegerSequence
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
     Closure,
     CuteOp,
-    Elements,
     EnumVal,
     Extern,
     ExternType,
     FuncSet,
-    IntegerSequence,
     Object,
     ObjectPointer,
     Pack,

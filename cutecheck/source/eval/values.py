@@ -6,7 +6,7 @@ program needs besides: scalars of the scanned language, types, pointers, tensors
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -233,53 +233,6 @@ class Seen(Fields):
     """Fields of an object that is seen through a pointer, as other objects may be that are the same or overlap."""
 
     __slots__ = ()
-
-
-class Elements(tuple[Any, ...]):
-    """What a plain array holds: its name alone is a pointer to the first."""
-
-    __slots__ = ()
-
-
-class Constants(Elements):
-    """What a plain array of constants holds: a pointer to one of them is as good as the array."""
-
-    __slots__ = ()
-
-
-class IntegerSequence(tuple[int, ...]):
-    """``integer_sequence<T, Ns...>`` of the standard library or CuTe; no tuple, though CuTe's algorithms take it."""
-
-    ctype: str
-
-    def __new__(cls, numbers: Iterable[int], ctype: str) -> IntegerSequence:
-        made = super().__new__(cls, numbers)
-        made.ctype = ctype
-        return made
-
-
-class Designated(tuple[Any, ...]):
-    """A braced list with designators: ``names`` of what each part initialises, "" for none."""
-
-    names: tuple[str, ...] = ()
-
-    @staticmethod
-    def of(parts: Iterable[Any], names: Iterable[str]) -> Designated:
-        made = Designated(parts)
-        made.names = tuple(names)
-        return made
-
-
-def like(whole: tuple[Value, ...], parts: Iterable[Value]) -> tuple[Value, ...]:
-    """Other parts of a tuple of the same kind."""
-    if isinstance(whole, Designated):
-        return Designated.of(parts, whole.names)
-    return Elements(parts) if type(whole) is Elements else tuple(parts)
-
-
-def designators(parts: tuple[Value, ...]) -> list[str | None]:
-    """Of a braced list the members that its parts initialise, None for the next one."""
-    return [name or None for name in parts.names] if isinstance(parts, Designated) else []
 
 
 @dataclass(eq=False, slots=True)

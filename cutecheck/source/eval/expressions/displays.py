@@ -10,7 +10,8 @@ from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.loops import iterate
-from cutecheck.source.eval.values import Designated, Pack, Str, Value, constant
+from cutecheck.source.eval.tuples import Designated
+from cutecheck.source.eval.values import Pack, Str, Value, constant
 
 OPEN_SLICE = "a slice with unknown limits"
 _MAX_TEXT = 1 << 16  # characters

@@ -27,12 +27,12 @@ from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.observers import observes
 from cutecheck.source.eval.scope import Env, self_of
+from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.unwalked import may_run
 from cutecheck.source.eval.values import (
     Address,
     Closure,
-    Elements,
     Extern,
     FuncSet,
     Intrinsic,

@@ -23,12 +23,12 @@ from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, mis
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
+from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.types import same_type, type_key
 from cutecheck.source.eval.values import (
     Address,
     Closure,
     CuteOp,
-    Elements,
     ExternType,
     FuncSet,
     Intrinsic,

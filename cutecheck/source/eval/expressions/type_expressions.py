@@ -8,11 +8,11 @@ from cutecheck.source.eval import classes, constraints, enums, intrinsics, ir, m
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
-    Elements,
     Object,
     Pack,
     Pointer,

@@ -13,10 +13,10 @@ from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.intrinsics import refusals, tiled_members
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.intrinsics.registry import TYPES
+from cutecheck.source.eval.tuples import IntegerSequence
 from cutecheck.source.eval.values import (
     ArrayType,
     ExternType,
-    IntegerSequence,
     PtrType,
     Scalar,
     ScalarType,

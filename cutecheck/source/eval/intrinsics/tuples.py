@@ -11,6 +11,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval import classes, leaks, losses
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
+from cutecheck.source.eval.tuples import IntegerSequence
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
     VARIANT,
@@ -18,7 +19,6 @@ from cutecheck.source.eval.values import (
     Extern,
     ExternType,
     FuncSet,
-    IntegerSequence,
     Object,
     Pack,
     Scalar,

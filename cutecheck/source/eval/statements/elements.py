@@ -11,7 +11,8 @@ from cutecheck.source.eval import ir, losses, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.threads import some
-from cutecheck.source.eval.values import Elements, Intrinsic, Scalar, Value, constant
+from cutecheck.source.eval.tuples import Elements
+from cutecheck.source.eval.values import Intrinsic, Scalar, Value, constant
 
 
 def write(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bool:

@@ -20,7 +20,8 @@ from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.statements.numbers import combine
 from cutecheck.source.eval.statements.recurrences import Anything, Changing, Recurrence
 from cutecheck.source.eval.threads import some, varies
-from cutecheck.source.eval.values import Extern, Object, Pointer, Reference, Scalar, TensorVal, Value, like
+from cutecheck.source.eval.tuples import like
+from cutecheck.source.eval.values import Extern, Object, Pointer, Reference, Scalar, TensorVal, Value
 
 
 def havoc(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, induction: tuple[str, Domain] | None) -> None:

@@ -17,8 +17,9 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.statements.pointers import either_buffer
 from cutecheck.source.eval.threads import is_lost, lost, some, varies
+from cutecheck.source.eval.tuples import like
 from cutecheck.source.eval.types import type_key
-from cutecheck.source.eval.values import Address, Extern, Object, Pointer, Scalar, TensorVal, Value, like
+from cutecheck.source.eval.values import Address, Extern, Object, Pointer, Scalar, TensorVal, Value
 
 # of the texts of two values, past which what may be either of them is a number of its own; of values that differ from
 # thread to thread 40 times as many on the device, as that would leave nothing to be said of conflicts

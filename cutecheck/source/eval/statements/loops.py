@@ -32,7 +32,8 @@ from cutecheck.source.eval.statements.recurrences import (
     walked_once,
 )
 from cutecheck.source.eval.threads import differs, some, varies
-from cutecheck.source.eval.values import Elements, Scalar, Value, constant
+from cutecheck.source.eval.tuples import Elements
+from cutecheck.source.eval.values import Scalar, Value, constant
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1

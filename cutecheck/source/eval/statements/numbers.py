@@ -12,7 +12,8 @@ from cutecheck.source.eval.leaks import forgotten
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.statements.pointers import either_buffer
-from cutecheck.source.eval.values import Address, Extern, Object, ObjectPointer, Pointer, Scalar, TensorVal, Value, like
+from cutecheck.source.eval.tuples import like
+from cutecheck.source.eval.values import Address, Extern, Object, ObjectPointer, Pointer, Scalar, TensorVal, Value
 
 # of one integer: its value before a loop, before an iteration and after it (after each way through it), and its name
 Numbers: TypeAlias = Callable[[Int, Int, Sequence[Int], str], Int]
