@@ -198,6 +198,11 @@ def _special(
             continue
         if matched is None:
             return _undecided(m, ref, entry, env)
+        unknown = next((v for p, v in zip(decl.spec_args, flat, strict=False) if _decides(p, names, v)), None)
+        if unknown is not None:
+            return Unknown(
+                f"whether a specialisation of `{ref.name}` applies is not known: {unknown.reason}", decl.span
+            )
         asked = constraints.satisfied(m, decl, env) if isinstance(decl, ir.Class) else True
         if asked is False:
             continue
@@ -215,6 +220,14 @@ def _special(
     if ties:
         return Unknown(f"which specialisation of `{ref.name}` applies is not known", ties[0].decl.span)
     return None if best is None else (best[1], best[2])
+
+
+def _decides(pattern: ir.Expr, names: dict[str, ir.TParam], value: Value) -> bool:
+    """A value that is not known, where a specialisation asks for more than any."""
+    inner = pattern.pattern if isinstance(pattern, ir.Expand) else pattern
+    return isinstance(value, Unknown) and not (
+        isinstance(inner, ir.Name) and inner.targs is None and inner.ident in names
+    )
 
 
 def _are_defaults(m: Machine, tparams: Sequence[ir.TParam], values: Sequence[Value], env: Env) -> bool:

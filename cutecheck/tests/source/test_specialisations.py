@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cutecheck.tests.source.shown import number
+from cutecheck.tests.source.shown import kernel, number
 
 KERNEL = """#include <cute/tensor.hpp>
 using namespace cute; using std::void_t;
@@ -45,3 +45,20 @@ def test_the_specialisation_that_a_compiler_takes(value: str, answer: int, tmp_p
 
 def test_whether_a_number_has_a_type_is_not_answered_wrongly(tmp_path: Path) -> None:
     assert number(tmp_path, KERNEL, "", "Has<int>::v") is None
+
+
+COUNTED = """
+#include <cute/tensor.hpp>
+using namespace cute;
+template <int N, class T> struct Counted { static constexpr int value = 8; };
+template <class T> struct Counted<0, T> { static constexpr int value = 16; };
+template <int N, class T> struct Any { static constexpr int value = 8; };
+template <int N, class T> struct Any<N, T*> { static constexpr int value = 16; };
+"""
+
+
+def test_an_argument_that_is_not_known_may_be_what_a_specialisation_asks_for(tmp_path: Path) -> None:
+    text = kernel(COUNTED)
+    assert number(tmp_path, text, "", "Counted<0, float>::value") == 16
+    assert number(tmp_path, text, "", "Counted<elsewhere(), float>::value") is None
+    assert number(tmp_path, text, "", "Any<elsewhere(), float*>::value") == 16
