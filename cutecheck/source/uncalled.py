@@ -47,9 +47,9 @@ class Uncalled:
             for fn in self._used(inst):
                 walked |= self.method(inst, fn)
         lambdas, self._lambdas = m.history.lambdas[self._lambdas :], len(m.history.lambdas)
-        for made, captured in lambdas:
-            walked |= not made.called
-            self.root(partial(callbacks.walk, m, made, captured), made.node.span)
+        for made in lambdas:
+            walked |= not made.fn.called
+            self.root(partial(callbacks.walk, m, made), made.fn.node.span)
         named, self._named = list(m.history.named.values())[self._named :], len(m.history.named)
         for value, span in named:
             for entry in value.entries:
@@ -97,10 +97,6 @@ class Uncalled:
         m, fn = self.m, entry.decl
         if not isinstance(fn, ir.Function) or fn.body is None:
             return False
-        if fn.name == "device_kernel" and value.targs and isinstance(value.targs[0], ClassInst):
-            return self._operator(value.targs[0], span)
-        if entry.unit.path not in self.reported or not self.matters(fn, entry.unit.path):
-            return False
         if fn.tparams is None:
             return entry.env.cls is not None and self.method(entry.env.cls, fn)
         given = value.targs or ()
@@ -112,20 +108,17 @@ class Uncalled:
         shown = tuple(spell(env.vars[p.name]) for p in fn.tparams if p.name)
         if (id(fn), id(entry.env.cls), shown) in m.history.walked:
             return False
+        kernel: FuncSet | Intrinsic = FuncSet(value.name, (entry,), None, value.cls, given)
+        if fn.name == "device_kernel" and given and isinstance(given[0], ClassInst):  # of CUTLASS, whose is its class
+            if id(given[0]) in m.history.launched:
+                return False
+            kernel = Intrinsic(fn.name, given)
+        elif entry.unit.path not in self.reported or not self.matters(fn, entry.unit.path):
+            return False
         if "kernel" in fn.flags:
-            one = FuncSet(value.name, (entry,), None, value.cls, given)
-            self.root(lambda: kernels.launch(m, one, None, None, None, span), span)
+            self.root(lambda: kernels.launch(m, kernel, None, None, None, span), span)
         else:
             self.root(lambda: self._walk(entry, fn, Env(env, "function"), env), span)
-        return True
-
-    def _operator(self, inst: ClassInst, span: Span) -> bool:
-        """``cutlass::device_kernel<K>``, unless ``K`` was launched."""
-        m = self.m
-        known = (id(f) for f in inst.methods() if f.name == "operator()")
-        if any((id(inst), f) in m.history.methods for f in known) or m.history.entrances(inst).first:
-            return False
-        self.root(lambda: kernels.launch(m, Intrinsic("device_kernel", (inst,)), None, None, None, span), span)
         return True
 
     def _walk(self, entry: Entry, fn: ir.Function, env: Env, names: Env) -> None:

@@ -7,41 +7,56 @@ as a function that it was given to has lost that before.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span
-from cutecheck.source.eval import classes, ir, losses, places, qualifiers
+from cutecheck.source.eval import classes, losses, places, qualifiers
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env, Frame, self_of
 from cutecheck.source.eval.values import Closure, FuncSet, Object, Reference, TemplateRef, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.record.state import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A lambda, the variables of functions that it names with where they are kept, and what held where it was made."""
+
+    fn: Closure
+    captured: dict[str, Env]
+    standing: Standing
 
 
 def made(m: Machine, fn: Closure) -> None:
     """A lambda was met on the host."""
     if m.dialect.by_value and not m.recorder.rehearsal and not m.recorder.in_kernel():
         frame = m.recorder.frame
-        (m.history.lambdas if frame is None else frame.lambdas).append((fn, _captured(fn)))
+        known = m.history.lambdas if frame is None else frame.lambdas
+        known.append(Made(fn, _captured(fn), m.recorder.standing()))
 
 
 def walk_rest(m: Machine, frame: Frame) -> None:
     """The lambdas of a function that ends, as far as nothing called them."""
     if m.recorder.rehearsal:
         return
-    for fn, captured in frame.lambdas:
-        walk(m, fn, captured)
+    for each in frame.lambdas:
+        walk(m, each)
 
 
-def walk(m: Machine, fn: Closure, captured: dict[str, Env]) -> bool:
-    """Walk a lambda that nothing called, if the variables that it captured are still there; whether it was."""
-    body = fn.node.body
-    if fn.called or body is None or not all(fn.env.find_var(n) is env for n, env in captured.items()):
-        return False
+def walk(m: Machine, each: Made) -> None:
+    """Walk a lambda that nothing called, if the variables that it captured are still there.
+
+    What is asserted after it was made may be so after it ran.
+    """
+    fn, captured = each.fn, each.captured
+    if fn.called or not all(fn.env.find_var(n) is env for n, env in captured.items()):
+        return
     given = arguments(m, fn, fn.node.span)
     if given is None:
-        return False
+        return
     from cutecheck.source.eval.calls import call_closure
 
     mark = m.journal.mark()
@@ -57,9 +72,9 @@ def walk(m: Machine, fn: Closure, captured: dict[str, Env]) -> bool:
     this = self_of(fn.env)
     if isinstance(this, Object):
         losses.lose(m, this, this.cls.name, fn.node.span)
-    call_closure(m, fn, given, {}, fn.node.span)
+    with m.recorder.as_of(each.standing):
+        call_closure(m, fn, given, {}, fn.node.span)
     m.journal.undo(mark)
-    return True
 
 
 def arguments(m: Machine, fn: Closure, span: Span) -> list[Value] | None:
@@ -70,9 +85,8 @@ def arguments(m: Machine, fn: Closure, span: Span) -> list[Value] | None:
 
 
 def _captured(fn: Closure) -> dict[str, Env]:
-    """The variables of functions that a lambda names, and where they are kept."""
     found = {}
-    for name in names_in(fn.node.body.get()) if isinstance(fn.node, ir.Lambda) else ():
+    for name in names_in(fn.node.body.get()):
         at = fn.env.find_var(name)
         if at is not None and at.kind in ("block", "function"):
             found[name] = at

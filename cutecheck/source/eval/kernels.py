@@ -105,6 +105,7 @@ def _launch_operator(
     symbol = f"cutlass::device_kernel<{class_name(cls)}>"
     walked = f"{symbol}{m.recorder.block(block)}"
     kernel = f"{cls.decl.span}:{cls.name}"
+    m.history.launched.add(id(cls))
     answer = m.history.launches.ask(kernel, walked, walked, capped=False, alike=kind_of(m, kernel, (cls,)))
     if answer == "dropped":
         return Unknown(f"further instantiations of `{cls.name}` were not walked", span)

@@ -24,9 +24,10 @@ from cutecheck.source.eval.launches import Launches
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.values import BudgetExceeded, Cell, Closure, FuncSet, Object, Value
+from cutecheck.source.eval.values import BudgetExceeded, Cell, FuncSet, Object, Value
 
 if TYPE_CHECKING:
+    from cutecheck.source.eval.callbacks import Made
     from cutecheck.source.eval.ranking import Given
     from cutecheck.source.eval.statements.exits import Exits
     from cutecheck.source.eval.statements.guesses import Guess
@@ -118,7 +119,8 @@ class History:
         self.methods: set[tuple[int, int]] = set()  # walked methods and their classes, by ``id``
         # walked instantiations of function templates: which, of which class, under which arguments
         self.walked: set[tuple[int, int, tuple[str, ...]]] = set()
-        self.lambdas: list[tuple[Closure, dict[str, Env]]] = []  # of host code outside functions, with captures
+        self.lambdas: list[Made] = []  # by host code outside functions
+        self.launched: set[int] = set()  # classes of `cutlass::device_kernel` that were launched, by ``id``
         self.named: dict[Any, tuple[FuncSet, Span]] = {}  # functions whose addresses were taken on the host
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cutecheck.facts import Span
@@ -10,9 +10,16 @@ from cutecheck.model.identity import once
 from cutecheck.source.eval import ir
 
 
-@once
-def names_in(node: Any) -> tuple[str, ...]:
-    """Identifiers used unqualified in an expression, in order."""
+def _inner(node: Any) -> Iterable[Any]:
+    """The parts of a node, or of a list of nodes."""
+    if isinstance(node, (tuple, list)):
+        return node
+    if hasattr(node, "__dataclass_fields__") and not isinstance(node, Span):
+        return [getattr(node, f) for f in node.__dataclass_fields__ if f != "span"]
+    return ()
+
+
+def _names(node: Any, inner: Callable[[Any], Iterable[Any]]) -> tuple[str, ...]:
     out: list[str] = []
     stack = [node]
     while stack:
@@ -20,34 +27,29 @@ def names_in(node: Any) -> tuple[str, ...]:
         if isinstance(at, ir.Name):
             out.append(at.ident)
             stack.extend(at.targs or ())
-        elif isinstance(at, (tuple, list)):
-            stack.extend(at)
-        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
-            stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f != "span")
+        else:
+            stack.extend(inner(at))
     return tuple(dict.fromkeys(out))
+
+
+@once
+def names_in(node: Any) -> tuple[str, ...]:
+    """Identifiers used unqualified in an expression, in order."""
+    return _names(node, _inner)
 
 
 @once
 def unexpanded(pattern: Any) -> tuple[str, ...]:
     """Names in what is expanded over packs, bodies of lambdas included, but not those in expansions inside of it."""
-    out: list[str] = []
-    stack = [pattern]
-    while stack:
-        at = stack.pop()
-        if isinstance(at, ir.Name):
-            out.append(at.ident)
-            stack.extend(at.targs or ())
-        elif isinstance(at, ir.Expand) or (isinstance(at, ir.SizeOf) and at.what == "sizeof..."):
-            continue
-        elif isinstance(at, ir.Fold):
-            stack.append(at.init)
-        elif isinstance(at, ir.Lazy):
-            stack.append(at.get())
-        elif isinstance(at, (tuple, list)):
-            stack.extend(at)
-        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
-            stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f != "span")
-    return tuple(dict.fromkeys(out))
+    return _names(pattern, _inner_of_pattern)
+
+
+def _inner_of_pattern(node: Any) -> Iterable[Any]:
+    if isinstance(node, ir.Expand) or (isinstance(node, ir.SizeOf) and node.what == "sizeof..."):
+        return ()
+    if isinstance(node, ir.Fold):
+        return (node.init,)
+    return (node.get(),) if isinstance(node, ir.Lazy) else _inner(node)
 
 
 def mentions(node: Any, names: Sequence[str]) -> bool:
@@ -57,10 +59,7 @@ def mentions(node: Any, names: Sequence[str]) -> bool:
         at = stack.pop()
         if isinstance(at, (ir.Name, ir.Scoped)) and at.ident in names:
             return True
-        if isinstance(at, (tuple, list)):
-            stack.extend(at)
-        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
-            stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f != "span")
+        stack.extend(_inner(at))
     return False
 
 

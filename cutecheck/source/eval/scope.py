@@ -251,4 +251,4 @@ class Frame:
     exits: Any = None  # states at its returns inside of branches, where those are followed
     apart: bool = False  # threads of a warp may return at different places
     given: tuple[Any, ...] = ()  # the object of a method, then the arguments
-    lambdas: list[tuple[Any, dict[str, Env]]] = field(default_factory=list)  # made here on the host, with captures
+    lambdas: list[Any] = field(default_factory=list)  # that host code made here (source/eval/callbacks.py)

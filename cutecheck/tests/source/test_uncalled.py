@@ -211,3 +211,54 @@ void later(P p, int n) {
 
 def test_a_name_that_is_gone_is_not_taken_for_another(tmp_path: Path) -> None:
     assert "kern<32>" not in walked(met(tmp_path, SCOPES))
+
+
+ASSERTED = """
+void later(P p) {
+  if (p.n % 4 == 0) {
+    std::thread worker([=] { launch<16>(p, 0); });
+  }
+  TORCH_CHECK(p.n % 8 == 0);
+  std::thread other([=] { launch<32>(p, 0); });
+}
+"""
+
+
+def test_what_is_asserted_after_a_lambda_was_made_may_be_so_after_it_ran(tmp_path: Path) -> None:
+    facts = met(tmp_path, ASSERTED)
+    assumed = {e.enclosing: [str(h.condition)[-10:] for h in e.hypotheses] for e in facts.events}
+    assert assumed.pop("kern<M>", []) == []
+    assert assumed == {"kern<16>": ["n % 4 == 0"], "kern<32>": ["n % 8 == 0"]}
+    assert {x.kernel: len(x.guards) for x in facts.launches if x.kernel != "kern<M>"} == {"kern<16>": 1, "kern<32>": 0}
+
+
+OPERATOR = """
+namespace cutlass {
+template <class K> __global__ void device_kernel(typename K::Params p) { extern __shared__ char s[]; K{}(p, s); }
+}
+template <int M> struct Base {
+  using Params = P;
+  __device__ void operator()(P const& p, char*) {
+    __shared__ float s[M];
+    auto shared = make_tensor(make_smem_ptr(s), Layout<Int<M>>{});
+    copy(make_tensor(make_gmem_ptr(p.a), shared.layout()), shared);
+  }
+};
+template <int M> struct Kernel : Base<M> {};
+void host(P p) {
+  elsewhere((void const*)cutlass::device_kernel<Kernel<64>>);
+  cudaFuncSetAttribute(cutlass::device_kernel<Kernel<128>>, cudaFuncAttributeMaxDynamicSharedMemorySize, 1000);
+  cutlass::kernel_launch<Kernel<128>>(1, 256, 1000, nullptr, p, false);
+}
+"""
+
+
+def test_a_kernel_of_a_class_is_walked_for_its_address_unless_it_was_launched(tmp_path: Path) -> None:
+    found = [e.enclosing for e in met(tmp_path, OPERATOR).events if "Base" in e.enclosing]
+    assert sorted(name.partition(">::")[0] for name in found) == ["Base<128", "Base<64"]
+
+
+@pytest.mark.parametrize("numbers", ["std::make_index_sequence<8000000000>", "cute::make_seq<1 << 30>", "make_seq<>"])
+def test_a_sequence_that_nobody_could_hold_is_not_made(numbers: str, tmp_path: Path) -> None:
+    text = f"template <class T> __global__ void none(T) {{}} void host() {{ none<<<1, 1>>>({numbers}{{}}); }}"
+    assert met(tmp_path, text).errors == ()

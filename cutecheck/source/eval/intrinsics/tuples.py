@@ -31,6 +31,7 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_LONGEST = 1 << 14  # numbers of a sequence
 _ALTERNATIVES = 256  # that one visit walks
 COORDINATES = "ForwardCoordIterator"
 NOTHING = Scalar(None, "void")
@@ -42,6 +43,14 @@ def _numbers(targs: Iterable[Value]) -> list[int]:
     if len(found) < len(numbers):
         raise Unsupported("a sequence of numbers that are not known")
     return found
+
+
+def _counted(targs: Iterable[Value], ctype: str) -> IntegerSequence:
+    """From nothing, or the first limit, up to the last."""
+    limits = _numbers(targs)
+    if len(limits) not in (1, 2) or limits[-1] - (limits[0] if len(limits) == 2 else 0) > _LONGEST:
+        raise Unsupported(f"a sequence that is not of 0 to {_LONGEST} numbers")
+    return IntegerSequence(range(*limits), ctype)
 
 
 def _element(t: Value) -> str:
@@ -57,7 +66,7 @@ def _sequence(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 @type_maker("make_seq", "make_int_sequence", "make_range")
 def _range(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return ValueType(IntegerSequence(range(*_numbers(targs)), "int"))
+    return ValueType(_counted(targs, "int"))
 
 
 @type_maker("index_sequence")
@@ -67,7 +76,7 @@ def _indices(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 @type_maker("make_index_sequence")
 def _index_range(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return ValueType(IntegerSequence(range(*_numbers(targs)), "size_t"))
+    return ValueType(_counted(targs, "size_t"))
 
 
 @type_maker("index_sequence_for")
@@ -82,7 +91,7 @@ def _typed_sequence(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 @type_maker("make_integer_sequence")
 def _typed_range(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return ValueType(IntegerSequence(range(*_numbers(targs[1:])), _element(targs[0])))
+    return ValueType(_counted(targs[1:], _element(targs[0])))
 
 
 @function("make_coord_iterator")
@@ -157,7 +166,7 @@ def _apply(c: Call) -> Value:
     """``cute::apply(t, f)`` and ``std::apply(f, t)``: a function of the elements of a tuple."""
     f, items = (c.arg(1), c.arg(0)) if isinstance(c.arg(0), tuple) else (c.arg(0), c.arg(1))
     if not isinstance(items, tuple):
-        why = items if isinstance(items, Unknown) else Unknown("the elements to apply a function to", c.span)
+        why = items if isinstance(items, Unknown) else Unknown("the tuple to apply a function to is not known", c.span)
         return _unwalked(c, f, why)
     return _applied(c, f, list(items))
 
@@ -170,7 +179,7 @@ def _visit(c: Call) -> Value:
     """
     f = c.arg(0)
     held = [_alternatives(c, v) for v in c.args[1:]]
-    done = _unwalked(c, f, Unknown("which of its types a variant holds", c.span))
+    done = _unwalked(c, f, Unknown("which of its types a variant holds is not known", c.span))
     if not isinstance(f, Closure):
         leaks.leak(c.m, f)
         losses.lost_leaked(c.m, c.span)

@@ -74,6 +74,9 @@ _NO_FACTS = (
 )
 
 
+Standing = tuple[tuple[Hypothesis, ...], tuple[Guard, ...]]
+
+
 class RecorderState:
     """The state of one machine's record. ``source`` gives the text of a file for names in reports."""
 
@@ -271,6 +274,20 @@ class RecorderState:
             yield
         finally:
             self.rehearsal = saved
+
+    def standing(self) -> Standing:
+        """What holds where the evaluation is."""
+        return tuple(self.hypotheses), tuple(self._guards)
+
+    @contextmanager
+    def as_of(self, standing: Standing) -> Iterator[None]:
+        """What held at an earlier place is all that holds inside."""
+        saved = self.hypotheses, self._guards
+        self.hypotheses, self._guards = list(standing[0]), list(standing[1])
+        try:
+            yield
+        finally:
+            self.hypotheses, self._guards = saved
 
     @contextmanager
     def guarded(self, guard: Guard, cond: Value, taken: bool) -> Iterator[None]:
