@@ -12,6 +12,7 @@ from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, MixedBits, SmemPtrFlag, Swizzle
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.rules.derive.accesses import thread_count
+from cutecheck.rules.derive.slices import first_thread
 
 
 def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> tuple[AnyLayout, Expr] | None:
@@ -36,11 +37,14 @@ def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> tuple[AnyLay
             return None
     threads = thread_count(event)
     block = None if event.threads is None else known_value(event.threads)
-    threads = block if threads is None else threads if block is None else min(block, threads)
+    first = first_thread(tensor)
+    if isinstance(first, str):
+        return None
+    threads = threads if block is None else block - first if threads is None else min(block - first, threads)
     if threads is None:
         return None if any(v.name == THREAD for v in variables) else (layout, offset)
     tops = [hi for v in variables if v.name == THREAD and (hi := v.domain.bounds()[1]) is not None]
-    known = {THREAD: ex.var(THREAD, Domain(0, min([threads - 1, *tops])))}
+    known = {THREAD: ex.var(THREAD, Domain(first, min([first + threads - 1, *tops])))}
     if isinstance(layout, ComposedLayout) and start.variables():
         layout = ComposedLayout(layout.a, Dyn(start.substitute(known)), layout.b)
     return layout, offset.substitute(known)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from cutecheck.facts import TensorFact
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.integers import converted
 from cutecheck.model.ints import Condition, Dyn, as_expr
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.rules.derive.vectors import Plain
@@ -16,7 +17,7 @@ def first_thread(tensor: TensorFact) -> int | str:
     """The thread whose slice is the first: of ``threadIdx.x - 128`` thread 128. A text where that cannot be told."""
     if tensor.thread is None:
         return 0
-    index = as_expr(tensor.thread)
+    index = as_expr(converted(tensor.thread, "unsigned", "int"))  # threads before the first have no slice
     lowest = ex.bounds(index)[0]
     if lowest is not None and lowest >= 0:
         return 0

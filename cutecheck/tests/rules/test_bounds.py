@@ -45,6 +45,33 @@ def test_a_condition_that_may_leave_out_threads(tmp_path: Path, condition: str, 
     assert bool(unknown) is bool(condition)
 
 
+WARPGROUPS = """
+using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(384) k(float* out, int n) {
+  __shared__ alignas(16) float smem[SIZE];
+  Tensor s = make_tensor(make_smem_ptr(smem), Layout<Shape<_8, _64>, Stride<_64, _1>>{});
+  Tensor o = make_tensor(make_gmem_ptr(out), Layout<Shape<_8, _64>, Stride<_64, _1>>{});
+  int const wg = threadIdx.x / 128;
+  if (wg == 2 && n > 3) {
+    auto t = Rows{}.get_slice(THREAD);
+    copy(Rows{}, t.partition_S(s), t.partition_D(o));
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("thread", ["threadIdx.x - 256", "int(threadIdx.x) - 256"])
+@pytest.mark.parametrize(("size", "expected"), [("8 * 64", "proved"), ("8 * 64 - 4", "unknown")])
+def test_a_slice_counted_from_a_later_thread_is_taken_by_the_threads_from_there_on(
+    tmp_path: Path, size: str, expected: str, thread: str
+) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + WARPGROUPS.replace("SIZE", size).replace("THREAD", thread))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+    (outcome,) = [o for o in report.outcomes if o.obligation.property == "fits-allocation"]
+    assert outcome.verdict.value == expected
+
+
 INNER = Layout((8, (64, 2)), (64, (1, 512)))
 
 

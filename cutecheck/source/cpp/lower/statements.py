@@ -170,16 +170,36 @@ class StatementLowering(BlockLowering):
                 following = first.next_sibling
                 init = self.as_statement(first, first.end_byte if following is None else following.end_byte)
         cond: ir.Expr | None = None
+        declared: list[ir.Stmt] = []
         if cond_node is not None:
             self.check(cond_node)
-            cond = self.expression(cond_node)
+            if cond_node.type == "assignment_expression" and _DECLARED.fullmatch(self.of(cond_node.children[0])):
+                following = cond_node.next_sibling
+                assert following is not None  # the semicolon
+                declared = self.reread_statements(cond_node.start_byte, following.end_byte)
+            else:
+                cond = self.expression(cond_node)
         step: ir.Stmt | None = None
         if update is not None:
             self.check(update)
             steps = [self.step(part) for part in _comma_parts(update)]
             step = steps[0] if len(steps) == 1 else ir.Block(tuple(steps), self.place(update), scoped=False)
-        body = self.as_block(node.child_by_field_name("body"))
+        body = self.while_holds(declared, self.as_block(node.child_by_field_name("body")))
         return [ir.Loop("for", init, cond, step, None, None, body, self.place(node))]
+
+    def while_holds(self, declared: list[ir.Stmt], body: ir.Block) -> ir.Block:
+        """The body of a loop whose condition declares a variable: made anew each time, left where it is false."""
+        if not declared:
+            return body
+        local = declared[-1]
+        assert isinstance(local, ir.Local)
+        if isinstance(local.decl, ir.Variable):
+            value: ir.Expr = ir.Name(local.decl.name, None, local.decl.span)
+        else:
+            value = ir.Opaque("declaration as condition", local.span)
+        out = ir.Block((ir.Jump("break", local.span),), local.span)
+        leave = ir.If(ir.Unary("!", value, local.span), out, None, False, local.span)
+        return ir.Block((*declared, leave, body), body.span)
 
     def step(self, node: Node) -> ir.Stmt:
         return self.as_statement(node, node.end_byte)
@@ -199,8 +219,12 @@ class StatementLowering(BlockLowering):
         clause = node.child_by_field_name("condition")
         if clause is None:
             raise self.bad(node)
-        init, cond = self.condition(clause)
         body = self.as_block(node.child_by_field_name("body"))
+        value = clause.child_by_field_name("value")
+        if value is not None and value.type == "declaration":
+            body = self.while_holds(self.declaration_statements(value), body)
+            return [ir.Loop("for", None, None, None, None, None, body, self.place(node))]
+        init, cond = self.condition(clause)
         return [ir.Loop("while", init, cond, None, None, None, body, self.place(node))]
 
     def do_statement(self, node: Node) -> list[ir.Stmt]:

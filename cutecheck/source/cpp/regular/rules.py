@@ -244,6 +244,22 @@ class Rules(Brackets):
         if last > first and wordy(texts[last]) and texts[last] not in KEYWORDS and texts[last + 1] == "=":
             self.fold(first, last)
 
+    def repetition(self, at: int) -> None:
+        """``for (...; T x = e; ...)``: the declared name with its type becomes one, as in a branch of an ``if``."""
+        texts = self.texts
+        close = self.partner[at + 1]
+        if texts[at + 1] != "(" or close < 0:
+            return
+        here = at + 2
+        while here < close and texts[here] != ";":
+            here = self.next(here)
+        first = here = here + 1
+        while here < close and (here in self.close or wordy(texts[here]) or texts[here] in ("::", "*", "&", "&&")):
+            here = self.close[here] + 1 if here in self.close else here + 1
+        declares = here > first + 1 and named(texts[here - 1]) and texts[here - 2] != "::" and texts[here] == "="
+        if declares and here < close and wordy(texts[first]):
+            self.fold(first, here - 1)
+
     def test(self, at: int) -> None:
         """``TEST(suite, 64x64_name) {``: the arguments of a macro that defines a function are names."""
         texts = self.texts
@@ -362,6 +378,7 @@ _RULES: dict[str, Callable[[Rules, int], None]] = {
     "friend": Rules.leading,
     "if": Rules.branch,
     "else": Rules.branch,
+    "for": Rules.repetition,
     "__align__": Rules.align,
     **dict.fromkeys(words("unsigned signed long short"), Rules.sized),
     **dict.fromkeys(words("TEST TEST_F TEST_P TYPED_TEST TYPED_TEST_P"), Rules.test),
