@@ -116,9 +116,11 @@ def method_of_object(m: Machine, obj: Object, name: str, span: Span) -> Value:
 def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Choose an overload and run it."""
     (given, of_object), m.given = m.given, ((), "")
+    open_pointers = ""
     found = [c for c in (bind(m, entry, fset, args, kwargs) for entry in fset.entries) if c is not None]
     if m.leads[0] is args:
         found = constness.by_pointers(found, m.leads[1])
+        open_pointers = constness.open_pointers(found, m.leads[1])
     if not found:
         fallback = intrinsics.find(m, "", fset.name, span)
         if isinstance(fallback, Intrinsic) and fset.cls is None:
@@ -130,7 +132,7 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         if missing is not None:
             return Unknown(f"`{fset.name}` of `{missing.what}`, whose type is not in the scanned files", span)
         return Unknown(f"no overload of `{fset.name}` in the scanned files takes these {len(args)} arguments", span)
-    unsure = undecided(found, given, of_object)
+    unsure = open_pointers or undecided(found, given, of_object)
     if unsure:
         for c in found:
             may_write(m, c.fn, args, span, fset.self_)

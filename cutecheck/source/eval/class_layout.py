@@ -76,6 +76,8 @@ def _struct(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
         size, align = _member(m, cls, part, span)
         made.align = max(made.align, align)
         start = _rounded(made.end, align)
+        if "overlaps" in part.flags:
+            start = Unknown(f"where `{part.name}` is, which may share its address", span)
         made.offsets[part.name] = start
         made.end = start if isinstance(start, Unknown) else size if isinstance(size, Unknown) else start + size
     return made

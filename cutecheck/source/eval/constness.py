@@ -5,16 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from cutecheck.facts import Unknown
 from cutecheck.source.eval import classes, foreign, ir, places, qualifiers
-from cutecheck.source.eval.scope import Entry, Env, self_of
+from cutecheck.source.eval.lookup import lookup
+from cutecheck.source.eval.scope import ClassInst, Entry, Env, self_of
 from cutecheck.source.eval.tuples import Elements
-from cutecheck.source.eval.values import Address, ArrayType, ObjectPointer, Pointer, PtrType, Value
+from cutecheck.source.eval.values import (
+    Address,
+    ArrayType,
+    ObjectPointer,
+    Pointer,
+    PtrType,
+    ScalarType,
+    Value,
+    VoidType,
+)
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
     from cutecheck.source.eval.overloads import Candidate
 
 
+_STRIPS = frozenset({"remove_const_t", "remove_cv_t", "remove_cvref_t", "decay_t"})
+_HANDS_ON = ("move", "get")
+_DEPTH = 20  # aliases of aliases
 _LOST = ("const", "volatile", "ref", "rref", "function")  # of types, which are kept without
 
 
@@ -47,7 +61,7 @@ def constant(m: Machine, node: ir.Expr, env: Env) -> bool | None:
         return qualifiers.refers(node.type) and qualifiers.constant(node.type)
     if isinstance(node, ir.Call) and len(node.args) == 1:
         name = getattr(node.fn, "ident", "")
-        return True if name == "as_const" else constant(m, node.args[0].value, env) if name == "move" else None
+        return True if name == "as_const" else constant(m, node.args[0].value, env) if name in _HANDS_ON else None
     return False if isinstance(node, ir.Construct) else None
 
 
@@ -80,11 +94,18 @@ def leads_to_constant(m: Machine, node: ir.Expr, env: Env) -> bool | None:
         at = env.find_var(node.ident)
         if at is None:
             return None
-        value = at.vars[node.ident]
-        array = type(value) is Elements or (isinstance(value, Pointer) and isinstance(value.type, ArrayType))
-        return at.fixed is not None and (node.ident if array else f"*{node.ident}") in at.fixed
+        value = places.held(m, at.vars, node.ident)
+        if isinstance(value, Unknown) and not at.fixed:
+            return None
+        array = isinstance(value, Elements) or (isinstance(value, Pointer) and isinstance(value.type, ArrayType))
+        return at.fixed is not None and (f"*{node.ident}" in at.fixed or (array and node.ident in at.fixed))
     if isinstance(node, ir.Unary) and node.op == "&":
         return constant(m, node.operand, env)
+    if isinstance(node, ir.Unary) and node.op in ("++", "--", "p++", "p--"):
+        return leads_to_constant(m, node.operand, env)
+    if isinstance(node, ir.Binary) and node.op in ("+", "-"):
+        sides = [leads_to_constant(m, side, env) for side in (node.left, node.right) if not isinstance(side, ir.Lit)]
+        return sides[0] if len(sides) == 1 or sides[0] else sides[1] if sides else None
     return to_constant(node.type) if isinstance(node, ir.Cast) else None
 
 
@@ -109,6 +130,15 @@ def by_pointers(found: list[Candidate], leads: Sequence[bool | None]) -> list[Ca
     return found
 
 
+def open_pointers(found: list[Candidate], leads: Sequence[bool | None]) -> str:
+    """Why it is not known which of ``f(T*)`` and ``f(T const*)`` is called; empty where it is."""
+    for i, known in enumerate(leads):
+        kinds = {to_constant(c.fn.params[i].type) for c in found if _pointer(c.fn, i)}
+        if known is None and kinds == {True, False}:
+            return "whether a pointer is one to a constant"
+    return ""
+
+
 def _pointer(fn: ir.Function, i: int) -> bool:
     t = fn.params[i].type if i < len(fn.params) else None
     while isinstance(t, ir.TypeMod) and t.kind in ("const", "volatile", "ref", "rref"):
@@ -130,14 +160,63 @@ def qualified(node: ir.Expr | None, env: Env) -> bool:
     return at is not None and at.fixed is not None and bool({name, f"*{name}"} & at.fixed)
 
 
-def hidden(node: ir.Expr, value: Value) -> bool:
-    """A pointer by another name, which may be one to a constant."""
-    return isinstance(value, PtrType) and not isinstance(node, ir.TypeMod)
-
-
 def tells_apart(entries: Iterable[Entry]) -> bool:
-    """A template with specialisations for such types."""
-    return any(qualifies(p) for e in entries for p in getattr(e.decl, "spec_args", None) or ())
+    """A template with specialisations for such types, other than those that pass on to the one without."""
+    return any(
+        qualifies(p) and not _passes_on(e.decl) for e in entries for p in getattr(e.decl, "spec_args", None) or ()
+    )
+
+
+def _passes_on(decl: ir.Decl) -> bool:
+    """``template <class T> struct X<T const> : X<T> {};``."""
+    if not isinstance(decl, ir.Class) or decl.members or len(decl.bases) != 1:
+        return False
+    (base,) = decl.bases
+    if not isinstance(base, ir.Name) or base.ident != decl.name or base.targs is None:
+        return False
+    return [_bare(p) for p in decl.spec_args or ()] == [_bare(a) for a in base.targs]
+
+
+def _bare(node: ir.Expr) -> object:
+    while isinstance(node, ir.TypeMod) and node.kind in _LOST:
+        node = node.inner
+    return node.ident if isinstance(node, ir.Name) and node.targs is None else id(node)
+
+
+def unqualified(m: Machine, node: ir.Expr, value: Value, env: Env, depth: int = 0) -> bool:
+    """Whether a template argument is surely a type without qualifiers, and no pointer to one that has some.
+
+    What a parameter of a template, a trait or a member of a class stands for may be qualified.
+    """
+    if isinstance(node, ir.TypeMod):
+        return node.kind in ("ptr", "array") and unqualified(m, node.inner, None, env, depth)
+    if isinstance(node, ir.DeclType):
+        return isinstance(node.expr, ir.Name) and not isinstance(value, PtrType) and not qualified(node, env)
+    if not isinstance(node, (ir.Name, ir.Scoped)):
+        return True
+    if node.ident in _STRIPS:
+        return not isinstance(value, PtrType)
+    if node.targs is None and isinstance(node, ir.Name):
+        return env.find_var(node.ident) is None and _plainly_named(m, node, env, depth)
+    return isinstance(value, ClassInst) and node.ident == value.name
+
+
+def _plainly_named(m: Machine, node: ir.Name, env: Env, depth: int) -> bool:
+    """A built-in type or a class, perhaps by another name."""
+    at: Env | None = env
+    while at is not None:
+        entries: Sequence[Entry] = ()
+        if at.kind == "class" and at.cls is not None:
+            entries = [Entry(d, at.cls.env, at.cls.entry.unit) for d in at.cls.index.get(node.ident, ())]
+        elif at.scope is not None:
+            entries = at.scope.decls.get(node.ident, ())
+        if entries:
+            decl, where = entries[0].decl, entries[0].env
+            if isinstance(decl, ir.Alias):
+                return decl.tparams is None and depth < _DEPTH and unqualified(m, decl.target, None, where, depth + 1)
+            return True
+        at = at.parent
+    return isinstance(lookup(m, node.ident, env, node.span), (ScalarType, VoidType))
 
 
 def qualifies(pattern: ir.Expr) -> bool:

@@ -29,6 +29,7 @@ from cutecheck.source.eval.values import (
     constant,
 )
 
+_REGISTER = 32  # bits
 _KNOWN = {"ClusterTransactionBarrier": 8, "ClusterBarrier": 8, "barrier": 8, "dim3": 12}
 
 
@@ -46,8 +47,11 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
     if isinstance(t, ArrayType):
         if isinstance(t.extent, Unknown):
             return t.extent
-        if isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and t.inner.dtype.bits < BYTE:
-            total: Int = byte_count(t.extent, t.inner.dtype.bits)
+        word = _word(t)
+        if word and isinstance(t.extent, int) and isinstance(t.inner, ScalarType) and t.inner.dtype.bits:
+            total: Int = -(-t.extent // max(1, word * BYTE // int(t.inner.dtype.bits))) * word
+        elif isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and t.inner.dtype.bits < BYTE:
+            total = byte_count(t.extent, t.inner.dtype.bits)
         else:
             one = size_bytes(m, t.inner, span)
             if isinstance(one, Unknown):
@@ -114,6 +118,16 @@ def tensor_bytes(tensor: TensorVal, span: Span) -> ByteCount | Unknown:
     return bytes_to_hold(tensor.dtype.bits * int(elements))
 
 
+def _word(t: ArrayType) -> int:
+    """Bytes of what ``cutlass::Array`` stores elements of less than 32 bits in; 0 of other arrays."""
+    if t.name not in ("Array", "AlignedArray") or not isinstance(t.inner, ScalarType) or not t.inner.dtype.bits:
+        return 0
+    bits = int(t.inner.dtype.bits)
+    if bits >= _REGISTER or not isinstance(t.extent, int):
+        return 0
+    return next(word for word in (4, 2, 1) if bits * t.extent % (word * BYTE) == 0 or word == 1)
+
+
 def _in_bytes(n: Int) -> ByteCount:
     return Bytes(n) if isinstance(n, int) else n
 
@@ -129,7 +143,7 @@ def align_bytes(m: Machine, t: Value, span: Span) -> int | Unknown:
         return align_bytes(m, underlying(m, t), span)
     if isinstance(t, ArrayType):
         inner = align_bytes(m, t.inner, span)
-        return inner if isinstance(inner, Unknown) else max(inner, t.align or 1)
+        return inner if isinstance(inner, Unknown) else max(_word(t) or inner, t.align or 1)
     if isinstance(t, ClassInst):
         return class_layout(m, t, span).align
     if isinstance(t, ExternType) and t.name in _KNOWN:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, constness, copies, ir, leaks, places, qualifiers, references
+from cutecheck.source.eval import classes, constness, copies, ir, leaks, named_bases, places, qualifiers, references
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -14,6 +14,7 @@ from cutecheck.source.eval.values import (
     Closure,
     Extern,
     Object,
+    ObjectPointer,
     Pack,
     PtrType,
     Reference,
@@ -95,6 +96,8 @@ def bind_parameters(
                 env.hold(p.name)
         if leaks.points(value) and i < len(args) and stands and not qualifiers.constant(inner):
             value = leaks.apart(value, p.name)  # to an element of something that is not followed, perhaps
+        if isinstance(value, (Object, ObjectPointer)) and not p.pack and m.dialect.by_value:
+            named_bases.note(m, p.name, p.type, value, env)
         if p.name:
             m.journal.set(env.vars, p.name, value)  # as everything that a loop may change
 

@@ -25,6 +25,8 @@ def settled(t: ir.Expr | None) -> bool:
     """What has this type is not written by its name: a constant, or a reference to one."""
     if isinstance(t, ir.TypeMod) and t.kind in ("ref", "rref"):
         t = t.inner
+        while isinstance(t, ir.TypeMod) and t.kind == "array":
+            t = t.inner
     return isinstance(t, ir.TypeMod) and t.kind == "const"
 
 

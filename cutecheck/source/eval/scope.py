@@ -156,7 +156,20 @@ def declared_names(decl: ir.Decl) -> Iterator[tuple[str, Any]]:
 class Env:
     """A chain of frames. ``vars`` of one frame; ``cls`` and ``scope`` mark class and namespace frames."""
 
-    __slots__ = ("cls", "fixed", "frame", "kind", "own", "parent", "refs", "scope", "self_", "usings", "vars")
+    __slots__ = (
+        "as_base",
+        "cls",
+        "fixed",
+        "frame",
+        "kind",
+        "own",
+        "parent",
+        "refs",
+        "scope",
+        "self_",
+        "usings",
+        "vars",
+    )
 
     def __init__(
         self,
@@ -173,6 +186,7 @@ class Env:
         self.fixed: set[str] | None = None  # of these variables those that are constants
         self.own: set[str] | None = None  # and those that are objects, which end with them
         self.refs: set[str] | None = None  # types that are references, and objects that stand for others
+        self.as_base: dict[str, ClassInst] | None = None  # objects that are named as one of a base class
         self.usings: list[Scope] | None = None  # namespaces that using directives of this block name
         self.scope = scope
         self.cls = cls
@@ -196,6 +210,12 @@ class Env:
         if self.refs is None:
             self.refs = set()
         self.refs.add(name)
+
+    def name_as(self, name: str, base: ClassInst) -> None:
+        """A variable of this frame is a reference or pointer to a base class of its object's."""
+        if self.as_base is None:
+            self.as_base = {}
+        self.as_base[name] = base
 
     def namespace(self) -> Scope | None:
         env: Env | None = self

@@ -20,6 +20,7 @@ from cutecheck.source.cpp.words import words
 from cutecheck.source.eval import ir
 
 _SILENT = words("access_specifier : ; { } comment attribute_declaration")
+_TO_MEMBER = re.compile(r"::\s*\*\s*(\w+)\s*\)?[^)]*\)?\s*[;={]")
 _WORDS = re.compile(r"\w+")
 CONTRACT = "__assume"  # the variable that stands for `// cutecheck: assume E`
 
@@ -44,6 +45,10 @@ class Lowering(ScopeLowering):
                 reason = str(error) if isinstance(error, Fail) else "nested too deeply"
                 self.depth = depth
                 self.note("error", reason, node.start_byte, node.end_byte)
+                name = _TO_MEMBER.search(self.text, node.start_byte, node.end_byte) if scope == "class" else None
+                if name is not None:  # it takes room in objects of the class
+                    place, kind = self.place(node), self.opaque("a pointer to a member", node.start_byte, node.end_byte)
+                    found.append(ir.Variable(name[1], kind, None, None, frozenset(), None, place, place))
         return found
 
     def declaration(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
@@ -176,6 +181,9 @@ class Lowering(ScopeLowering):
                 ends = (*children[at + 1 : stop], *children[stop : stop + 1])
                 if node.type == "field_declaration" and isinstance(made, ir.Variable) and any(map(_is_width, ends)):
                     made = replace(made, flags=made.flags | {"bits"})
+                if isinstance(made, ir.Variable) and any(c.type == "attribute_declaration" for c in children):
+                    text = self.text[node.start_byte : child.start_byte]
+                    made = replace(made, flags=made.flags | {"overlaps"}) if "no_unique_address" in text else made
                 found.append(made)
         if node.has_error and not any(child.type == "ERROR" for child in children):
             self.check_outside(node)

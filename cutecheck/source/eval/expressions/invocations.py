@@ -14,6 +14,7 @@ from cutecheck.source.eval import (
     ir,
     leaks,
     losses,
+    named_bases,
     places,
     qualifiers,
     ranking,
@@ -79,6 +80,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             else:
                 if type(value) is Elements and where is None and not isinstance(fn, Intrinsic):
                     leaks.leak_root(m, a.value, env)
+                if isinstance(fn, FuncSet) and named_bases.hides(m, a.value, value, env):
+                    value, where = _as_base(m, fn, len(args), value, where, a.value.span)
                 args.append(value)
                 cells.append(where)
                 if where is None and isinstance(a.value, (ir.Name, ir.Scoped)) and isinstance(value, Scalar):
@@ -126,6 +129,18 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             m.returned = None
         _may_write(m, node, fn, args, cells, env, value)
     return value
+
+
+def _as_base(
+    m: Machine, fn: FuncSet, at: int, value: Value, where: places.Cells | None, span: Span
+) -> tuple[Value, places.Cells | None]:
+    """An argument that is named as one of a base class: what a template makes of that class is not followed."""
+    if not named_bases.deduced((e.decl for e in fn.entries), at):
+        return value, where
+    obj = value.to if isinstance(value, ObjectPointer) else value
+    losses.lose(m, obj, obj.cls.name, span)
+    leaks.leak_place(m, obj, None)
+    return Unknown("an object that is named as one of a base class", span), None
 
 
 def _lose_elements(m: Machine, node: ir.Call, fn: FuncSet | Closure, env: Env) -> None:

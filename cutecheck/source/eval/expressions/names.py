@@ -13,6 +13,7 @@ from cutecheck.source.eval import (
     leaks,
     losses,
     memory,
+    named_bases,
     places,
     qualifiers,
     references,
@@ -24,7 +25,7 @@ from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.tuples import Elements
-from cutecheck.source.eval.types import same_type, type_key
+from cutecheck.source.eval.types import is_type, same_type, type_key
 from cutecheck.source.eval.values import (
     Address,
     Closure,
@@ -208,11 +209,10 @@ def _qualified(m: Machine, ref: TemplateRef, targs: tuple[ir.Expr, ...], given: 
         return two and same_type(*given) and not constness.alike(*targs)
     if not constness.tells_apart(ref.entries):
         return False
-    if any(constness.qualified(t, env) for t in targs):
+    if len(targs) != len(given):
         return True
-    patterns = [p for e in ref.entries for p in getattr(e.decl, "spec_args", None) or ()]
-    pointers = any(map(constness.points, patterns)) and len(targs) == len(given)
-    return pointers and any(constness.hidden(t, v) for t, v in zip(targs, given, strict=True))
+    types = ((t, v) for t, v in zip(targs, given, strict=True) if is_type(v))
+    return any(not constness.unqualified(m, t, v, env) for t, v in types)
 
 
 def _elements(m: Machine, targs: tuple[ir.Expr, ...], given: tuple[Value, ...], env: Env) -> tuple[Value, ...]:
@@ -264,6 +264,10 @@ def of_base(m: Machine, node: ir.Attr, base: Value, env: Env) -> Value:
             found = member(m, owner, node.ident, obj, node.span)
             if not missing(found):
                 return found
+    elif isinstance(obj, Object) and (base_class := named_bases.named_as(m, node.base, obj, env)) is not None:
+        found = member(m, base_class, node.ident, obj, node.span)
+        if not missing(found) and not classes.virtual(m, base_class, node.ident):
+            return found
     return attribute(m, base, node.ident, node.span)
 
 

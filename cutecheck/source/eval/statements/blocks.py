@@ -16,6 +16,7 @@ from cutecheck.source.eval import (
     ir,
     leaks,
     losses,
+    named_bases,
     places,
     predicates,
     qualifiers,
@@ -31,7 +32,7 @@ from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.unwinding import destroy
-from cutecheck.source.eval.values import Object, Reference, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Object, ObjectPointer, Reference, Scalar, TensorVal, Value
 
 _STAY = frozenset({"static", "extern", "thread_local", "shared"})  # variables that do not end with their block
 _IN_PARENTHESES = re.compile(r"return\s*\(")
@@ -124,6 +125,8 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
                 env.hold(decl.name)
         if isinstance(value, TensorVal):
             value = replace(value, name=decl.name)
+        elif isinstance(value, (Object, ObjectPointer)) and m.dialect.by_value:
+            named_bases.note(m, decl.name, decl.type, value, env, _only(decl))
         m.journal.set(env.vars, decl.name, value)
         m.recorder.declared(m, decl, value, env, unit)
     elif isinstance(decl, ir.Alias) and decl.tparams is None:
