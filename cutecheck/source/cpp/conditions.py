@@ -8,7 +8,7 @@ from collections.abc import Callable
 from cutecheck.source.cpp.defines import Macro
 
 _TOKEN = re.compile(
-    r"[^\W\d]\w*|0[xX][0-9a-fA-F']+[uUlL]*|\d[\d']*[uUlL]*|'(?:[^'\\]|\\.)'|&&|\|\||==|!=|<=|>=|<<|>>|\S"
+    r"[^\W\d]\w*|0[xX][0-9a-fA-F']+[uUlL]*|0[bB][01']+[uUlL]*|\d[\d']*[uUlL]*|'(?:[^'\\]|\\.[0-7a-fA-F]*)'|&&|\|\||==|!=|<=|>=|<<|>>|\S"
 )
 HAS = frozenset(["__has_include", "__has_include_next", "__has_cpp_attribute", "__has_attribute", "__has_builtin",
                   "__has_feature", "__has_extension", "__building_module"])  # fmt: skip
@@ -17,6 +17,15 @@ _LEVELS: dict[str, int] = {
     "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
 }  # fmt: skip
 _LIMIT = 64
+_BITS = 64  # of the numbers in conditions
+_COMPARES = frozenset(["==", "!=", "<", "<=", ">", ">="])
+_ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11}
+
+
+class _Unsigned(int):
+    """A number with a ``u``, and what is computed with one."""
+
+
 Lookup = Callable[[str], Macro | None]
 
 
@@ -99,7 +108,7 @@ def _binary(tokens: list[str], at: int, least: int) -> tuple[int, int]:
         if op == "?" and least <= 1:
             then, at = _binary(tokens, at + 1, 1)
             other, at = _binary(tokens, at + 1, 1)
-            left = then if left else other
+            left = _kept(then if left else other, isinstance(then, _Unsigned) or isinstance(other, _Unsigned))
             continue
         level = _LEVELS.get(op, 0)
         if level < least:
@@ -109,14 +118,28 @@ def _binary(tokens: list[str], at: int, least: int) -> tuple[int, int]:
     return left, at
 
 
+def _kept(value: int, unsigned: bool) -> int:
+    """A number in the range of its type."""
+    value &= (1 << _BITS) - 1
+    return _Unsigned(value) if unsigned else value - (value >> (_BITS - 1) << _BITS)
+
+
 def _apply(op: str, left: int, right: int) -> int:
+    if op in ("<<", ">>"):
+        shift = max(0, min(right, _BITS - 1))
+        return _kept(int(left) << shift if op == "<<" else int(left) >> shift, isinstance(left, _Unsigned))
+    unsigned = isinstance(left, _Unsigned) or isinstance(right, _Unsigned)
+    if op in ("||", "&&"):
+        return _number(op, left, right)
+    value = _number(op, int(_kept(left, unsigned)), int(_kept(right, unsigned)))
+    return _kept(value, unsigned and op not in _COMPARES)
+
+
+def _number(op: str, left: int, right: int) -> int:
     if op in ("/", "%"):
         quotient = abs(left) // abs(right) if right else 0
         quotient = quotient if (left < 0) == (right < 0) else -quotient
         return quotient if op == "/" else left - quotient * right
-    if op in ("<<", ">>"):
-        shift = max(0, min(right, 63))
-        return left << shift if op == "<<" else left >> shift
     table: dict[str, Callable[[int, int], int]] = {
         "||": lambda a, b: int(bool(a) or bool(b)),
         "&&": lambda a, b: int(bool(a) and bool(b)),
@@ -143,12 +166,21 @@ def _unary(tokens: list[str], at: int) -> tuple[int, int]:
         return int(not value), at
     if token in ("-", "+", "~"):
         value, at = _unary(tokens, at + 1)
-        return {"-": -value, "+": value, "~": ~value}[token], at
+        return _kept({"-": -value, "+": value, "~": ~value}[token], isinstance(value, _Unsigned)), at
     if token == "(":
         value, at = _binary(tokens, at + 1, 1)
         return value, at + 1
     if token[0] == "'":
-        return ord(token[1]), at + 1
+        return _character(token[1:-1]), at + 1
     digits = token.replace("'", "").rstrip("uUlL")
-    value = int(digits, 0) if digits[:2].lower() == "0x" else int(digits, 8 if digits[0] == "0" else 10)
-    return value, at + 1
+    plain = digits[:2].lower() not in ("0x", "0b")
+    value = int(digits, 8 if digits[0] == "0" else 10) if plain else int(digits, 0)
+    return _kept(value, "u" in token.lower() or value >> (_BITS - 1) != 0), at + 1
+
+
+def _character(text: str) -> int:
+    if len(text) == 1:
+        return ord(text)
+    if text[1] in "01234567x":
+        return int(text[2:], 16) if text[1] == "x" else int(text[1:], 8)
+    return _ESCAPES.get(text[1], ord(text[1]))

@@ -215,7 +215,8 @@ class CppDialect(Dialect):
 
     def _compare_structures(self, op: str, left: Value, right: Value, span: Span) -> Value:
         if isinstance(left, EnumVal) and isinstance(right, EnumVal):
-            same = (left.enum, left.name) == (right.enum, right.name)
+            known = left.enum == right.enum and None not in (left.value, right.value)
+            same = left.value == right.value if known else left == right
             return Scalar(int(same == (op == "==")), "bool")
         if left == right:
             return Scalar(int(op == "=="), "bool")

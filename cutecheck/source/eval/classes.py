@@ -25,6 +25,7 @@ from cutecheck.source.eval.values import (
     ExternType,
     Object,
     ObjectPointer,
+    Pack,
     Pointer,
     PtrType,
     Reference,
@@ -52,7 +53,7 @@ def instance(
     siblings: tuple[Entry, ...] = (),
 ) -> ClassInst:
     """The class under template arguments, one object an argument list."""
-    key = (id(decl), id(entry.env), type_key(args))
+    key = (id(decl), id(entry.env), type_key(args), _kinds(decl, args))
     found = m.instances.get(key)
     if found is not None:
         made: ClassInst = found
@@ -69,6 +70,14 @@ def instance(
     m.history.classes.update(id(e.decl) for e in siblings)
     m.recorder.instantiated(m, inst)
     return inst
+
+
+def _kinds(decl: ir.Class, args: tuple[Value, ...]) -> tuple[str, ...]:
+    """The types of the numbers that are arguments of ``template <auto V>``."""
+    if not any(isinstance(p.type, ir.Auto) for p in decl.tparams or ()):
+        return ()
+    flat = (v for a in args for v in (a.items if isinstance(a, Pack) else (a,)))
+    return tuple(v.ctype if isinstance(v, Scalar) else "" for v in flat)
 
 
 def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:

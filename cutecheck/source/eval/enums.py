@@ -10,7 +10,7 @@ from cutecheck.model.units import Bits
 from cutecheck.records import record
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.values import EnumVal, ScalarType, Value, constant
+from cutecheck.source.eval.values import EnumVal, Scalar, ScalarType, Value, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -55,4 +55,9 @@ def made(m: Machine, of: EnumRef, value: Value, span: Span) -> Value:
     if isinstance(value, EnumVal) and value.enum == of.name:
         return value
     kept = underlying(m, of)
-    return kept if isinstance(kept, Unknown) else m.dialect.cast(kept, value, span)
+    number = kept if isinstance(kept, Unknown) else m.dialect.cast(kept, value, span)
+    if not isinstance(number, Scalar) or not isinstance(number.value, int):
+        return number
+    every = (enumerator(m, of.decl, i, of.env) for i in range(len(of.decl.enumerators)))
+    named = (v for v in every if isinstance(v, EnumVal) and v.value == number.value)
+    return next(named, EnumVal(of.name, str(int(number.value)), int(number.value)))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Unknown
+from cutecheck.model.integers import canonical
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
@@ -27,6 +28,7 @@ from cutecheck.source.eval.values import (
     Value,
 )
 
+_COUNTED = ("array", "array_aligned")  # templates of a type and a size_t
 TUPLE_HEADS = frozenset({"Shape", "Stride", "Step", "Coord", "Tile", "tuple", "Underscore"})
 
 
@@ -219,6 +221,8 @@ def _match_template(m: Machine, pattern: ir.Name | ir.Scoped, value: Value, name
         if made is not None or head == pattern.ident or (head == "tuple" and pattern.ident in TUPLE_HEADS):
             trial = Env(env.parent, "template")
             trial.vars.update(env.vars)
+            if head in _COUNTED and not _sized(m, pattern, names, env):
+                continue
             if match_all(m, pattern.targs or (), args, names, trial):
                 env.vars.update(trial.vars)
                 if made is not None:
@@ -229,6 +233,16 @@ def _match_template(m: Machine, pattern: ir.Name | ir.Scoped, value: Value, name
         wanted = m.eval(pattern, env)
         return not isinstance(wanted, Unknown) and same_type(wanted, value)
     return False
+
+
+def _sized(m: Machine, pattern: ir.Name | ir.Scoped, names: dict[str, Any], env: Env) -> bool:
+    """``array<T, N>``: ``N`` is deduced where it is declared as what it is there."""
+    last = pattern.targs[-1] if pattern.targs else None
+    p = names.get(last.ident) if isinstance(last, ir.Name) else None
+    if p is None or p.kind != "value" or p.type is None or isinstance(p.type, ir.Auto):
+        return True
+    typed = m.eval(p.type, env)
+    return not isinstance(typed, ScalarType) or canonical(typed.dtype.name) == canonical("size_t")
 
 
 def _template_of(m: Machine, value: Value, head: str) -> TemplateRef:

@@ -87,6 +87,7 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
     explicit = {n for n, v in env.vars.items() if not isinstance(v, Pack)}
     score = 1 if fn.body is not None else 0
     fits: list[int] = []
+    unasked: list[ir.Expr] = []  # types of parameters without arguments
     try:
         for i, p in enumerate(params):
             if p.pack and p.type is None:
@@ -104,6 +105,8 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
             if p.kind in ("varargs", "varkw", "keyword"):
                 fits += [_ELLIPSIS] * (len(args) - len(fits))
                 break
+            if i >= len(args) and p.type is not None and templates.asks(m, p.type):
+                unasked.append(p.type)
             if i >= len(args) or p.type is None:
                 fits += [0] * (i < len(args))
                 continue
@@ -113,11 +116,12 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
             fits.append(gain)
             score += gain
         open_ = [p.name for p in tparams if p.name and p.name not in env.vars and p.default is None]
-        templates.bind_missing(m, tparams, env)
+        sure = templates.bind_missing(m, tparams, env)
+        sure = not any(isinstance(m.eval(t, env), Unknown) for t in unasked) and sure
         if open_ and m.recorder.in_kernel():
             _tell_apart(m, open_, env)
         if fn.ret is not None and _constrained(m, fn):
-            m.eval(fn.ret, env)
+            sure = not isinstance(m.eval(fn.ret, env), Unknown) and sure
         several = len(fset.entries) > 1 and m.dialect.by_value
         env.vars.update((f"auto:{i}", type_of(a)) for i, a in enumerate(args) if several)
         takes = constraints.satisfied(m, fn, env) if several else True
@@ -127,7 +131,7 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
     if takes is False or returns is False:
         return None
     asks = constraints.atoms(m, fn, env) if several else frozenset()
-    return Candidate(score, tuple(fits), entry, fn, env, bool(takes and returns), asks)
+    return Candidate(score, tuple(fits), entry, fn, env, bool(takes and returns and (sure or not several)), asks)
 
 
 def deduced(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value]) -> Env | None:

@@ -23,7 +23,7 @@ def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
         return [(value.name, value.args)]
     if isinstance(value, ArrayType):
         extent = value.extent if isinstance(value.extent, Unknown) else Scalar(value.extent, "size_t")
-        return [("array", (value.inner, extent))]
+        return [(value.name, (value.inner, extent))] if value.name else []
     if not isinstance(value, ValueType):
         return []
     v = value.value

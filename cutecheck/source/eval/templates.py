@@ -12,7 +12,7 @@ from cutecheck.source.eval import classes, constness, constraints, ir, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.matching import is_trait, match_all, related, typed, weights
-from cutecheck.source.eval.mentions import unexpanded
+from cutecheck.source.eval.mentions import mentions, unexpanded
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.types import same_type, type_key
 from cutecheck.source.eval.values import (
@@ -247,9 +247,15 @@ def _undecided(m: Machine, ref: TemplateRef, entry: Entry, env: Env) -> Unknown:
     return Unknown(f"whether a specialisation of `{ref.name}` applies is not known: {why}", entry.decl.span)
 
 
-def bind_missing(m: Machine, tparams: Sequence[ir.TParam], env: Env) -> None:
-    """Defaults for parameters that deduction left open; SubstitutionFailure passes through."""
+def bind_missing(m: Machine, tparams: Sequence[ir.TParam], env: Env) -> bool:
+    """Defaults for parameters that deduction left open; SubstitutionFailure passes through.
+
+    False where it is not known whether the arguments are ones that ``enable_if`` takes.
+    """
+    sure = True
     for p in tparams:
+        asked = [t for t in (p.type, p.default) if t is not None and asks(m, t)]
+        sure = sure and not any(isinstance(m.eval(t, env), Unknown) for t in asked)
         if p.pack and p.name not in env.vars:
             env.vars[p.name] = Pack(())
         elif p.name not in env.vars or not p.name:
@@ -259,6 +265,15 @@ def bind_missing(m: Machine, tparams: Sequence[ir.TParam], env: Env) -> None:
                     env.vars[p.name] = value
             elif p.name:
                 env.vars[p.name] = m.recorder.open_parameter(m, p)
+    return sure
+
+
+def asks(m: Machine, t: ir.Expr) -> bool:
+    """A type that not all arguments have: ``enable_if_t<...>``."""
+    key = ("asks", id(t))
+    if key not in m.functions:
+        m.functions[key] = mentions(t, ("enable_if", "enable_if_t"))
+    return bool(m.functions[key])
 
 
 __all__ = ["SubstitutionFailure", "apply_template", "arguments", "bind", "bind_missing", "expand"]

@@ -104,6 +104,8 @@ def type_key(v: Value) -> Any:
         return ("type", canonical(v.dtype.name))
     if isinstance(v, EnumRef):
         return ExternType(v.name)
+    if isinstance(v, EnumVal) and v.value is not None:
+        return ("enumerator", v.enum, v.value)
     if isinstance(v, Dyn):
         return "run-time"
     if isinstance(v, bool):
@@ -121,7 +123,7 @@ def type_key(v: Value) -> Any:
     if isinstance(v, (PtrType,)):
         return ("ptr", type_key(v.inner))
     if isinstance(v, ArrayType):
-        return ("array", type_key(v.inner), type_key(v.extent))
+        return ("array", v.name, type_key(v.inner), type_key(v.extent))
     if isinstance(v, Object):
         return ("object", id(v))
     if isinstance(v, ObjectPointer):

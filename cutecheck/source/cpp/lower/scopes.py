@@ -46,7 +46,10 @@ class ScopeLowering(ClassLowering):
         span = self.place(names[-1] if names else node.children[0])
         for part in reversed(names[1:]):
             members = (ir.Namespace(self.of(part), members, span),)
-        return [ir.Namespace(self.of(names[0]) if names else "", members, span)]
+        made: list[ir.Decl] = [ir.Namespace(self.of(names[0]) if names else "", members, span)]
+        if names and any(child.type == "inline" for child in node.children):  # its names are those of what is around it
+            made.append(ir.Using("namespace", ir.Name(self.of(names[0]), None, span), "", span))
+        return made
 
     def linkage(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
         body = node.child_by_field_name("body")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import (
+    associated,
     callbacks,
     calls,
     classes,
@@ -93,6 +94,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         config = [m.eval(a, env) for a in node.launch.args]
         return m.recorder.launch(m, fn, config, args, node.span)
     m.recorder.call = node
+    if m.dialect.by_value and not kwargs:
+        fn = associated.with_associated(m, node.fn, fn, args)
     if not isinstance(fn, (FuncSet, Closure)):
         for a in node.args:
             if isinstance(a.value, ir.Binary) and a.value.op == ",":

@@ -43,7 +43,7 @@ DECLARATIONS = [
     ("typedef struct { int a; } X;", "struct __anonymous_1_16 {[] int a;}; using X=__anonymous_1_16;"),
     ("enum class E : int { A, B = 3 };", "enum class E:int {A,B=3};"),
     ("namespace a::b { inline namespace c { namespace { int x; } } }",
-     "namespace a {namespace b {namespace c {namespace  {[] int x;}}}}"),
+     "namespace a {namespace b {namespace c {namespace  {[] int x;}} using namespace c;}}"),
     ("namespace q = a::b; using namespace q; using a::f;",
      "using alias q=a::b; using namespace q; using name a::f;"),
     ("template <class T> void X<T>::f(int) {}", "[] void template<type T> X<T>::f(int ) {...};"),

@@ -1,0 +1,62 @@
+"""Functions that a call finds by the classes of its arguments: those of the namespaces they are declared in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Unknown
+from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval.scope import ClassInst, Entry, Scope
+from cutecheck.source.eval.values import FuncSet, Object, ObjectPointer, Pack, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+def with_associated(m: Machine, node: ir.Expr, fn: Value, args: Iterable[Value]) -> Value:
+    """What an unqualified name in a call means, given what is called and with what."""
+    if not isinstance(node, ir.Name) or node.targs is not None:
+        return fn
+    if isinstance(fn, FuncSet):
+        if fn.self_ is not None or fn.cls is not None:
+            return fn
+    elif not isinstance(fn, Unknown) or f"`{node.ident}` is not declared" not in fn.reason:
+        return fn
+    found = {id(e.decl): e for scope in _scopes(m, args) for e in _functions(scope, node.ident)}
+    if not found:
+        return fn
+    if isinstance(fn, FuncSet):
+        known = {id(e.decl) for e in fn.entries}
+        more = tuple(e for key, e in found.items() if key not in known)
+        return replace(fn, entries=(*fn.entries, *more)) if more else fn
+    return FuncSet(node.ident, tuple(found.values()))
+
+
+def _functions(scope: Scope, name: str) -> Iterator[Entry]:
+    for entry in scope.decls.get(name, ()):
+        if isinstance(entry.decl, ir.Function):
+            yield entry
+
+
+def _scopes(m: Machine, args: Iterable[Value]) -> list[Scope]:
+    """The namespaces of the classes of arguments, of their bases and template arguments."""
+    todo = [a.cls if isinstance(a, Object) else a.to.cls for a in args if isinstance(a, (Object, ObjectPointer))]
+    seen: dict[int, ClassInst] = {}
+    while todo:
+        cls = todo.pop()
+        if id(cls) in seen:
+            continue
+        seen[id(cls)] = cls
+        todo += classes.bases(m, cls)
+        flat = (v for a in cls.args for v in (a.items if isinstance(a, Pack) else (a,)))
+        todo += (v for v in flat if isinstance(v, ClassInst))
+    found: dict[int, Scope] = {}
+    for cls in seen.values():
+        scope = cls.env.namespace()
+        if scope is not None and scope is not m.program.root:
+            found[id(scope)] = scope
+            if scope.parent is not None and any(kind == "namespace" for kind, _, _ in scope.parent.usings):
+                found[id(scope.parent)] = scope.parent  # of an inline namespace
+    return list(found.values())

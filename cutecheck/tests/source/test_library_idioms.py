@@ -1,0 +1,70 @@
+"""Idioms of template libraries: what chooses an overload or a specialisation, and names of other namespaces; by g++."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.tests.source.shown import kernel, number
+
+KERNEL = kernel("""#include <cute/tensor.hpp>
+#define FN __device__
+using namespace cute;
+enum class Mode : uint8_t { A = 1, B = 2, Also = 2, C = 250 };
+template <Mode M> struct Of { static constexpr int v = 0; };
+template <> struct Of<Mode::B> { static constexpr int v = 22; };
+template <class T> struct is_array : std::false_type {};
+template <class T, int N> struct is_array<cute::array<T, N>> : std::true_type {};
+template <class T> struct is_counted : std::false_type {};
+template <class T, size_t N> struct is_counted<cute::array<T, N>> : std::true_type {};
+template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0> FN int sf(T) { return 1; }
+template <class T, std::enable_if_t<!std::is_integral_v<T>, int> = 0> FN int sf(T) { return 2; }
+template <class T, typename std::enable_if<(sizeof(T) > 2)>::type* = nullptr> FN int sp(T) { return 1; }
+template <class T, typename std::enable_if<(sizeof(T) <= 2)>::type* = nullptr> FN int sp(T) { return 2; }
+template <class T> FN int sd(T, std::enable_if_t<sizeof(T) == 4>* = nullptr) { return 1; }
+template <class T> FN int sd(T, std::enable_if_t<sizeof(T) != 4>* = nullptr) { return 2; }
+template <auto V> struct Au { static constexpr auto v = V; static constexpr int s = sizeof(V); };
+namespace outer {
+inline namespace v2 { FN constexpr int ver() { return 2; } struct S { int q = 4; }; FN int adl(S) { return 44; } }
+namespace v1 { FN constexpr int ver() { return 1; } struct S {}; FN int adl(S) { return 11; } }
+FN int hidden(v1::S) { return 5; }
+}
+FN int adl(int) { return 7; }
+#if -1 > 0u
+constexpr int compares = 1;
+#else
+constexpr int compares = 2;
+#endif
+#if 0b101 == 5 && '\\n' == 10 && -1 / 2 == 0 && (2 - 3u) > 5 && -8 >> 1 == -4
+constexpr int more = 1;
+#else
+constexpr int more = 2;
+#endif
+""")
+TOLD = {
+    ("", "Of<static_cast<Mode>(2)>::v"): 22, ("constexpr int two = 2;", "Of<Mode(two)>::v"): 22,
+    ("", "Of<Mode::Also>::v"): 22, ("", "(Mode::Also == Mode::B) + (Mode(3) == Mode::B)"): 1,
+    ("", "int(Mode(251)) + int(Mode::C)"): 501, ("", "is_array<cute::array<int, 3>>::value"): 0,
+    ("", "is_counted<cute::array<int, 3>>::value * 10 + is_counted<int[3]>::value"): 10,
+    ("", "std::is_same_v<cute::array<int, 3>, int[3]> + 5"): 5,
+    ("", "sf(3) * 10 + sf(3.f)"): 12, ("", "sf('c') * 10 + sf(nullptr)"): 12, ("", "sp(3) * 10 + sp('c')"): 12,
+    ("", "sd(3) * 10 + sd('c')"): 12, ("", "Au<5>::s * 100 + Au<5ll>::s * 10 + Au<'c'>::s"): 481,
+    ("", "outer::ver() * 10 + outer::v1::ver()"): 21, ("outer::S s0;", "adl(s0) + s0.q"): 48,
+    ("outer::v1::S s1;", "adl(s1) * 10 + adl(3)"): 117, ("", "compares * 10 + more"): 11,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "shown"), TOLD, ids=str)
+def test_what_libraries_write_means_what_the_compiler_says(body: str, shown: str, tmp_path: Path) -> None:
+    assert number(tmp_path, KERNEL, body, shown) == TOLD[body, shown]
+
+
+def test_what_enable_if_asks_and_is_not_known_leaves_the_call_open(tmp_path: Path) -> None:
+    declarations = """#include <cute/tensor.hpp>
+using namespace cute;
+template <class T> struct Asks;
+template <class T, std::enable_if_t<Asks<T>::value, int> = 0> __device__ int f(T) { return 1; }
+template <class T, std::enable_if_t<!Asks<T>::value, int> = 0> __device__ int f(T) { return 2; }
+"""
+    assert number(tmp_path, kernel(declarations), "", "f(3)") is None
