@@ -9,13 +9,13 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.integers import INTEGERS, domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import ages, copies, enums, ir, leaks, outside, places, qualifiers
+from cutecheck.source.eval import ages, copies, enums, ir, leaks, outside, places, qualifiers, std_arrays
 from cutecheck.source.eval.ancestry import ends_never, named_bases
 from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.tuples import Elements, designators
+from cutecheck.source.eval.tuples import Elements, Held, designators
 from cutecheck.source.eval.types import is_type, type_key, type_of
 from cutecheck.source.eval.values import (
     Address,
@@ -261,7 +261,8 @@ def default_value(m: Machine, type_: Value, span: Span) -> Value:
     if isinstance(type_, PtrType):
         return Scalar(0, "nullptr_t")
     if isinstance(type_, ArrayType):
-        return m.recorder.array(m, type_, span)
+        held = std_arrays.made(m, type_, (), span)
+        return m.recorder.array(m, type_, span) if held is None else held
     if isinstance(type_, ExternType):
         return (1, 1, 1) if type_.name == "dim3" else Extern(type_.name, span, type_)
     return type_
@@ -300,6 +301,9 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
     if isinstance(type_, PtrType):
         return convert(m, type_, args[0], span)
     if isinstance(type_, ArrayType):
+        held = std_arrays.made(m, type_, args, span)
+        if held is not None:
+            return held
         leaks.leak(m, *args)
         return m.recorder.array(m, type_, span)
     return calls.apply(m, type_, args, {}, span)
@@ -362,8 +366,11 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
 
 def elements(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     """What a plain array of a type holds that is made of a braced list."""
-    if not isinstance(type_, ArrayType) or type_.name or not isinstance(value, tuple):
+    if not isinstance(type_, ArrayType) or not isinstance(value, tuple):
         return value
+    if type_.name:
+        held = std_arrays.made(m, type_, [value], span) if not isinstance(value, Held) else value
+        return value if held is None else held
     extent = type_.extent if isinstance(type_.extent, int) else len(value)
     if extent > _LONGEST:
         return m.recorder.array(m, type_, span)
@@ -376,7 +383,10 @@ def declare(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value:
     if "shared" in decl.flags:
         return m.recorder.shared(m, type_, decl, env)
     if isinstance(type_, ArrayType):
-        return m.recorder.array(m, type_, decl.span, decl.name)
+        from cutecheck.source.eval.statements.elements import unset
+
+        own = unset(m, type_, decl, env)
+        return m.recorder.array(m, type_, decl.span, decl.name) if own is None else own
     if isinstance(type_, ScalarType):
         return symbolic(m, type_, f"{decl.name}#{m.fresh('').expr}", decl.span)
     if isinstance(type_, PtrType):

@@ -16,7 +16,7 @@ from cutecheck.source.eval.references import field_stands
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.unwalked import may_write
-from cutecheck.source.eval.values import FuncSet, Object, Reference, Scalar, Value
+from cutecheck.source.eval.values import ArrayType, FuncSet, Object, Reference, Scalar, Value
 
 
 def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[str | None], span: Span) -> Value:
@@ -186,6 +186,8 @@ def _construct_with(
         value = (
             values[0]
             if len(values) == 1 and typed is None
+            else classes.convert(m, typed, (), span)
+            if not values and isinstance(typed, ArrayType)
             else classes.construct(m, typed, values, [None] * len(values), span)
         )
         m.journal.set(obj.fields, name, value if field_stands(m, owner, decl) else _part(m, value))

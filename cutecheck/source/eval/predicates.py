@@ -7,7 +7,7 @@ from typing import Any
 from cutecheck.facts import Bound, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.ints import CuteError, Dyn, Int, Sym, UndecidedError
-from cutecheck.source.eval import ir
+from cutecheck.source.eval import ir, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import TensorVal, Value
@@ -25,7 +25,7 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
     base = target.fn if isinstance(target, ir.Call) else target.base if isinstance(target, ir.Index) else None
     if node.op != "=" or not isinstance(base, (ir.Name, ir.Attr)):
         return
-    tensor = m.eval(base, env)
+    tensor = places.whole(m, base, env)  # the name of an array alone would be a pointer to it
     if not isinstance(tensor, TensorVal) or tensor.space != "rmem" or tensor.pointer is None:
         return
     if tensor.dtype is None or tensor.dtype.name not in _BOOL:

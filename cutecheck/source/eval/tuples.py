@@ -18,6 +18,12 @@ class Constants(Elements):
     __slots__ = ()
 
 
+class Held(Elements):
+    """What a ``std::array`` holds, which is copied and passed by value."""
+
+    __slots__ = ()
+
+
 class IntegerSequence(tuple[int, ...]):
     """``integer_sequence<T, Ns...>`` of the standard library or CuTe; no tuple, though CuTe's algorithms take it."""
 
@@ -45,6 +51,8 @@ def like(whole: tuple[Any, ...], parts: Iterable[Any]) -> tuple[Any, ...]:
     """Other parts of a tuple of the same kind."""
     if isinstance(whole, Designated):
         return Designated.of(parts, whole.names)
+    if isinstance(whole, Held):
+        return Held(parts)
     return Elements(parts) if type(whole) is Elements else tuple(parts)
 
 

@@ -19,7 +19,7 @@ from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import Bits
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.tuples import Elements, IntegerSequence
+from cutecheck.source.eval.tuples import Elements, Held, IntegerSequence
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
@@ -64,7 +64,7 @@ def type_of(v: Value) -> Value:
     if isinstance(v, Object):
         return v.cls
     if isinstance(v, Elements) and v:
-        return ArrayType(type_of(v[0]), len(v))
+        return ArrayType(type_of(v[0]), len(v), name="array" if isinstance(v, Held) else "")
     if isinstance(v, Pointer):
         return PtrType(v.type)
     if isinstance(v, ObjectPointer):

@@ -17,6 +17,7 @@ from cutecheck.source.eval import (
     places,
     qualifiers,
     references,
+    std_arrays,
     templates,
 )
 from cutecheck.source.eval.dialect import DEFER
@@ -24,10 +25,11 @@ from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, mis
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
-from cutecheck.source.eval.tuples import Elements
-from cutecheck.source.eval.types import is_type, same_type, type_key
+from cutecheck.source.eval.tuples import Elements, Held
+from cutecheck.source.eval.types import is_type, same_type, type_key, type_of
 from cutecheck.source.eval.values import (
     Address,
+    ArrayType,
     Closure,
     CuteOp,
     ExternType,
@@ -250,6 +252,11 @@ def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
     value = of_base(m, node, base, env)
     if type(value) is Elements and whole is not node:
         return leaks.decayed(m, places.again(m, node, env), node.span)
+    if type(base) is Held and node.ident in std_arrays.LENDS:  # what that gives may be written through
+        leaks.leak_root(m, node.base, env)
+        array = type_of(base)
+        assert isinstance(array, ArrayType)
+        return attribute(m, m.recorder.array(m, array, node.span), node.ident, node.span)
     return _with_targs(m, value, node.targs, env, node.span)
 
 

@@ -14,6 +14,7 @@ from cutecheck.source.eval.intrinsics.tuples import COORDINATES
 from cutecheck.source.eval.lookup import lookup, member, missing
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.statements import elements
 from cutecheck.source.eval.statements.assignments import assign, assign_by
 from cutecheck.source.eval.statements.branches import alternatives, perhaps
 from cutecheck.source.eval.statements.joins import join
@@ -37,6 +38,10 @@ from cutecheck.source.eval.values import (
 def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
     if node.op in ("++", "--", "p++", "p--"):
         cells: places.Cells | None = None
+        if m.dialect.by_value and isinstance(node.operand, ir.Index):
+            element = elements.change(m, node.operand, lambda v: _stepped(m, node, v), env, node.span)
+            if element is not None:
+                return element[0] if node.op.startswith("p") else element[1]
         if m.dialect.by_value:
             old, cells = places.locate(m, node.operand, env)
         else:
@@ -48,11 +53,7 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
             if isinstance(method, FuncSet):
                 given: list[Value] = [Scalar(0, "int")] if node.op.startswith("p") else []
                 return calls.apply(m, method, given, {}, node.span)
-        step = (
-            m.dialect.binary("+" if "+" in node.op else "-", old, Scalar(1, "int"), node.span)
-            if not isinstance(old, (Unknown, Pointer))
-            else intrinsics.advance(m, old, 1 if "+" in node.op else -1, node.span)
-        )
+        step = _stepped(m, node, old)
         if cells is not None:
             places.write(m, cells, step, node.span)
         else:
@@ -96,6 +97,13 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         return Unknown(f"operator {node.op} on `{value.cls.name}`", node.span)
     op = "!" if node.op == "not" else node.op
     return intrinsics.guarded(m, f"operator {op}", node.span, lambda: m.dialect.unary(op, value, node.span))
+
+
+def _stepped(m: Machine, node: ir.Unary, old: Value) -> Value:
+    """A value after ``++`` or ``--``."""
+    if isinstance(old, (Unknown, Pointer)):
+        return intrinsics.advance(m, old, 1 if "+" in node.op else -1, node.span)
+    return m.dialect.binary("+" if "+" in node.op else "-", old, Scalar(1, "int"), node.span)
 
 
 def _element(m: Machine, node: ir.Expr, env: Env) -> Value | None:

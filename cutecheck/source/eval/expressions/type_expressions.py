@@ -37,7 +37,7 @@ def _decltype(m: Machine, node: ir.DeclType, env: Env) -> Value:
             return type_of(value) if declared is None else declared
         if isinstance(value, Pointer) and isinstance(value.type, ArrayType) and isinstance(node.expr, ir.Name):
             return value.type  # the array itself
-        return Unknown("the type of an array", node.span) if type(value) is Elements else type_of(value)
+        return type_of(value)
 
 
 def _declared(m: Machine, node: ir.Attr, env: Env) -> Value | None:

@@ -27,6 +27,7 @@ from cutecheck.source.eval.values import (
     ScalarType,
     TensorVal,
     Value,
+    constant,
 )
 
 OBJECT = "object@"  # registers of an object, by where their address is taken
@@ -311,6 +312,20 @@ def _extent(c: Call) -> Value:
     if c.name == "size" and isinstance(p.type, ArrayType) and isinstance(p.type.extent, int):
         return Scalar(p.type.extent, "size_t") if c.m.dialect.by_value else p.type.extent
     raise Unsupported("the extent of this pointer")
+
+
+@method_of("Held", "size", "max_size", "empty")
+def _size_of_array(c: Call) -> Value:
+    return Scalar(int(c.name == "empty" and not c.arg(0)) if c.name == "empty" else len(c.arg(0)), "size_t")
+
+
+@method_of("Held", "at", "front", "back")
+def _of_array(c: Call) -> Value:
+    held = c.arg(0)
+    at = constant(c.raw[1]) if c.name == "at" else 0 if c.name == "front" else len(held) - 1
+    if at is None or not 0 <= at < len(held):
+        raise Unsupported("an index that is not known or out of range")
+    return held[at]
 
 
 @function("as_tensor", "make_cute_packed_stride")

@@ -225,6 +225,8 @@ def _tuple_size(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     v = static_value(m, targs[0])
     if isinstance(v, tuple):
         return TraitType(ValueType(len(v)), Scalar(len(v), "size_t"))
+    if isinstance(v, ArrayType) and v.name == "array" and isinstance(v.extent, int):
+        return TraitType(ValueType(v.extent), Scalar(v.extent, "size_t"))
     raise Unsupported("tuple_size of something that is not a tuple")
 
 

@@ -30,10 +30,16 @@ from cutecheck.source.eval.values import (
 @runs(ir.Bind)
 def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
     value, cells = places.locate(m, node.value, env) if node.refers else (places.whole(m, node.value, env), None)
-    parts: Iterable[Value]
     if cells is not None and isinstance(value, tuple) and m.dialect.by_value:
         losses.forget_cells(m, cells, node.span)  # elements have no place of their own: either name may write them
         value = places.read(m, cells, node.span)
+    _take_apart(m, node, value, env)
+    return Done.NORMAL
+
+
+def _take_apart(m: Machine, node: ir.Bind, value: Value, env: Env) -> None:
+    """The names of a structured binding are set to the parts of a value."""
+    parts: Iterable[Value]
     if isinstance(value, (tuple, list)) and len(value) == len(node.names):
         parts = [m.dialect.from_model(v) for v in value]
     elif isinstance(value, Object):
@@ -41,7 +47,7 @@ def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
         if node.refers and len(parts) == len(node.names):
             for name, (_, d) in zip(node.names, classes.fields(m, value.cls), strict=True):
                 m.journal.set(env.vars, name, Reference(places.cells_of(value.fields, d.name)))
-            return Done.NORMAL
+            return
     elif isinstance(value, Tag) and value.name in cuda.BUILTINS:  # `auto [x, y, z] = blockIdx;`
         parts = [cuda.component(m, value.name, axis) for axis in "xyz"]
     else:
@@ -54,7 +60,6 @@ def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
         m.journal.set(
             env.vars, name, replace(part, name=name) if isinstance(part, TensorVal) else copies.copied(m, part)
         )
-    return Done.NORMAL
 
 
 @runs(ir.Assign)
@@ -68,6 +73,8 @@ def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
 def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span: Span) -> None:
     """``target op value``, by the operator of its own that an object has."""
     if m.dialect.by_value and not isinstance(target, ir.Sequence_):
+        if isinstance(target, ir.Index) and _to_element(m, target, op, value, env, span):
+            return
         cells = places.named(m, target.ident, env) if isinstance(target, ir.Name) else None
         if cells is not None:
             old = places.read(m, cells, span)
@@ -92,6 +99,15 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
 
         value = binary(m, op[:-1], m.eval(target, env), value, span)
     assign(m, target, value, env, span)
+
+
+def _to_element(m: Machine, target: ir.Index, op: str, value: Value, env: Env, span: Span) -> bool:
+    from cutecheck.source.eval.expressions.operators import binary
+
+    def to(old: Value) -> Value:
+        return value if op == "=" else binary(m, op[:-1], old, value, span)
+
+    return elements.change(m, target, to, env, span) is not None
 
 
 def _own_operator(m: Machine, obj: Object, op: str, value: Value, span: Span) -> bool:
@@ -223,5 +239,10 @@ def bind_target(m: Machine, target: Any, value: Value, env: Env, span: Span) -> 
         m.journal.set(env.vars, target.ident, value)
     elif isinstance(target, ir.Local) and isinstance(target.decl, ir.Variable):
         m.journal.set(env.vars, target.decl.name, value)
+    elif isinstance(target, ir.Bind):  # `for (auto [a, b] : pairs)`
+        _take_apart(m, target, value, env)
+        if target.refers and not isinstance(value, Object):  # through which elements may be written
+            for name in target.names:
+                m.journal.set(env.vars, name, leaks.apart(env.vars[name], name))
     elif isinstance(target, (ir.Attr, ir.Index)):
         assign(m, target, value, env, span)

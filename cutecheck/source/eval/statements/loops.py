@@ -12,10 +12,11 @@ from cutecheck.model.identity import once
 from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.records import record
-from cutecheck.source.eval import ir, leaks, losses, places, qualifiers, references
+from cutecheck.source.eval import copies, ir, leaks, losses, places, qualifiers, references
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.statements import computed, elements
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.branches import broken_off
 from cutecheck.source.eval.statements.done import Done
@@ -33,7 +34,7 @@ from cutecheck.source.eval.statements.recurrences import (
 )
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.tuples import Elements
-from cutecheck.source.eval.values import Scalar, Value, constant
+from cutecheck.source.eval.values import Cell, Scalar, Value, constant
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
@@ -87,9 +88,15 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
     if _once(node):
         return broken_off(m, node.body, node.span, inner)
     if m.dialect.unrolls(m, env) and not _prints(node):
-        done = _unroll(m, node, inner)
+        done = _unroll(m, node, inner, m.budget.limits.loop_iterations)
         if done is not None:
             return done
+    elif not quiet and computed.computes(m, node, inner):
+        with m.budget.aside():
+            done = _unroll(m, node, inner, computed.ITERATIONS, computed.STEPS)
+        if done is not None:
+            return done
+        computed.gave_up(m, node)
     mark = m.journal.mark()
     try:
         return _walk_all(m, node, env, inner, quiet, _induction(m, node, inner))
@@ -194,11 +201,17 @@ def _walk(
     leave(m, loop)
 
 
-def _unroll(m: Machine, node: ir.Loop, env: Env) -> Done | None:
-    """Run a loop of a constexpr function exactly; None when a condition is not known (state is restored)."""
+def _unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = None) -> Done | None:
+    """Run a loop of a constexpr function, or one that only computes, exactly.
+
+    None when a condition is not known, or after so many iterations or steps (state is restored).
+    """
     mark = m.journal.mark()
+    begin = m.budget.used
     loop = Enumerated(m, node.span, env)
-    for _ in range(m.budget.limits.loop_iterations):
+    for _ in range(most):
+        if steps is not None and m.budget.used - begin > steps:
+            break
         if not (node.kind == "do" and _ == 0):
             known = m.dialect.truth(m.eval(node.cond, env)) if node.cond is not None else True
             if known is None:
@@ -216,7 +229,8 @@ def _unroll(m: Machine, node: ir.Loop, env: Env) -> Done | None:
 
 
 def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
-    if m.dialect.by_value and node.iterable is not None and _writes_items(m, node, env):
+    cell = _written_back(m, node, env)
+    if cell is None and m.dialect.by_value and node.iterable is not None and _writes_items(m, node, env):
         losses.lost_part(m, node.iterable, env)
     iterable = places.whole(m, node.iterable, env) if node.iterable is not None else None
     items = iterate(m, iterable, node.span)
@@ -240,10 +254,13 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     each = Enumerated(m, node.span, env)
     done = Done.NORMAL
     with m.budget.iterating():
-        for item in items:
+        copied = m.dialect.by_value and not _refers(m, node, env)
+        for i, item in enumerate(items):
             used, found = m.budget.used, m.recorder.found()
-            bind_target(m, node.target, item, env, node.span)
+            bind_target(m, node.target, copies.copied(m, item) if copied else item, env, node.span)
             done = each.walk(node.body)
+            if cell is not None and node.target is not None:
+                elements.put_back(m, cell, i, env.vars[node.target.decl.name])  # type: ignore[union-attr]
             if done is not Done.NORMAL:
                 break
             if m.recorder.found() != found:
@@ -256,6 +273,13 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
                     leave(m, rest)
                     break
     return each.end(done)
+
+
+def _written_back(m: Machine, node: ir.Loop, env: Env) -> Cell | None:
+    """The variable whose numbers a loop goes through by reference, if each is written by the loop's name alone."""
+    if not m.dialect.by_value or node.iterable is None or not _refers(m, node, env, True):
+        return None
+    return elements.gone_through(m, node, env)
 
 
 def _refers(m: Machine, node: ir.Loop, env: Env, writes: bool = False) -> bool:

@@ -1,0 +1,51 @@
+"""``std::array`` and ``cute::array`` of numbers, enumerators and objects: values, until a pointer leads to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.integers import INTEGERS
+from cutecheck.source.eval.enums import EnumRef
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.tuples import Designated, Elements, Held
+from cutecheck.source.eval.values import ArrayType, Object, ScalarType, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+NAME = "array"
+LENDS = frozenset({"data", "begin", "end", "rbegin", "rend", "fill", "swap", "cbegin", "cend"})
+_LONGEST = 256
+
+
+def followed(type_: Value) -> bool:
+    """A type of arrays that are kept as values."""
+    if not isinstance(type_, ArrayType) or type_.name != NAME or not isinstance(type_.extent, int):
+        return False
+    inner = type_.inner
+    numbers = isinstance(inner, ScalarType) and inner.dtype.name in INTEGERS
+    return 0 < type_.extent <= _LONGEST and (numbers or isinstance(inner, (EnumRef, ClassInst)) or followed(inner))
+
+
+def made(m: Machine, type_: ArrayType, values: Sequence[Value], span: Span) -> Value | None:
+    """What a braced list initialises; None where it is not followed."""
+    from cutecheck.source.eval.classes import convert
+
+    if not m.dialect.by_value or not followed(type_) or not isinstance(type_.extent, int):
+        return None
+    given = list(values)
+    if len(given) == 1 and isinstance(given[0], tuple) and not isinstance(given[0], (Elements, Designated)):
+        numbers = isinstance(type_.inner, ScalarType)
+        if numbers or not given[0] or all(isinstance(v, (tuple, Object)) for v in given[0]):
+            given = list(given[0])  # of the array that is inside
+    if len(given) == 1 and isinstance(given[0], Held) and not followed(type_.inner):
+        return given[0] if len(given[0]) == type_.extent else None
+    if len(given) > type_.extent:
+        return None
+    plain = isinstance(type_.inner, (ScalarType, EnumRef))
+    if any(isinstance(v, (Unknown, Elements)) or (not plain and not isinstance(v, (tuple, Object))) for v in given):
+        return None
+    more = [()] * (type_.extent - len(given))
+    return Held(convert(m, type_.inner, v, span) for v in (*given, *more))
