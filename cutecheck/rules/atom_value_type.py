@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from cutecheck.facts import Event
@@ -10,21 +11,25 @@ from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.ints import Condition, Rel, as_expr
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
-from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import atom_of, side_instruction
+from cutecheck.rules.rejected import Rejected
 
 
-class AtomValueType(Rule):
-    """A copy atom for elements of one width moves a tensor of another.
+class AtomValueType(Rejected):
+    """A copy atom, or a swizzled layout of shared memory, for elements of one width meets a tensor of another.
 
     What it checks
         For copies through an atom of fixed width: the elements of both tensors have as many bits as the value type that
-        the ``Copy_Atom`` was declared with.
+        the ``Copy_Atom`` was declared with. For tensors whose layout swizzles addresses, made of
+        ``GMMA::Layout_K_SW128_Atom<half_t>`` and its like: their pointer is one to shared memory, of elements as wide
+        as those the layout is for.
 
     Why
         The atom counts its values in its own type: a 128-bit atom of ``half_t`` takes eight elements. Eight floats are
         256 bits and do not fit; the code does not compile. Where accumulators in float meet a store of halves, a
-        conversion is missing.
+        conversion is missing. A swizzle of addresses counts bytes, the layout under it elements; CuTe takes neither for
+        elements of another width, nor outside of shared memory.
 
     Example
         Copy_Atom<UniversalCopy<uint128_t>, half_t>   // on a tensor of float
@@ -39,7 +44,7 @@ class AtomValueType(Rule):
         Declare the atom with the tensors' element type; convert the fragment before it is stored as another type.
 
     References
-        cute/atom/copy_traits.hpp (copy_unpack)
+        cute/atom/copy_traits.hpp (copy_unpack), cute/pointer_flagged.hpp
     """
 
     code = "CUT304"
@@ -47,6 +52,8 @@ class AtomValueType(Rule):
     family = "vectorization"
     severity = "error"
     confidence = "proved"
+    pattern = re.compile(r"-bit pointer type|Expected smem( tensor)?, not")
+    advice = "make the layout for the tensor's elements: `tile_to_shape(GMMA::Layout_K_SW128_Atom<Element>{}, ...)`"
     valid = (
         """
         using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
@@ -70,6 +77,14 @@ class AtomValueType(Rule):
           Tensor r = make_fragment_like(src);
           copy(Load{}, src, r);
           out[threadIdx.x] = r(0);
+        }
+        """,
+        """
+        using SmemA = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
+        __global__ void __launch_bounds__(128) load(float const* A) {
+          __shared__ float s[4096];
+          Tensor sA = make_tensor(make_smem_ptr(s), SmemA{});
+          copy(make_tensor(make_gmem_ptr(A), Layout<Shape<_64, _64>>{}), sA);
         }
         """,
     )

@@ -18,6 +18,8 @@ from cutecheck.source.eval.types import class_name
 from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, SubstitutionFailure, Value
 from cutecheck.source.uncalled import Uncalled
 
+_GENERATIONS = 32
+
 
 def templates_of(unit: ir.Unit) -> list[ir.Decl]:
     """The class and function templates of a file, namespaces descended into."""
@@ -60,6 +62,7 @@ class Roots:
         self.matters = matters
         self.cut: list[Unknown] = []
         self._done = 0
+        self._met_in: dict[int, int] = {}  # of an instance in whose members another was met
 
     def run(self, instantiate: Iterable[tuple[ir.Expr, ir.Expr | None, Env]]) -> None:
         """``instantiate``: what is asked for, each over the template arguments of a type if one is given."""
@@ -185,14 +188,27 @@ class Roots:
         """Evaluate the members of every class instantiated so far, until no new one appears."""
         instances = self.m.recorder.instances
         while self._done < len(instances):
-            inst = instances[self._done]
+            at, inst = self._done, instances[self._done]
             self._done += 1
             key = (id(inst.decl), class_name(inst))
             if key in self.m.history.members:
                 continue
             self.m.history.members.add(key)
-            if inst.entry.unit.path in self.reported or self._derives(inst):
+            known = len(instances)
+            if (inst.entry.unit.path in self.reported or self._derives(inst)) and not self._grows(at):
                 self._guard(lambda inst=inst: self._members(inst), inst.decl.span)
+                self._met_in.update(dict.fromkeys(range(known, len(instances)), at))
+
+    def _grows(self, at: int) -> bool:
+        """The class was met in its own members so often that it has no end: ``using More = List<Is..., 0>;``.
+
+        A compiler makes a class that an alias names where its members are asked for, not before."""
+        instances = self.m.recorder.instances
+        decl, times, inner = instances[at].decl, 0, at
+        while times < _GENERATIONS and inner in self._met_in:
+            inner = self._met_in[inner]
+            times += instances[inner].decl is decl
+        return times >= _GENERATIONS
 
     def _derives(self, inst: ClassInst) -> bool:
         """Some base of the class is of a reported file; bases that cannot be told are not."""

@@ -44,6 +44,7 @@ from cutecheck.source.eval.values import (
     Intrinsic,
     Object,
     Pointer,
+    Scalar,
     TemplateRef,
     Value,
 )
@@ -335,6 +336,8 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
         outer.bindings if outer else (), depth,
     )  # fmt: skip
     frame.kernel = current.kernel if current is not None else ""
+    numbers = all(isinstance(a.value if isinstance(a, Scalar) else a, int) for a in args)
+    frame.constexpr = numbers and not (fn.node.captures or fn.node.default)  # it may be part of a constant expression
     frame.returns = []
     frame.deduces = isinstance(fn.node.ret, ir.DeclType) and fn.node.ret.expr is None
     frame.refers = m.dialect.by_value and (frame.deduces or references.stands(m, fn.node.ret, env))

@@ -9,6 +9,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.units import Bits
 from cutecheck.records import record
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import EnumVal, Scalar, ScalarType, Value, constant
 
@@ -31,10 +32,26 @@ def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:
     for index in range(position, -1, -1):
         _, init, _ = decl.enumerators[index]
         if init is not None:
-            base = constant(m.eval(init, env))
+            base = constant(m.eval(init, _among(m, decl, index, init, env)))
             return EnumVal(decl.name, decl.enumerators[position][0], None if base is None else base + offset)
         offset += 1
     return EnumVal(decl.name, decl.enumerators[position][0], offset - 1)
+
+
+def _among(m: Machine, decl: ir.Enum, position: int, init: ir.Expr, env: Env) -> Env:
+    """Where an enumerator's value is written: those before it are plain numbers there."""
+    used = set(names_in(init))
+    earlier = [(i, name) for i, (name, *_) in enumerate(decl.enumerators[:position]) if name in used]
+    if not earlier:
+        return env
+    inside = Env(env, "template")
+    for i, name in earlier:
+        value = enumerator(m, decl, i, env)
+        number = value.value if isinstance(value, EnumVal) else None
+        inside.vars[name] = (
+            Unknown(f"the value of `{name}` is not known", decl.span) if number is None else Scalar(number, "int")
+        )
+    return inside
 
 
 def underlying(m: Machine, of: EnumRef) -> Value:

@@ -10,6 +10,7 @@ from cutecheck.model.basis import Underscore
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.tuples import Pair
 from cutecheck.source.eval.values import CuteOp, Scalar, Value
 
 _STATELESS = (int, Sym, Swizzle, Underscore, CuteOp)
@@ -41,7 +42,8 @@ def _tuple(m: Machine, target: tuple[Value, ...], value: Value) -> Value:
     if not isinstance(value, tuple):
         return value
     if not value or len(value) == len(target):
-        return tuple(fitted(m, t, v) for t, v in zip(target, value or ((),) * len(target), strict=True))
+        parts = (fitted(m, t, v) for t, v in zip(target, value or ((),) * len(target), strict=True))
+        return Pair(parts) if type(target) is Pair else tuple(parts)
     return _tuple(m, target, value[0]) if len(value) == 1 else value  # `{other}`
 
 

@@ -70,6 +70,7 @@ def match_all(
     None: whether they match depends on a condition that is not known.
     """
     later = []
+    sure = True
     for i, pattern in enumerate(patterns):
         if isinstance(pattern, ir.Expand):
             inner = pattern.pattern
@@ -84,12 +85,15 @@ def match_all(
             return False
         if is_trait(m, pattern, env):
             later.append((pattern, values[i]))
-        elif not match(m, pattern, values[i], names, env):
-            return False
+        else:
+            answer = match(m, pattern, values[i], names, env)
+            if answer is False:
+                return False
+            sure = sure and answer is not None
     if len(patterns) != len(values):
         return False
     answers = [_matches_trait(m, p, v, env) for p, v in later]
-    return False if False in answers else None if None in answers else True
+    return False if False in answers else None if None in answers or not sure else True
 
 
 def _match_each(m: Machine, pattern: ir.Expr, values: Sequence[Value], names: dict[str, Any], env: Env) -> bool | None:
@@ -99,8 +103,9 @@ def _match_each(m: Machine, pattern: ir.Expr, values: Sequence[Value], names: di
     for value in values:
         trial = Env(env.parent, "template")
         trial.vars.update(env.vars)
-        if not match(m, pattern, value, names, trial):
-            return False
+        answer = match(m, pattern, value, names, trial)
+        if not answer:
+            return answer
         if any(name not in trial.vars for name in own):
             return None
         for name in own:
@@ -142,8 +147,10 @@ def _asks_number(pattern: ir.Expr, env: Env) -> bool:
     return False
 
 
-def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env: Env) -> bool:
-    """Match one argument (a type or constant) against a pattern, binding the parameters in ``names``."""
+def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env: Env) -> bool | None:
+    """Match one argument (a type or constant) against a pattern, binding the parameters in ``names``.
+
+    None: whether it matches is not known."""
     if isinstance(pattern, ir.Auto):
         return True
     if isinstance(pattern, ir.TypeMod) and pattern.kind in ("const", "volatile", "ref", "rref"):
@@ -196,7 +203,7 @@ def _engine(tensor: TensorVal) -> tuple[Value, ...]:
     return tensor.space, tensor.dtype, swizzle, registers
 
 
-def _match_array(m: Machine, pattern: ir.TypeMod, value: Value, names: dict[str, Any], env: Env) -> bool:
+def _match_array(m: Machine, pattern: ir.TypeMod, value: Value, names: dict[str, Any], env: Env) -> bool | None:
     """``T[N]``, of an array of arrays its first extent."""
     if not isinstance(value, ArrayType) or value.name or not match(m, pattern.inner, value.inner, names, env):
         return False
@@ -212,18 +219,24 @@ def related(m: Machine, wanted: Value, value: Value) -> bool:
     return isinstance(wanted, Scalar) and isinstance(value, Scalar) and wanted.value == value.value
 
 
-def _match_template(m: Machine, pattern: ir.Name | ir.Scoped, value: Value, names: dict[str, Any], env: Env) -> bool:
+def _match_template(
+    m: Machine, pattern: ir.Name | ir.Scoped, value: Value, names: dict[str, Any], env: Env
+) -> bool | None:
     for head, args in decompose(value):
         made = _template_of(m, value, head) if pattern.ident in names else None
         old = env.vars.get(pattern.ident) if made is not None else None
         if made is not None and isinstance(old, TemplateRef) and not _same_template(old, made):
             continue
-        if made is not None or head == pattern.ident or (head == "tuple" and pattern.ident in TUPLE_HEADS):
+        may_be_pair = head == "tuple" and pattern.ident == "pair" and len(args) == 2  # one that lost its name
+        if made is not None or may_be_pair or _named(head, pattern):
             trial = Env(env.parent, "template")
             trial.vars.update(env.vars)
             if head in _COUNTED and not _sized(m, pattern, names, env):
                 continue
-            if match_all(m, pattern.targs or (), args, names, trial):
+            answer = match_all(m, pattern.targs or (), args, names, trial)
+            if answer is None or (answer and may_be_pair):
+                return None
+            if answer:
                 env.vars.update(trial.vars)
                 if made is not None:
                     env.vars[pattern.ident] = made
@@ -243,6 +256,21 @@ def _sized(m: Machine, pattern: ir.Name | ir.Scoped, names: dict[str, Any], env:
         return True
     typed = m.eval(p.type, env)
     return not isinstance(typed, ScalarType) or canonical(typed.dtype.name) == canonical("size_t")
+
+
+def _named(head: str, pattern: ir.Name | ir.Scoped) -> bool:
+    """The template of a type by its name; one of a library that is not read has its namespaces in its name."""
+    if head == pattern.ident or (head == "tuple" and pattern.ident in TUPLE_HEADS):
+        return True
+    scope, _, own = head.rpartition("::")
+    return own == pattern.ident and (not isinstance(pattern, ir.Scoped) or scope == _spelled(pattern.base))
+
+
+def _spelled(scope: ir.Expr | None) -> str:
+    if isinstance(scope, ir.Scoped):
+        outer = _spelled(scope.base)
+        return f"{outer}::{scope.ident}" if outer else scope.ident
+    return scope.ident if isinstance(scope, ir.Name) else ""
 
 
 def _template_of(m: Machine, value: Value, head: str) -> TemplateRef:

@@ -6,7 +6,7 @@ from cutecheck.facts import Unknown
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics import decompose_tiled
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.tuples import IntegerSequence
+from cutecheck.source.eval.tuples import IntegerSequence, Pair
 from cutecheck.source.eval.types import is_type, type_of
 from cutecheck.source.eval.values import ArrayType, CuteOp, ExternType, Pack, Scalar, TensorVal, Value, ValueType
 
@@ -37,7 +37,7 @@ def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
         names = {"int": ("seq", "int_sequence"), "size_t": ("index_sequence",)}.get(v.ctype, ())
         return [("integer_sequence", (element, *numbers)), *((name, numbers) for name in names)]
     if isinstance(v, tuple):
-        return [("tuple", tuple(element_type(x) for x in v))]
+        return [("pair" if type(v) is Pair else "tuple", tuple(element_type(x) for x in v))]
     if isinstance(v, Layout):
         return [("Layout", (element_type(v.shape), element_type(v.stride)))]
     if isinstance(v, ComposedLayout):

@@ -35,6 +35,12 @@ class IntegerSequence(tuple[int, ...]):
         return made
 
 
+class Pair(tuple[Any, ...]):
+    """A ``pair``: of two elements, and no tuple for who asks by a specialisation."""
+
+    __slots__ = ()
+
+
 class Designated(tuple[Any, ...]):
     """A braced list with designators: ``names`` of what each part initialises, "" for none."""
 
@@ -53,7 +59,7 @@ def like(whole: tuple[Any, ...], parts: Iterable[Any]) -> tuple[Any, ...]:
         return Designated.of(parts, whole.names)
     if isinstance(whole, Held):
         return Held(parts)
-    return Elements(parts) if type(whole) is Elements else tuple(parts)
+    return type(whole)(parts) if type(whole) in (Elements, Pair) else tuple(parts)
 
 
 def designators(parts: tuple[Any, ...]) -> list[str | None]:

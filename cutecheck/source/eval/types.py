@@ -19,7 +19,7 @@ from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import Bits
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.tuples import Elements, Held, IntegerSequence
+from cutecheck.source.eval.tuples import Elements, Held, IntegerSequence, Pair
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
@@ -97,7 +97,9 @@ def type_key(v: Value) -> Any:
         return ("type", type_key(v.value))
     if isinstance(v, tuple):
         own = tuple(type_key(x) for x in v)
-        return ("sequence", canonical(v.ctype), own) if type(v) is IntegerSequence else own
+        if type(v) is IntegerSequence:
+            return ("sequence", canonical(v.ctype), own)
+        return ("pair", own) if type(v) is Pair else own
     if isinstance(v, Scalar):
         return ("const", v.value) if isinstance(v.value, (int, Sym)) else ("scalar", canonical(v.ctype))
     if isinstance(v, ScalarType):

@@ -220,7 +220,7 @@ def _may_write(
                 losses.lost(m, node.args[i].value, env)
         elif name in _ITERATES and i < len(node.args) and isinstance(value, tuple):
             losses.lost_part(m, node.args[i].value, env)  # through the iterator elements may be written
-        elif isinstance(value, Closure) and isinstance(fn, (Unknown, Extern)):
+        elif isinstance(value, Closure) and foreign.undeclared(fn):
             may_run(m, value, node.span)
     if foreign.undeclared(fn):
         m.lvalues = (args, cells)

@@ -6,6 +6,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     cuda,
     cuda_numbers,
     events,
+    folds,
     launch,
     layouts,
     pipeline,

@@ -23,6 +23,7 @@ from cutecheck.source.eval.intrinsics.registry import (
     TYPES,
     Call,
 )
+from cutecheck.source.eval.tuples import Pair
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
     CuteOp,
@@ -173,7 +174,7 @@ def deduce_class(m: Machine, ref: TemplateRef, args: list[Value], span: Span) ->
     if not ref.entries:
         model = [m.dialect.to_model(a) for a in args]
         if name in ("Shape", "Stride", "Step", "Coord", "Tile", "tuple", "pair"):
-            return tuple(model)
+            return Pair(model) if name == "pair" else tuple(model)
         if name in ("Layout", "Tensor", "ThrCopy"):
             return guarded(m, name, span, lambda: alg.make_layout(*model))
         if name in FUNCTIONS:

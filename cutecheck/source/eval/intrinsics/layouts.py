@@ -12,6 +12,7 @@ from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.ints import CuteError, Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
+from cutecheck.source.eval.tuples import Pair
 from cutecheck.source.eval.values import Slice, TensorVal, Value
 
 LAYOUTS = (Layout, ComposedLayout)
@@ -40,7 +41,7 @@ def on_tensor(c: Call, f: Callable[..., Any]) -> Value:
     "make_pair",
 )
 def _make_tuple(c: Call) -> Value:
-    return tuple(c.args)
+    return Pair(c.args) if c.name == "make_pair" else tuple(c.args)
 
 
 @function("make_layout")

@@ -135,7 +135,21 @@ def _make_tensor(c: Call) -> Value:
         return TensorVal(layout, None, "coord", None, first)
     if isinstance(first, TensorVal) and first.pointer is None:
         return TensorVal(layout, None, "coord", None, first.offset)
-    return make_tensor_value(c, _pointer(c, first), layout)
+    pointer = _pointer(c, first)
+    _same_elements(pointer, layout)
+    return make_tensor_value(c, pointer, layout)
+
+
+def _same_elements(p: Pointer, layout: Any) -> None:
+    """cute/pointer_flagged.hpp: a swizzle of addresses is of shared memory, for elements of one width."""
+    flag = layout.offset if isinstance(layout, ComposedLayout) else None
+    if not isinstance(flag, SmemPtrFlag):
+        return
+    if p.space in ("gmem", "rmem", "tmem"):
+        raise CuteError(f"Expected smem, not {p.space}, under a layout that swizzles addresses of shared memory")
+    kind = pointee(p)
+    if flag.sparsity is None and kind is not None and kind.bits is not None and kind.bits != flag.bits:
+        raise CuteError(f"Expected a {flag.bits}-bit pointer type, not {kind.name} of {kind.bits} bits")
 
 
 def _layout_args(c: Call, args: list[Value]) -> Any:
@@ -244,6 +258,8 @@ def _views(c: Call) -> Value:
     if isinstance(t.layout, Unknown):
         return t.layout
     if c.name == "as_position_independent_swizzle_tensor":
+        if t.space in ("gmem", "rmem", "tmem"):
+            raise CuteError(f"Expected smem tensor, not {t.space}")
         flagged = isinstance(t.layout, ComposedLayout) and isinstance(t.layout.offset, SmemPtrFlag)
         return replace(t, layout=alg.as_position_independent_swizzle_layout(t.layout)) if flagged else t  # type: ignore[arg-type]
     if c.name == "tensor":

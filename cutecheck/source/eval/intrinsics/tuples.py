@@ -119,10 +119,10 @@ def _transform(c: Call) -> Value:
     """``transform(t, f)`` and ``transform(t, u, f)`` of tuples; of tensors it writes elements: not followed."""
     *operands, f = c.args
     if not operands or not all(isinstance(t, tuple) and len(t) == len(operands[0]) for t in operands):
-        return _unwalked(c, f, next((t for t in operands if isinstance(t, Unknown)), NOTHING))
+        return unwalked(c, f, next((t for t in operands if isinstance(t, Unknown)), NOTHING))
     out = []
     for items in zip(*operands, strict=True):
-        value = c.m.dialect.to_model(_applied(c, f, list(items)))
+        value = c.m.dialect.to_model(applied(c, f, list(items)))
         if isinstance(value, Unknown):
             return value
         out.append(value)
@@ -141,12 +141,12 @@ def _leaves(c: Call, f: Value, at: list[Value]) -> Value:
     if isinstance(first, tuple):
         if not all(isinstance(t, tuple) and len(t) == len(first) for t in at):
             why = next((t for t in at if isinstance(t, Unknown)), Unknown("tuples that do not match", c.span))
-            return _unwalked(c, f, why)
+            return unwalked(c, f, why)
         made = tuple(_leaves(c, f, list(items)) for items in zip(*at, strict=True))
         return next((v for v in made if isinstance(v, Unknown)), made)
     if isinstance(first, (Layout, ComposedLayout, Unknown)):  # a layout is a tuple of its shape and stride
-        return _unwalked(c, f, first if isinstance(first, Unknown) else Unknown(f"`{c.name}` of a layout", c.span))
-    return c.m.dialect.to_model(_applied(c, f, at))
+        return unwalked(c, f, first if isinstance(first, Unknown) else Unknown(f"`{c.name}` of a layout", c.span))
+    return c.m.dialect.to_model(applied(c, f, at))
 
 
 @function("transform_apply", tolerant=True)
@@ -156,9 +156,9 @@ def _transform_apply(c: Call) -> Value:
     known = [t.items if isinstance(t, Pack) else t for t in operands]
     if not known or not all(isinstance(t, tuple) and len(t) == len(known[0]) for t in known):
         why = next((t for t in known if isinstance(t, Unknown)), Unknown("the elements to walk are not known", c.span))
-        return _unwalked(c, g, _unwalked(c, f, why))
-    made = [_applied(c, f, list(items)) for items in zip(*known, strict=True)]
-    return _applied(c, g, made)
+        return unwalked(c, g, unwalked(c, f, why))
+    made = [applied(c, f, list(items)) for items in zip(*known, strict=True)]
+    return applied(c, g, made)
 
 
 @function("apply", tolerant=True)
@@ -167,8 +167,8 @@ def _apply(c: Call) -> Value:
     f, items = (c.arg(1), c.arg(0)) if isinstance(c.arg(0), tuple) else (c.arg(0), c.arg(1))
     if not isinstance(items, tuple):
         why = items if isinstance(items, Unknown) else Unknown("the tuple to apply a function to is not known", c.span)
-        return _unwalked(c, f, why)
-    return _applied(c, f, list(items))
+        return unwalked(c, f, why)
+    return applied(c, f, list(items))
 
 
 @function("visit", tolerant=True)
@@ -179,14 +179,14 @@ def _visit(c: Call) -> Value:
     """
     f = c.arg(0)
     held = [_alternatives(c, v) for v in c.args[1:]]
-    done = _unwalked(c, f, Unknown("which of its types a variant holds is not known", c.span))
+    done = unwalked(c, f, Unknown("which of its types a variant holds is not known", c.span))
     if not isinstance(f, Closure):
         leaks.leak(c.m, f)
         losses.lost_leaked(c.m, c.span)
     if c.m.dialect.by_value and not c.m.recorder.rehearsal and not c.m.recorder.in_kernel():
         for values in islice(product(*held), _ALTERNATIVES):
             mark = c.m.journal.mark()
-            _applied(c, f, list(values))
+            applied(c, f, list(values))
             c.m.journal.undo(mark)
     return done
 
@@ -202,7 +202,7 @@ def _alternatives(c: Call, v: Value) -> list[Value]:
 @function("invoke", tolerant=True)
 def _invoke(c: Call) -> Value:
     """``std::invoke(f, ...)`` of a function or an object that is called like one."""
-    return _applied(c, c.arg(0), list(c.args[1:]))
+    return applied(c, c.arg(0), list(c.args[1:]))
 
 
 @function("for_each", tolerant=True)
@@ -210,13 +210,13 @@ def _for_each(c: Call) -> Value:
     items, f = c.arg(0), c.arg(1)
     if not isinstance(items, tuple):
         why = items if isinstance(items, Unknown) else Unknown("the elements to walk are not known", c.span)
-        return _unwalked(c, f, why)
+        return unwalked(c, f, why)
     for item in items:
-        _applied(c, f, [item])
+        applied(c, f, [item])
     return NOTHING
 
 
-def _unwalked(c: Call, f: Value, why: Value) -> Value:
+def unwalked(c: Call, f: Value, why: Value) -> Value:
     """A function is called as often as there are elements, which is not known."""
     from cutecheck.source.eval.unwalked import may_run
 
@@ -225,7 +225,7 @@ def _unwalked(c: Call, f: Value, why: Value) -> Value:
     return why
 
 
-def _applied(c: Call, f: Value, items: list[Value]) -> Value:
+def applied(c: Call, f: Value, items: list[Value]) -> Value:
     from cutecheck.source.eval import calls
 
     if not isinstance(f, (Closure, FuncSet, Object)):

@@ -16,6 +16,7 @@ from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle,
 from cutecheck.model.units import BYTE, Bits, bytes_to_hold
 from cutecheck.source.eval.intrinsics.registry import CONSTANTS, TORCH_TYPES, Unsupported, type_maker
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.tuples import Pair
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -87,9 +88,7 @@ def _int(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ValueType(int(v) if isinstance(v, (bool, int)) else v)
 
 
-@type_maker(
-    "Shape", "Stride", "Step", "Coord", "Tile", "tuple", "IntTuple", "ArithmeticTuple", "make_tuple_type", "pair"
-)
+@type_maker("Shape", "Stride", "Step", "Coord", "Tile", "tuple", "IntTuple", "ArithmeticTuple", "make_tuple_type")
 def _tuple(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     items = []
     for t in targs:
@@ -97,6 +96,12 @@ def _tuple(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
         run_time = not isinstance(t, ScalarType) or is_integer(t.dtype)
         items.append(static_value(m, t) if run_time else t)
     return ValueType(tuple(items))
+
+
+@type_maker("pair")
+def _pair(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    made = _tuple(m, targs, span)
+    return ValueType(Pair(made.value)) if isinstance(made, ValueType) and len(made.value) == 2 else made
 
 
 # elements of tensors by PyTorch's enumerators; those that C++ has not are classes of its own

@@ -1,0 +1,125 @@
+"""Functions of CuTe that make one value of a tuple's elements, or other tuples of them (tuple_algorithms.hpp)."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Unknown
+from cutecheck.model import inttuple as it
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.intrinsics.tuples import NOTHING, applied, unwalked
+from cutecheck.source.eval.values import Scalar, Value, constant
+
+
+def _items(c: Call, t: Value) -> Value | tuple[Value, ...]:
+    """The elements of a tuple; what is no tuple stands for itself."""
+    return t if isinstance(t, (tuple, Unknown)) else (t,)
+
+
+@function("fold", "fold_first", tolerant=True)
+def _fold(c: Call) -> Value:
+    """``fold(t, v, f)``: ``f(...f(f(v, t0), t1)..., tn)``; of ``fold_first(t, f)`` the start is ``t0``."""
+    t, f = c.arg(0), c.args[-1]
+    items = _items(c, t)
+    if isinstance(items, Unknown):
+        return unwalked(c, f, items)
+    if c.name == "fold_first":
+        if not isinstance(t, tuple):
+            return t
+        value, items = items[0], items[1:]
+    else:
+        value = c.arg(1)
+    for item in items:
+        value = applied(c, f, [value, item])
+    return value
+
+
+@function("any_of", "all_of", "none_of", "find_if", tolerant=True)
+def _asked(c: Call) -> Value:
+    """What a predicate answers of all elements; those of the standard library take iterators, and are not followed."""
+    f = c.args[-1]
+    if len(c.args) != 2:
+        return unwalked(c, f, Unknown(f"`{c.name}` of iterators is not followed", c.span))
+    items = _items(c, c.arg(0))
+    if isinstance(items, Unknown):
+        return unwalked(c, f, items)
+    answers = [c.m.dialect.to_model(applied(c, f, [item])) for item in items]
+    static = all(isinstance(a, int) for a in answers)
+    numbers = [constant(a) for a in answers]
+    if None in numbers:
+        return next(
+            (a for a in answers if isinstance(a, Unknown)), Unknown(f"what `{c.name}` is told is not known", c.span)
+        )
+    if c.name == "find_if":
+        if not static:
+            raise Unsupported("find_if by what is not static")
+        return next((i for i, a in enumerate(numbers) if a), len(numbers))
+    found = {"any_of": any(numbers), "all_of": all(numbers), "none_of": not any(numbers)}[c.name]
+    return int(found) if static else Scalar(found, "bool")
+
+
+@function("filter_tuple", tolerant=True)
+def _filter(c: Call) -> Value:
+    """The tuples that ``f`` makes of the elements, one behind the other."""
+    *operands, f = c.args
+    known = [_items(c, t) for t in operands]
+    if not known or not all(isinstance(t, tuple) and len(t) == len(known[0]) for t in known):
+        why = next((t for t in known if isinstance(t, Unknown)), Unknown("tuples that do not match", c.span))
+        return unwalked(c, f, why)
+    made = [c.m.dialect.to_model(applied(c, f, list(items))) for items in zip(*known, strict=True)]
+    return _joined(made)
+
+
+@function("tuple_cat", "flatten_to_tuple", "wrap")
+def _tuple_cat(c: Call) -> Value:
+    if c.name == "wrap":
+        return c.arg(0) if isinstance(c.arg(0), tuple) else (c.arg(0),)
+    return _flat(c.arg(0)) if c.name == "flatten_to_tuple" else _joined(c.args)
+
+
+def _joined(parts: list[Value]) -> Value:
+    out: list[Value] = []
+    for part in parts:
+        if isinstance(part, Unknown):
+            return part
+        if not isinstance(part, tuple):
+            raise Unsupported("tuples of something that is no tuple")
+        out.extend(part)
+    return tuple(out)
+
+
+def _flat(t: Value) -> tuple[Value, ...]:
+    return tuple(x for part in t for x in _flat(part)) if isinstance(t, tuple) else (t,)
+
+
+@function("for_each_leaf", tolerant=True)
+def _for_each_leaf(c: Call) -> Value:
+    if isinstance(c.arg(0), Unknown):
+        return unwalked(c, c.arg(1), c.arg(0))
+    for leaf in _flat(c.arg(0)):
+        applied(c, c.arg(1), [leaf])
+    return NOTHING
+
+
+@function("replace_front", "replace_back")
+def _replace_end(c: Call) -> Value:
+    t, x = c.args
+    if not isinstance(t, tuple):
+        return x
+    return (x, *t[1:]) if c.name == "replace_front" else (*t[:-1], x)
+
+
+@function("tuple_repeat")
+def _repeat(c: Call) -> Value:
+    (count,) = c.ints()
+    return (c.arg(0),) * count
+
+
+@function("elem_scale")
+def _elem_scale(c: Call) -> Value:
+    return it.elem_scale(*c.args)
+
+
+@function("inner_product")
+def _inner_product(c: Call) -> Value:
+    if len(c.args) != 2:
+        raise Unsupported("`inner_product` of iterators is not followed")
+    return it.inner_product(*c.args)

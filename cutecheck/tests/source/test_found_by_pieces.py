@@ -1,0 +1,131 @@
+"""What random pieces found (scripts/random_pieces.py): the numbers that g++ prints."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.facts import Unknown
+from cutecheck.model.notation import show
+from cutecheck.source.evaluate import evaluate
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
+from cutecheck.tests.source.shown import kernel, number
+
+DECLARED = """
+#include <cute/tensor.hpp>
+#include <algorithm>
+using namespace cute;
+template <class T, int N> struct Pick { static constexpr int value = N; };
+template <int N> struct Pick<float, N> { static constexpr int value = N * 2; };
+template <class A, class B, int N> struct Pick<std::pair<A, B>, N> {
+  static constexpr int value = Pick<A, N>::value * Pick<B, N>::value;
+};
+template <class T> struct Is { static constexpr int value = 1; };
+template <class A> struct Is<std::vector<A>> { static constexpr int value = 3; };
+template <class A, class B> struct Is<std::pair<A, B>> { static constexpr int value = 2; };
+template <class T> __device__ int kind(T const&) { return Is<T>::value; }
+enum class Mode : int { A = 4, B, C = A + 8, D };
+enum class Same { A = 4, B = A, C };
+constexpr int of(Mode m) { switch (m) { case Mode::A: return 1; case Mode::B: return 6; default: return 3; } }
+constexpr auto sum = [](int a) { int r = 0; for (int i = 0; i < a; ++i) r += i; return r + 1; };
+"""
+TOLD = {
+    ("", "Pick<std::pair<half_t, float>, 3>::value"): 18, ("", "Is<std::vector<int>>::value"): 3,
+    ("", "Is<std::pair<int, float>>::value"): 2, ("std::pair<int, int> p{n, 3};", "kind(p)"): 2,
+    ("auto p = std::make_pair(n, 3);", "kind(p)"): 2, ("", "int(Mode::C)"): 12, ("", "int(Mode::D)"): 13,
+    ("", "of(Mode::C)"): 3, ("", "int(Same::C)"): 5, ("", "sum(5)"): 11, ("", "int(Int<sum(4)>{})"): 7,
+}  # fmt: skip
+LOST = {
+    "int v[3] = {1, 2, 3}; std::any_of(v, v + 3, [&](int q) { x = q; return q > 2; });": "x",
+    "int v[3] = {1, 2, 3}; std::sort(v, v + 3, [&](int a, int b) { ++x; return a < b; });": "x",
+    "int v[3] = {1, 2, 3}; std::for_each(v, v + 3, [&](int a) { x += a; });": "x",
+    "int v[3] = {1, 2, 3}; std::reverse(v, v + 3);": "v[0]",
+}
+SHAPE = "make_shape(Int<2>{}, Int<3>{}, 4)"
+PRINTED = {
+    f"cute::fold({SHAPE}, Int<1>{{}}, [](auto a, auto b) {{ return a * b; }})": "24",
+    "fold_first(make_shape(Int<2>{}, Int<3>{}), [](auto a, auto b) { return a + b; })": "_5",
+    "cute::fold(make_shape(Int<2>{}, Int<3>{}), Int<1>{}, [](auto a, auto b) { return a + b; })": "_6",
+    f"tuple_cat({SHAPE}, make_shape(Int<5>{{}}))": "(_2,_3,4,_5)",
+    f"filter_tuple({SHAPE}, [](auto x) {{ if constexpr (is_static<decltype(x)>::value) {{ return cute::make_tuple(x); }} "
+    "else { return cute::tuple<>{}; } })": "(_2,_3)",
+    "find_if(make_shape(Int<2>{}, Int<3>{}), [](auto x) { return x == Int<3>{}; })": "_1",
+    "find_if(make_shape(Int<2>{}, Int<3>{}), [](auto x) { return x == Int<4>{}; })": "_2",
+    "any_of(make_shape(Int<2>{}, Int<3>{}), [](auto x) { return x == Int<4>{}; })": "_0",
+    "all_of(make_shape(Int<2>{}, Int<3>{}), [](auto x) { return x < Int<4>{}; })": "_1",
+    "none_of(make_shape(Int<2>{}, Int<3>{}), [](auto x) { return x < Int<4>{}; })": "_0",
+    "cute::wrap(Int<3>{})": "(_3)", "replace_front(make_shape(Int<2>{}, 3), Int<7>{})": "(_7,3)",
+    "replace_back(make_shape(Int<2>{}, 3), Int<7>{})": "(_2,_7)", "tuple_repeat<2>(Int<3>{})": "(_3,_3)",
+    "flatten_to_tuple(make_shape(Int<2>{}, make_shape(3, Int<4>{})))": "(_2,3,_4)",
+    "elem_scale(make_shape(2, Int<3>{}), make_shape(4, Int<5>{}))": "(8,_15)",
+    "inner_product(make_shape(Int<2>{}, Int<3>{}), make_shape(Int<4>{}, Int<5>{}))": "_23",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "shown"), [*TOLD])
+def test_numbers(body: str, shown: str, tmp_path: Path) -> None:
+    assert number(tmp_path, kernel(DECLARED), body, shown) == TOLD[body, shown]
+
+
+@pytest.mark.parametrize("body", [*LOST])
+def test_what_a_function_of_the_standard_library_runs_may_write(body: str, tmp_path: Path) -> None:
+    assert number(tmp_path, kernel(DECLARED), body, LOST[body]) is None
+
+
+@pytest.mark.parametrize("expression", [*PRINTED])
+def test_algorithms_of_tuples(expression: str) -> None:
+    found = evaluate(expression)
+    assert not isinstance(found, Unknown), found
+    assert show(found) == PRINTED[expression]
+
+
+def test_whether_a_tuple_that_lost_its_name_is_a_pair_is_not_known(tmp_path: Path) -> None:
+    text = kernel(DECLARED)
+    assert number(tmp_path, text, "auto p = cute::make_tuple(n, 3);", "kind(p)") is None
+    assert number(tmp_path, text, "auto p = cute::make_tuple(n, 3, 4);", "kind(p)") == 1
+
+
+def test_a_class_that_names_a_longer_one_of_its_own_ends(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(
+        """#include <cute/tensor.hpp>
+template <int... Is> struct List {
+  static constexpr int sum = (Is + ... + 0); using More = List<Is..., 1>;
+  using L = decltype(cute::make_layout(cute::Shape<cute::Int<Is>...>{}));
+};
+template <int N> struct Up { using Next = Up<N + 1>; using Other = List<N>; };
+using A = List<4, 2>::More::More; using B = Up<0>;
+"""
+    )
+    facts = extract(ExtractRequest((tmp_path,), ("sm_80",)))
+    assert facts.errors == ()
+    assert "(_4,_2,_1,_1):(_1,_4,_0,_0)" in {str(s.value) for s in facts.sites}
+
+
+def test_a_swizzle_of_addresses_is_of_shared_memory_for_elements_of_one_width(tmp_path: Path) -> None:
+    smem = "tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{})"
+    (tmp_path / "k.cu").write_text(
+        f"""#include <cute/tensor.hpp>
+using namespace cute;
+__global__ void k(float* p, half_t* q) {{
+  __shared__ float s[8192]; __shared__ half_t h[8192];
+  auto wide = make_tensor(make_smem_ptr(s), {smem});
+  auto global = make_tensor(make_gmem_ptr(q), {smem});
+  auto right = make_tensor(make_smem_ptr(h), {smem});
+  copy(wide, wide); copy(global, global); copy(right, right);
+  copy(as_position_independent_swizzle_tensor(make_tensor(make_gmem_ptr(q), Layout<_8>{{}})), right);
+}}
+void host(float* p, half_t* q) {{ k<<<1, 128>>>(p, q); }}
+"""
+    )
+    facts = extract(ExtractRequest((tmp_path,), ("sm_80",)))
+    reasons = [getattr(e.operands[0].layout, "reason", None) for e in facts.events]
+    assert reasons == [
+        "CuTe rejects make_tensor: Expected a 16-bit pointer type, not float of 32 bits",
+        "CuTe rejects make_tensor: Expected smem, not gmem, under a layout that swizzles addresses of shared memory",
+        None,
+        "CuTe rejects as_position_independent_swizzle_tensor: Expected smem tensor, not gmem",
+    ]
