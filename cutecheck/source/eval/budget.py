@@ -39,8 +39,8 @@ class Budget:
     """
 
     __slots__ = (
-        "_aside", "_before", "_call", "_end", "_found", "_idle", "_loops", "_quiet", "_since", "barren", "calls",
-        "deadline", "depth", "limits", "max_depth", "next_check", "patience", "refused", "total", "used",
+        "_aside", "_before", "_call", "_computed", "_end", "_found", "_idle", "_loops", "_quiet", "_since", "barren",
+        "calls", "deadline", "depth", "limits", "max_depth", "next_check", "patience", "refused", "total", "used",
     )  # fmt: skip
 
     def __init__(self, limits: Limits, found: Callable[[], int] | None = None) -> None:
@@ -66,6 +66,7 @@ class Budget:
         self.used = 0
         self._call: Callable[[], int] | None = None
         self._end: int | None = None  # steps used at which a kernel without CuTe is left
+        self._computed = 0  # steps of loops that only compute, and are run as often as they say
         self._loops = 0  # over known items that are being walked, one in another
         self.barren = 0  # their iterations in a row that did much and met nothing new
         self.depth = 0
@@ -98,6 +99,19 @@ class Budget:
             if outer is None:
                 self._quiet += self.used - self._aside
             self._aside = outer
+
+    def may_compute(self) -> bool:
+        """Loops that only compute are not yet most of what the root may do without a fact."""
+        return self._computed < self.limits.idle_steps // 2 * self.patience
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        before = self.used
+        try:
+            with self.aside():
+                yield
+        finally:
+            self._computed += self.used - before
 
     @contextmanager
     def calling(self, met: Callable[[], int | None]) -> Iterator[None]:

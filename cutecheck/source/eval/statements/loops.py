@@ -91,8 +91,8 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         done = _unroll(m, node, inner, m.budget.limits.loop_iterations)
         if done is not None:
             return done
-    elif not quiet and computed.computes(m, node, inner):
-        with m.budget.aside():
+    elif not quiet and m.budget.may_compute() and computed.computes(m, node, inner):
+        with m.budget.computing():
             done = _unroll(m, node, inner, computed.ITERATIONS, computed.STEPS)
         if done is not None:
             return done
