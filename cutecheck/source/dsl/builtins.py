@@ -215,6 +215,9 @@ def sequence(m: Machine, v: Value, span: Span) -> list[Value] | Unknown:
     return found if isinstance(found, (list, Unknown)) else list(found)
 
 
+FUNCTIONS["dict()"] = lambda m, args, kwargs, span: _dict(m, args, kwargs, span)
+
+
 def unique(items: list[Value]) -> Distinct:
     """The items of a set in the order they come; what may be equal to another stays."""
     out = Distinct()
@@ -239,6 +242,8 @@ def _dict(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
     if args:
         if isinstance(args[0], dict):
             out.update(args[0])
+        elif isinstance(args[0], (Extern, Unknown)):
+            return args[0]
         else:
             items = sequence(m, args[0], span)
             if isinstance(items, Unknown):

@@ -6,6 +6,7 @@ from cutecheck.facts import Unknown
 from cutecheck.model import ints
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym, Undecided
 from cutecheck.source.dsl.values import Distinct
+from cutecheck.source.eval.containers import OPEN, Lost, unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import EnumVal, Extern, Object, Scalar, Value
 
@@ -48,7 +49,11 @@ def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
 def _equal_items(a: tuple[Value, ...] | list[Value], b: tuple[Value, ...] | list[Value]) -> bool | None:
     if isinstance(a, Distinct) and isinstance(b, Distinct):
         return subset(a, b) if len(a) == len(b) else False
-    if len(a) != len(b) or isinstance(a, list) != isinstance(b, list):
+    if isinstance(a, list) != isinstance(b, list):
+        return False
+    if unsure(a) is not None or unsure(b) is not None:
+        return None
+    if len(a) != len(b):
         return False
     known = True
     for x, y in zip(a, b, strict=True):
@@ -98,7 +103,14 @@ def contains(item: Value, container: Value) -> bool | None:
         return item in container if type(item) in _PRIMITIVE else None
     if not isinstance(container, (dict, list, tuple)):
         return None
-    known = True
+    known = isinstance(container, dict) or unsure(container) is None
+    if isinstance(container, dict):
+        try:
+            if item in container:
+                return None if type(container[item]) is Lost else True
+        except TypeError:
+            return None
+        known = OPEN not in container
     for x in container:
         same = equal(item, x)
         if same:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.dsl import classes, cute_values, made_classes, modules
+from cutecheck.source.dsl import classes, containers, cute_values, made_classes, modules
 from cutecheck.source.dsl.likeness import likeness
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import (
@@ -106,11 +105,8 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> b
         base = m.eval(target.base, env)
         keys = [m.eval(a, env) for a in target.args]
         key = keys[0] if keys else None
-        if isinstance(base, dict):
-            with contextlib.suppress(TypeError):
-                m.journal.set(base, key, value)
-        elif isinstance(base, list) and isinstance(key, int) and -len(base) <= key < len(base):
-            base[key] = value
+        if isinstance(base, (dict, list)):
+            containers.put(m, base, key, value, span)
         elif isinstance(base, TensorVal):
             cute_values.stored(m, base, key, value, span)
     return True

@@ -23,6 +23,7 @@ from cutecheck.source.dsl.values import (
     RunTimeRange,
     Super,
 )
+from cutecheck.source.eval.containers import unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.loops import range_length
 from cutecheck.source.eval.threads import some, varies
@@ -44,7 +45,8 @@ def _len(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
     if isinstance(v, range):
         return range_length(v)
     if isinstance(v, (list, tuple, str, dict)):
-        return len(v)
+        bad = unsure(v)
+        return bad if bad is not None else len(v)
     if isinstance(v, Object) and v.cls.memo.get("namedtuple"):
         return len(v.fields)
     if isinstance(v, (Layout, ComposedLayout)):
@@ -98,10 +100,9 @@ def _static_range(m: Machine, args: list[Value], kwargs: dict[str, Value], span:
     return Unknown("the number of iterations is not known", span)
 
 
-@builtin("dsl.const_expr", "dsl.dynamic_expr", "dsl.as_numeric", "dsl.static", "copy.copy", "copy.deepcopy", "id_")
+@builtin("dsl.const_expr", "dsl.dynamic_expr", "dsl.as_numeric", "dsl.static", "id_")
 def _same(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    v = args[0]
-    return list(v) if isinstance(v, list) else dict(v) if isinstance(v, dict) else v
+    return args[0]
 
 
 @builtin("min", "max")

@@ -12,7 +12,9 @@ from cutecheck.model.expr import ANY, Domain
 from cutecheck.model.ints import Dyn
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.dsl import cute_values, functions
-from cutecheck.source.eval.dialect import Dialect
+from cutecheck.source.eval.containers import Held
+from cutecheck.source.eval.containers import joined as held_by_either
+from cutecheck.source.eval.dialect import MISSING, Dialect
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.joins import cover, join
 from cutecheck.source.eval.undetermined import undetermined
@@ -65,6 +67,9 @@ class Merging(Dialect):
         finally:
             self._copies = outer
 
+    def missing(self, value: Value) -> bool:
+        return value is MISSING
+
     def settles(self, m: Machine) -> bool:
         return functions.in_device_body(m)
 
@@ -80,6 +85,9 @@ class Merging(Dialect):
             return cover(m, a, b, what, span, static=False, varying=varying)
         if isinstance(a, number) and isinstance(b, number):
             return Scalar(None, "float")
+        if isinstance(a, Held) and isinstance(b, Held):
+            why = Unknown("what this holds depends on a condition that is not known", span)
+            return held_by_either(a, b, lambda x, y: join(m, x, y, what, span, cond, varying), why)
         if isinstance(a, Object) and isinstance(b, Object) and a.cls is b.cls and a.fields.keys() == b.fields.keys():
             # the DSL makes a new object of the values that leave a branch
             pointer = a.pointer if a.pointer == b.pointer else None

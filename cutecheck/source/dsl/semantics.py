@@ -15,6 +15,7 @@ from cutecheck.model.ints import Condition, CuteError, Dyn, Rel, Sym, Undecided
 from cutecheck.source.dsl import (  # noqa: F401  (some register their functions only)
     builtins,
     classes,
+    containers,
     cute_values,
     functions,
     functions_of_python,
@@ -40,6 +41,7 @@ from cutecheck.source.dsl.values import (
     TmaInfo,
 )
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.containers import unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.undetermined import undetermined
@@ -120,6 +122,8 @@ class DslDialect(Merging):
             if value.value is None:
                 return None
             value = value.value
+        if isinstance(value, (list, dict)) and unsure(value) is not None:
+            return None
         if isinstance(value, PLAIN):
             return bool(value)
         if isinstance(value, (Dyn, Sym)):
@@ -157,6 +161,9 @@ class DslDialect(Merging):
         if op in ("in", "not in"):
             found = contains(left, right)
             return Scalar(None, "bool") if found is None else found == (op == "in")
+        bad = unsure(left) or unsure(right)
+        if bad is not None:
+            return bad
         if isinstance(left, Distinct) and isinstance(right, Distinct):
             return of_sets(op, left, right, span)
         if isinstance(left, PLAIN) and isinstance(right, PLAIN):
@@ -234,6 +241,9 @@ class DslDialect(Merging):
         if isinstance(base, (list, tuple, str, range)):
             if isinstance(key, Unknown):
                 return key
+            bad = unsure(base)
+            if bad is not None:
+                return bad
             if isinstance(key, Enumerator):
                 key = key.value
             if isinstance(key, (int, slice)):
@@ -244,7 +254,7 @@ class DslDialect(Merging):
             return Unknown("an index that is known at run time only", span)
         if isinstance(base, dict):
             try:
-                return base[key] if key in base else Unknown(f"no key {key} in this dictionary", span)
+                return containers.get(m, base, key, span)
             except TypeError:
                 return Unknown("a key that is not known", span)
         if isinstance(base, (ClassInst, Object)):
@@ -288,6 +298,9 @@ class DslDialect(Merging):
         return functions.assign(m, target, value, env, span)
 
     def items(self, m: Machine, value: Value, span: Span) -> list[Value] | Value | None:
+        bad = unsure(value)
+        if bad is not None:
+            return bad
         if isinstance(value, (list, tuple)):
             return list(value)
         if isinstance(value, str):

@@ -56,61 +56,10 @@ _sized("zfill", lambda text, width: width)
 _sized("ljust", lambda text, width, fill=" ": width)
 _sized("rjust", lambda text, width, fill=" ": width)
 _sized("replace", lambda text, old, new, count=-1: text.count(old) * len(new))
-_method(dict, "keys", "values", "items", "copy")
-_method(list, "append", "extend", "insert", "pop", "index", "count", "reverse", "copy", "remove", "clear")
-_method(tuple, "index", "count")
 _method(int, "bit_length")
 _method(float, "is_integer")
 
 
-def _list_append(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    args[0].append(args[1])
-    return None
-
-
-def _dict_update(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    given = dict(args[1]) if len(args) > 1 and isinstance(args[1], dict) else {}
-    for key, value in {**given, **kwargs}.items():
-        m.journal.set(args[0], key, value)
-    return None
-
-
-@builtin("dict.setdefault")
-def _setdefault(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    if args[1] not in args[0]:
-        m.journal.set(args[0], args[1], args[2] if len(args) > 2 else None)
-    return args[0][args[1]]
-
-
-@builtin("dict.pop")
-def _pop(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    if args[1] not in args[0]:
-        return args[2] if len(args) > 2 else Unknown("no such key in this dictionary", span)
-    return m.journal.drop(args[0], args[1])
-
-
-@builtin("dict.clear")
-def _clear(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    for key in list(args[0]):
-        m.journal.drop(args[0], key)
-    return None
-
-
-def _list_extend(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    items = sequence(m, args[1], span)
-    if isinstance(items, Unknown):
-        return items
-    if len(args[0]) + len(items) > _MAX_TEXT:
-        return Unknown(f"a list of over {_MAX_TEXT} items", span)
-    args[0].extend(items)
-    return None
-
-
-FUNCTIONS["list.append"] = _list_append
-FUNCTIONS["list.extend"] = _list_extend
-FUNCTIONS["list.add"] = lambda m, args, kwargs, span: None if contains(args[1], args[0]) else args[0].append(args[1])
-FUNCTIONS["dict.update"] = _dict_update
-FUNCTIONS["dict.get"] = lambda m, args, kwargs, span: args[0].get(args[1], args[2] if len(args) > 2 else None)
 FUNCTIONS["str.format"] = lambda m, args, kwargs, span: Unknown("a formatted string", span)
 
 
@@ -154,16 +103,6 @@ def _autograd(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Spa
 @builtin("autograd.save")
 def _save(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     m.journal.set(args[0].fields, "saved_tensors", tuple(args[1:]))
-    return None
-
-
-@builtin("list.sort")
-def _sort(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    from cutecheck.source.eval.calls import apply
-
-    made = apply(m, Builtin("sorted"), [args[0]], kwargs, span)
-    items = [Unknown("an order that is not known", span)] * len(args[0]) if isinstance(made, Unknown) else made
-    args[0][:] = items
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +19,31 @@ class Module:
     name: str
 
 
+Table = dict[Any, Value]
+
+
 class Distinct(list[Value]):
     """A set: its items in the order they came."""
+
+
+class Deque(list[Value]):
+    """``collections.deque``: ``most`` items, None for any number."""
+
+    __slots__ = ("most",)
+
+    def __init__(self, items: Iterable[Value] = (), most: int | None = None) -> None:
+        super().__init__(items)
+        self.most = most
+
+
+class Defaults(dict[Any, Value]):
+    """``collections.defaultdict``: what makes the value of a key that is missing; ``counts``: a ``Counter``."""
+
+    __slots__ = ("counts", "factory")
+
+    def __init__(self, factory: Value = None, items: Table | None = None, counts: bool = False) -> None:
+        super().__init__(items or {})
+        self.factory, self.counts = factory, counts
 
 
 @record(frozen=True, slots=True)

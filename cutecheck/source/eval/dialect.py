@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.scope import Env
 
 
+MISSING: Value = object()  # the value of a variable that has none yet
 DEFER: Value = object()  # a hook's answer that leaves the case to the evaluator (None may be a value)
 
 
@@ -87,6 +88,10 @@ class Hooks:
         ``cond``: the condition, None where it is one that the device decides.
         """
         return None
+
+    def missing(self, value: Value) -> bool:
+        """Whether a variable has no value yet."""
+        return value is None or value is MISSING
 
     def entering(self, m: Machine, item: Value) -> Value:
         """What ``with item as name`` binds."""

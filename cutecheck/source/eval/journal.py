@@ -13,10 +13,11 @@ _ABSENT = object()
 class Journal:
     """Every write of a variable, a field or an item of a dictionary goes through :meth:`set`."""
 
-    __slots__ = ("_log",)
+    __slots__ = ("_log", "_marked")
 
     def __init__(self) -> None:
         self._log: list[tuple[dict[Any, Any], Any, Any]] = []
+        self._marked = 0  # the last place that somebody may undo to
 
     def set(self, where: dict[Any, Any], name: Any, value: Any) -> None:
         self._log.append((where, name, where.get(name, _ABSENT)))
@@ -27,8 +28,17 @@ class Journal:
         self._log.append((where, name, where[name]))
         return where.pop(name)
 
+    def touch(self, where: Any, name: Any) -> None:
+        """Note a cell that is written in place: once for all writes since the last mark. ``where.logged`` says when."""
+        at = where.logged
+        if self._marked <= at < len(self._log) and self._log[at][0] is where:
+            return
+        where.logged = len(self._log)
+        self._log.append((where, name, where[name]))
+
     def mark(self) -> int:
-        return len(self._log)
+        self._marked = len(self._log)
+        return self._marked
 
     def written_since(self, mark: int) -> dict[tuple[int, Any], tuple[dict[Any, Any], Any, Any]]:
         """Cells written since the mark, with their current values."""
@@ -44,6 +54,13 @@ class Journal:
         for where, name, old in self._log[mark:]:
             found.setdefault((id(where), name), None if old is _ABSENT else old)
         return found
+
+    def made(self, mark: int) -> set[tuple[int, Any]]:
+        """Cells written since the mark that were not there before."""
+        first: dict[tuple[int, Any], Any] = {}
+        for where, name, old in self._log[mark:]:
+            first.setdefault((id(where), name), old)
+        return {key for key, old in first.items() if old is _ABSENT}
 
     def undo(self, mark: int) -> None:
         while len(self._log) > mark:

@@ -66,12 +66,14 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             cells += templates.references(a.value.pattern, env)
         elif a.star == "*":
             value = m.eval(a.value, env)
+            if not isinstance(value, (tuple, list, Unknown, Extern)):
+                value = m.dialect.spread(m, value, node.span)
             args.extend(
                 value if isinstance(value, (tuple, list)) else [Unknown("unpacking of an unknown sequence", node.span)]
             )
         elif a.star == "**":
             value = m.eval(a.value, env)
-            kwargs.update(value if isinstance(value, dict) else {})
+            kwargs.update({k: v for k, v in value.items() if isinstance(k, str)} if isinstance(value, dict) else {})
         elif a.name is not None:
             kwargs[a.name] = m.eval(a.value, env)
         elif m.dialect.by_value:

@@ -9,6 +9,7 @@ from typing import Any
 
 from cutecheck.facts import Guard, Span
 from cutecheck.source.eval import ir, leaks, predicates
+from cutecheck.source.eval.dialect import MISSING
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.done import Done
@@ -127,11 +128,11 @@ def perhaps(m: Machine, node: Any, cond: Value, env: Env, run: Callable[[], Valu
 def _joined(m: Machine, first: Written, second: Written, span: Span, cond: Value, varying: bool) -> None:
     for key in {**first, **second}:
         where, name, _ = first.get(key) or second[key]
-        base = where.get(name)
+        base = where.get(name, MISSING)
         a = first[key][2] if key in first else base
         b = second[key][2] if key in second else base
-        if a is None or b is None:
-            m.journal.set(where, name, a if b is None else b)
+        if m.dialect.missing(a) or m.dialect.missing(b):
+            m.journal.set(where, name, a if m.dialect.missing(b) else b)
         else:
             m.journal.set(where, name, join(m, a, b, f"`{name}`", span, cond, varying))
 

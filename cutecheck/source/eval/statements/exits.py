@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cutecheck.facts import Span
+from cutecheck.source.eval.dialect import MISSING
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.numbers import same
@@ -32,12 +33,13 @@ def finish(m: Machine, exits: Exits, span: Span, goes_on: bool = True) -> None:
     states: Sequence[tuple[Written, bool]] = exits.states
     if not states:
         return
-    before = {key: where.get(name) for wrote, _ in states for key, (where, name, _) in wrote.items()}
+    before = {key: where.get(name, MISSING) for wrote, _ in states for key, (where, name, _) in wrote.items()}
     before |= m.journal.before(exits.mark)
+    before |= dict.fromkeys(m.journal.made(exits.mark), MISSING)
     if not goes_on:
         (first, _), *states = states
         for key, (where, name, _) in m.journal.written_since(exits.mark).items():
-            if key not in first and before[key] is not None:
+            if key not in first and not m.dialect.missing(before[key]):
                 m.journal.set(where, name, before[key])
         for where, name, value in first.values():
             m.journal.set(where, name, value)
@@ -46,13 +48,13 @@ def finish(m: Machine, exits: Exits, span: Span, goes_on: bool = True) -> None:
     for wrote, varying in states:
         now |= {key: (where, name) for key, (where, name, _) in wrote.items()}
         for key, (where, name) in now.items():
-            here: Value = where.get(name)
+            here: Value = where.get(name, MISSING)
             there = wrote[key][2] if key in wrote else before.get(key, here)
             known = held.setdefault(key, [])
             if any((apart or not varying) and same(value, there) for value, apart in known):
                 continue
             known.append((there, varying))
-            if here is None or there is None:
-                m.journal.set(where, name, there if here is None else here)
+            if m.dialect.missing(here) or m.dialect.missing(there):
+                m.journal.set(where, name, there if m.dialect.missing(here) else here)
             else:
                 m.journal.set(where, name, join(m, here, there, f"`{name}`", span, None, varying))

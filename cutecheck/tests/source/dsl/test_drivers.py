@@ -12,7 +12,7 @@ from cutecheck.cli import main
 from cutecheck.source.discover import drivers
 from cutecheck.source.dsl.extract import archs_of
 from cutecheck.source.dsl.modules import Library
-from cutecheck.tests.source.dsl.run import driver, results, variables
+from cutecheck.tests.source.dsl.run import driver, results, sites, variables
 
 KERNEL = """
 import cutlass
@@ -76,17 +76,18 @@ def test_a_test_runs_for_the_architectures_of_what_it_imports(tmp_path: Path) ->
 def test_each_test_runs_once_before_any_runs_again(tmp_path: Path) -> None:
     text = """
     import pytest
-    order = []
+    import cutlass.cute as cute
 
     @pytest.mark.parametrize("n", [1, 2])
     def test_a(n):
-        order.append(("a", n))
+        cute.make_layout((3, n))
 
     @pytest.mark.parametrize("n", [1, 2])
     def test_b(n):
-        order.append(("b", n))
+        cute.make_layout((4, n))
     """
-    assert variables(tmp_path, text)["order"] == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+    order = [str(s.result).split(":")[0] for s in sites(driver(tmp_path, text))]
+    assert order == ["(3,1)", "(4,1)", "(3,2)", "(4,2)"]
 
 
 def test_a_generated_class_is_found_in_a_cache_by_its_digest(tmp_path: Path) -> None:
