@@ -35,7 +35,9 @@ def plain(op: str, left: Any, right: Any, span: Span) -> Value:
     if run is None:
         return Unknown(f"operator {op}", span)
     if isinstance(left, str) and op == "%":
-        return Unknown("a formatted string", span)
+        from cutecheck.source.dsl.text import percent
+
+        return percent(left, right, span)
     if _too_large(op, left, right):
         return Unknown(f"the result of {op} is out of range", span)
     try:

@@ -26,7 +26,9 @@ from cutecheck.source.dsl.values import (
     Parser,
     Partial,
     RunTimeRange,
+    TextMatch,
 )
+from cutecheck.source.eval.containers import Lost
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import Closure, EnumVal, Extern, FuncSet, Object, Scalar, ScalarType, TensorVal, Value
 
@@ -151,8 +153,21 @@ def _tried(m: Machine, called: str, run: Function, args: list[Value], kwargs: di
     try:
         return run(m, args, kwargs, span)
     except FAILURES as error:
+        from cutecheck.source.dsl.flow import fails
+
         bad = known(m, args, span)
-        return bad if bad is not None else Unknown(f"`{called}`: {error}", span)
+        if bad is not None:
+            return bad
+        if isinstance(error, (ValueError, LookupError)) and all(map(_plain, (*args, *kwargs.values()))):
+            return fails(m, type(error).__name__, f"`{called}`: {error}", span)
+        return Unknown(f"`{called}`: {error}", span)
+
+
+def _plain(v: Value) -> bool:
+    """Whether it is Python's own, so that what it refuses Python refuses."""
+    if isinstance(v, (tuple, list)):
+        return all(map(_plain, v))
+    return v is None or isinstance(v, (int, float, str))
 
 
 def _operator(m: Machine, word: str, args: list[Value], span: Span) -> Value:
@@ -168,15 +183,18 @@ def _operator(m: Machine, word: str, args: list[Value], span: Span) -> Value:
 
 
 def _int(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.dsl.flow import fails
+    from cutecheck.source.dsl.protocol import number
+
     v = args[0] if args else 0
     if isinstance(v, (int, float, str)):
         try:
-            return int(v, *args[1:]) if isinstance(v, str) else int(v)
+            return int(v, *args[1:], **kwargs) if isinstance(v, str) else int(v)
         except (ValueError, OverflowError) as error:
-            return Unknown(str(error), span)
+            return fails(m, "ValueError", str(error), span)
     if isinstance(v, Enumerator):
         return _int(m, [v.value], kwargs, span)
-    return v
+    return number(m, v, span)
 
 
 def _float(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
@@ -215,14 +233,14 @@ def sequence(m: Machine, v: Value, span: Span) -> list[Value] | Unknown:
     return found if isinstance(found, (list, Unknown)) else list(found)
 
 
-FUNCTIONS["dict()"] = lambda m, args, kwargs, span: _dict(m, args, kwargs, span)
-
-
 def unique(items: list[Value]) -> Distinct:
-    """The items of a set in the order they come; what may be equal to another stays."""
+    """The items of a set in the order they come."""
     out = Distinct()
     for item in items:
-        if not contains(item, out):
+        there = contains(item, out)
+        if there is None:
+            return Distinct([Lost("a set of what may be equal to one another")])
+        if not there:
             out.append(item)
     return out
 
@@ -251,6 +269,9 @@ def _dict(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
             out.update(dict(items))
     out.update(kwargs)
     return out
+
+
+FUNCTIONS["dict()"] = _dict
 
 
 def _type(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
@@ -291,6 +312,8 @@ def attribute(m: Machine, base: Value, ident: str, span: Span) -> Value | None:
         return NONE if found is None else found
     if isinstance(base, Parser):
         return Builtin(f"argparse.{ident}", base)
+    if isinstance(base, TextMatch):
+        return Builtin(f"match.{ident}", base)
     if isinstance(base, FuncSet):
         from cutecheck.source.dsl.reflection import function_attribute
 

@@ -8,12 +8,14 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, Super
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_SETTER = "setter of "  # never the start of a Python name
 _AUTOGRAD = "torch.autograd.Function"
 _ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
 _PLAIN_BASES = (*_ENUMS, "NamedTuple", "ABC", "Protocol", "Generic", "object")
@@ -73,9 +75,24 @@ def _is_enum(base: Value) -> bool:
 def _member(m: Machine, inst: ClassInst, member: ir.Decl, unit: ir.Unit) -> None:
     space = inst.env.vars
     if isinstance(member, ir.Function):
-        entry = Entry(member, inst.env.parent or inst.env, unit)
-        if "setter" not in member.flags:
-            space[member.name] = FuncSet(member.name, (entry,), None, inst)
+        from cutecheck.source.dsl.flow import closed
+
+        given = closed(m, member.params, inst.env)
+        around = inst.env.parent or inst.env
+        if given is not inst.env:  # a method does not see the names of its class, its defaults do
+            given.parent = around
+        entry = Entry(member, around if given is inst.env else given, unit)
+        made = FuncSet(member.name, (entry,), None, inst)
+        if "setter" in member.flags:
+            space[_SETTER + member.name] = made
+            return
+        space[member.name] = made
+        from cutecheck.source.dsl.made_classes import wrapped
+
+        around_it = wrapped(m, made, inst.env)
+        if around_it is not made:
+            space[f"undecorated {member.name}"] = made
+            space[member.name] = around_it
     elif isinstance(member, ir.Variable):
         if "annotated" in member.flags:
             inst.memo["fields"].append((member.name, member))
@@ -83,8 +100,10 @@ def _member(m: Machine, inst: ClassInst, member: ir.Decl, unit: ir.Unit) -> None
             value = m.eval(member.init, inst.env)
             space[member.name] = Enumerator(inst, member.name, value) if inst.memo["enum"] else value
             if inst.memo["enum"] and isinstance(value, Builtin) and value.name == "enum.auto":
-                number = sum(isinstance(v, Enumerator) for v in space.values())
-                space[member.name] = Enumerator(inst, member.name, number)
+                from cutecheck.source.dsl.protocol import next_member
+
+                del space[member.name]
+                space[member.name] = Enumerator(inst, member.name, next_member(inst))
     elif isinstance(member, ir.Class):
         from cutecheck.source.dsl.made_classes import decorated
 
@@ -176,6 +195,12 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return Builtin(f"object.{name}", base)
         if any(_unread(b) for c in mro(base.cls) for b in c.memo["foreign"]):
             return Extern(f"{base.cls.name}.{name}", span)
+        hook = find(base.cls, "__getattr__")
+        if isinstance(hook, FuncSet) and not name.startswith("__"):
+            from cutecheck.source.eval.calls import apply
+
+            made = apply(m, FuncSet(hook.name, hook.entries, base, hook.cls), [name], {}, span)
+            return NONE if made is None else made
         return Unknown(f"`{base.cls.name}` has no attribute `{name}` here", span)
     if isinstance(base, ClassInst):
         found = find(base, name)
@@ -254,6 +279,10 @@ def operator(m: Machine, op: str, left: Value, right: Value, span: Span) -> Valu
     word = _OPERATORS.get(op)
     if word is None:
         return None
+    if op in ("<", "<=", ">", ">=") and isinstance(left, Object) and isinstance(right, Object):
+        said = _by_fields(m, op, left, right, span)
+        if said is not None:
+            return said
     if isinstance(left, Object):
         found = find(left.cls, f"__{word}__")
         if isinstance(found, FuncSet):
@@ -263,6 +292,18 @@ def operator(m: Machine, op: str, left: Value, right: Value, span: Span) -> Valu
         if isinstance(found, FuncSet):
             return apply(m, _bind(m, found, right, right.cls, span), [left], {}, span)
     return None
+
+
+def _by_fields(m: Machine, op: str, left: Object, right: Object, span: Span) -> Value | None:
+    """Order of named tuples and of dataclasses with ``order=True``."""
+    marks = [d for d in left.cls.decl.decorators if isinstance(d, ir.Call)]
+    orders = any(a.name == "order" for d in marks for a in d.args) or left.cls.memo.get("namedtuple")
+    if left.cls is not right.cls or not orders:
+        return None
+    values = tuple(left.fields.values()), tuple(right.fields.values())
+    if not all(isinstance(v, (int, float, str)) for part in values for v in part):
+        return None
+    return m.dialect.binary(op, *values, span)
 
 
 def enumerators(m: Machine, cls: ClassInst) -> list[Enumerator]:
@@ -320,7 +361,10 @@ def instantiate(m: Machine, cls: ClassInst, args: list[Value], kwargs: dict[str,
 def _fill(m: Machine, obj: Object, cls: ClassInst, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:
     positional = list(args)
     for name, (owner, decl) in fields(cls):
-        if positional:
+        given = owner.memo["space"].get(name)
+        if not takes(given):
+            value = _default(m, given, span)
+        elif positional:
             value = positional.pop(0)
         elif name in kwargs:
             value = kwargs[name]
@@ -331,6 +375,12 @@ def _fill(m: Machine, obj: Object, cls: ClassInst, args: list[Value], kwargs: di
         else:
             value = Unknown(f"no argument for `{name}`", span)
         m.journal.set(obj.fields, name, value)
+
+
+def takes(default: Value) -> bool:
+    """Whether ``__init__`` of a dataclass takes a field with this default: not where it is ``field(init=False)``."""
+    field = isinstance(default, Builtin) and default.name == "dataclasses.field"
+    return not field or (default.self_ or {}).get("init", True) is not False
 
 
 def _default(m: Machine, field: Builtin, span: Span) -> Value:
@@ -346,3 +396,27 @@ def _default(m: Machine, field: Builtin, span: Span) -> Value:
 
 def derives(cls: ClassInst, base: ClassInst) -> bool:
     return base in mro(cls)
+
+
+def set_attribute(m: Machine, obj: Object, name: str, value: Value, span: Span) -> None:
+    """``obj.name = value``."""
+    from cutecheck.source.eval.calls import apply
+
+    setter = find(obj.cls, _SETTER + name)
+    if isinstance(setter, FuncSet):
+        apply(m, FuncSet(setter.name, setter.entries, obj, setter.cls), [value], {}, span)
+        return
+    m.journal.set(obj.fields, name, value)
+    for other in m.functions.get("dsl merged", {}).get(id(obj), ())[1:]:  # it may be any of these
+        if name in other.fields:
+            set_attribute(m, other, name, Unknown(f"`{name}` of an object that may be another", span), span)
+
+
+def in_place(m: Machine, op: str, obj: Object, value: Value, span: Span) -> Value:
+    """``obj op= value`` by the class's own method."""
+    from cutecheck.source.eval.calls import apply
+
+    found = find(obj.cls, f"__i{_OPERATORS.get(op, '')}__")
+    if not isinstance(found, FuncSet):
+        return DEFER
+    return apply(m, _bind(m, found, obj, obj.cls, span), [value], {}, span)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Sym
-from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, known, sequence, unique
+from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, sequence, unique
 from cutecheck.source.dsl.equality import combined, contains, equal, subset
+from cutecheck.source.dsl.flow import fails
 from cutecheck.source.dsl.values import BuiltinType, Defaults, Deque, Distinct, Table
 from cutecheck.source.eval.containers import OPEN, Lost, changes, lose, unsure
 from cutecheck.source.eval.values import Extern, Object, Scalar, TensorVal, Value
@@ -44,7 +45,7 @@ def get(m: Machine, table: Table, key: Value, span: Span) -> Value:
         made = apply(m, table.factory, [], {}, span)
         put(m, table, key, made, span)
         return made
-    return Unknown(f"no key {key} in this dictionary", span)
+    return fails(m, "KeyError", f"no key {key} in this dictionary", span)
 
 
 def put(m: Machine, container: list[Value] | Table, key: Value, value: Value, span: Span) -> None:
@@ -173,11 +174,6 @@ def _remove(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
     return None
 
 
-@builtin("list.index", "list.count")
-def _find(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    raise NotImplementedError
-
-
 def _found(word: str) -> None:
     def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         answers = [equal(x, args[1]) for x in args[0]]
@@ -281,11 +277,6 @@ _of_sets("difference", "-")
 _of_sets("symmetric_difference", "^")
 
 
-@builtin("list.issubset", "list.issuperset", "list.isdisjoint")
-def _relation(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    raise NotImplementedError
-
-
 def _related(word: str) -> None:
     def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         items = sequence(m, args[1], span)
@@ -350,7 +341,7 @@ def _pop(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
         lose(m, table, Unknown("a key that is not known was removed", span))
         return Unknown("a key that is not known", span)
     if not there:
-        return args[2] if len(args) > 2 else Unknown("no such key in this dictionary", span)
+        return args[2] if len(args) > 2 else fails(m, "KeyError", "no such key in this dictionary", span)
     changes(m, table)
     return table.pop(key)
 
@@ -408,14 +399,15 @@ def _defaults(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Spa
 
 
 def _count(m: Machine, table: Defaults, given: Value, kwargs: dict[str, Value], span: Span) -> Value:
-    pairs = given.items() if isinstance(given, dict) else None
-    items = [] if pairs is not None else sequence(m, given, span)
-    bad = known(m, [items], span) or unsure(given) or unsure(table)
-    if bad is not None or any(uncertain(i) for i in items):
+    pairs = list(given.items()) if isinstance(given, dict) else None
+    found = [] if pairs is not None else sequence(m, given, span)
+    items = found if isinstance(found, list) else []
+    bad = (found if isinstance(found, Unknown) else None) or unsure(given) or unsure(table)
+    if bad is not None or any(map(uncertain, items)):
         lose(m, table, bad or Unknown("items that are not known are counted", span))
         return None
     changes(m, table)
-    for key, number in pairs if pairs is not None else ((i, 1) for i in items):
+    for key, number in pairs if pairs is not None else [(i, 1) for i in items]:
         table[key] = table.get(key, 0) + number
     return None
 

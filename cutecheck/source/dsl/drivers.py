@@ -32,6 +32,7 @@ class Driver:
         self.recorder = (Recorder if tracing is None else TracingRecorder)(arch, self._lines)
         given = (Program(), self.dialect, self.recorder, arch, Budget(limits, self._found))
         self.machine = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
+        self.dialect.machine = self.machine
         self.cut: list[Unknown] = []
         self.limits = limits
         self.spent = 0  # evaluation steps of the whole file

@@ -11,6 +11,7 @@ from cutecheck.source.dsl.source import Source
 from cutecheck.source.eval import ir
 
 MAX_DEPTH = 200
+YIELD = "what is yielded"  # the name of what takes it; never a Python name
 Lower = Callable[[Source, Node], ir.Expr]
 _LOWER: dict[str, Lower] = {}
 
@@ -104,9 +105,31 @@ def _string(s: Source, node: Node) -> ir.Expr:
         if c.type == "string_content":
             items.append(ir.Lit(s.text(c).replace("{{", "{").replace("}}", "}"), "py", s.span(c)))
         elif c.type == "interpolation":
-            inner = c.child_by_field_name("expression") or (children(c)[0] if children(c) else None)
-            items.append(expression(s, inner) if inner is not None else opaque(s, c, "an empty interpolation"))
+            items.append(_interpolation(s, c))
     return ir.FString(tuple(items), s.span(node))
+
+
+def _interpolation(s: Source, node: Node) -> ir.Expr:
+    """``{value}`` of an f-string, or ``{value!r:spec}``."""
+    inner = node.child_by_field_name("expression") or (children(node)[0] if children(node) else None)
+    if inner is None:
+        return opaque(s, node, "an empty interpolation")
+    value, span = expression(s, inner), s.span(node)
+    conversion = next((s.text(c).lstrip("!") for c in node.children if c.type == "type_conversion"), "")
+    spec = next((c for c in node.children if c.type == "format_specifier"), None)
+    if spec is None and not conversion:
+        return value
+    parts: list[ir.Expr] = []
+    at = spec.start_byte + 1 if spec is not None else 0  # behind the colon
+    for c in spec.children if spec is not None else ():
+        if c.type in ("interpolation", "format_expression"):
+            parts.append(ir.Lit(s.data[at : c.start_byte].decode("utf-8", "replace"), "py", span))
+            parts.append(_interpolation(s, c))
+            at = c.end_byte
+    if spec is not None:
+        parts.append(ir.Lit(s.data[at : spec.end_byte].decode("utf-8", "replace"), "py", span))
+    given = (value, ir.FString(tuple(parts), span), ir.Lit(conversion, "py", span))
+    return ir.Call(ir.Name("format value", None, span), tuple(map(ir.Arg, given)), span)
 
 
 @lowers("concatenated_string")
@@ -364,3 +387,11 @@ def parameters(s: Source, node: Node | None) -> tuple[ir.Param, ...]:
             )
         )
     return tuple(out)
+
+
+@lowers("yield")
+def _yield(s: Source, node: Node) -> ir.Expr:
+    items = children(node)
+    star = "*" if any(c.type == "from" for c in node.children) else ""
+    value = expression(s, items[0]) if items else ir.Lit(None, "py", s.span(node))
+    return ir.Call(ir.Name(YIELD, None, s.span(node)), (ir.Arg(value, None, star),), s.span(node))  # type: ignore[arg-type]

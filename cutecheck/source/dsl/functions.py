@@ -7,22 +7,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.dsl import classes, containers, cute_values, made_classes, modules
+from cutecheck.source.dsl import classes, containers, cute_values, flow, made_classes, modules
+from cutecheck.source.dsl.builtins import FUNCTIONS
+from cutecheck.source.dsl.expressions import YIELD
 from cutecheck.source.dsl.likeness import likeness
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import (
     Builtin,
     BuiltinType,
     Compiled,
+    Distinct,
     Enumerator,
     KernelCall,
+    Manager,
     Module,
     Namespace,
     OpValue,
     Partial,
+    Sink,
     Super,
 )
 from cutecheck.source.eval import calls, ir
+from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.values import (
@@ -42,7 +48,9 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 NONLOCAL = "nonlocal "  # never a Python name
+GLOBAL = "global "
 _RECURSION = 12  # activations of a function
+_COUNTED = 100  # of one whose arguments are numbers and text
 
 
 def frame_of(env: Env) -> Env:
@@ -56,12 +64,16 @@ def frame_of(env: Env) -> Env:
 def declare(m: Machine, decl: ir.Decl, env: Env) -> bool:
     at = frame_of(env)
     if isinstance(decl, ir.Function):
-        made_of = FuncSet(decl.name, (Entry(decl, at, modules.unit_of(env)),))
+        made_of = FuncSet(decl.name, (Entry(decl, flow.closed(m, decl.params, at), modules.unit_of(env)),))
         m.journal.set(at.vars, decl.name, made_of)
         for mark in decl.decorators:
             if isinstance(mark, ir.Call) and spelled(mark) == "torch.library.custom_op" and mark.args:
                 name = m.eval(mark.args[0].value, env)
                 modules.state(m).setdefault("operators", {})[name if isinstance(name, str) else ""] = made_of
+        around = made_classes.wrapped(m, made_of, env)
+        if around is not made_of:
+            at.vars[f"undecorated {decl.name}"] = made_of
+            m.journal.set(at.vars, decl.name, around)
     elif isinstance(decl, ir.Class):
         made = classes.define(m, decl, at, modules.unit_of(env))
         m.journal.set(at.vars, decl.name, made)
@@ -72,8 +84,8 @@ def declare(m: Machine, decl: ir.Decl, env: Env) -> bool:
     elif isinstance(decl, ir.Variable):
         if decl.init is not None:
             _bind(m, at, decl.name, m.eval(decl.init, env))
-    elif isinstance(decl, ir.Using) and decl.name == "nonlocal" and isinstance(decl.target, ir.Name):
-        at.vars[NONLOCAL + decl.target.ident] = True
+    elif isinstance(decl, ir.Using) and isinstance(decl.target, ir.Name):
+        at.vars[f"{decl.name} {decl.target.ident}"] = True
     return True
 
 
@@ -88,11 +100,13 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> b
         at = frame_of(env)
         if NONLOCAL + target.ident in at.vars and at.parent is not None:
             at = at.parent.find_var(target.ident) or at
+        elif GLOBAL + target.ident in at.vars:
+            at = modules.scope_around(env).env
         _bind(m, at, target.ident, value)
     elif isinstance(target, ir.Attr):
         base = m.eval(target.base, env)
         if isinstance(base, Object):
-            m.journal.set(base.fields, target.ident, value)
+            classes.set_attribute(m, base, target.ident, value, span)
         elif isinstance(base, ClassInst):
             m.journal.set(base.memo["space"], target.ident, value)
         elif isinstance(base, Namespace):
@@ -110,6 +124,23 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> b
         elif isinstance(base, TensorVal):
             cute_values.stored(m, base, key, value, span)
     return True
+
+
+def augmented(m: Machine, op: str, old: Value, value: Value, span: Span) -> Value:
+    """``old op= value`` of what is changed in place."""
+    if isinstance(old, list) and op == "+":
+        containers.extend(m, old, value, span)
+        return old
+    if isinstance(old, dict) and op == "|":
+        FUNCTIONS["dict.update"](m, [old, value], {}, span)
+        return old
+    if isinstance(old, Distinct) and op in ("|", "&", "-", "^"):
+        words = {"|": "update", "&": "intersection_update", "-": "difference_update"}
+        FUNCTIONS[f"list.{words.get(op, 'symmetric_difference_update')}"](m, [old, value], {}, span)
+        return old
+    if isinstance(old, Object):
+        return classes.in_place(m, op, old, value, span)
+    return DEFER
 
 
 def _unpack(m: Machine, target: ir.Sequence_, value: Value, env: Env, span: Span) -> None:
@@ -164,6 +195,10 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
         return builtins.call(m, fn, args, kwargs, span)
     if isinstance(fn, Compiled):
         return None
+    if isinstance(fn, Sink):
+        for value in args:
+            fn.put(value)
+        return None
     found = cute_values.call(m, fn, args, kwargs, span)
     if found is not None:
         return found
@@ -182,6 +217,8 @@ def call_function(m: Machine, fn: FuncSet, args: list[Value], kwargs: dict[str, 
     if "kernel" in decl.flags:
         return KernelCall(fn, tuple(args), tuple(kwargs.items()))
     marks = {spelled(d).split(".")[-1] for d in decl.decorators}
+    if "contextmanager" in marks and "generator" in decl.flags:
+        return Manager(fn, tuple(args), tuple(kwargs.items()))
     if "contextmanager" in marks or "fixture" in marks:
         return Extern(f"{decl.name}(...)", span)
     key = _cache_key(decl, marks, args, kwargs)
@@ -220,8 +257,14 @@ def _keyed(v: Value) -> object:
     raise TypeError
 
 
-def run(m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+def run(
+    m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[str, Value], span: Span,
+    sink: Sink | None = None,
+) -> Value:  # fmt: skip
+    """Run the body of a function; ``sink`` takes what it yields."""
     decl: ir.Function = entry.decl
+    if "generator" in decl.flags and sink is None:
+        return flow.collected(m, lambda sink: run(m, fn, entry, args, kwargs, span, sink))
     frame = m.recorder.frame
     if m.recorder.open and frame is not None:
         # nothing binds the arguments of the function that is looked at: what it calls is looked at on its own
@@ -238,7 +281,7 @@ def run(m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[s
     while at is not None:
         again += at.function is decl
         at = at.caller
-    if again > _RECURSION:
+    if again > (_RECURSION if not all(map(flow.plain, args)) else _COUNTED):
         return Unknown(f"`{decl.name}` calls itself", span)
     if again > 1 and any(isinstance(a, (Unknown, Extern)) for a in args):
         # what ends its recursion is not known, and each activation may make several more
@@ -246,6 +289,8 @@ def run(m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[s
     env = Env(Env(entry.env, "template"), "function")
     if fn.cls is not None:
         env.vars["__class__"] = fn.cls
+    if sink is not None:
+        env.vars[YIELD] = sink
     return calls.run_function(m, entry, decl, env, args, kwargs, span)
 
 

@@ -10,6 +10,7 @@ from cutecheck.model import ints
 from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.source.dsl import protocol
 from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _sequence_of, _str, builtin, known, sequence
 from cutecheck.source.dsl.modules import scope_of
 from cutecheck.source.dsl.values import (
@@ -47,8 +48,9 @@ def _len(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
     if isinstance(v, (list, tuple, str, dict)):
         bad = unsure(v)
         return bad if bad is not None else len(v)
-    if isinstance(v, Object) and v.cls.memo.get("namedtuple"):
-        return len(v.fields)
+    if isinstance(v, (Object, ClassInst)):
+        said = protocol.length(m, v, span)
+        return said if said is not None else Unknown("the length of this value", span)
     if isinstance(v, (Layout, ComposedLayout)):
         from cutecheck.model import algebra
 
@@ -122,10 +124,7 @@ def _extreme(which: str) -> Function:
             from cutecheck.source.eval.calls import apply
 
             keys = [apply(m, kwargs["key"], [i], {}, span) for i in items]
-            if not all(isinstance(k, (int, float, str, tuple)) for k in keys):
-                return Unknown(f"{which} by keys that are not known", span)
-            chosen = (min if which == "min" else max)(range(len(items)), key=lambda i: keys[i])
-            return items[chosen]
+            return _pick(m, which, items, keys, span) if items else kwargs.get("default")
         if not items:
             return kwargs.get("default", Unknown(f"{which} of nothing", span))
         if all(isinstance(v, (int, float, str)) for v in items):
@@ -133,9 +132,17 @@ def _extreme(which: str) -> Function:
         if all(isinstance(v, (int, Dyn, Sym)) for v in items):
             f = ints.minimum if which == "min" else ints.maximum
             return functools.reduce(f, items)
+        if all(isinstance(v, (Object, Enumerator, tuple)) for v in items):
+            return _pick(m, which, items, items, span)
         return Scalar(None, "float")
 
     return run
+
+
+def _pick(m: Machine, which: str, items: list[Value], keys: list[Value], span: Span) -> Value:
+    """The first item with the least or greatest key."""
+    order = protocol.ordered(m, keys, span, which == "max")
+    return Unknown(f"{which} by keys that are not known", span) if order is None else items[order[0]]
 
 
 FUNCTIONS["min"], FUNCTIONS["max"] = _extreme("min"), _extreme("max")
@@ -174,6 +181,10 @@ def _round(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
 
 @builtin("pow")
 def _pow(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if len(args) == 3:
+        if all(isinstance(a, int) for a in args) and args[2]:
+            return pow(*args)
+        return Unknown("a power that is not known", span)
     return m.dialect.binary("**", args[0], args[1], span)
 
 
@@ -223,10 +234,8 @@ def _sorted(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
         return items
     key = kwargs.get("key")
     keys = [apply(m, key, [i], {}, span) for i in items] if key is not None else items
-    if any(not isinstance(k, (int, float, str, tuple)) for k in keys):
-        return Unknown("an order that is not known", span)
-    order = sorted(range(len(items)), key=lambda i: keys[i], reverse=bool(kwargs.get("reverse", False)))
-    return [items[i] for i in order]
+    order = protocol.ordered(m, keys, span, bool(kwargs.get("reverse", False)))
+    return Unknown("an order that is not known", span) if order is None else [items[i] for i in order]
 
 
 FUNCTIONS["sorted"] = _sorted
@@ -283,7 +292,7 @@ def _nothing(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     return None
 
 
-@builtin("repr", "format", "str_")
+@builtin("repr", "str_")
 def _text(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return _str(m, args, kwargs, span)
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl.builtins import builtin, sequence
-from cutecheck.source.dsl.values import Builtin, BuiltinType
+from cutecheck.source.dsl.values import Builtin, BuiltinType, Partial
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.values import Extern, FuncSet, Value
+from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -150,4 +150,22 @@ def decorated(m: Machine, inst: ClassInst, env: Env) -> Value:
         if own is not None and not own.name.startswith("cutlass"):
             made = apply(m, found, [value], {}, node.span)
             value = value if isinstance(made, (Unknown, Extern)) or made is None else made
+    return value
+
+
+def wrapped(m: Machine, fn: FuncSet, env: Env) -> Value:
+    """The function after the decorators that are functions or classes of the tree; others are known by name."""
+    from cutecheck.source.eval.calls import apply
+
+    value: Value = fn
+    for node in reversed(fn.entries[-1].decl.decorators):
+        found = m.eval(node, env)
+        entry = found.entries[-1] if isinstance(found, FuncSet) else getattr(found, "entry", None)
+        at = found.env if isinstance(found, Closure) else None if entry is None else entry.env
+        own = None if at is None else at.namespace()
+        if own is None or own.name.startswith("cutlass"):
+            continue
+        made = apply(m, found, [value], {}, node.span)
+        if isinstance(made, (FuncSet, Closure, Object, Partial)):
+            value = made
     return value

@@ -12,6 +12,7 @@ from cutecheck.model.expr import ANY, Domain
 from cutecheck.model.ints import Dyn
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.dsl import cute_values, functions
+from cutecheck.source.dsl.classes import find
 from cutecheck.source.eval.containers import Held
 from cutecheck.source.eval.containers import joined as held_by_either
 from cutecheck.source.eval.dialect import MISSING, Dialect
@@ -88,14 +89,22 @@ class Merging(Dialect):
         if isinstance(a, Held) and isinstance(b, Held):
             why = Unknown("what this holds depends on a condition that is not known", span)
             return held_by_either(a, b, lambda x, y: join(m, x, y, what, span, cond, varying), why)
-        if isinstance(a, Object) and isinstance(b, Object) and a.cls is b.cls and a.fields.keys() == b.fields.keys():
+        if isinstance(a, Object) and isinstance(b, Object) and a.cls is b.cls:
             # the DSL makes a new object of the values that leave a branch
             pointer = a.pointer if a.pointer == b.pointer else None
             with self._once((id(a), id(b)), Object(a.cls, {}, pointer, a.name)) as (new, first):
                 if first:
                     m.budget.used += 1
-                    new.fields.update(
-                        {k: join(m, v, b.fields[k], f"{what}.{k}", span, cond, varying) for k, v in a.fields.items()}
-                    )
+                    for k in dict.fromkeys((*a.fields, *b.fields)):
+                        one, other = (_field(o, k, span) for o in (a, b))
+                        new.fields[k] = join(m, one, other, f"{what}.{k}", span, cond, varying)
                 return new
         return None
+
+
+def _field(obj: Object, name: str, span: Span) -> Value:
+    """A field as its object or class has it; unknown where one of two branches alone sets it."""
+    if name in obj.fields:
+        return obj.fields[name]
+    found = find(obj.cls, name)
+    return found if found is not None else Unknown(f"`{name}` is set under a condition that is not known", span)

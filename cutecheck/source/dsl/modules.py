@@ -148,6 +148,13 @@ def unit_of(env: Env) -> ir.Unit:
     return unit
 
 
+def scope_around(env: Env) -> Scope:
+    """The module in which code stands."""
+    scope = env.namespace()
+    assert scope is not None
+    return scope
+
+
 def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
     """Run a module once; its names are the variables of the scope's environment."""
     scopes = state(m)["scopes"]
@@ -257,7 +264,7 @@ def get(m: Machine, name: str, importer: Path | None) -> Value:
 KNOWN = frozenset({
     "math", "functools", "itertools", "operator", "typing", "dataclasses", "enum", "argparse", "torch", "numpy", "os",
     "sys", "types", "collections", "abc", "contextlib", "inspect", "pytest", "typing_extensions", "cuda", "copy",
-    "random", "hashlib", "importlib",
+    "random", "hashlib", "importlib", "re", "string",
 })  # fmt: skip
 
 

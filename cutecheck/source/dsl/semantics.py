@@ -17,12 +17,15 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     classes,
     containers,
     cute_values,
+    flow,
     functions,
     functions_of_python,
     modules,
     package,
+    protocol,
     reflection,
     stdlib,
+    text,
     torch,
     type_tests,
 )
@@ -37,6 +40,7 @@ from cutecheck.source.dsl.values import (
     Enumerator,
     HostTensor,
     RunTimeRange,
+    TextMatch,
     TmaAtom,
     TmaInfo,
 )
@@ -58,6 +62,7 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
     from cutecheck.source.eval.scope import Env
+    from cutecheck.source.eval.statements.done import Done
 
 PLAIN = (int, float, str, bool, tuple, list, dict, range, type(None))
 _COMPARE: dict[str, Rel] = {"==": Rel.EQ, "!=": Rel.NE, "<": Rel.LT, "<=": Rel.LE}
@@ -91,6 +96,7 @@ class DslDialect(Merging):
     def __init__(self, library: modules.Library) -> None:
         super().__init__()
         self.library = library
+        self.machine: Machine | None = None  # that which runs a program, which some truths ask
 
     # ---------------------------------------------------------------- scalars
 
@@ -131,6 +137,13 @@ class DslDialect(Merging):
             return None if isinstance(answer, Undecided) else answer
         if isinstance(value, (Unknown, Extern, TensorVal)):
             return None
+        if isinstance(value, Object) and protocol.has_truth(value):
+            return (
+                None if self.machine is None else self.truth(protocol.truth(self.machine, value, value.cls.decl.span))
+            )
+        if isinstance(value, Enumerator):
+            plain_value = protocol.plain(value)
+            return not protocol.empty(value) if plain_value is value else self.truth(plain_value)
         return True
 
     @contained
@@ -153,6 +166,11 @@ class DslDialect(Merging):
 
     @contained
     def binary(self, op: str, left: Value, right: Value, span: Span) -> Value:
+        both = protocol.flags(op, left, right)
+        if both is not None:
+            return both
+        if not op.startswith("is"):
+            left, right = protocol.plain(left), protocol.plain(right)
         if op in ("is", "is not", "==", "!="):
             same = equal(left, right, op.startswith("is"))
             if same is None:
@@ -246,12 +264,17 @@ class DslDialect(Merging):
                 return bad
             if isinstance(key, Enumerator):
                 key = key.value
+            key = protocol.number(m, key, span)
             if isinstance(key, (int, slice)):
                 try:
                     return base[key]
-                except (IndexError, TypeError, ValueError):
+                except IndexError:
+                    return flow.fails(m, "IndexError", "an index out of range", span)
+                except (TypeError, ValueError):
                     return Unknown("an index out of range", span)
             return Unknown("an index that is known at run time only", span)
+        if isinstance(base, TextMatch):
+            return builtins.FUNCTIONS["match.group"](m, [base, key], {}, span)
         if isinstance(base, dict):
             try:
                 return containers.get(m, base, key, span)
@@ -277,6 +300,12 @@ class DslDialect(Merging):
                 found = classes.operator(m, "==", left, right, span)
                 if found is not None:
                     return found if op == "==" else self.unary("!", found, span)
+            if isinstance(right, Object) and op in ("in", "not in"):
+                found = protocol.asked(m, right, "__contains__", [left], span)
+                if found is None:
+                    found = contains(left, m.dialect.items(m, right, span))
+                known = None if found is None else self.truth(found)
+                return Scalar(None, "bool") if known is None else known == (op == "in")
             return self.binary(op, left, right, span)
         if isinstance(left, Object) or isinstance(right, Object):
             found = classes.operator(m, op, left, right, span)
@@ -303,6 +332,11 @@ class DslDialect(Merging):
             return bad
         if isinstance(value, (list, tuple)):
             return list(value)
+        if isinstance(value, Object):
+            found = protocol.items(m, value, span)
+            return (
+                None if found is None else found if isinstance(found, (list, Unknown)) else self.items(m, found, span)
+            )
         if isinstance(value, str):
             return list(value)
         if isinstance(value, TmaInfo):
@@ -345,8 +379,17 @@ class DslDialect(Merging):
     def no_value(self, span: Span) -> Value:
         return None
 
-    def entering(self, m: Machine, item: Value) -> Value:
-        return item
+    def within(self, m: Machine, item: Value, body: Callable[[Value], Done], span: Span) -> Done:
+        return flow.within(m, item, body, span)
+
+    def default(self, m: Machine, p: ir.Param, env: Env) -> Value:
+        return flow.default(m, p, env)
+
+    def closed(self, m: Machine, params: tuple[ir.Param, ...], env: Env) -> Env:
+        return flow.closed(m, params, env)
+
+    def augmented(self, m: Machine, op: str, old: Value, value: Value, span: Span) -> Value:
+        return functions.augmented(m, op, old, value, span)
 
 
 __all__ = ["DslDialect"]

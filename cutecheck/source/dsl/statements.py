@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -38,16 +39,17 @@ def statements(s: Source, nodes: list[Node]) -> Iterator[ir.Stmt]:
             yield ir.ExprStmt(opaque(s, node, f"{node.type.replace('_', ' ')} is not followed"), s.span(node))
 
 
-@lowers("pass_statement", "global_statement", "comment", "type_alias_statement", "exec_statement", "print_statement")
+@lowers("pass_statement", "comment", "type_alias_statement", "exec_statement", "print_statement")
 def _nothing(s: Source, node: Node) -> Iterator[ir.Stmt]:
     return iter(())
 
 
-@lowers("nonlocal_statement")
-def _nonlocal(s: Source, node: Node) -> Iterator[ir.Stmt]:
+@lowers("nonlocal_statement", "global_statement")
+def _elsewhere(s: Source, node: Node) -> Iterator[ir.Stmt]:
     for c in children(node):
         span = s.span(c)
-        yield ir.Local(ir.Using("name", ir.Name(s.text(c), None, span), "nonlocal", span), span)
+        kind = node.type.removesuffix("_statement")
+        yield ir.Local(ir.Using("name", ir.Name(s.text(c), None, span), kind, span), span)
 
 
 @lowers("expression_statement")
@@ -120,7 +122,8 @@ def _jump(s: Source, node: Node) -> Iterator[ir.Stmt]:
 
 @lowers("raise_statement")
 def _raise(s: Source, node: Node) -> Iterator[ir.Stmt]:
-    yield ir.Jump("raise", s.span(node))
+    parts = children(node)
+    yield ir.Raise(expression(s, parts[0]) if parts else None, s.span(node))
 
 
 @lowers("assert_statement")
@@ -132,7 +135,14 @@ def _assert(s: Source, node: Node) -> Iterator[ir.Stmt]:
 
 @lowers("delete_statement")
 def _delete(s: Source, node: Node) -> Iterator[ir.Stmt]:
-    return iter(())
+    """Items are deleted; that a variable or attribute is gone says nothing."""
+    parts = children(node)
+    for c in children(parts[0]) if len(parts) == 1 and parts[0].type == "expression_list" else parts:
+        target = expression(s, c)
+        if isinstance(target, ir.Index):
+            span = s.span(c)
+            args = tuple(ir.Arg(a) for a in (target.base, *target.args))
+            yield ir.ExprStmt(ir.Call(ir.Name("del item", None, span), args, span), span)
 
 
 @lowers("if_statement")
@@ -154,32 +164,83 @@ def _for(s: Source, node: Node) -> Iterator[ir.Stmt]:
     target = expression(s, node.child_by_field_name("left"))
     iterable = expression(s, node.child_by_field_name("right"))
     body = block(s, node.child_by_field_name("body"))
-    yield ir.Loop("foreach", None, None, None, target, iterable, body, s.span(node))
-    yield from _loop_else(s, node)
+    yield from _with_else(s, node, body, lambda body: ir.Loop(
+        "foreach", None, None, None, target, iterable, body, s.span(node)))  # fmt: skip
 
 
 @lowers("while_statement")
 def _while(s: Source, node: Node) -> Iterator[ir.Stmt]:
     cond = expression(s, node.child_by_field_name("condition"))
-    yield ir.Loop("while", None, cond, None, None, None, block(s, node.child_by_field_name("body")), s.span(node))
-    yield from _loop_else(s, node)
+    body = block(s, node.child_by_field_name("body"))
+    yield from _with_else(s, node, body, lambda body: ir.Loop(
+        "while", None, cond, None, None, None, body, s.span(node)))  # fmt: skip
 
 
-def _loop_else(s: Source, node: Node) -> Iterator[ir.Stmt]:
+def _with_else(s: Source, node: Node, body: ir.Block, make: Callable[[ir.Block], ir.Loop]) -> Iterator[ir.Stmt]:
+    """A loop, and its ``else`` where no ``break`` left it: a variable of its own says that."""
     other = node.child_by_field_name("alternative")
-    if other is not None:
-        yield block(s, other.child_by_field_name("body"))
+    if other is None:
+        yield make(body)
+        return
+    span = s.span(node)
+    left = ir.Name(f"left {span.line}:{span.column}", None, span)
+    yield ir.Assign(left, "=", ir.Lit(False, "py", span), span)
+    yield make(_noting(body, ir.Assign(left, "=", ir.Lit(True, "py", span), span)))
+    yield ir.If(ir.Unary("not", left, span), block(s, other.child_by_field_name("body")), None, False, span)
+
+
+def _noting(body: ir.Block, note: ir.Assign) -> ir.Block:
+    """The body of a loop with a note before each ``break`` that leaves the loop."""
+
+    def inside(at: ir.Block | None) -> ir.Block | None:
+        return None if at is None else _noting(at, note)
+
+    out: list[ir.Stmt] = []
+    for stmt in body.body:
+        if isinstance(stmt, ir.Jump) and stmt.kind == "break":
+            out.append(note)
+        elif isinstance(stmt, ir.If):
+            stmt = replace(stmt, then=_noting(stmt.then, note), other=inside(stmt.other))
+        elif isinstance(stmt, (ir.Block, ir.With)):
+            stmt = _noting(stmt, note) if isinstance(stmt, ir.Block) else replace(stmt, body=_noting(stmt.body, note))
+        elif isinstance(stmt, ir.Attempt):
+            handlers = tuple(replace(h, body=_noting(h.body, note)) for h in stmt.handlers)
+            stmt = replace(
+                stmt, body=_noting(stmt.body, note), handlers=handlers, other=inside(stmt.other),
+                final=inside(stmt.final),
+            )  # fmt: skip
+        out.append(stmt)
+    return replace(body, body=tuple(out))
 
 
 @lowers("try_statement")
 def _try(s: Source, node: Node) -> Iterator[ir.Stmt]:
-    """The body, its ``else`` and its ``finally``: handlers run only when something went wrong."""
-    yield block(s, node.child_by_field_name("body"))
+    handlers: list[ir.Handler] = []
+    other: ir.Block | None = None
+    final: ir.Block | None = None
     for c in children(node):
-        if c.type == "else_clause":
-            yield block(s, c.child_by_field_name("body"))
+        if c.type in ("except_clause", "except_group_clause"):
+            handlers.append(_handler(s, c))
+        elif c.type == "else_clause":
+            other = block(s, c.child_by_field_name("body"))
         elif c.type == "finally_clause":
-            yield from (block(s, b) for b in children(c) if b.type == "block")
+            final = next((block(s, b) for b in children(c) if b.type == "block"), None)
+    yield ir.Attempt(block(s, node.child_by_field_name("body")), tuple(handlers), other, final, s.span(node))
+
+
+def _handler(s: Source, node: Node) -> ir.Handler:
+    parts = children(node)
+    body = next((p for p in reversed(parts) if p.type == "block"), None)
+    given = [p for p in parts if p is not body]
+    name: str | None = None
+    kind = given[0] if given else None
+    if kind is not None and kind.type == "as_pattern":
+        alias = kind.child_by_field_name("alias")
+        name, kind = s.text(alias) or None, children(kind)[0]
+    elif len(given) > 1:  # `except kind as name` of another version of the grammar
+        name = s.text(given[1])
+    return ir.Handler(None if kind is None else expression(s, kind), name, block(s, body) if body is not None
+                      else ir.Block((), s.span(node), False))  # fmt: skip
 
 
 @lowers("with_statement")
@@ -319,11 +380,24 @@ def _function(s: Source, node: Node, decorators: tuple[ir.Expr, ...]) -> ir.Func
     body = node.child_by_field_name("body")
     flags = {_FLAGS[d.split(".")[-1]] for d in map(spelled, decorators) if d.split(".")[-1] in _FLAGS}
     ret = node.child_by_field_name("return_type")
+    if body is not None and b"yield" in s.data[body.start_byte : body.end_byte] and _yields(body):
+        flags.add("generator")
     return ir.Function(
         s.text(name), None, None, parameters(s, node.child_by_field_name("parameters")),
         None if ret is None else expression(s, ret), ir.Lazy(lambda: block(s, body)), frozenset(flags),
         s.span(name or node), s.span(node), decorators=decorators,
     )  # fmt: skip
+
+
+def _yields(body: Node) -> bool:
+    """Whether a body has a ``yield`` of its own."""
+    stack = [body]
+    while stack:
+        at = stack.pop()
+        if at.type == "yield":
+            return True
+        stack.extend(c for c in at.children if c.type not in ("function_definition", "lambda", "class_definition"))
+    return False
 
 
 def _class(s: Source, node: Node, decorators: tuple[ir.Expr, ...]) -> ir.Class:

@@ -11,7 +11,7 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Sym
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, known, sequence
-from cutecheck.source.dsl.equality import contains
+from cutecheck.source.dsl.classes import fields, instantiate, takes
 from cutecheck.source.dsl.values import Builtin, HostTensor, Namespace, Parser, Partial
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, Value
 
@@ -56,11 +56,8 @@ _sized("zfill", lambda text, width: width)
 _sized("ljust", lambda text, width, fill=" ": width)
 _sized("rjust", lambda text, width, fill=" ": width)
 _sized("replace", lambda text, old, new, count=-1: text.count(old) * len(new))
-_method(int, "bit_length")
+_method(int, "bit_length", "bit_count")
 _method(float, "is_integer")
-
-
-FUNCTIONS["str.format"] = lambda m, args, kwargs, span: Unknown("a formatted string", span)
 
 
 @builtin("str.join")
@@ -78,10 +75,34 @@ def _replace(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     old = args[0]
     if not isinstance(old, Object):
         return Unknown("replace of a value that is not known", span)
+    if old.cls.memo.get("dataclass"):  # `__init__` runs again, and `__post_init__` after it
+        return instantiate(m, old.cls, [], {**initial(old), **kwargs}, span)
     made = Object(old.cls)
     for key, value in {**old.fields, **kwargs}.items():
         m.journal.set(made.fields, key, value)
     return made
+
+
+def initial(obj: Object) -> dict[str, Value]:
+    """The fields of a dataclass that its ``__init__`` takes."""
+    taken = [name for name, (owner, _) in fields(obj.cls) if takes(owner.memo["space"].get(name))]
+    return {name: obj.fields[name] for name in taken if name in obj.fields}
+
+
+def _plain_parts(kind: str) -> None:
+    def deep(v: Value) -> Value:
+        if isinstance(v, Object) and v.cls.memo.get("dataclass"):
+            parts = {k: deep(x) for k, x in v.fields.items()}
+            return parts if kind == "asdict" else tuple(parts.values())
+        if isinstance(v, (list, tuple)) and type(v) in (list, tuple):
+            return type(v)(map(deep, v))
+        return {k: deep(x) for k, x in v.items()} if type(v) is dict else v
+
+    FUNCTIONS[f"dataclasses.{kind}"] = lambda m, args, kwargs, span: deep(args[0])
+
+
+_plain_parts("asdict")
+_plain_parts("astuple")
 
 
 @builtin("autograd.apply")
@@ -113,8 +134,6 @@ def _as_dict(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
 
 @builtin("namedtuple._make")
 def _make_tuple(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    from cutecheck.source.dsl.classes import instantiate
-
     items = sequence(m, args[1], span)
     return items if isinstance(items, Unknown) else instantiate(m, args[0], items, {}, span)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,6 +143,31 @@ class Partial:
     fn: Value = field(hash=False)
     args: tuple[Value, ...] = field(hash=False)
     kwargs: tuple[tuple[str, Value], ...] = field(hash=False)
+
+
+@record(frozen=True, slots=True)
+class Manager:
+    """A call of a function that ``contextlib.contextmanager`` decorates, before ``with`` enters it."""
+
+    fn: FuncSet = field(hash=False)
+    args: tuple[Value, ...] = field(hash=False)
+    kwargs: tuple[tuple[str, Value], ...] = field(hash=False)
+
+
+@dataclass(eq=False, slots=True)
+class Sink:
+    """What takes the values that a function yields."""
+
+    put: Callable[[Value], None]
+
+
+@record(frozen=True, slots=True)
+class TextMatch:
+    """What a regular expression found: all of it and its groups, those with names, and where."""
+
+    groups: tuple[str | None, ...]
+    names: tuple[tuple[str, str | None], ...]
+    at: tuple[int, int]
 
 
 @record(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from cutecheck.source.eval.ranking import best_of, undecided
 from cutecheck.source.eval.repeats import repeat
 from cutecheck.source.eval.returns import result, unfollowed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame, self_of
-from cutecheck.source.eval.statements.exits import Exits, finish
+from cutecheck.source.eval.statements.exits import Exits, finish, unless_left
 from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell, type_key
 from cutecheck.source.eval.unwalked import _BLIND_RECURSION, forget_captured, leap, leapt, may_write, refusal
@@ -228,7 +228,7 @@ def run_function(
         tuple(zip((p.name for p in fn.tparams or () if p.name), shown, strict=False)),
         depth,
     )
-    frame.given = (env.self_, *args, *kwargs.values())
+    frame.given = (env.self_, *args, *kwargs.values(), *(() if m.dialect.by_value else (id(entry.env),)))
     if _repeats(frame):
         may_write(m, fn, args, span, env.self_)
         return unfollowed(m, fn, env, Unknown(f"`{fn.name}` calls itself with nothing new", span), span)
@@ -299,12 +299,8 @@ def _run_body(
         leapt(m, fn, env, leaps)
         frame.returns = [leaps]
         return
-    if not m.dialect.by_value:
-        m.run(body, env)
-        return
     frame.exits = Exits(m.journal.mark())
-    m.run(body, env)
-    finish(m, frame.exits, span)
+    finish(m, frame.exits, span, not unless_left(m, lambda: m.run(body, env), frame.exits))
 
 
 def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
@@ -11,6 +12,7 @@ from cutecheck.source.eval.values import Value
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
     from cutecheck.source.eval.scope import Env
+    from cutecheck.source.eval.statements.done import Done
 
 
 MISSING: Value = object()  # the value of a variable that has none yet
@@ -93,9 +95,22 @@ class Hooks:
         """Whether a variable has no value yet."""
         return value is None or value is MISSING
 
-    def entering(self, m: Machine, item: Value) -> Value:
-        """What ``with item as name`` binds."""
-        return item
+    def within(self, m: Machine, item: Value, body: Callable[[Value], Done], span: Span) -> Done:
+        """``with item as name``: ``body`` is run with what the name is bound to."""
+        return body(item)
+
+    def default(self, m: Machine, p: ir.Param, env: Env) -> Value:
+        """What a parameter is that no argument is given for."""
+        assert p.default is not None
+        return m.eval(p.default, env)
+
+    def closed(self, m: Machine, params: tuple[ir.Param, ...], env: Env) -> Env:
+        """The environment in which a function that is defined here finds its names."""
+        return env
+
+    def augmented(self, m: Machine, op: str, old: Value, value: Value, span: Span) -> Value:
+        """``old op= value`` where that is not ``old = old op value``."""
+        return DEFER
 
     def forgotten(self, m: Machine, old: Value, name: str, span: Span) -> Value | None:
         """What remains of a variable that a loop assigns."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -55,7 +55,7 @@ class Journal:
             found.setdefault((id(where), name), None if old is _ABSENT else old)
         return found
 
-    def made(self, mark: int) -> set[tuple[int, Any]]:
+    def made(self, mark: int) -> Collection[tuple[int, Any]]:
         """Cells written since the mark that were not there before."""
         first: dict[tuple[int, Any], Any] = {}
         for where, name, old in self._log[mark:]:

@@ -29,7 +29,7 @@ from cutecheck.source.eval.values import BudgetExceeded, Cell, FuncSet, Object, 
 if TYPE_CHECKING:
     from cutecheck.source.eval.callbacks import Made
     from cutecheck.source.eval.ranking import Given
-    from cutecheck.source.eval.statements.exits import Exits
+    from cutecheck.source.eval.statements.exits import Attempts, Exits
     from cutecheck.source.eval.statements.guesses import Guess
     from cutecheck.source.eval.statements.recurrences import Recurrence
 
@@ -159,6 +159,7 @@ class Machine:
         self.returned: tuple[Cell, ...] | None = None  # the cells that the last call returned a reference to
         self.addressed: dict[tuple[int, Any], Cell] = {}  # cells that pointers may hold the address of
         self.breaks: Exits | None = None  # of the switch, or of the loop walked by items, that a `break` leaves
+        self.attempts: Attempts | None = None  # of the `try` that an exception of the program leaves
         self.continues: Exits | None = None  # of the iteration that a `continue` ends, in a loop walked by items
         self.pointed: dict[int, Object] = {}  # objects that pointers, or references to one of several, may stand for
         self.leaked: dict[Any, Cell | Object] = {}  # what addresses lead to that went where they are not followed

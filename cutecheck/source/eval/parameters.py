@@ -74,7 +74,7 @@ def bind_parameters(
         elif p.name in kwargs:
             value = kwargs[p.name]
         elif p.default is not None:
-            value = m.eval(p.default, env)
+            value = m.dialect.default(m, p, env)
             if value == () and p.type is not None and not is_auto(p.type):
                 value = classes.convert(m, m.eval(p.type, env), value, span)
         else:

@@ -56,7 +56,7 @@ def _fstring(m: Machine, node: ir.FString, env: Env) -> Value:
 
 
 def _printable(v: Value) -> bool:
-    return isinstance(v, int) and v.bit_length() <= _MAX_BITS
+    return isinstance(v, float) or (isinstance(v, int) and v.bit_length() <= _MAX_BITS)
 
 
 @handles(ir.DictLit)
@@ -104,8 +104,8 @@ def _comprehension(m: Machine, node: ir.Comprehension, env: Env) -> Value:
         items = iterate(m, m.eval(clause.iterable, at), node.span)
         if isinstance(items, Unknown):
             return items
+        inner = Env(at, "block")  # one for all: lambdas made inside see the last item
         for item in items:
-            inner = Env(at, "block")
             bind_target(m, clause.target, item, inner, node.span)
             keep: bool | None = True
             for condition in clause.conditions:

@@ -315,7 +315,7 @@ def _lambda(m: Machine, node: ir.Lambda, env: Env) -> Value:
 
 def _closure(m: Machine, node: ir.Lambda, env: Env) -> Closure:
     if not m.dialect.by_value or not (node.captures or node.default == "="):
-        return Closure(node, env)
+        return Closure(node, m.dialect.closed(m, node.params, env))
     own = Env(env, "block")
     for name, by_reference, init in node.captures:
         if init is None and by_reference:

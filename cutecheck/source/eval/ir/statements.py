@@ -101,6 +101,34 @@ class Try:
 
 
 @record(frozen=True, slots=True)
+class Handler:
+    """``except type as name:``; no type: anything."""
+
+    type: Expr | None
+    name: str | None
+    body: Block
+
+
+@record(frozen=True, slots=True)
+class Attempt:
+    """Python's ``try``: a handler runs where something of its type was raised."""
+
+    body: Block
+    handlers: tuple[Handler, ...]
+    other: Block | None  # where nothing was
+    final: Block | None
+    span: Span
+
+
+@record(frozen=True, slots=True)
+class Raise:
+    """``raise value``; no value: the exception that is handled."""
+
+    value: Expr | None
+    span: Span
+
+
+@record(frozen=True, slots=True)
 class Return:
     value: Expr | None
     span: Span
@@ -130,7 +158,7 @@ class With:
 
 
 Stmt: TypeAlias = Union[
-    Block, ExprStmt, Local, Bind, Assign, If, Loop, Switch, Try, Return, Jump, Assert, With,
+    Block, ExprStmt, Local, Bind, Assign, If, Loop, Switch, Try, Attempt, Raise, Return, Jump, Assert, With,
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int
 from cutecheck.source.eval import classes, copies, ir, leaks, losses, places, predicates
+from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env, self_of
@@ -97,7 +98,9 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
     elif op != "=":
         from cutecheck.source.eval.expressions.operators import binary
 
-        value = binary(m, op[:-1], m.eval(target, env), value, span)
+        old = m.eval(target, env)
+        own = m.dialect.augmented(m, op[:-1], old, value, span)
+        value = binary(m, op[:-1], old, value, span) if own is DEFER else own
     assign(m, target, value, env, span)
 
 

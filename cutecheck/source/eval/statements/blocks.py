@@ -233,9 +233,16 @@ def _assert(m: Machine, node: ir.Assert, env: Env) -> Done:
 
 @runs(ir.With)
 def _with(m: Machine, node: ir.With, env: Env) -> Done:
-    for item, target in node.items:
-        value = m.eval(item, env)
-        if target is not None:
-            bind_target(m, target, m.dialect.entering(m, value), env, node.span)
-    done = m.run(node.body, env)
-    return done if isinstance(done, Done) else Done.NORMAL
+    def inside(at: int) -> Done:
+        if at == len(node.items):
+            return m.run(node.body, env)  # type: ignore[no-any-return]
+        item, target = node.items[at]
+
+        def entered(value: Value) -> Done:
+            if target is not None:
+                bind_target(m, target, value, env, node.span)
+            return inside(at + 1)
+
+        return m.dialect.within(m, m.eval(item, env), entered, node.span)
+
+    return inside(0)

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from cutecheck.facts import Guard, Span
+from cutecheck.facts import Guard, Span, Unknown
 from cutecheck.source.eval import ir, leaks, predicates
 from cutecheck.source.eval.dialect import MISSING
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements.done import Done
+from cutecheck.source.eval.statements.done import Done, Raised
 from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.numbers import snapshot
@@ -61,14 +61,14 @@ def _both(
     """Walk both branches from the same state, then join what they wrote. ``varying``: threads may part here."""
     mark = m.journal.mark()
     with m.recorder.guarded(guard, cond, True), m.recorder.passed(m, node, env, True):
-        first = m.run(then, env)
+        first = arm(m, then, env)
         left(m, first, env, varying)
     after_then = written(m, mark)
     m.journal.undo(mark)
     bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
     opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete)
     with m.recorder.guarded(opposite, cond, False), m.recorder.passed(m, node, env, False):
-        second = m.run(other, env) if other is not None else Done.NORMAL
+        second = arm(m, other, env) if other is not None else Done.NORMAL
         left(m, second, env, varying)
     after_else = written(m, mark)
     m.journal.undo(mark)
@@ -93,17 +93,37 @@ def _both(
     return Done.NORMAL
 
 
+def arm(m: Machine, body: ir.Block, env: Env) -> Done:
+    """Run what may or may not be run: an exception that it raises may or may not be raised."""
+    if m.attempts is None:
+        return m.run(body, env)  # type: ignore[no-any-return]
+    try:
+        return m.run(body, env)  # type: ignore[no-any-return]
+    except Raised as raised:
+        m.attempts.raised(m, raised.kind)
+        return Done.RETURN
+
+
+def _perhaps_raised(m: Machine, run: Callable[[], Value], span: Span) -> Value:
+    try:
+        return run()
+    except Raised as raised:
+        if m.attempts is not None:
+            m.attempts.raised(m, raised.kind)
+        return Unknown("an exception is raised here", span)
+
+
 def alternatives(
     m: Machine, node: Any, cond: Value, env: Env, first: Callable[[], Value], second: Callable[[], Value]
 ) -> Value:
     """The value of one of two expressions, which of them is not known: what they write is joined, too."""
     varying = differs(m, node.cond if isinstance(node, ir.Select) else node.left, cond, env)
     mark = m.journal.mark()
-    a = first()
+    a = _perhaps_raised(m, first, node.span)
     after_first = written(m, mark) if m.journal.mark() != mark else {}
     a = snapshot(a) if after_first else a
     m.journal.undo(mark)
-    b = second()
+    b = _perhaps_raised(m, second, node.span)
     if after_first or m.journal.mark() != mark:
         after_second = written(m, mark)
         b = snapshot(b)
@@ -116,7 +136,7 @@ def alternatives(
 def perhaps(m: Machine, node: Any, cond: Value, env: Env, run: Callable[[], Value]) -> Value:
     """The value of an expression that is evaluated or not: so is what it writes."""
     mark = m.journal.mark()
-    value = run()
+    value = _perhaps_raised(m, run, node.span)
     if m.journal.mark() == mark:
         return value
     after, value = written(m, mark), snapshot(value)

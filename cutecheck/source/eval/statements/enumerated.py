@@ -11,7 +11,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.branches import left
 from cutecheck.source.eval.statements.done import Done
-from cutecheck.source.eval.statements.exits import Exits, finish
+from cutecheck.source.eval.statements.exits import Exits, finish, unless_left
 
 
 class Enumerated:
@@ -33,7 +33,13 @@ class Enumerated:
         m = self.m
         ways = Exits(m.journal.mark())  # at each ``continue``
         with _belonging(m, self.exits, ways):
-            done: Done = m.run(body, self.env)
+            ended: list[Done] = []
+            if unless_left(m, lambda: ended.append(m.run(body, self.env)), ways, self.exits):
+                if not ways.states:
+                    return Done.RETURN
+                finish(m, ways, self.span, False)
+                return Done.NORMAL
+            done = ended[0]
             goes_on = done not in (Done.RETURN, Done.BREAK)
             if not goes_on and not ways.states:
                 return done

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from cutecheck.facts import Span
 from cutecheck.source.eval.dialect import MISSING
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import Frame
+from cutecheck.source.eval.statements.done import Raised
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.numbers import same
 from cutecheck.source.eval.statements.recurrences import Key, Written, written
@@ -26,6 +28,33 @@ class Exits:
 
     def leave(self, m: Machine, varying: bool) -> None:
         self.states.append((written(m, self.mark), varying))
+
+
+@dataclass(slots=True)
+class Attempts(Exits):
+    """States at the places where a ``try`` may be left by an exception, and what each raises."""
+
+    kinds: list[Value] = field(default_factory=list)
+    frame: Frame | None = None  # of the function that the ``try`` stands in
+
+    def raised(self, m: Machine, kind: Value) -> None:
+        self.leave(m, False)
+        self.kinds.append(kind)
+
+
+def unless_left(m: Machine, run: Callable[[], object], *exits: Exits) -> bool:
+    """Run what ``exits`` lead out of; whether it ends with an exception on all other ways.
+
+    An exception that nothing passes by goes on to the ``try`` around it.
+    """
+    try:
+        run()
+    except Raised as error:
+        if not any(e.states for e in exits) or m.attempts is None:
+            raise
+        m.attempts.raised(m, error.kind)
+        return True
+    return False
 
 
 def finish(m: Machine, exits: Exits, span: Span, goes_on: bool = True) -> None:

@@ -18,7 +18,7 @@ from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements import computed, elements
 from cutecheck.source.eval.statements.assignments import bind_target
-from cutecheck.source.eval.statements.branches import broken_off
+from cutecheck.source.eval.statements.branches import arm, broken_off
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.enumerated import Enumerated
 from cutecheck.source.eval.statements.havoc import _assigned_in, havoc
@@ -39,6 +39,7 @@ from cutecheck.source.eval.values import Cell, Scalar, Value, constant
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
 _PRINTS = frozenset({"printf", "fprintf", "puts", "putchar", "cout", "cerr"})
+_MAY_END = 64  # places where an exact loop may have ended, past which it is walked as one that is not known
 _WORK = 300  # steps of an iteration on the host that is worth leaving out
 
 
@@ -120,7 +121,7 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         if node.kind != "do":
             condition()
         mark = m.journal.mark()
-        done = m.run(node.body, inner)
+        done = arm(m, node.body, inner)
         if induction is not None and (
             m.journal.wrote(mark, inner.vars, induction.name) or any(loop.told in wrote for wrote in loop.left)
         ):
@@ -222,6 +223,8 @@ def _unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = 
         done = loop.walk(node.body)
         if done is not Done.NORMAL:
             return loop.end(done)
+        if len(loop.exits.states) > _MAY_END:
+            break
         if node.step is not None:
             m.run(node.step, env)
     m.journal.undo(mark)
@@ -245,7 +248,7 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
             bind_target(m, node.target, leaks.apart(item, "item") if stands else item, env, node.span)
         loop.parts = isinstance(item, Unknown) or varies(item)
         ended: list[Done] = []
-        _walk(m, lambda: ended.append(m.run(node.body, env)), loop, lambda: ended[-1] is Done.NORMAL, _values(item))
+        _walk(m, lambda: ended.append(arm(m, node.body, env)), loop, lambda: ended[-1] is Done.NORMAL, _values(item))
         return Done.NORMAL
     if any(type(item) is Elements for item in items) and not _refers(m, node, env):
         assert node.iterable is not None

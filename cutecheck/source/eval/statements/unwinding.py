@@ -23,7 +23,7 @@ def _try(m: Machine, node: ir.Try, env: Env) -> Done:
     cells = {key: (where, name) for key, (where, name, _) in written(m, exits.mark).items()}
     for wrote, _ in left[before:]:
         cells |= {key: (where, name) for key, (where, name, _) in wrote.items()}
-    _leave(m, exits, ends[0])
+    leave_by(m, exits, ends[0])
     m.journal.undo(exits.mark)
     guard = Guard("an exception", node.span)
     for handler in node.handlers:
@@ -32,7 +32,7 @@ def _try(m: Machine, node: ir.Try, env: Env) -> Done:
                 losses.forget_cells(m, ((where, name),), node.span)
         with m.recorder.guarded(guard, Scalar(None, "bool"), True):
             ends.append(m.run(handler, env))
-        _leave(m, exits, ends[-1])
+        leave_by(m, exits, ends[-1])
         m.journal.undo(exits.mark)
     if not exits.states:
         return Done.RETURN
@@ -40,7 +40,8 @@ def _try(m: Machine, node: ir.Try, env: Env) -> Done:
     return Done.NORMAL if all(end is Done.NORMAL for end in ends) else Done.MAYBE
 
 
-def _leave(m: Machine, exits: Exits, end: Done) -> None:
+def leave_by(m: Machine, exits: Exits, end: Done) -> None:
+    """Note the state at hand where control goes on after a statement that ended so."""
     own = m.breaks if end is Done.BREAK else m.continues if end is Done.CONTINUE else None
     if own is not None:
         own.leave(m, False)
