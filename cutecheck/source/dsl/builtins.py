@@ -87,6 +87,8 @@ def module_name(m: Machine, module: str, ident: str, span: Span) -> Value | None
         from cutecheck.source.dsl.torch import torch_name
 
         return torch_name(full)
+    if module.startswith("typing") and ident == "TYPE_CHECKING":
+        return False
     if module == "operator" and hasattr(operator, ident):
         return Builtin(full)
     if module in ("typing", "typing_extensions", "types", "collections.abc"):
@@ -171,7 +173,11 @@ def _plain(v: Value) -> bool:
 
 
 def _operator(m: Machine, word: str, args: list[Value], span: Span) -> Value:
-    signs = {"mul": "*", "add": "+", "sub": "-", "floordiv": "//", "mod": "%", "truediv": "/"}
+    signs = {
+        "mul": "*", "add": "+", "sub": "-", "floordiv": "//", "mod": "%", "truediv": "/", "and_": "&", "or_": "|",
+        "xor": "^", "lshift": "<<", "rshift": ">>", "pow": "**", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
+        "gt": ">", "ge": ">=",
+    }  # fmt: skip
     from cutecheck.source.eval.expressions.operators import binary
 
     if word in signs and len(args) == 2:
@@ -307,6 +313,10 @@ def attribute(m: Machine, base: Value, ident: str, span: Span) -> Value | None:
             if word in FUNCTIONS:
                 return Builtin(word, base)
             return _number_attribute(base, ident)
+    if isinstance(base, (range, slice)) and ident in ("start", "stop", "step", "indices"):
+        return Builtin("slice.indices", base) if ident == "indices" else _or_none(getattr(base, ident))
+    if isinstance(base, range) and ident in ("index", "count"):
+        return Builtin(f"list.{ident}", list(base)) if len(base) < 1 << 12 else None
     if isinstance(base, Namespace):
         found = base.fields.get(ident, Unknown(f"no attribute `{ident}`", span))
         return NONE if found is None else found
@@ -351,6 +361,10 @@ def attribute(m: Machine, base: Value, ident: str, span: Span) -> Value | None:
     if base is None:
         return Unknown(f"`{ident}` of None", span)
     return None
+
+
+def _or_none(v: Value) -> Value:
+    return NONE if v is None else v
 
 
 def _number_attribute(base: Value, ident: str) -> Value | None:

@@ -43,6 +43,7 @@ def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> ClassInst:
     inst.memo["enum"] = any(_is_enum(b) for b in (*inst.memo["foreign"], *inst.bases))
     for member in decl.members:
         _member(m, inst, member, unit)
+    _named(m, inst, decl.span)
     marks = [spelled(d).split(".")[-1] for d in decl.decorators]
     last = [d.split(".")[-1] for d in map(spelled, decl.decorators)]
     inst.memo["struct"] = "struct" in last or "union" in last
@@ -54,6 +55,15 @@ def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> ClassInst:
         inst.memo["namedtuple"] = True
     initialized(m, inst, decl.span)
     return inst
+
+
+def _named(m: Machine, inst: ClassInst, span: Span) -> None:
+    """Tell the descriptors among the attributes of a class their names."""
+    from cutecheck.source.dsl.protocol import asked
+
+    for name, value in list(inst.memo["space"].items()):
+        if isinstance(value, Object):
+            asked(m, value, "__set_name__", [inst, name], span)
 
 
 def initialized(m: Machine, inst: ClassInst, span: Span) -> None:
@@ -99,6 +109,11 @@ def _member(m: Machine, inst: ClassInst, member: ir.Decl, unit: ir.Unit) -> None
         if member.init is not None:
             value = m.eval(member.init, inst.env)
             space[member.name] = Enumerator(inst, member.name, value) if inst.memo["enum"] else value
+            same = [
+                e for e in space.values() if isinstance(e, Enumerator) and e.name != member.name and _alias(e, value)
+            ]
+            if inst.memo["enum"] and same:
+                space[member.name] = same[0]
             if inst.memo["enum"] and isinstance(value, Builtin) and value.name == "enum.auto":
                 from cutecheck.source.dsl.protocol import next_member
 
@@ -112,6 +127,10 @@ def _member(m: Machine, inst: ClassInst, member: ir.Decl, unit: ir.Unit) -> None
         m.run(member.stmt, inst.env)
     elif isinstance(member, ir.Import):
         m.dialect.declare(m, member, inst.env)
+
+
+def _alias(e: Enumerator, value: Value) -> bool:
+    return type(e.value) is type(value) and isinstance(value, (int, str)) and e.value == value
 
 
 def mro(cls: ClassInst) -> list[ClassInst]:
@@ -148,17 +167,25 @@ def _bind(m: Machine, found: Value, obj: Object | ClassInst | Enumerator, cls: C
         return NONE if found.self_ is None else found.self_
     if isinstance(found, FuncSet) and found.self_ is None:
         flags = found.entries[0].decl.flags
-        if "static" in flags:
+        if "static" in flags or found.name == "__new__":
             return found
         owner: Any = cls if "classmethod" in flags else obj
         if isinstance(owner, ClassInst) and "classmethod" not in flags:
             return found
         bound = FuncSet(found.name, found.entries, owner, found.cls)
-        if "property" in flags:
+        if "property" in flags or "cached" in flags:
             from cutecheck.source.eval.calls import apply
 
-            return apply(m, bound, [], {}, span)
+            made = apply(m, bound, [], {}, span)
+            if "cached" in flags and isinstance(obj, Object):
+                m.journal.set(obj.fields, found.name, made)
+            return NONE if made is None else made
         return bound
+    if isinstance(found, Object) and not isinstance(obj, Enumerator):
+        from cutecheck.source.dsl.protocol import asked
+
+        said = asked(m, found, "__get__", [None if obj is cls else obj, cls], span)
+        return found if said is None else said
     return found
 
 
@@ -240,7 +267,7 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         cls = base.obj if isinstance(base.obj, ClassInst) else base.obj.cls
         found = find(cls, name, base.cls)
         if found is None:
-            return Builtin("object.__init__")
+            return Builtin("object.__new__" if name == "__new__" else "object.__init__")
         return _bind(m, found, base.obj, cls, span)
     return None
 
@@ -307,7 +334,10 @@ def _by_fields(m: Machine, op: str, left: Object, right: Object, span: Span) -> 
 
 
 def enumerators(m: Machine, cls: ClassInst) -> list[Enumerator]:
-    return [v for c in reversed(mro(cls)) for v in c.memo["space"].values() if isinstance(v, Enumerator)]
+    """The members of an enumeration; a further name of one is no member."""
+    return [
+        v for c in reversed(mro(cls)) for k, v in c.memo["space"].items() if isinstance(v, Enumerator) and v.name == k
+    ]
 
 
 def fields(cls: ClassInst) -> list[tuple[str, tuple[ClassInst, ir.Variable]]]:
@@ -343,6 +373,12 @@ def instantiate(m: Machine, cls: ClassInst, args: list[Value], kwargs: dict[str,
         from cutecheck.source.dsl.storage import construct
 
         return construct(m, cls, args, span)
+    maker = find(cls, "__new__")
+    if isinstance(maker, FuncSet):
+        made = apply(m, FuncSet(maker.name, maker.entries, None, maker.cls), [cls, *args], kwargs, span)
+        if not isinstance(made, Object) or cls not in mro(made.cls):
+            return made if made is not None else Unknown("`__new__` returned nothing", span)
+        obj = made
     init = find(cls, "__init__")
     if isinstance(init, FuncSet) and not (cls.memo.get("dataclass") and init.cls is None):
         apply(m, FuncSet(init.name, init.entries, obj, init.cls), args, kwargs, span)
@@ -405,6 +441,10 @@ def set_attribute(m: Machine, obj: Object, name: str, value: Value, span: Span) 
     setter = find(obj.cls, _SETTER + name)
     if isinstance(setter, FuncSet):
         apply(m, FuncSet(setter.name, setter.entries, obj, setter.cls), [value], {}, span)
+        return
+    described = find(obj.cls, name)
+    if isinstance(described, Object) and isinstance(find(described.cls, "__set__"), FuncSet):
+        apply(m, attribute(m, described, "__set__", span), [obj, value], {}, span)
         return
     m.journal.set(obj.fields, name, value)
     for other in m.functions.get("dsl merged", {}).get(id(obj), ())[1:]:  # it may be any of these

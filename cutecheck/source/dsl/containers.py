@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Sym
+from cutecheck.source.dsl import protocol
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, sequence, unique
 from cutecheck.source.dsl.equality import combined, contains, equal, subset
 from cutecheck.source.dsl.flow import fails
 from cutecheck.source.dsl.values import BuiltinType, Defaults, Deque, Distinct, Table
-from cutecheck.source.eval.containers import OPEN, Lost, changes, lose, unsure
+from cutecheck.source.eval.containers import OPEN, Lost, changes, lose, unsure, written
 from cutecheck.source.eval.values import Extern, Object, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -30,11 +31,19 @@ def uncertain(key: Value) -> bool:
     return isinstance(key, (Unknown, Extern, Scalar, Dyn, Sym, TensorVal, slice))
 
 
+def own_key(table: Table, key: Value) -> Value:
+    """The key of a table that is equal to another, as records with equal fields are; else the other itself."""
+    if not isinstance(key, (Object, tuple)) or not len(table):
+        return key
+    return next((k for k in table if type(k) is type(key) and equal(k, key)), key)
+
+
 # -------------------------------------------------------------------- items
 
 
 def get(m: Machine, table: Table, key: Value, span: Span) -> Value:
     """``table[key]``."""
+    key = own_key(table, key)
     if key in table:
         return table[key]
     if OPEN in table or uncertain(key):
@@ -51,6 +60,7 @@ def get(m: Machine, table: Table, key: Value, span: Span) -> Value:
 def put(m: Machine, container: list[Value] | Table, key: Value, value: Value, span: Span) -> None:
     """``container[key] = value``."""
     if isinstance(container, dict):
+        key = own_key(container, key)
         try:
             hash(key)
         except TypeError:
@@ -82,12 +92,16 @@ def put(m: Machine, container: list[Value] | Table, key: Value, value: Value, sp
 def _delete(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """``del container[key]``."""
     container, key = args[0], args[1]
+    protocol.asked(m, container, "__delitem__", [key], span)
+    written(m, container)
     if not isinstance(container, (list, dict)) or unsure(container) is not None:
         return None
     if uncertain(key) and not isinstance(key, slice):
         lose(m, container, Unknown("an item that is not known was deleted", span))
         return None
     changes(m, container)
+    if isinstance(container, dict) and key not in container:
+        return fails(m, "KeyError", f"no key {key} in this dictionary", span)
     del container[key]
     return None
 
@@ -316,6 +330,7 @@ for _word in ("keys", "values", "items"):
 def _get(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     table, key = args[0], args[1]
     default = args[2] if len(args) > 2 else kwargs.get("default")
+    key = own_key(table, key)
     if key in table:
         return table[key]
     if OPEN in table or (uncertain(key) and len(table)):

@@ -99,7 +99,10 @@ def _string(s: Source, node: Node) -> ir.Expr:
             value = ast.literal_eval(text.lstrip("fFuU") if text[:1] in "fF" else text)
         except (ValueError, SyntaxError):
             value = text.strip("rRbBfFuU").strip("'\"")
-        return ir.Lit(value if isinstance(value, str) else str(value), "py", s.span(node))
+        said = value if isinstance(value, str) else str(value)
+        if "f" in text[: len(text) - len(text.lstrip("rRfFbBuU"))].lower():
+            said = said.replace("{{", "{").replace("}}", "}")
+        return ir.Lit(said, "py", s.span(node))
     items: list[ir.Expr] = []
     for c in node.children:
         if c.type == "string_content":
@@ -115,6 +118,16 @@ def _interpolation(s: Source, node: Node) -> ir.Expr:
     if inner is None:
         return opaque(s, node, "an empty interpolation")
     value, span = expression(s, inner), s.span(node)
+    said = s.data[inner.end_byte : node.end_byte].lstrip()
+    if said.startswith(b"="):  # `{value=}` writes the expression, too
+        equals = s.data.index(b"=", inner.end_byte) + 1
+        while s.data[equals : equals + 1] == b" ":
+            equals += 1
+        before = s.data[node.start_byte + 1 : equals].decode("utf-8", "replace")
+        shown = ir.Call(ir.Name("format value", None, span), (ir.Arg(value), ir.Arg(ir.Lit("", "py", span)),
+                        ir.Arg(ir.Lit("r", "py", span))), span)  # fmt: skip
+        plain = said[1:].lstrip().startswith(b"}")
+        return ir.FString((ir.Lit(before, "py", span), shown), span) if plain else opaque(s, node, "a format")
     conversion = next((s.text(c).lstrip("!") for c in node.children if c.type == "type_conversion"), "")
     spec = next((c for c in node.children if c.type == "format_specifier"), None)
     if spec is None and not conversion:
@@ -394,4 +407,5 @@ def _yield(s: Source, node: Node) -> ir.Expr:
     items = children(node)
     star = "*" if any(c.type == "from" for c in node.children) else ""
     value = expression(s, items[0]) if items else ir.Lit(None, "py", s.span(node))
-    return ir.Call(ir.Name(YIELD, None, s.span(node)), (ir.Arg(value, None, star),), s.span(node))  # type: ignore[arg-type]
+    more = (ir.Arg(ir.Lit(True, "py", s.span(node)), "all"),) if star else ()
+    return ir.Call(ir.Name(YIELD, None, s.span(node)), (ir.Arg(value, None, star), *more), s.span(node))  # type: ignore[arg-type]

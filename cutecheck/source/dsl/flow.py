@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Guard, Span, Unknown
 from cutecheck.source.dsl import classes
-from cutecheck.source.dsl.values import BuiltinType, Manager, Sink
+from cutecheck.source.dsl.values import BuiltinType, Iterated, Manager, Sink
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.containers import changes, lose, unsure
 from cutecheck.source.eval.machine import runs
@@ -33,6 +33,12 @@ def fails(m: Machine, kind: str, why: str, span: Span) -> Unknown:
     """What Python refuses with an exception: it goes to the ``try`` around it, if there is one."""
     _thrown(m, BuiltinType(kind))
     return Unknown(why, span)
+
+
+def may_fail(m: Machine, kind: str) -> None:
+    """Python may or may not refuse this."""
+    if m.attempts is not None:
+        m.attempts.raised(m, BuiltinType(kind))
 
 
 def _thrown(m: Machine, kind: Value) -> None:
@@ -205,7 +211,7 @@ class _Collector:
 
 def collected(m: Machine, run: Callable[[Sink], Value]) -> list[Value]:
     """What a generator yields."""
-    items: list[Value] = []
+    items = Iterated()
     run(Sink(_Collector(m, items)))
     return items
 

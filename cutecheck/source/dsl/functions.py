@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.dsl import classes, containers, cute_values, flow, made_classes, modules
+from cutecheck.source.dsl import classes, containers, cute_values, flow, made_classes, modules, protocol
 from cutecheck.source.dsl.builtins import FUNCTIONS
 from cutecheck.source.dsl.expressions import YIELD
 from cutecheck.source.dsl.likeness import likeness
@@ -28,6 +28,7 @@ from cutecheck.source.dsl.values import (
     Super,
 )
 from cutecheck.source.eval import calls, ir
+from cutecheck.source.eval.containers import written
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.statements.loops import iterate
@@ -80,7 +81,8 @@ def declare(m: Machine, decl: ir.Decl, env: Env) -> bool:
         if decl.decorators:
             m.journal.set(at.vars, decl.name, made_classes.decorated(m, made, at))
     elif isinstance(decl, ir.Import):
-        modules.run_import(m, decl, at)
+        if not modules.run_import(m, decl, at):
+            flow.may_fail(m, "ImportError")
     elif isinstance(decl, ir.Variable):
         if decl.init is not None:
             _bind(m, at, decl.name, m.eval(decl.init, env))
@@ -121,6 +123,10 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> b
         key = keys[0] if keys else None
         if isinstance(base, (dict, list)):
             containers.put(m, base, key, value, span)
+        elif isinstance(base, Unknown):
+            written(m, base)
+        elif isinstance(base, Object):
+            protocol.asked(m, base, "__setitem__", [key, value], span)
         elif isinstance(base, TensorVal):
             cute_values.stored(m, base, key, value, span)
     return True
@@ -128,6 +134,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> b
 
 def augmented(m: Machine, op: str, old: Value, value: Value, span: Span) -> Value:
     """``old op= value`` of what is changed in place."""
+    written(m, old)
     if isinstance(old, list) and op == "+":
         containers.extend(m, old, value, span)
         return old
@@ -175,6 +182,7 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
 
     if isinstance(fn, Unknown):
         m.recorder.escape(m, [*args, *kwargs.values()], span)
+        written(m, fn)
         return fn
     if isinstance(fn, FuncSet):
         return call_function(m, fn, args, kwargs, span)
@@ -198,7 +206,7 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     if isinstance(fn, Sink):
         for value in args:
             fn.put(value)
-        return None
+        return Unknown("what another generator returns", span) if "all" in kwargs else None
     found = cute_values.call(m, fn, args, kwargs, span)
     if found is not None:
         return found
@@ -219,7 +227,7 @@ def call_function(m: Machine, fn: FuncSet, args: list[Value], kwargs: dict[str, 
     marks = {spelled(d).split(".")[-1] for d in decl.decorators}
     if "contextmanager" in marks and "generator" in decl.flags:
         return Manager(fn, tuple(args), tuple(kwargs.items()))
-    if "contextmanager" in marks or "fixture" in marks:
+    if not marks.isdisjoint(("contextmanager", "asynccontextmanager", "fixture", "singledispatch")):
         return Extern(f"{decl.name}(...)", span)
     key = _cache_key(decl, marks, args, kwargs)
     cache = modules.state(m).setdefault("cached", {})

@@ -11,7 +11,7 @@ from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl import protocol
-from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _sequence_of, _str, builtin, known, sequence
+from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _str, builtin, known, sequence
 from cutecheck.source.dsl.modules import scope_of
 from cutecheck.source.dsl.values import (
     Builtin,
@@ -210,12 +210,9 @@ def _enumerate(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Sp
     return items if isinstance(items, Unknown) else list(enumerate(items, start))
 
 
-@builtin("reversed", "sorted", "iter", "any", "all")
+@builtin("reversed", "sorted", "any", "all")
 def _whole(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     raise NotImplementedError
-
-
-FUNCTIONS["iter"] = _sequence_of("list")
 
 
 def _reversed(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
@@ -333,6 +330,13 @@ def _object_setattr(m: Machine, args: list[Value], kwargs: dict[str, Value], spa
     return _setattr(m, args, kwargs, span)
 
 
+@builtin("object.__new__")
+def _object_new(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return (
+        Object(args[0]) if args and isinstance(args[0], ClassInst) else Unknown("an object of what is not known", span)
+    )
+
+
 @builtin("object.__init__", "super_init")
 def _object_init(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return None
@@ -363,7 +367,7 @@ def _hash(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
 
 @builtin("locals", "globals", "vars")
 def _locals(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    if args and isinstance(args[0], Namespace):
+    if args and isinstance(args[0], (Namespace, Object)):
         return dict(args[0].fields)
     scope = scope_of(m, args[0].name) if args and isinstance(args[0], Module) else None
     return dict(scope.env.vars) if scope is not None else {}

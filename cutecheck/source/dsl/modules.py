@@ -205,19 +205,20 @@ def absolute(module: str, package: str) -> str:
     return ".".join([*base, module[dots:]] if module[dots:] else base)
 
 
-def run_import(m: Machine, decl: ir.Import, at: Env) -> None:
+def run_import(m: Machine, decl: ir.Import, at: Env) -> bool:
+    """Bind what an import brings; False where the module may not be installed."""
     package, file = _importer(at)
     name = absolute(decl.module, package)
+    top = name.split(".", maxsplit=1)[0]
     if not decl.names and not decl.star:
         resolved = get(m, name, file)
         if decl.alias is not None:
             m.journal.set(at.vars, decl.alias, resolved)
         else:
-            top = name.split(".")[0]
             m.journal.set(at.vars, top, Module(top))
             if isinstance(resolved, Module):
                 get(m, top, file)
-        return
+        return isinstance(resolved, Module) or top in sys.stdlib_module_names
     base = get(m, name, file)
     span = decl.span
     if decl.star:
@@ -227,7 +228,7 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> None:
                 if not key.startswith("_") and " " not in key:
                     own = attribute(m, base, key, span)  # what the evaluator knows comes before its source
                     m.journal.set(at.vars, key, value if own is None else None if own is NONE else own)
-        return
+        return isinstance(base, Module)
     for ident, alias in decl.names:
         value = attribute(m, base, ident, span) if isinstance(base, Module) else base
         if isinstance(value, (Unknown, Extern)) or value is None:
@@ -235,6 +236,7 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> None:
             if isinstance(sub, Module):
                 value = sub
         m.journal.set(at.vars, alias or ident, None if value is NONE else value)
+    return isinstance(base, Module) or top in sys.stdlib_module_names
 
 
 def get(m: Machine, name: str, importer: Path | None) -> Value:

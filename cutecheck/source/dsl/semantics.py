@@ -20,6 +20,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     flow,
     functions,
     functions_of_python,
+    iteration,
     modules,
     package,
     protocol,
@@ -39,13 +40,14 @@ from cutecheck.source.dsl.values import (
     Distinct,
     Enumerator,
     HostTensor,
+    Iterated,
     RunTimeRange,
     TextMatch,
     TmaAtom,
     TmaInfo,
 )
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.containers import unsure
+from cutecheck.source.eval.containers import changes, unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.undetermined import undetermined
@@ -114,7 +116,7 @@ class DslDialect(Merging):
             return value.value
         if isinstance(value, TmaAtom) and isinstance(value.atom, CopyAtom):
             return value.atom
-        return value
+        return protocol.plain(value)
 
     def from_model(self, value: Value) -> Value:
         if isinstance(value, Underscore):
@@ -151,6 +153,11 @@ class DslDialect(Merging):
         if op == "!":
             known = self.truth(value)
             return Scalar(None, "bool") if known is None else not known
+        value = protocol.plain(value)
+        if isinstance(value, Object) and self.machine is not None:
+            method = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}.get(op, "")
+            said = protocol.asked(self.machine, value, method, [], span)
+            return said if said is not None else Unknown(f"operator {op} on an object", span)
         if isinstance(value, (Scalar, HostTensor)):
             return value
         if isinstance(value, (int, float)):
@@ -330,6 +337,12 @@ class DslDialect(Merging):
         bad = unsure(value)
         if bad is not None:
             return bad
+        if isinstance(value, Iterated):
+            given = list(value)
+            if given:
+                changes(m, value)
+                value.clear()
+            return given
         if isinstance(value, (list, tuple)):
             return list(value)
         if isinstance(value, Object):
@@ -378,6 +391,13 @@ class DslDialect(Merging):
 
     def no_value(self, span: Span) -> Value:
         return None
+
+    def asserted(self, m: Machine, node: ir.Assert, env: Env) -> None:
+        if self.truth(m.eval(node.cond, env)) is False:
+            flow.fails(m, "AssertionError", "an assertion does not hold", node.span)
+
+    def generated(self, items: list[Value]) -> Value:
+        return Iterated(items)
 
     def within(self, m: Machine, item: Value, body: Callable[[Value], Done], span: Span) -> Done:
         return flow.within(m, item, body, span)

@@ -371,7 +371,7 @@ def spelled(e: ir.Expr) -> str:
 
 _FLAGS = {
     "kernel": "kernel", "jit": "jit", "staticmethod": "static", "classmethod": "classmethod", "property": "property",
-    "cached_property": "property", "setter": "setter", "overload": "deleted",
+    "cached_property": "cached", "setter": "setter", "overload": "deleted",
 }  # fmt: skip
 
 

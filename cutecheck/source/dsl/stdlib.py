@@ -92,7 +92,7 @@ def initial(obj: Object) -> dict[str, Value]:
 def _plain_parts(kind: str) -> None:
     def deep(v: Value) -> Value:
         if isinstance(v, Object) and v.cls.memo.get("dataclass"):
-            parts = {k: deep(x) for k, x in v.fields.items()}
+            parts = {k: deep(v.fields[k]) for k, _ in fields(v.cls) if k in v.fields}
             return parts if kind == "asdict" else tuple(parts.values())
         if isinstance(v, (list, tuple)) and type(v) in (list, tuple):
             return type(v)(map(deep, v))
@@ -162,8 +162,8 @@ def _math(word: str) -> None:
     FUNCTIONS[f"math.{word}"] = run
 
 
-for _word in ("log2", "log", "sqrt", "ceil", "floor", "gcd", "lcm", "prod", "exp", "isqrt", "pow", "fabs", "trunc",
-              "exp2", "isnan", "isinf"):  # fmt: skip
+for _word in ("log2", "log", "log10", "sqrt", "ceil", "floor", "gcd", "lcm", "prod", "exp", "isqrt", "pow", "fabs",
+              "trunc", "exp2", "isnan", "isinf", "comb", "perm", "hypot", "copysign", "isclose", "fmod"):  # fmt: skip
     _math(_word)
 
 

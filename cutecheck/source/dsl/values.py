@@ -26,6 +26,10 @@ class Distinct(list[Value]):
     """A set: its items in the order they came."""
 
 
+class Iterated(list[Value]):
+    """An iterator: the items that it has still to give."""
+
+
 class Deque(list[Value]):
     """``collections.deque``: ``most`` items, None for any number."""
 

@@ -7,12 +7,12 @@ write; where that leaves open what it holds, it is *lost*: a list holds one :cla
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from cutecheck.facts import Unknown
+from cutecheck.facts import Span, Unknown
 from cutecheck.records import record
 from cutecheck.source.eval.values import Object, Value
 
@@ -24,6 +24,19 @@ Container = list[Value] | dict[Any, Value]
 
 class Lost(Unknown):
     """What stands for the items of a list, or the value of a key, that may not be there."""
+
+
+class Shared(Unknown):
+    """One of several containers, which of them is not known: what is written to it may be written to any."""
+
+    among: tuple[Container, ...] = ()
+
+    @staticmethod
+    def of(values: Iterable[Value], why: str, span: Span) -> Shared:
+        made = Shared(why, span)
+        parts = ((v,) if isinstance(v, (list, dict)) else v.among if isinstance(v, Shared) else () for v in values)
+        object.__setattr__(made, "among", tuple(c for part in parts for c in part))
+        return made
 
 
 class _Open:
@@ -112,6 +125,12 @@ def lose(m: Machine, container: Container, why: Unknown) -> None:
     """What the container holds is not known any more."""
     changes(m, container)
     _lose(container, why)
+
+
+def written(m: Machine, value: Value) -> None:
+    """A value that may be a container is written in a way that is not followed."""
+    for container in value.among if isinstance(value, Shared) else ():
+        lose(m, container, Unknown("it may have been written as another's", value.span))
 
 
 def unsure(container: Value) -> Unknown | None:

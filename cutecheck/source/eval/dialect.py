@@ -95,6 +95,13 @@ class Hooks:
         """Whether a variable has no value yet."""
         return value is None or value is MISSING
 
+    def asserted(self, m: Machine, node: ir.Assert, env: Env) -> None:
+        """After an assertion: the way on may end here."""
+
+    def generated(self, items: list[Value]) -> Value:
+        """What an expression that generates items is."""
+        return tuple(items)
+
     def within(self, m: Machine, item: Value, body: Callable[[Value], Done], span: Span) -> Done:
         """``with item as name``: ``body`` is run with what the name is bound to."""
         return body(item)

@@ -125,4 +125,4 @@ def _comprehension(m: Machine, node: ir.Comprehension, env: Env) -> Value:
         return bad
     if node.kind == "dict":
         return pairs
-    return tuple(results) if node.kind == "generator" else results
+    return m.dialect.generated(results) if node.kind == "generator" else results

@@ -228,6 +228,8 @@ def _jump(m: Machine, node: ir.Jump, env: Env) -> Done:
 @runs(ir.Assert)
 def _assert(m: Machine, node: ir.Assert, env: Env) -> Done:
     m.recorder.hypothesis(m, node, env)
+    if m.attempts is not None:
+        m.dialect.asserted(m, node, env)
     return Done.NORMAL
 
 
