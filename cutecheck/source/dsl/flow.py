@@ -91,7 +91,8 @@ def _attempt(m: Machine, node: ir.Attempt, env: Env) -> Done:
 def _handled(m: Machine, node: ir.Attempt, raised: Raised, env: Env) -> Done:
     handler = next((h for h in node.handlers if _catches(m, h, raised.kind, env)), None)
     if handler is None:
-        raise raised
+        _thrown(m, raised.kind)
+        return Done.RETURN
     return _run(m, handler, raised.kind, env)
 
 

@@ -174,6 +174,7 @@ def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
     before, m.recorder.frame = m.recorder.frame, None
     depth, m.budget.depth = m.budget.depth, 0
     journal, m.journal = m.journal, Journal()  # an import stays, also where what is around it is undone
+    attempts, m.attempts = m.attempts, None
     try:
         for decl in unit.decls:
             if isinstance(decl, ir.TopLevel):
@@ -183,6 +184,7 @@ def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
             raise
     finally:
         m.journal = journal
+        m.attempts = attempts
         m.recorder.frame = before
         m.budget.depth = depth
     return scope

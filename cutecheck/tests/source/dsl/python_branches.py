@@ -1,6 +1,5 @@
 """Pieces of Python whose ``R`` depends on ``U``, 0 or 1, which is not known. One an empty line apart."""
 
-
 BODIES = r"""
 x = []
 if U: x.append(4)
