@@ -35,11 +35,13 @@ from cutecheck.source.eval.values import (
     Value,
     ValueType,
 )  # fmt: skip
+from cutecheck.source.eval.zeros import settled
 
 if TYPE_CHECKING:
     pass
 
 _NOWHERE = Span("", 1, 1, 1, 1)
+
 _COMPARE: dict[str, Rel] = {"==": Rel.EQ, "!=": Rel.NE, "<": Rel.LT, "<=": Rel.LE}
 _FLOATS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
@@ -104,7 +106,10 @@ class CppDialect(Dialect):
             return bool(value)
         if isinstance(value, (Dyn, Sym)):
             answer = ints.decide(Condition(Rel.NE, value.expr, ints.as_expr(0)))
-            return None if isinstance(answer, Undecided) else answer
+            if not isinstance(answer, Undecided):
+                return answer
+            zero = settled(value)
+            return None if zero is value else self.truth(zero)
         return None
 
     def unary(self, op: str, value: Value, span: Span) -> Value:

@@ -80,7 +80,7 @@ def match_all(
                     return bool(type_key(env.vars[inner.ident]) == type_key(Pack(tuple(rest))))
                 env.vars[inner.ident] = Pack(tuple(rest))
                 return True
-            return _match_each(m, inner, rest, names, env)
+            return match_each(m, inner, rest, names, env)
         if i >= len(values):
             return False
         if is_trait(m, pattern, env):
@@ -96,7 +96,7 @@ def match_all(
     return False if False in answers else None if None in answers or not sure else True
 
 
-def _match_each(m: Machine, pattern: ir.Expr, values: Sequence[Value], names: dict[str, Any], env: Env) -> bool | None:
+def match_each(m: Machine, pattern: ir.Expr, values: Sequence[Value], names: dict[str, Any], env: Env) -> bool | None:
     """``Int<Ns>...``: every value against the pattern, what each parameter of it is in a pack."""
     own = [name for name in names_in(pattern) if name in names and name not in env.vars]
     found: dict[str, list[Value]] = {name: [] for name in own}
@@ -233,7 +233,10 @@ def _match_template(
             trial.vars.update(env.vars)
             if head in _COUNTED and not _sized(m, pattern, names, env):
                 continue
-            answer = match_all(m, pattern.targs or (), args, names, trial)
+            patterns = pattern.targs or ()
+            if not any(isinstance(p, ir.Expand) for p in patterns):
+                args = _defaulted(m, value, head, len(patterns), args)
+            answer = match_all(m, patterns, args, names, trial)
             if answer is None or (answer and may_be_pair):
                 return None
             if answer:
@@ -271,6 +274,32 @@ def _spelled(scope: ir.Expr | None) -> str:
         outer = _spelled(scope.base)
         return f"{outer}::{scope.ident}" if outer else scope.ident
     return scope.ident if isinstance(scope, ir.Name) else ""
+
+
+def are_defaults(m: Machine, tparams: Sequence[ir.TParam], values: Sequence[Value], env: Env) -> bool:
+    """Whether the last arguments of a template are what follows from those before, which are bound in ``env``."""
+    for p, value in zip(tparams, values, strict=True):
+        if p.default is None:
+            return False
+        wanted = m.eval(p.default, env)
+        if isinstance(wanted, Unknown) or not (same_type(wanted, value) or related(m, wanted, value)):
+            return False
+    return True
+
+
+def _defaulted(m: Machine, value: Value, head: str, written: int, args: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The arguments that a pattern of so many names: ``Array<T, N>`` leaves out the last where it is the default."""
+    if not isinstance(value, ClassInst) or written >= len(args):
+        return args
+    declared = next(
+        (e for e in _template_of(m, value, head).entries if any(p.default for p in e.decl.tparams or ())), None
+    )
+    if declared is None or len(declared.decl.tparams) != len(args):
+        return args
+    env = Env(declared.env, "template")
+    tparams = declared.decl.tparams
+    env.vars.update((p.name, a) for p, a in zip(tparams, args, strict=True) if p.name)
+    return args[:written] if are_defaults(m, tparams[written:], args[written:], env) else args
 
 
 def _template_of(m: Machine, value: Value, head: str) -> TemplateRef:

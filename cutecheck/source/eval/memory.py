@@ -14,7 +14,7 @@ from cutecheck.source.eval.enums import EnumRef, underlying
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.threads import varies
-from cutecheck.source.eval.types import type_of
+from cutecheck.source.eval.types import is_type, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
     ExternType,
@@ -86,26 +86,40 @@ def _is_empty(m: Machine, v: Value) -> bool:
 
 
 def _tuple_layout(m: Machine, items: tuple[Value, ...], span: Span) -> tuple[int, int] | Unknown:
-    """Size and alignment of ``cute::tuple<...>``: what stores nothing takes no space (cute/container/tuple.hpp)."""
+    """Size and alignment of ``cute::tuple<...>``."""
+    found = _tuple_places(m, items, span)
+    return found if isinstance(found, Unknown) else found[:2]
+
+
+def _tuple_places(m: Machine, items: tuple[Value, ...], span: Span) -> tuple[int, int, tuple[int, ...]] | Unknown:
+    """Size, alignment and where each element is: the first, then a structure of the rest (cute/container/tuple.hpp).
+
+    What stores nothing takes no space.
+    """
     total, align = 0, 1
-    for item in items:
+    places: tuple[int, ...] = ()
+    for item in reversed(items):
         if _is_empty(m, item):
+            places = (0, *places)
             continue
-        if isinstance(item, tuple):
-            inner = _tuple_layout(m, item, span)
-            if isinstance(inner, Unknown):
-                return inner
-            size, own = inner
-        else:
-            t = type_of(item)
-            of_type, its_align = size_bytes(m, t, span), align_bytes(m, t, span)
-            if not isinstance(of_type, int) or not isinstance(its_align, int) or isinstance(t, ValueType):
-                why = Unknown("the size of a tuple's element is not known", span)
-                return of_type if isinstance(of_type, Unknown) else why
-            size, own = int(of_type), its_align
-        total = (total + own - 1) // own * own + size
+        laid = _tuple_layout(m, item, span) if isinstance(item, tuple) else _element_layout(m, item, span)
+        if isinstance(laid, Unknown):
+            return laid
+        size, own = laid
+        rest = (size + align - 1) // align * align if total else size
+        places = (0, *(rest + p for p in places))
         align = max(align, own)
-    return max(1, (total + align - 1) // align * align), align
+        total = (rest + total + align - 1) // align * align
+    return max(1, total), align, places
+
+
+def _element_layout(m: Machine, item: Value, span: Span) -> tuple[int, int] | Unknown:
+    """Size and alignment of an element of a tuple."""
+    t = type_of(item)
+    size, align = size_bytes(m, t, span), align_bytes(m, t, span)
+    if isinstance(size, int) and isinstance(align, int) and not isinstance(t, ValueType):
+        return int(size), align
+    return size if isinstance(size, Unknown) else Unknown("the size of a tuple's element is not known", span)
 
 
 def tensor_bytes(tensor: TensorVal, span: Span) -> ByteCount | Unknown:
@@ -208,6 +222,8 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
     pointer = Pointer(name, base.space, t, 0, known)
     before = m.recorder.starts.get(base.buffer, 0) if base.offset == 0 else None
     m.recorder.starts[name] = before + at if before is not None and isinstance(at, int) else None
+    if isinstance(t, ValueType) and isinstance(t.value, tuple) and any(map(is_type, t.value)):
+        return _elements_view(m, Object(owner, {}, pointer, f"{obj.name}.{decl.name}"), t.value, decl, span)
     if not isinstance(t, ClassInst):
         m.recorder.part(m, pointer, t, base, span, decl, whole)
     if isinstance(t, ClassInst):
@@ -215,3 +231,29 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
     if isinstance(t, (ArrayType, ExternType)):
         return pointer
     return classes.symbolic(m, t, f"{obj.name}.{decl.name}", span)
+
+
+def _elements_view(m: Machine, whole: Object, items: tuple[Value, ...], decl: ir.Variable, span: Span) -> Value:
+    """The elements of a tuple in memory that holds objects or arrays, each where it is; ``whole`` has its place."""
+    laid = _tuple_places(m, items, span)
+    if isinstance(laid, Unknown):
+        return laid
+    base = whole.pointer
+    assert base is not None
+    start = m.recorder.starts.get(base.buffer)
+    found: list[Value] = []
+    for i, (item, at) in enumerate(zip(items, laid[2], strict=True)):
+        name, t = f"{whole.name}.{i}", type_of(item)
+        align = min(base.align or 1, at & -at) if at else base.align
+        pointer = Pointer(f"{base.buffer}.{i}", base.space, t, 0, align)
+        m.recorder.starts[pointer.buffer] = None if start is None else start + at
+        if isinstance(item, tuple):
+            found.append(_elements_view(m, Object(whole.cls, {}, pointer, name), item, decl, span))
+        elif isinstance(t, ClassInst):
+            found.append(seen(m, Object(t, Seen({}), pointer, name)))
+        elif isinstance(t, (ArrayType, ExternType)):
+            m.recorder.part(m, pointer, t, base, span, decl, t)
+            found.append(pointer)
+        else:
+            found.append(item if _is_empty(m, item) else classes.symbolic(m, t, name, span))
+    return tuple(found)

@@ -100,6 +100,8 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
                     inner = inner.inner if isinstance(inner, ir.TypeMod) else inner.pattern
                 if isinstance(inner, ir.Name) and inner.ident in names:
                     env.vars[inner.ident] = Pack(tuple(type_of(a) for a in rest))
+                elif inner is not None and not _deduces_each(m, inner, rest, names, env):
+                    return None
                 fits += [1] * len(rest)
                 break
             if p.kind in ("varargs", "varkw", "keyword"):
@@ -132,6 +134,18 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
         return None
     asks = constraints.atoms(m, fn, env) if several else frozenset()
     return Candidate(score, tuple(fits), entry, fn, env, bool(takes and returns and (sure or not several)), asks)
+
+
+def _deduces_each(m: Machine, pattern: ir.Expr, args: list[Value], names: dict[str, ir.TParam], env: Env) -> bool:
+    """``Array<Ts, N> const&... xs``: what each argument says of the packs; False where one is no match."""
+    packs = [n for n in names_in(pattern) if n in names and names[n].pack and n not in env.vars]
+    found = matching.match_each(m, pattern, [_type_for(pattern, a) for a in args], names, env)
+    if found is False and not any(isinstance(a, Object) and (a.cls.decl.bases or a.cls.known_bases) for a in args):
+        return False
+    if not found:
+        for name in packs:
+            env.vars[name] = Unknown(f"what the pack `{name}` holds is not known", pattern.span)
+    return True
 
 
 def deduced(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value]) -> Env | None:

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+import re
+
 from cutecheck.facts import Unknown
+from cutecheck.model.dtype import dtype
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics import decompose_tiled
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.tuples import IntegerSequence, Pair
 from cutecheck.source.eval.types import is_type, type_of
-from cutecheck.source.eval.values import ArrayType, CuteOp, ExternType, Pack, Scalar, TensorVal, Value, ValueType
+from cutecheck.source.eval.values import (
+    ArrayType,
+    CuteOp,
+    ExternType,
+    Pack,
+    Scalar,
+    ScalarType,
+    TensorVal,
+    Value,
+    ValueType,
+)
+
+_ARRAY = re.compile(r"(Array|array)<([^,]+),(\d+)(?:,(true|false))?>")
 
 
 def element_type(v: Value) -> Value:
     return v if is_type(v) or isinstance(v, Unknown) else type_of(v)
+
+
+def _array(name: str) -> list[tuple[str, tuple[Value, ...]]]:
+    """A fixed-size array that is the element of a tensor, whose last argument follows from the first."""
+    found = _ARRAY.fullmatch(name)
+    inner = dtype(found[2]) if found is not None else None
+    if found is None or inner is None:
+        return []
+    args = (ScalarType(inner), Scalar(int(found[3]), "int"))
+    return [(found[1], args), *([(found[1], (*args, Scalar(int(found[4] == "true"), "bool")))] if found[4] else [])]
 
 
 def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
@@ -24,6 +49,8 @@ def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
     if isinstance(value, ArrayType):
         extent = value.extent if isinstance(value.extent, Unknown) else Scalar(value.extent, "size_t")
         return [(value.name, (value.inner, extent))] if value.name else []
+    if isinstance(value, ScalarType):
+        return _array(value.dtype.name)
     if not isinstance(value, ValueType):
         return []
     v = value.value

@@ -11,10 +11,10 @@ from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval import classes, constness, constraints, ir, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
-from cutecheck.source.eval.matching import is_trait, match_all, related, typed, weights
+from cutecheck.source.eval.matching import are_defaults, is_trait, match_all, typed, weights
 from cutecheck.source.eval.mentions import mentions, unexpanded
 from cutecheck.source.eval.scope import Entry, Env
-from cutecheck.source.eval.types import same_type, type_key
+from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import (
     EnumVal,
     Object,
@@ -194,7 +194,7 @@ def _special(
         written = len(decl.spec_args)
         short = written < len(flat) == len(tparams) and not any(isinstance(p, ir.Expand) for p in decl.spec_args)
         matched = match_all(m, decl.spec_args, flat[:written] if short else flat, names, env)
-        if matched is False or (short and not _are_defaults(m, tparams[written:], flat[written:], given)):
+        if matched is False or (short and not are_defaults(m, tparams[written:], flat[written:], given)):
             continue
         if matched is None:
             return _undecided(m, ref, entry, env)
@@ -228,16 +228,6 @@ def _decides(pattern: ir.Expr, names: dict[str, ir.TParam], value: Value) -> boo
     return isinstance(value, Unknown) and not (
         isinstance(inner, ir.Name) and inner.targs is None and inner.ident in names
     )
-
-
-def _are_defaults(m: Machine, tparams: Sequence[ir.TParam], values: Sequence[Value], env: Env) -> bool:
-    for p, value in zip(tparams, values, strict=True):
-        if p.default is None:
-            return False
-        wanted = m.eval(p.default, env)
-        if isinstance(wanted, Unknown) or not (same_type(wanted, value) or related(m, wanted, value)):
-            return False
-    return True
 
 
 def _undecided(m: Machine, ref: TemplateRef, entry: Entry, env: Env) -> Unknown:

@@ -12,7 +12,7 @@ from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import CuteError, Dyn, is_constant
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
-from cutecheck.source.eval.intrinsics.types import element_bits, is_integer, static_value
+from cutecheck.source.eval.intrinsics.types import bits_of, is_integer, static_value
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import same_type
 from cutecheck.source.eval.values import (
@@ -322,7 +322,7 @@ def _same(c: Call) -> Value:
 
 @function("sizeof_bits")
 def _sizeof_bits(c: Call) -> Value:
-    bits = element_bits(c.targs[0]) if c.targs else None
+    bits = bits_of(c.targs[0]) if c.targs else None
     return Unknown("sizeof_bits of an unknown type", c.span) if bits is None else Scalar(int(bits), "int")
 
 

@@ -24,13 +24,16 @@ from cutecheck.source.eval.values import (
     EnumVal,
     ExternType,
     Pack,
+    PtrType,
     Scalar,
     ScalarType,
     Tag,
     Value,
     ValueType,
+    VoidType,
     constant,
 )
+from cutecheck.source.eval.zeros import settled
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -66,6 +69,7 @@ def static_value(m: Machine, v: Value) -> Any:
     if isinstance(v, ScalarType):
         return m.fresh(v.dtype.name, ex.NATURAL if v.dtype.name.startswith("u") else ex.ANY)
     if isinstance(v, Scalar):
+        v = settled(v)
         if isinstance(v.value, Dyn) or v.value is None or isinstance(v.value, float):
             raise Unsupported("a template argument is not a constant expression")
         return v.value
@@ -233,10 +237,17 @@ def _complex(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 @type_maker("sizeof_bits", "sizeof_bits_v")
 def _sizeof_bits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    bits = element_bits(targs[0])
+    bits = bits_of(targs[0])
     if bits is None:
         raise Unsupported("sizeof_bits of a type whose width is not known")
     return ValueType(int(bits))
+
+
+def bits_of(t: Value) -> Bits | None:
+    """``sizeof_bits``: 0 of ``void``, which stands for an operand that an epilogue does without."""
+    if isinstance(t, VoidType):
+        return Bits(0)
+    return Bits(64) if isinstance(t, PtrType) else element_bits(t)
 
 
 def element_bits(t: Value) -> Bits | None:
