@@ -9,7 +9,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.integers import INTEGERS, domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import ages, copies, enums, ir, leaks, outside, places, qualifiers, std_arrays
+from cutecheck.source.eval import ages, conversions, copies, enums, ir, leaks, outside, places, qualifiers, std_arrays
 from cutecheck.source.eval.ancestry import ends_never, named_bases
 from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.machine import Machine
@@ -289,7 +289,8 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
     if isinstance(type_, ScalarType):
         if isinstance(args[0], (Address, ObjectPointer)):
             leaks.leak(m, args[0])
-        return m.dialect.cast(type_, args[0], span)
+        own = conversions.converted(m, args[0], type_, span, True) if isinstance(args[0], Object) else None
+        return m.dialect.cast(type_, args[0], span) if own is None else own
     if isinstance(type_, ValueType):
         return intrinsics.construct_value(m, type_.value, args, span)
     if isinstance(type_, ExternType):
@@ -336,6 +337,10 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
             return value  # `uint2 v = {x, y};`
         if isinstance(value, (Address, ObjectPointer)):
             leaks.leak(m, value)
+        if isinstance(value, Object):
+            own = conversions.converted(m, value, type_, span)
+            if own is not None:
+                return own
         if isinstance(value, (Extern, Object)):
             return _any_of(m, type_, f"value@{span.line}:{span.column}", span)
         return m.dialect.cast(type_, value, span)
@@ -360,7 +365,8 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         if isinstance(value, tuple):
             return construct_object(m, type_, list(value), designators(value), span)
         if isinstance(value, Object) and m.dialect.by_value:
-            return part_of(m, type_, value, span)
+            own = None if derives(m, value.cls, type_) else conversions.converted(m, value, type_, span)
+            return part_of(m, type_, value, span) if own is None else own
     return value
 
 

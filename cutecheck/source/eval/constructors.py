@@ -9,6 +9,7 @@ from cutecheck.source.eval import classes, copies, ir, leaks, losses, places, qu
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.ranking import best_of
@@ -33,6 +34,8 @@ def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[
     obj = Object(cls)
     obj.zeroed = m.dialect.by_value and not _constructors(cls)
     _initialise(m, cls, obj, args, names, span)
+    if m.dialect.by_value:
+        _settle(m, cls, obj, span)
     temporaries.made(m, obj)
     return obj
 
@@ -53,6 +56,10 @@ def _initialise(
             _construct_with(m, entries, cls, obj, args, span)
         elif cls is not obj.cls or args:
             _not_walked(m, _constructors(cls), cls, obj, args, span)
+        return
+    if args and (base := _inherits(m, cls)) is not None:
+        _default_bases(m, cls, obj, span, (base,))
+        _initialise(m, base, obj, args, names, span)
         return
     if not args:
         _default_bases(m, cls, obj, span)
@@ -95,6 +102,41 @@ def _unbound(m: Machine, owner: ClassInst, decl: ir.Variable, value: Value) -> b
 
 def _constructors(cls: ClassInst) -> list[ir.Function]:
     return [d for d in cls.index.get(cls.name, []) if isinstance(d, ir.Function) and "defaulted" not in d.flags]
+
+
+def _inherits(m: Machine, cls: ClassInst) -> ClassInst | None:
+    """The base whose constructors a class takes over: ``using Base::Base;``."""
+    taken = [d.target for d in cls.decl.members if isinstance(d, ir.Using) and d.kind == "name"]
+    targets = [t for t in taken if isinstance(t, ir.Scoped)]
+    for base in classes.bases(m, cls):
+        for t in targets:
+            named = t.ident in (base.name, getattr(t.base, "ident", ""))
+            of = m.eval(t.base, cls.env) if named and t.base is not None else None
+            if isinstance(of, ClassInst) and of.ident == base.ident:
+                return of
+    return None
+
+
+def _settle(m: Machine, cls: ClassInst, obj: Object, span: Span) -> None:
+    """Members whose default initialisers name other members are initialised when the object is made."""
+    for owner, decl in _dependent(m, cls):
+        if decl.name in obj.fields or decl.init is None or decl.name in classes.overlaid(m, obj.cls):
+            continue
+        if field_stands(m, owner, decl):
+            continue
+        value = m.eval(decl.init, Env(owner.env, "function", self_=obj))
+        typed = m.eval(decl.type, owner.env) if decl.type is not None else None
+        obj.fields[decl.name] = _part(m, value if typed is None else classes.convert(m, typed, value, span))
+
+
+def _dependent(m: Machine, cls: ClassInst) -> list[tuple[ClassInst, ir.Variable]]:
+    key = ("dependent",)
+    if key not in cls.memo:
+        every = classes.fields(m, cls)
+        names = {d.name for _, d in every} | {"this"}
+        cls.memo[key] = [(o, d) for o, d in every if d.init is not None and not names.isdisjoint(names_in(d.init))]
+    found: list[tuple[ClassInst, ir.Variable]] = cls.memo[key]
+    return found
 
 
 def _default_bases(m: Machine, cls: ClassInst, obj: Object, span: Span, but: tuple[ClassInst, ...] = ()) -> None:
@@ -192,6 +234,8 @@ def _construct_with(
         )
         m.journal.set(obj.fields, name, value if field_stands(m, owner, decl) else _part(m, value))
     m.lvalues = given
+    if not delegates:
+        _settle(m, cls, obj, span)
     run_function(m, best.entry, best.fn, env, args, {}, span)
 
 

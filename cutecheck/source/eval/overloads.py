@@ -8,7 +8,7 @@ from typing import Any
 from cutecheck.facts import Unknown
 from cutecheck.model.integers import INTEGERS, canonical
 from cutecheck.model.ints import Sym
-from cutecheck.source.eval import classes, constraints, ir, matching, qualifiers, templates
+from cutecheck.source.eval import classes, constraints, conversions, ir, matching, qualifiers, templates
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import mentions, names_in
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -227,7 +227,8 @@ def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | No
             return _CONVERTED + 1
         return _CONVERTED - 1 if isinstance(value, (Extern, tuple)) or _converts(m, value, wanted) else None
     if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
-        return None
+        numbers = isinstance(value, Object) and isinstance(wanted, ScalarType) and conversions.functions(m, value.cls)
+        return _CONVERTED - 1 if numbers and not all(explicit for _, _, explicit in numbers) else None
     if isinstance(wanted, ValueType):  # tags: std::true_type takes what derives from it
         if any(type_key(base) == type_key(wanted) for base in _above(m, actual)):
             return _CONVERTED + 1

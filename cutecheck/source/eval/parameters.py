@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, constness, copies, ir, leaks, named_bases, places, qualifiers, references
+from cutecheck.source.eval import (
+    classes,
+    constness,
+    conversions,
+    copies,
+    ir,
+    leaks,
+    named_bases,
+    places,
+    qualifiers,
+    references,
+)
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -71,6 +82,9 @@ def bind_parameters(
                     value = classes.symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
                 elif isinstance(typed, (ClassInst, ValueType) if isinstance(value, tuple) else classes.ScalarType):
                     value = classes.convert(m, typed, value, span)
+            elif isinstance(value, Object) and p.type is not None and conversions.functions(m, value.cls):
+                typed = None if is_auto(p.type) else m.eval(p.type, env)
+                value = classes.convert(m, typed, value, span) if isinstance(typed, ScalarType) else value
         elif p.name in kwargs:
             value = kwargs[p.name]
         elif p.default is not None:

@@ -126,7 +126,9 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
         if node.op in _ASSIGNS:
             return m.eval(node, env), again(m, node.left, env)
     if isinstance(node, ir.Select):
-        cond = m.eval(node.cond, env)
+        from cutecheck.source.eval.conversions import tested
+
+        cond = tested(m, node.cond, env)
         known = m.dialect.truth(cond)
         if known is not None:
             value, where = locate(m, node.then if known else node.other, env)

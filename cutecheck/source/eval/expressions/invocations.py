@@ -9,6 +9,7 @@ from cutecheck.source.eval import (
     calls,
     classes,
     constness,
+    conversions,
     copies,
     foreign,
     intrinsics,
@@ -297,7 +298,7 @@ def _index(m: Machine, node: ir.Index, env: Env) -> Value:
         method = member(m, base.cls, "operator[]", base, node.span)
         if isinstance(method, FuncSet):
             return calls.apply(m, method, args, {}, node.span)
-    value = intrinsics.index(m, base, args, node.span)
+    value = intrinsics.index(m, base, [conversions.number(m, a, node.span) for a in args], node.span)
     if isinstance(value, Unknown) and m.dialect.by_value:
         leaks.leak(m, base)  # any of them
     if type(value) is Elements and kept is not node:

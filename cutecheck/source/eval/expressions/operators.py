@@ -8,7 +8,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import Layout
-from cutecheck.source.eval import calls, foreign, intrinsics, ir, leaks, places, templates
+from cutecheck.source.eval import calls, conversions, foreign, intrinsics, ir, leaks, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
 from cutecheck.source.eval.lookup import lookup, member, missing
@@ -32,6 +32,8 @@ from cutecheck.source.eval.values import (
     TensorVal,
     Value,
 )
+
+_NO_OPERATOR = "operator"
 
 
 @handles(ir.Unary)
@@ -94,9 +96,37 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
     if isinstance(value, (Unknown, Extern)):
         return value if isinstance(value, Unknown) else Extern(value.what, node.span)
     if isinstance(value, Object):
+        own = _own_unary(m, node, value)
+        if own is not None:
+            return own
+        known = conversions.condition(m, value, node.span) if node.op in ("!", "not") else value
+        value = conversions.number(m, known, node.span)
+        if isinstance(value, Unknown):
+            return value
+    if isinstance(value, Object):
         return Unknown(f"operator {node.op} on `{value.cls.name}`", node.span)
     op = "!" if node.op == "not" else node.op
     return intrinsics.guarded(m, f"operator {op}", node.span, lambda: m.dialect.unary(op, value, node.span))
+
+
+def _own_unary(m: Machine, node: ir.Unary, value: Object) -> Value | None:
+    """What a class, or a function beside it, says of ``-x``, ``+x``, ``~x`` and ``!x``; None where neither does."""
+    name = f"operator{'!' if node.op == 'not' else node.op}"
+    method = member(m, value.cls, name, value, node.span)
+    if isinstance(method, FuncSet):
+        own = tuple(e for e in method.entries if len(e.decl.params) == ("friend" in e.decl.flags))
+        friends = [e for e in own if "friend" in e.decl.flags]
+        if own and not friends:
+            return calls.apply(m, replace(method, entries=own), [], {}, node.span)
+        if friends and len(friends) == len(own):
+            return calls.apply(m, replace(method, entries=own, self_=None, cls=None), [value], {}, node.span)
+        if own:
+            return Unknown(f"operator {node.op} on `{value.cls.name}`", node.span)
+    free = lookup(m, name, value.cls.env, node.span)
+    if isinstance(free, FuncSet) and free.cls is None:
+        own = tuple(e for e in free.entries if len(e.decl.params) == 1)
+        return calls.apply(m, replace(free, entries=own), [value], {}, node.span) if own else None
+    return None
 
 
 def _stepped(m: Machine, node: ir.Unary, old: Value) -> Value:
@@ -190,19 +220,14 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: lis
     for v in (left, right):
         if isinstance(v, Extern):
             return Extern(f"{v.what} {op} ...", span)
-        if isinstance(v, Object):
-            method = member(m, v.cls, f"operator{op}", v, span)
-            if isinstance(method, FuncSet) and any("friend" in e.decl.flags for e in method.entries):
-                if not all("friend" in e.decl.flags for e in method.entries):
-                    return Unknown(f"operator {op} on `{v.cls.name}`", span)
-                method = replace(method, self_=None, cls=None)
-                return calls.apply(m, method, [left, right] if args is None else args, {}, span)
-            if isinstance(method, FuncSet) and v is left:
-                return calls.apply(m, method, [right], {}, span)
-            free = lookup(m, f"operator{op}", v.cls.env, span) if m.dialect.by_value else None
-            if isinstance(free, FuncSet) and free.cls is None:
-                return calls.apply(m, free, [left, right] if args is None else args, {}, span)
-            return Unknown(f"operator {op} on `{v.cls.name}`", span)
+    if isinstance(left, Object) or isinstance(right, Object):
+        own = _own_binary(m, op, left, right, span, args)
+        plain = None
+        if isinstance(own, Unknown) and own.reason.startswith(("no overload of", _NO_OPERATOR)):
+            plain = conversions.number(m, left, span), conversions.number(m, right, span)
+        if plain is None or any(isinstance(v, Object) for v in plain):
+            return own
+        return binary(m, op, *plain, span)
     value = intrinsics.guarded(m, f"operator {op}", span, lambda: m.dialect.binary(op, left, right, span))
     if isinstance(value, Scalar) and isinstance(value.value, (Dyn, Sym)):
         number = short(m, value.value, "value")
@@ -212,14 +237,14 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: lis
 
 def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
     is_and = node.op in ("&&", "and")
-    left = m.eval(node.left, env)
+    left = conversions.tested(m, node.left, env)
     known = m.dialect.truth(left)
     if known is not None and known != is_and:
         return left if node.op in ("and", "or") else Scalar(int(known), "bool")
     if known is None and m.dialect.by_value:
-        right = perhaps(m, node, left, env, lambda: m.eval(node.right, env))
+        right = perhaps(m, node, left, env, lambda: conversions.tested(m, node.right, env))
     else:
-        right = m.eval(node.right, env)
+        right = conversions.tested(m, node.right, env)
     if node.op in ("and", "or") and known is not None:
         return right
     if node.op in ("and", "or") and not isinstance(right, (bool, Scalar)):
@@ -236,9 +261,29 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
     return Scalar(None, "bool")
 
 
+def _own_binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: list[Value] | None) -> Value:
+    """What a class of an operand, or a function beside it, says."""
+    for v in (left, right):
+        if not isinstance(v, Object):
+            continue
+        method = member(m, v.cls, f"operator{op}", v, span)
+        if isinstance(method, FuncSet) and any("friend" in e.decl.flags for e in method.entries):
+            if not all("friend" in e.decl.flags for e in method.entries):
+                return Unknown(f"which operator {op} of `{v.cls.name}` is meant", span)
+            method = replace(method, self_=None, cls=None)
+            return calls.apply(m, method, [left, right] if args is None else args, {}, span)
+        if isinstance(method, FuncSet) and v is left:
+            return calls.apply(m, method, [right], {}, span)
+        free = lookup(m, f"operator{op}", v.cls.env, span) if m.dialect.by_value else None
+        if isinstance(free, FuncSet) and free.cls is None:
+            return calls.apply(m, free, [left, right] if args is None else args, {}, span)
+    of = next(v for v in (left, right) if isinstance(v, Object))
+    return Unknown(f"{_NO_OPERATOR} {op} on `{of.cls.name}`", span)
+
+
 @handles(ir.Select)
 def _select(m: Machine, node: ir.Select, env: Env) -> Value:
-    cond = m.eval(node.cond, env)
+    cond = conversions.tested(m, node.cond, env)
     known = m.dialect.truth(cond)
     if known is not None:
         value = m.eval(node.then if known else node.other, env)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Unknown
 from cutecheck.model.units import ByteCount
-from cutecheck.source.eval import classes, constraints, enums, intrinsics, ir, memory, places, templates
+from cutecheck.source.eval import classes, constraints, conversions, enums, intrinsics, ir, memory, places, templates
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -116,7 +116,8 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
     if isinstance(type_, PtrType) and not isinstance(value, TensorVal):
         return classes.convert(m, type_, value, node.span)
     if isinstance(type_, ScalarType):
-        return classes.convert(m, type_, value, node.span)
+        own = conversions.converted(m, value, type_, node.span, True) if isinstance(value, Object) else None
+        return classes.convert(m, type_, value, node.span) if own is None else own
     if isinstance(type_, ClassInst) and isinstance(value, Pointer):
         return memory.get_object(m, intrinsics.cast_pointer(m, value, type_, node.span))
     return value

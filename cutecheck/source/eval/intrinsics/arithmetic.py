@@ -35,6 +35,8 @@ def _abs(c: Call) -> Value:
 @function("log_2", "log2_up", "log2_down", "bit_width", "find_log2")
 def _log2(c: Call) -> Value:
     n = constant(c.arg(0))
+    if n == 0 and c.name == "bit_width":
+        return Scalar(0, "int")
     if n is None or n <= 0:
         return Unknown(f"{c.name} of a number that is not known", c.span)
     value = {"bit_width": n.bit_length(), "log2_up": (n - 1).bit_length()}.get(c.name, n.bit_length() - 1)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from cutecheck.facts import Unknown
-from cutecheck.model.expr import ANY, NATURAL, Domain
+from cutecheck.model.expr import ANY, NATURAL
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import Pointer, Scalar, ScalarType, Value
 
-_BITS = Domain(0, 64)
 _RANGES = {
-    "__popc": _BITS, "__popcll": _BITS, "__clz": _BITS, "__clzll": _BITS, "__ffs": _BITS, "__ffsll": _BITS,
     "__umulhi": NATURAL, "__umul64hi": NATURAL, "__umul24": NATURAL, "__brev": NATURAL, "__byte_perm": NATURAL,
     "__mulhi": ANY, "__mul24": ANY, "__float_as_int": ANY, "__float_as_uint": NATURAL, "__float2int_rn": ANY,
     "__float2int_rz": ANY, "__float2int_rd": ANY, "__float2int_ru": ANY, "__double2int_rn": ANY,

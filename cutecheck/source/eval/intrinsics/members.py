@@ -10,7 +10,7 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Sym
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.eval.intrinsics import refusals, tiled_members
+from cutecheck.source.eval.intrinsics import refusals, std_numbers, tiled_members
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.intrinsics.registry import TYPES
 from cutecheck.source.eval.tuples import IntegerSequence
@@ -69,6 +69,9 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
         return ScalarType(tensor.dtype) if tensor.dtype is not None else None
     if isinstance(v, (ScalarType, PtrType, ArrayType, VoidType)) and name == "type":
         return v
+    if isinstance(v, ExternType) and v.name == std_numbers.LIMITS:
+        found = std_numbers.of_limits(v, name)
+        return Unknown(f"numeric_limits::{name}", span) if found is None else found
     if isinstance(v, ExternType) and v.name in TMEM_ALLOCATORS and name == "Sm100TmemCapacityColumns":
         return Scalar(TMEM_ALLOCATORS[v.name], "int")
     if isinstance(v, ExternType):

@@ -188,7 +188,7 @@ def _is_constant(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 @type_maker(
     "remove_cv_t", "remove_cvref_t", "remove_reference_t", "remove_const_t", "type_identity_t",
     "add_const_t", "remove_cv", "remove_cvref", "remove_reference", "type_identity", "add_lvalue_reference_t",
-    "unwrap_ref_decay_t", "make_signed_t",
+    "unwrap_ref_decay_t",
 )  # fmt: skip
 def _identity_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return targs[0]
@@ -279,11 +279,6 @@ def _rank(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     if targs and all(isinstance(t, (int, Scalar)) for t in targs):
         return Intrinsic("rank", targs)
     return cast("Value", measure_variable("rank")(m, targs, span))
-
-
-@type_maker("numeric_limits")
-def _limits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return Unknown("numeric_limits", span)
 
 
 def _sized_integer(name: str, prefix: str, bits_each: int) -> None:

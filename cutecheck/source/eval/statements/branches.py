@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Guard, Span, Unknown
-from cutecheck.source.eval import ir, leaks, predicates
+from cutecheck.source.eval import conversions, ir, leaks, predicates
 from cutecheck.source.eval.dialect import MISSING
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
@@ -34,7 +34,7 @@ def _if(m: Machine, node: ir.If, env: Env) -> Done:
 def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     if node.init is not None:
         m.run(node.init, inner)
-    cond = m.eval(node.cond, inner)
+    cond = conversions.tested(m, node.cond, inner)
     known = m.dialect.truth(cond)
     if known is not None:
         taken = node.then if known else node.other
@@ -160,6 +160,7 @@ def _joined(m: Machine, first: Written, second: Written, span: Span, cond: Value
 @runs(ir.Switch)
 def _switch(m: Machine, node: ir.Switch, env: Env) -> Done:
     subject = m.eval(node.subject, env)
+    subject = conversions.number(m, subject, node.span)
     number = constant(subject)
     labels = [] if number is None else [[constant(m.eval(v, env)) for v in case.values] for case in node.cases]
     taken = next((at for at, found in enumerate(labels) if number in found), None)

@@ -12,7 +12,7 @@ from cutecheck.model.identity import once
 from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.records import record
-from cutecheck.source.eval import copies, ir, leaks, losses, places, qualifiers, references
+from cutecheck.source.eval import conversions, copies, ir, leaks, losses, places, qualifiers, references
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
@@ -137,7 +137,7 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
             stop = m.eval(node.cond.right, inner)
             if induction.stop != (_known(stop), _high(stop)):
                 raise NotCountedError
-        if node.cond is not None and m.dialect.truth(cond := m.eval(node.cond, inner)) is None:
+        if node.cond is not None and m.dialect.truth(cond := conversions.tested(m, node.cond, inner)) is None:
             loop.parts = loop.parts or differs(m, node.cond, cond, inner)
 
     _walk(m, iteration, loop, lambda: ended[-1] is Done.NORMAL, trips, quiet and not loop.cells)
@@ -214,7 +214,7 @@ def _unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = 
         if steps is not None and m.budget.used - begin > steps:
             break
         if not (node.kind == "do" and _ == 0):
-            known = m.dialect.truth(m.eval(node.cond, env)) if node.cond is not None else True
+            known = m.dialect.truth(conversions.tested(m, node.cond, env)) if node.cond is not None else True
             if known is None:
                 m.journal.undo(mark)
                 return None
