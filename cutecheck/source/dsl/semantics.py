@@ -396,6 +396,12 @@ class DslDialect(Merging):
         if self.truth(m.eval(node.cond, env)) is False:
             flow.fails(m, "AssertionError", "an assertion does not hold", node.span)
 
+    def listed(self, value: Value) -> Value:
+        if isinstance(value, RunTimeRange):
+            limits = (value.start, value.stop, value.step)
+            return range(*limits) if all(isinstance(x, int) for x in limits) else value
+        return value
+
     def generated(self, items: list[Value]) -> Value:
         return Iterated(items)
 

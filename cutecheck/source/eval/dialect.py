@@ -98,6 +98,10 @@ class Hooks:
     def asserted(self, m: Machine, node: ir.Assert, env: Env) -> None:
         """After an assertion: the way on may end here."""
 
+    def listed(self, value: Value) -> Value:
+        """What an expression, not a loop, goes through."""
+        return value
+
     def generated(self, items: list[Value]) -> Value:
         """What an expression that generates items is."""
         return tuple(items)

@@ -101,7 +101,7 @@ def _comprehension(m: Machine, node: ir.Comprehension, env: Env) -> Value:
                 results.append(value)
             return None
         clause = node.clauses[level]
-        items = iterate(m, m.eval(clause.iterable, at), node.span)
+        items = iterate(m, m.dialect.listed(m.eval(clause.iterable, at)), node.span)
         if isinstance(items, Unknown):
             return items
         inner = Env(at, "block")  # one for all: lambdas made inside see the last item

@@ -66,7 +66,8 @@ def _forget(shape: Any) -> Any:
     if isinstance(shape, tuple):
         return tuple(_forget(s) for s in shape)
     if isinstance(shape, Dyn) and not _is_variable(shape):
-        return Dyn.named("quotient")
+        wide = any(x.name.endswith(":i64") for x in shape.expr.variables())
+        return Dyn.named("quotient:i64" if wide else "quotient")
     return shape
 
 
