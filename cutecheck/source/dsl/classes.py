@@ -9,128 +9,20 @@ from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, Super
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import DEFER
-from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
-_SETTER = "setter of "  # never the start of a Python name
+SETTER = "setter of "  # never the start of a Python name
 _AUTOGRAD = "torch.autograd.Function"
-_ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
-_PLAIN_BASES = (*_ENUMS, "NamedTuple", "ABC", "Protocol", "Generic", "object")
+ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
+_PLAIN_BASES = (*ENUMS, "NamedTuple", "ABC", "Protocol", "Generic", "object")
 _OPERATORS = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "==": "eq", "<": "lt",
     "<=": "le", ">": "gt", ">=": "ge", "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "@": "matmul",
 }  # fmt: skip
-
-
-def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> ClassInst:
-    """Run a class body: one class object a definition executed."""
-    inst = ClassInst(Entry(decl, env, unit), decl, Env(env, "class"), (), None, None)
-    inst.ident = id(inst)
-    space: dict[str, Value] = inst.env.vars
-    inst.memo["space"] = space
-    inst.memo["fields"] = []
-    inst.memo["foreign"] = []
-    inst.bases = []
-    for node in decl.bases:
-        base = m.eval(node, env)
-        if isinstance(base, ClassInst):
-            inst.bases.append(base)
-        else:
-            inst.memo["foreign"].append(base)
-    inst.memo["enum"] = any(_is_enum(b) for b in (*inst.memo["foreign"], *inst.bases))
-    for member in decl.members:
-        _member(m, inst, member, unit)
-    _named(m, inst, decl.span)
-    marks = [spelled(d).split(".")[-1] for d in decl.decorators]
-    last = [d.split(".")[-1] for d in map(spelled, decl.decorators)]
-    inst.memo["struct"] = "struct" in last or "union" in last
-    inst.memo["union"] = "union" in last
-    inst.memo["dataclass"] = "dataclass" in marks or any(b.memo.get("dataclass") for b in inst.bases)
-    tuples = [b for b in inst.memo["foreign"] if isinstance(b, BuiltinType) and b.name == "NamedTuple"]
-    inst.memo["namedtuple"] = bool(tuples) or any(b.memo.get("namedtuple") for b in inst.bases)
-    if any(m_ in ("mlir_namedtuple",) for m_ in marks):
-        inst.memo["namedtuple"] = True
-    initialized(m, inst, decl.span)
-    return inst
-
-
-def _named(m: Machine, inst: ClassInst, span: Span) -> None:
-    """Tell the descriptors among the attributes of a class their names."""
-    from cutecheck.source.dsl.protocol import asked
-
-    for name, value in list(inst.memo["space"].items()):
-        if isinstance(value, Object):
-            asked(m, value, "__set_name__", [inst, name], span)
-
-
-def initialized(m: Machine, inst: ClassInst, span: Span) -> None:
-    """``__init_subclass__`` of the nearest base that has one."""
-    from cutecheck.source.eval.calls import apply
-
-    hook = find(inst, "__init_subclass__", inst)
-    if isinstance(hook, FuncSet):
-        owner: Any = inst
-        apply(m, FuncSet(hook.name, hook.entries, owner, hook.cls), [], {}, span)
-
-
-def _is_enum(base: Value) -> bool:
-    if isinstance(base, BuiltinType):
-        return base.name in _ENUMS
-    return isinstance(base, ClassInst) and bool(base.memo.get("enum"))
-
-
-def _member(m: Machine, inst: ClassInst, member: ir.Decl, unit: ir.Unit) -> None:
-    space = inst.env.vars
-    if isinstance(member, ir.Function):
-        from cutecheck.source.dsl.flow import closed
-
-        given = closed(m, member.params, inst.env)
-        around = inst.env.parent or inst.env
-        if given is not inst.env:  # a method does not see the names of its class, its defaults do
-            given.parent = around
-        entry = Entry(member, around if given is inst.env else given, unit)
-        made = FuncSet(member.name, (entry,), None, inst)
-        if "setter" in member.flags:
-            space[_SETTER + member.name] = made
-            return
-        space[member.name] = made
-        from cutecheck.source.dsl.made_classes import wrapped
-
-        around_it = wrapped(m, made, inst.env)
-        if around_it is not made:
-            space[f"undecorated {member.name}"] = made
-            space[member.name] = around_it
-    elif isinstance(member, ir.Variable):
-        if "annotated" in member.flags:
-            inst.memo["fields"].append((member.name, member))
-        if member.init is not None:
-            value = m.eval(member.init, inst.env)
-            space[member.name] = Enumerator(inst, member.name, value) if inst.memo["enum"] else value
-            same = [
-                e for e in space.values() if isinstance(e, Enumerator) and e.name != member.name and _alias(e, value)
-            ]
-            if inst.memo["enum"] and same:
-                space[member.name] = same[0]
-            if inst.memo["enum"] and isinstance(value, Builtin) and value.name == "enum.auto":
-                from cutecheck.source.dsl.protocol import next_member
-
-                del space[member.name]
-                space[member.name] = Enumerator(inst, member.name, next_member(inst))
-    elif isinstance(member, ir.Class):
-        from cutecheck.source.dsl.made_classes import decorated
-
-        space[member.name] = decorated(m, define(m, member, inst.env, unit), inst.env)
-    elif isinstance(member, ir.TopLevel):
-        m.run(member.stmt, inst.env)
-    elif isinstance(member, ir.Import):
-        m.dialect.declare(m, member, inst.env)
-
-
-def _alias(e: Enumerator, value: Value) -> bool:
-    return type(e.value) is type(value) and isinstance(value, (int, str)) and e.value == value
 
 
 def mro(cls: ClassInst) -> list[ClassInst]:
@@ -438,7 +330,7 @@ def set_attribute(m: Machine, obj: Object, name: str, value: Value, span: Span) 
     """``obj.name = value``."""
     from cutecheck.source.eval.calls import apply
 
-    setter = find(obj.cls, _SETTER + name)
+    setter = find(obj.cls, SETTER + name)
     if isinstance(setter, FuncSet):
         apply(m, FuncSet(setter.name, setter.entries, obj, setter.cls), [value], {}, span)
         return

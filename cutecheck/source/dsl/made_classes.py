@@ -19,7 +19,7 @@ Fields = list[tuple[str, Value, tuple[Value, ...]]]  # name, type, default if an
 
 def make(m: Machine, name: str, bases: list[Value], space: dict[str, Value], fields: Fields, span: Span) -> ClassInst:
     """A class object from its parts."""
-    from cutecheck.source.dsl import classes
+    from cutecheck.source.dsl import defining
 
     decl = ir.Class(name, "class", None, None, (), (), None, span, span)
     unit = ir.Unit(span.path, "dsl", (), (), (), ())
@@ -41,7 +41,7 @@ def make(m: Machine, name: str, bases: list[Value], space: dict[str, Value], fie
         inst.memo[mark] = False
     inst.memo["dataclass"] = any(b.memo.get("dataclass") for b in inst.bases)
     inst.memo["namedtuple"] = any(b.memo.get("namedtuple") for b in inst.bases)
-    classes.initialized(m, inst, span)
+    defining.initialized(m, inst, span)
     return inst
 
 

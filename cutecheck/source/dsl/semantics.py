@@ -21,11 +21,13 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     functions,
     functions_of_python,
     iteration,
+    launching,
     modules,
     package,
     protocol,
     reflection,
     stdlib,
+    tables,
     text,
     torch,
     type_tests,
@@ -387,7 +389,7 @@ class DslDialect(Merging):
         return None
 
     def configured(self, m: Machine, fn: ir.Function) -> tuple[str, ...]:
-        return functions.configuration(m, fn)
+        return launching.configuration(m, fn)
 
     def no_value(self, span: Span) -> Value:
         return None

@@ -140,7 +140,7 @@ def _make_tuple(m: Machine, args: list[Value], kwargs: dict[str, Value], span: S
 
 @builtin("kernel.launch")
 def _launch(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    from cutecheck.source.dsl.functions import launch
+    from cutecheck.source.dsl.launching import launch
 
     return launch(m, args[0], args[1:], kwargs, span)
 

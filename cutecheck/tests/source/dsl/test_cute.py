@@ -229,8 +229,18 @@ def test_eval_of_the_dsls_table_notation() -> None:
 
     made = evaluate('{"func": "cute.zipped_divide", "args": ["(?,?):(?{i64},1)", "(16, 128)"], "kwargs": {}}', "dsl")
     assert show_dsl(made) == "((16,128),(?,?)):((?{i64},1),(?{i64 div=16},128))"
+
     for bad in ("", "{}", '{"func": "nothing", "args": []}', '{"func": "size", "args": ["(8"]}', "[1]"):
         assert isinstance(evaluate(bad, "dsl"), Unknown)
+
+
+def test_quotients_of_wide_extents_are_wide() -> None:
+    from cutecheck.model.notation_dsl import show_dsl
+    from cutecheck.source.eval.intrinsics.dsl_show import without_quotients
+
+    args = '["(?{i64},?{div=8}):(?{i64 div=8},1)", "(4, 256)"]'
+    made = evaluate('{"func": "cute.zipped_divide", "args": ' + args + ', "kwargs": {}}', "dsl")
+    assert show_dsl(without_quotients(made)) == "((4,256),(?{i64},?)):((?{i64 div=8},1),(?{i64 div=32},256))"
 
 
 HELPERS = (

@@ -14,7 +14,7 @@ from cutecheck.source.eval.journal import Journal
 from cutecheck.source.eval.statements import exits
 from cutecheck.source.eval.values import Value
 from cutecheck.tests.source.dsl import python_branches, python_library, python_values
-from cutecheck.tests.source.dsl.run import driver, variables
+from cutecheck.tests.source.dsl.run import driver, results, variables
 
 UNKNOWN = "import os\nU = int(os.urandom(1)[0] > 7)\n"
 DEFINITE = (int, float, str, type(None))
@@ -70,3 +70,34 @@ def test_the_pieces_tell_a_broken_evaluator(
 ) -> None:
     monkeypatch.setattr(where, name, broken)
     assert _wrong(tmp_path) > 0
+
+
+def test_comprehensions_of_device_code_go_through_pythons_ranges(tmp_path: Path) -> None:
+    text = """
+    import cutlass.cute as cute
+
+    @cute.jit
+    def host():
+        a, b = (cute.make_layout((4, 2 + i)) for i in range(2))
+
+    host()
+    """
+    found = results(driver(tmp_path, text))
+    assert [str(r) for r in found[6, "make_layout"]] == ["(4,2):(1,4)", "(4,3):(1,4)"]
+
+
+def test_an_exception_in_a_caller_lets_both_ways_be_walked(tmp_path: Path) -> None:
+    text = """
+    import cutlass.cute as cute
+
+    def check(n):
+        if n % 3:
+            raise ValueError(n)
+
+    try:
+        check(4)
+        cute.make_layout((4, 2))
+    except ValueError:
+        cute.make_layout((8, 2))
+    """
+    assert set(results(driver(tmp_path, text))) == {(10, "make_layout"), (12, "make_layout")}

@@ -1,0 +1,104 @@
+"""Launches of kernels: ``kernel(args).launch(grid=..., block=...)``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span
+from cutecheck.source.dsl import modules
+from cutecheck.source.dsl.functions import keyed, run
+from cutecheck.source.dsl.likeness import likeness
+from cutecheck.source.dsl.values import KernelCall
+from cutecheck.source.eval import calls, ir
+from cutecheck.source.eval.scope import Entry
+from cutecheck.source.eval.values import Object, TensorVal, Value, constant
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+def _configure(m: Machine, decl: ir.Function, call: KernelCall, dims: tuple[int | None, ...]) -> None:
+    """Number this launch: those of one object with one block, or with the same constants, are one configuration.
+
+    Buffers and copies of several configurations are several, as for the instances of a template.
+    """
+    given = tuple(a if isinstance(a, Object) else _brief(a) for a in (*call.args, *(v for _, v in call.kwargs)))
+    seen = modules.state(m).setdefault("configurations", {}).setdefault(id(decl), [])
+    same = (
+        number
+        for number, (others, block) in enumerate(seen, 1)
+        if block == dims and len(others) == len(given) and all(map(_alike, given, others))
+    )
+    number = next(same, len(seen) + 1)
+    if number > len(seen):
+        seen.append((given, dims))
+    modules.state(m).setdefault("launched", {})[id(decl)] = number
+
+
+def _brief(v: Value) -> object:
+    if isinstance(v, TensorVal):
+        return v.dtype
+    try:
+        return keyed(v)
+    except TypeError:
+        return type(v)
+
+
+def _alike(a: object, b: object) -> bool:
+    if isinstance(a, Object) or isinstance(b, Object):
+        return a is b
+    return a == b
+
+
+def configuration(m: Machine, fn: ir.Function) -> tuple[str, ...]:
+    """The number of the launch of a kernel that is walked, from the second configuration on."""
+    number = modules.state(m).get("launched", {}).get(id(fn), 1)
+    return (f"configuration {number}",) if number > 1 else ()
+
+
+def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``kernel(args).launch(grid=..., block=...)``: the block size holds inside the kernel."""
+    block = kwargs.get("block")
+    dims = [constant(v) for v in block] if isinstance(block, (tuple, list)) else [constant(block)]
+    threads: int | None = 1
+    for d in dims:
+        threads = None if threads is None or d is None else threads * d
+    entry = call.function.entries[-1]
+    walks = m.dialect.library.launches  # type: ignore[attr-defined]
+    like = _likeness(m, call, entry, kwargs)
+    walked = modules.state(m).setdefault("walked", set())
+    if like is not None and like in walks:
+        walked |= walks[like]
+        return None
+    reached: set[int] = set()
+    modules.state(m)["walked"] = reached
+    try:
+        _walk(m, call, entry, dims, threads, span)
+    finally:
+        modules.state(m)["walked"] = walked
+        walked |= reached
+    if like is not None and like == _likeness(m, call, entry, kwargs):  # what changes its arguments is walked each time
+        walks[like] = frozenset(reached)
+    return None
+
+
+def _likeness(m: Machine, call: KernelCall, entry: Entry, kwargs: dict[str, Value]) -> Hashable | None:
+    """What a launch has in common with those that walk the kernel alike; None where each is walked."""
+    if m.recorder.rehearsal or m.recorder.open:
+        return None
+    certain = bool(m.functions.get("dsl architecture is certain"))
+    found = likeness([replace(call.function, entries=(entry,)), call.args, call.kwargs, kwargs.get("block")])
+    return None if found is None else (m.arch, certain, found)
+
+
+def _walk(m: Machine, call: KernelCall, entry: Entry, dims: list[int | None], threads: int | None, span: Span) -> None:
+    _configure(m, entry.decl, call, tuple(dims))
+    symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl))
+    m.recorder._threads.pop(symbol, None)
+    m.recorder._dims.pop(symbol, None)
+    m.recorder.launched(symbol, span, threads, None)
+    if any(d is not None for d in dims):
+        m.recorder._dims[symbol] = tuple(dims)
+    run(m, call.function, entry, list(call.args), dict(call.kwargs), span)
