@@ -15,11 +15,17 @@ from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, kn
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.copy import unchecked
 from cutecheck.model.units import Bits
+from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.intrinsics.dsl_show import alignment, chosen_by_compiler
 from cutecheck.source.eval.intrinsics.dsl_tensors import addressed
 from cutecheck.source.eval.intrinsics.registry import Call, function
 from cutecheck.source.eval.values import Slice, TensorVal, Value
 
+_UNSET = Underscore()  # as None is
+_LOADS = {  # what a copy by these operations is given besides its tensors
+    "CopyBulkTensorTileG2SOp": ("tma_bar_ptr",),
+    "CopyBulkTensorTileG2SMulticastOp": ("tma_bar_ptr", "mcast_mask"),
+}
 _WIDEST = Bits(128)
 _WIDEST_GLOBAL = Bits(256)  # of global memory, from sm_100 on
 
@@ -44,6 +50,9 @@ def _copy(c: Call) -> Value:
         return None
     if tiled is not None and not isinstance(tiled, (TiledCopy, CopyAtom)) and not isinstance(tiled, Unknown):
         tiled = Unknown("a copy operation that is not modelled", c.span)
+    reason = _without_its_barrier(c) if c.name == "dsl.copy" else None
+    if reason is not None:
+        c.m.recorder.called(c.m, Call(c.m, "copy", (), [], c.span), Unknown(reason, c.span, True))
     if c.name == "dsl.autovec_copy":
         tiled = _narrowed(*args[:2])
     elif isinstance(tiled, (TiledCopy, CopyAtom)):
@@ -51,6 +60,15 @@ def _copy(c: Call) -> Value:
     call = Call(c.m, "copy", (), args, c.span, {}, c.raw)
     c.m.recorder.event(c.m, "copy", call, tiled, [addressed(a) for a in args[:2]], predicate)
     return None
+
+
+def _without_its_barrier(c: Call) -> str | None:
+    """What the DSL misses of a copy by a TMA descriptor: a load has a barrier, one to several CTAs a mask of them."""
+    op = getattr(c.raw[0], "op", None) if c.raw else None
+    if not isinstance(op, OpValue) or op.name not in _LOADS or "**" in c.m.recorder.text(c.span):
+        return None
+    missing = [k for k in _LOADS[op.name] if isinstance(c.kwargs.get(k, _UNSET), Underscore)]
+    return f"the DSL rejects copy: {op.name} takes {' and '.join(f'`{k}`' for k in missing)}" if missing else None
 
 
 def _narrowed(src: Value, dst: Value) -> CopyAtom | None:
