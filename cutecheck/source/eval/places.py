@@ -19,6 +19,8 @@ from cutecheck.source.eval.values import (
     Address,
     Apart,
     Cell,
+    Extern,
+    ExternType,
     FuncSet,
     Object,
     ObjectPointer,
@@ -270,9 +272,16 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
         return
     if isinstance(old, Scalar) and old.ctype != "nullptr_t" and not isinstance(value, Unknown):
         value = classes.convert(m, type_of(old), value, span)
+    if isinstance(value, Extern) and isinstance(old, Extern) and _is_container(old.type) and _is_container(value.type):
+        value = old  # gets what the other holds, and stays where and of what type it is
     if isinstance(old, Unknown) and isinstance(value, (Scalar, tuple)):
         value = old  # of a type that is not known, and so it is what it makes of this
     m.journal.set(where, name, copied(m, value))
+
+
+def _is_container(kind: Value | None) -> bool:
+    """``std::vector``, ``thrust::device_vector`` and the like."""
+    return isinstance(kind, ExternType) and kind.name.endswith("vector")
 
 
 def write(m: Machine, cells: Cells, value: Value, span: Span) -> None:

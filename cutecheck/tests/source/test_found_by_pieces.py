@@ -31,12 +31,30 @@ template <class T> __device__ int kind(T const&) { return Is<T>::value; }
 enum class Mode : int { A = 4, B, C = A + 8, D };
 enum class Same { A = 4, B = A, C };
 constexpr int of(Mode m) { switch (m) { case Mode::A: return 1; case Mode::B: return 6; default: return 3; } }
+template <int... Is> struct Row {
+  template <int I> static constexpr int at = get<I>(cute::make_tuple(Is...));
+  template <int M> using Times = Row<(Is * M)...>;
+  static constexpr int product = (Is * ...);
+};
+using RowA = Row<2, 4, 8>;
+template <class T> struct Q {
+  template <int M> __device__ static int f(int a) { return a * M; }
+  template <class U> struct In { using type = Row<1, 2>; static constexpr int v = 7; };
+};
+template <class T> __device__ int through(int n) {
+  int q = T::template In<int>::type::template at<1> + 1;
+  if (T::template In<int>::v < 9 && 5 > 3) { q += T::template f<3>(4) > 2 ? 30 : 40; }
+  return q + T::template In<int>::type::template Times<3>::product * 100;
+}
 constexpr auto sum = [](int a) { int r = 0; for (int i = 0; i < a; ++i) r += i; return r + 1; };
 """
 TOLD = {
     ("", "Pick<std::pair<half_t, float>, 3>::value"): 18, ("", "Is<std::vector<int>>::value"): 3,
     ("", "Is<std::pair<int, float>>::value"): 2, ("std::pair<int, int> p{n, 3};", "kind(p)"): 2,
     ("auto p = std::make_pair(n, 3);", "kind(p)"): 2, ("", "int(Mode::C)"): 12, ("", "int(Mode::D)"): 13,
+    ("", "RowA::template at<1> * 8"): 32, ("", "(3 + RowA::template at<2>)"): 11, ("", "RowA::template Times<2>::product"): 512,
+    ("", "(x + 3) * RowA::template Times<2>::product"): 1536, ("", "through<Q<int>>(3)"): 1833,
+    ("auto [a, b] = cute::make_tuple((n & 3) * RowA::template Times<2>::product, Int<3>{});", "b"): 3,
     ("", "of(Mode::C)"): 3, ("", "int(Same::C)"): 5, ("", "sum(5)"): 11, ("", "int(Int<sum(4)>{})"): 7,
 }  # fmt: skip
 LOST = {
@@ -129,3 +147,23 @@ void host(float* p, half_t* q) {{ k<<<1, 128>>>(p, q); }}
         None,
         "CuTe rejects as_position_independent_swizzle_tensor: Expected smem tensor, not gmem",
     ]
+
+
+def test_a_container_that_is_assigned_another_keeps_its_type(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(
+        """#include <cute/tensor.hpp>
+using namespace cute;
+struct S {
+  thrust::device_vector<half_t> d;
+  void run(int n) {
+    if (n > 3) { thrust::host_vector<float> h(n * 4); d = h; }
+    auto a = make_tensor(make_gmem_ptr(d.data().get()), Layout<_8>{});
+    copy(a, a);
+  }
+};
+int main(int n, char**) { S s; s.run(n); }
+"""
+    )
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    dtype = event.operands[0].dtype
+    assert dtype is not None and dtype.name == "half_t"

@@ -18,7 +18,7 @@ IDENTIFIERS = words(
 TEMPLATE_IDS = words("template_type template_function template_method")
 WRAPPED_NAMES = words("dependent_type dependent_name")
 NAMES = IDENTIFIERS | TEMPLATE_IDS | WRAPPED_NAMES | words("qualified_identifier destructor_name operator_name")
-_QUALIFIED_NAME = re.compile(r"(?:::)?[^\W\d]\w*(?:::[^\W\d]\w*)*")
+_QUALIFIED_NAME = re.compile(r"(?:::)?[^\W\d]\w*(?:::(?:template\s+)?[^\W\d]\w*)*")
 
 
 class NameLowering(Hands):
@@ -83,6 +83,7 @@ class NameLowering(Hands):
         if "::" in ident:  # the regular text joins names without template arguments to one
             at = ident_node.start_byte if targs is not None else node.start_byte
             *outer, ident = ident.split("::")
+            ident = ident.removeprefix("template").lstrip() if ident[8:9].isspace() else ident
             for part in outer:
                 at += len(part)
                 if part:

@@ -143,7 +143,8 @@ class Angles:
     def head(self, at: int) -> int:
         """The first token of the qualified name that ends at ``at``."""
         texts = self.texts
-        while at > 1 and texts[at - 1] == "::":
+        while at > 1 and (texts[at - 1] == "::" or (texts[at - 1] == "template" and texts[at - 2] == "::")):
+            at -= texts[at - 1] == "template"
             before = texts[at - 2]
             if before == ">":
                 depth, here = 0, at - 2
@@ -177,6 +178,8 @@ class Angles:
     def _is_template(self, at: int, close: int, doubtful: bool, commas: int) -> bool:
         texts = self.texts
         follower = texts[close + 1]
+        if at > 1 and texts[at - 2] == "template":
+            return True
         head = self.head(at - 1)
         before = texts[head - 1] if head > 0 else ""
         if before in _SURE:

@@ -279,11 +279,11 @@ class Brackets(Writer):
         return last
 
     def fold_scopes(self, at: int) -> int:
-        """``A<B>::C<D>::e`` without ``template``, whose second list tree-sitter takes for comparisons, as one name."""
+        """``A<B>::C<D>::e``, whose second list tree-sitter takes for comparisons, as one name; so with ``template``."""
         texts = self.texts
         here = self.close[at] + 1
-        while texts[here] == "::" and named(texts[here + 1]):
-            here += 2
+        while texts[here] == "::" and (named(texts[here + 1]) or texts[here + 1] == "template"):
+            here += 1 + (texts[here + 1] == "template") + 1
             if here in self.close:
                 return self.fold_name(at)
         return -1

@@ -218,16 +218,24 @@ class Rules(Brackets):
             self.rename(at)
 
     def template(self, at: int) -> None:
-        """``X<A>::template B`` without arguments; ``template class X<1>;``, read as ``template void X<1>;``."""
+        """``X<A>::template B``; ``X::template B<1>``, whose name is one; ``template class X<1>;``, read
+        as ``template void X<1>;``."""
         texts = self.texts
         if self.before(at) in ("::", ".", "->"):
             if at + 2 not in self.close:
                 self.blank(at, at)
+            elif self.before(at) == "::" and self._is_part(at - 2) and self.tight(at - 1) and self.tight(at):
+                self.put(self.starts[at - 1], b"_" * (self.starts[at + 1] - self.starts[at - 1]))
             return
         if self.before(at) in SPECIFIERS:
             self.leading(at)
         if texts[at + 1] in ("class", "struct", "union"):
             self.put(self.starts[at + 1], b"void ".ljust(len(texts[at + 1])))
+
+    def _is_part(self, at: int) -> bool:
+        """A part of a name, on one line with the next one but one."""
+        line = self.text.find("\n", self.starts[at], self.starts[at + 3]) < 0
+        return line and wordy(self.texts[at]) and self.texts[at] not in KEYWORDS and wordy(self.texts[at + 3])
 
     def branch(self, at: int) -> None:
         """``if (c) T x = e;``: the declared name with its type becomes one name, the declaration an assignment."""
