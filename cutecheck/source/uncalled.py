@@ -13,7 +13,7 @@ from functools import partial
 from itertools import takewhile
 
 from cutecheck.facts import Span
-from cutecheck.source.eval import callbacks, classes, ir, kernels
+from cutecheck.source.eval import callbacks, classes, ir
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -51,9 +51,9 @@ class Uncalled:
             walked |= not made.fn.called
             self.root(partial(callbacks.walk, m, made), made.fn.node.span)
         named, self._named = list(m.history.named.values())[self._named :], len(m.history.named)
-        for value, span in named:
+        for value, span, function in named:
             for entry in value.entries:
-                walked |= self._function(value, entry, span)
+                walked |= self._function(value, entry, span, function)
         return walked
 
     def define(self) -> None:
@@ -93,7 +93,7 @@ class Uncalled:
             if _virtual(self.m, inst, fn) or (_plain(inst) and inst.entry_of(fn).unit.path in self.owned):
                 yield fn
 
-    def _function(self, value: FuncSet, entry: Entry, span: Span) -> bool:
+    def _function(self, value: FuncSet, entry: Entry, span: Span, function: Span | None) -> bool:
         m, fn = self.m, entry.decl
         if not isinstance(fn, ir.Function) or fn.body is None:
             return False
@@ -116,7 +116,7 @@ class Uncalled:
         elif entry.unit.path not in self.reported or not self.matters(fn, entry.unit.path):
             return False
         if "kernel" in fn.flags:
-            self.root(lambda: kernels.launch(m, kernel, None, None, None, span), span)
+            self.root(lambda: m.recorder.launch_by_address(m, kernel, span, function), span)
         else:
             self.root(lambda: self._walk(entry, fn, Env(env, "function"), env), span)
         return True

@@ -121,7 +121,10 @@ class History:
         self.walked: set[tuple[int, int, tuple[str, ...]]] = set()
         self.lambdas: list[Made] = []  # by host code outside functions
         self.launched: set[int] = set()  # classes of `cutlass::device_kernel` that were launched, by ``id``
-        self.named: dict[Any, tuple[FuncSet, Span]] = {}  # functions whose addresses were taken on the host
+        # functions whose addresses were taken on the host, and in which function
+        self.named: dict[Any, tuple[FuncSet, Span, Span | None]] = {}
+        # threads and shapes of the blocks of kernels that are not known, by the function that launches
+        self.open_launches: dict[Span | None, set[tuple[int | None, Any]]] = {}
 
 
 class Machine:

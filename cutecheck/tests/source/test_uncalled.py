@@ -262,3 +262,31 @@ def test_a_kernel_of_a_class_is_walked_for_its_address_unless_it_was_launched(tm
 def test_a_sequence_that_nobody_could_hold_is_not_made(numbers: str, tmp_path: Path) -> None:
     text = f"template <class T> __global__ void none(T) {{}} void host() {{ none<<<1, 1>>>({numbers}{{}}); }}"
     assert met(tmp_path, text).errors == ()
+
+
+CHOSEN = """
+void run(P p, int m, cudaStream_t s) {
+  auto* k = m > 1 ? &kern<16> : &kern<32>;
+  cudaLaunchConfig_t c{}; c.gridDim = dim3(m); c.blockDim = dim3(96); cudaLaunchKernelEx(&c, k, p); MORE
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "threads"),
+    [
+        (CHOSEN.replace("MORE", ""), {96}),
+        (CHOSEN.replace("MORE", "k<<<m, 96>>>(p);"), {96}),
+        (CHOSEN.replace("MORE", "k<<<m, 64>>>(p);"), {None}),
+        (CHOSEN.replace("MORE", "void* a[] = {&p}; cudaLaunchKernel((void*)k, dim3(m), dim3(m), a, 0, s);"), {None}),
+        ("static void (*table[])(P) = {&kern<16>, &kern<32>};" + CHOSEN.replace("MORE", ""), {None}),
+    ],
+)
+def test_a_kernel_behind_a_pointer_gets_the_block_of_the_function_that_takes_its_address(
+    text: str, threads: set[int | None], tmp_path: Path
+) -> None:
+    (tmp_path / "k.cu").write_text(KERNELS + text)
+    found = extract(ExtractRequest((tmp_path,), ("sm_80",))).launches
+    launches = [launch for launch in found if launch.kernel != "kern<M>"]  # of the template that nothing calls here
+    assert {launch.kernel for launch in launches} == {"kern<16>", "kern<32>"}
+    assert {launch.block_threads for launch in launches} == threads

@@ -135,7 +135,7 @@ def _taken(m: Machine, value: FuncSet, span: Span) -> None:
     """A function is named and not called: whoever gets its address may call it (source/uncalled.py)."""
     if not m.recorder.rehearsal and not m.recorder.in_kernel() and not m.recorder.open:
         key = tuple((id(e.decl), id(e.env)) for e in value.entries), type_key(value.targs or ())
-        m.history.named.setdefault(key, (value, span))
+        m.history.named.setdefault(key, (value, span, m.recorder.function()))
 
 
 def _scope_of(m: Machine, node: ir.Expr, env: Env) -> Value:

@@ -91,6 +91,7 @@ def _launched(c: Call, kernel: Value, config: list[Value], args: list[Value] | N
     if not isinstance(kernel, (FuncSet, Intrinsic)):
         if args:
             c.m.recorder.escape(c.m, args, c.span)
+        c.m.recorder.launch(c.m, Unknown("a kernel behind a pointer", c.span), config, args, c.span, cluster)
         return Scalar(None, "Status")
     c.m.recorder.launch(c.m, kernel, config, args, c.span, cluster)
     return Scalar(None, "Status")

@@ -11,7 +11,7 @@ from cutecheck.model.inttuple import product
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.state import RecorderState
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.values import Scalar, Value, constant
+from cutecheck.source.eval.values import FuncSet, Intrinsic, Scalar, Value, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -87,11 +87,33 @@ class LaunchRecorder(RecorderState):
 
         block = _threads(m, config[1]) if len(config) > 1 else None
         smem = m.dialect.to_model(config[2]) if len(config) > 2 else 0
-        self.pending.append((block, smem, span, _extents(m, config[1]) if len(config) > 1 else None))
+        extents = _extents(m, config[1]) if len(config) > 1 else None
+        self.pending.append((block, smem, span, extents))
         try:
+            if not self.rehearsal and not isinstance(fn, (FuncSet, Intrinsic)):
+                found = m.history.open_launches.setdefault(self.function(), set())
+                found.add((block if isinstance(block, int) else None, extents))
             return kernels.launch(
                 m, fn, args, block, smem if isinstance(smem, (int, Dyn, Sym)) else None, span, _threads(m, cluster)
             )
+        finally:
+            self.pending.pop()
+
+    def function(self) -> Span | None:
+        """Where the function is that is walked."""
+        function = self.frame.function if self.frame is not None else None
+        return function.span if function is not None else None
+
+    def launch_by_address(self, m: Machine, fn: Value, span: Span, function: Span | None) -> Value:
+        """A kernel whose address ``function`` takes: where that launches what it does not know, by blocks of one size,
+        it is taken to launch this."""
+        from cutecheck.source.eval import kernels
+
+        found = m.history.open_launches.get(function, set()) if function is not None else set()
+        block, extents = next(iter(found)) if len(found) == 1 else (None, None)
+        self.pending.append((block, None, span, extents))
+        try:
+            return kernels.launch(m, fn, None, block, None, span)
         finally:
             self.pending.pop()
 
