@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, ir, lookup
+from cutecheck.source.eval import classes, ir, lookup, overloads
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.entrances import enter, reached
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.made_once import declared_value
+from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.templates import bind
 from cutecheck.source.eval.types import class_name
@@ -64,19 +65,23 @@ class Roots:
         self._done = 0
         self._met_in: dict[int, int] = {}  # of an instance in whose members another was met
 
-    def run(self, instantiate: Iterable[tuple[ir.Expr, ir.Expr | None, Env]]) -> None:
+    def run(self, instantiate: Iterable[tuple[ir.Instantiate, Env]]) -> None:
         """``instantiate``: what is asked for, each over the template arguments of a type if one is given."""
         m = self.m
         uncalled = Uncalled(m, self._guard, self.matters, self.reported, self.owned)
-        for node, each, env in instantiate:
+        for wish, env in instantiate:
+            node, each = wish.target, wish.each
             named: list[Value] = []
+            known = len(m.history.named)
             self._guard(lambda node=node, env=env, named=named: named.append(m.eval(node, env)), node.span)
+            for key in list(m.history.named)[known:]:
+                del m.history.named[key]  # an instantiation takes no address: which overload it is its parameters say
             for value in named:
                 if isinstance(value, ClassInst):
                     uncalled.methods(value)
                 elif isinstance(value, FuncSet):
                     for targs in (value.targs,) if each is None else self._each(each, env):
-                        self._function(replace(value, targs=targs))
+                        self._function(replace(value, targs=targs), wish.params, env)
             self.fixpoint()
         entries = [e for e in m.program.entries() if e.unit.path in self.owned and self._matters(e)]
         for e in entries:
@@ -137,14 +142,32 @@ class Roots:
         self._guard(lambda: found.append(self.m.eval(node, env)), node.span)
         return [(a,) for value in found if isinstance(value, ExternType) for a in value.args]
 
-    def _function(self, value: FuncSet) -> None:
+    def _function(self, value: FuncSet, params: Sequence[ir.Param] | None, env: Env) -> None:
         """``template __global__ void kernel<...>(...);``: the function under these template arguments."""
-        if value.targs is None:
-            return
-        for e in value.entries:
-            fn = e.decl
-            if isinstance(fn, ir.Function) and fn.tparams and fn.body is not None:
-                self._walk(e, fn, e.env, value.targs)
+        entries = [e for e in value.entries if isinstance(e.decl, ir.Function) and e.decl.tparams and e.decl.body]
+        if params is not None:
+            found: list[overloads.Candidate] = []
+            self._guard(lambda: found.extend(self._taking(entries, value, params, env)), None)
+            if found:
+                best = best_of(found)
+                told = (best.env.vars[p.name] for p in best.fn.tparams or () if p.name)
+                self._walk(best.entry, best.fn, best.entry.env, tuple(told))
+                return
+            entries = [e for e in entries if len(e.decl.params) == len(params)]
+        for e in entries:
+            if value.targs is not None:
+                self._walk(e, e.decl, e.env, value.targs)
+
+    def _taking(
+        self, entries: Sequence[Entry], value: FuncSet, params: Sequence[ir.Param], env: Env
+    ) -> Iterator[overloads.Candidate]:
+        """The overloads that have these parameters, with the template arguments that follow from their types."""
+        given = [classes.symbolic_parameter(self.m, p, env) for p in params]
+        for e in entries:
+            if len(params) == len(e.decl.params) and not any(p.pack for p in (*e.decl.params, *e.decl.tparams)):
+                took = overloads.bind(self.m, e, value, given, {})
+                if took is not None:
+                    yield took
 
     def _guard(self, run: object, span: Span | None) -> None:
         self.m.budget.restart()

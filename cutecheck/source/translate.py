@@ -95,9 +95,9 @@ class Translator:
             program.add(unit)
         roots = self._roots(job, program, relevance, launches)
         if job.open is None:
-            asked = [(wish.target, wish.each, scope.env) for wish, scope, _ in program.instantiate]
+            asked = [(wish, scope.env) for wish, scope, _ in program.instantiate]
             asked += [
-                (lower_expression(text, "<instantiate>"), None, program.root.env)
+                (ir.Instantiate(named := lower_expression(text, "<instantiate>"), named.span), program.root.env)
                 for text in self.instantiate
                 if _names(text, program)
             ]

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from cutecheck.model.expr import bounds
+from cutecheck.model.ints import as_expr
 from cutecheck.tests.source.test_extract import printed, run
 
 STORAGE = """
@@ -81,6 +83,33 @@ def test_accumulators_of_umma_are_tensor_memory(tmp_path: Path) -> None:
     assert event.reason is None
     assert [o.space for o in event.operands] == ["tmem", "rmem"]
     assert str(event.operands[0].layout) == "((_32,_1),_256,_1,_1):((_65536,_0),_1,_0,_0)"
+
+
+def test_a_pipeline_state_that_went_on_stands_at_some_stage(tmp_path: Path) -> None:
+    """Without CUTLASS's headers: both steps, in and outside of loops; the stage is one of those there are."""
+    text = """
+    using Pipe = cutlass::PipelineTmaAsync<3>;
+    struct Load {
+      using State = typename cutlass::PipelineState<3>;
+      template <class F> CUTE_DEVICE void run(State& state, F& f, int n) {
+        for (int i = 0; i < n; ++i) { f(state.index()); ++state; f(state.index()); state++; }
+      }
+    };
+    __global__ void kernel(int n) {
+      __shared__ alignas(1024) half_t smem[64 * 3];
+      auto s = make_tensor(make_smem_ptr(smem), Layout<Shape<_64, _3>>{});
+      auto r = make_tensor<half_t>(Layout<_64>{});
+      typename Load::State state;
+      auto f = [&](int stage) { copy(s(_, stage), r); };
+      Load{}.run(state, f, n);
+      ++state;
+      f(state.index());
+    }"""
+    facts = run(tmp_path, text, arch="sm_90a")
+    assert facts.events and all(e.reason is None for e in facts.events)
+    for event in facts.events:
+        offset = as_expr(event.operands[0].offset)  # type: ignore[arg-type]
+        assert offset.constant is None and bounds(offset) == (0, 128)
 
 
 def test_stages_of_a_pipeline_and_descriptors(tmp_path: Path) -> None:

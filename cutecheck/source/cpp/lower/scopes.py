@@ -144,9 +144,11 @@ class ScopeLowering(ClassLowering):
         specs = self.specifiers(node)
         named = self.declarator(declarator, specs.type or ir.Auto(span), specs.first)
         at = self.span(*self.name_span(named, node))
+        lists = [] if named.function is None else [p for p in named.function.children if p.type == "parameter_list"]
+        params = self.parameters(lists[0]) if lists else None
         if named.owner is None:
-            return [ir.Instantiate(ir.Name(named.name, named.targs, at), span)]
-        return [ir.Instantiate(ir.Scoped(named.owner, named.name, named.targs, at), span)]
+            return [ir.Instantiate(ir.Name(named.name, named.targs, at), span, None, params)]
+        return [ir.Instantiate(ir.Scoped(named.owner, named.name, named.targs, at), span, None, params)]
 
     def concept(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
         self.note("concept", self.of(node), node.start_byte, node.end_byte)

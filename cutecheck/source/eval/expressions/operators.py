@@ -10,6 +10,7 @@ from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import Layout
 from cutecheck.source.eval import calls, conversions, foreign, intrinsics, ir, leaks, places, templates
 from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.intrinsics import pipeline
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
 from cutecheck.source.eval.lookup import lookup, member, missing
 from cutecheck.source.eval.machine import Machine, handles
@@ -50,6 +51,8 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
             old = m.eval(node.operand, env)
         if isinstance(old, Extern) and isinstance(old.type, ExternType) and old.type.name == COORDINATES:
             return old  # any coordinate before, any after
+        if isinstance(old, Extern) and pipeline.is_state(old):
+            return old  # which stage it stands at is asked anew each time
         if isinstance(old, Object):
             method = member(m, old.cls, f"operator{node.op[-2:]}", old, node.span)
             if isinstance(method, FuncSet):

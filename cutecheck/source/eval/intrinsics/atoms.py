@@ -11,7 +11,7 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.dtype import DType
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.registry import Unsupported, type_maker
-from cutecheck.source.eval.intrinsics.types import array_element, element, fixed_array, operation
+from cutecheck.source.eval.intrinsics.types import array_element, fixed_array, operation, stored
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import CuteOp, ScalarType, Tag, Value, ValueType, constant
 
@@ -35,7 +35,7 @@ def atom_args(m: Machine, op: CuteOp) -> tuple[object, ...]:
             if wide is None:
                 raise Unsupported("the width of an array is not known")
             out.append(wide)
-        elif isinstance(a, ClassInst) and (narrow := element(a)) is not None:
+        elif isinstance(a, ClassInst) and (narrow := stored(m, a)) is not None:
             out.append(narrow)
         elif constant(a) is not None:
             out.append(constant(a))
@@ -104,7 +104,7 @@ def _mma_atom_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 def _copy_atom_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     if len(targs) < 2:
         raise Unsupported("Copy_Atom without a value type")
-    value_type = element(targs[1])
+    value_type = stored(m, targs[1])
     if value_type is None:
         raise Unsupported("the value type of this Copy_Atom is not known")
     return ValueType(copy_atom(m, targs[0], value_type, span))

@@ -16,8 +16,10 @@ from cutecheck.model.swizzle import offset_value
 from cutecheck.source.eval.intrinsics.block_scaled import fragment_of, in_tensor_memory
 from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor, under_pointer, without_pointer_swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
-from cutecheck.source.eval.intrinsics.types import element
+from cutecheck.source.eval.intrinsics.types import element, stored
 from cutecheck.source.eval.leaks import leak
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import (
     ArrayType,
     Extern,
@@ -33,11 +35,11 @@ from cutecheck.source.eval.values import (
 OBJECT = "object@"  # registers of an object, by where their address is taken
 
 
-def pointee(p: Pointer) -> DType | None:
+def pointee(p: Pointer, m: Machine | None = None) -> DType | None:
     t = p.type
     while isinstance(t, ArrayType):
         t = t.inner
-    return element(t)
+    return element(t) if m is None else stored(m, t)
 
 
 def _pointer(c: Call, v: Value) -> Pointer:
@@ -106,7 +108,7 @@ def make_tensor_value(c: Call, p: Pointer, layout: Any) -> TensorVal:
     space = p.space if p.space != "unknown" else "unknown"
     if isinstance(p.swizzle, ComposedLayout):
         layout, p = _under_swizzle(p, p.swizzle, layout, c.span), replace(p, swizzle=None)
-    return TensorVal(layout, p, space, pointee(p), 0, "view", name=p.buffer.rsplit(".", 1)[-1])
+    return TensorVal(layout, p, space, pointee(p, c.m), 0, "view", name=p.buffer.rsplit(".", 1)[-1])
 
 
 def _under_swizzle(p: Pointer, swizzle: ComposedLayout, layout: Any, span: Span) -> Any:
@@ -127,7 +129,7 @@ def _make_tensor(c: Call) -> Value:
         if kind is not None and len(c.args) == 1 and not isinstance(c.arg(0), (*LAYOUTS, TensorVal)):
             return fragment_of(c, kind, c.arg(0))
         layout = _layout_args(c, c.args)
-        dtype = element(c.targs[0])
+        dtype = stored(c.m, c.targs[0])
         return c.m.recorder.registers(c.m, layout, dtype, c.span, "view", None)
     first = c.arg(0)
     layout = _layout_args(c, c.args[1:])
@@ -169,13 +171,13 @@ def _like(c: Call) -> Value:
         if c.name == "make_tensor_like" and not c.targs:
             raise CuteError("make_tensor_like: no overload for this argument", t)
         plain = alg.make_fragment_like(t) if c.name == "make_fragment_like" else alg.make_layout_like(t)
-        return _owning(c, plain, element(c.targs[0]), None) if c.targs else plain
+        return _owning(c, plain, stored(c.m, c.targs[0]), None) if c.targs else plain
     if isinstance(t.layout, Unknown):
         return t.layout
     layout: Any = alg.make_fragment_like(t.layout)
     if c.name == "make_tensor_like":
         layout = alg.make_layout_like(cast(Layout, without_pointer_swizzle(t.layout)))
-    return replace(_owning(c, layout, element(c.targs[0]) if c.targs else t.dtype, t.source), root=t.root)
+    return replace(_owning(c, layout, stored(c.m, c.targs[0]) if c.targs else t.dtype, t.source), root=t.root)
 
 
 def _owning(c: Call, layout: Any, dtype: Any, source: Any) -> TensorVal:
@@ -265,10 +267,10 @@ def _views(c: Call) -> Value:
     if c.name == "tensor":
         return replace(t, layout=alg.layout(t.layout, *c.ints()))
     if c.name == "recast":
-        new = element(c.targs[0])
+        new = stored(c.m, c.targs[0])
         if new is None:
             raise Unsupported("recast between element types of unknown width")
-        return recast_tensor(t, c.targs[0])
+        return recast_tensor(t, ScalarType(new) if isinstance(c.targs[0], ClassInst) else c.targs[0])
     return t
 
 

@@ -17,7 +17,7 @@ from cutecheck.model.units import BYTE, Bits, bytes_to_hold
 from cutecheck.source.eval.intrinsics.registry import CONSTANTS, TORCH_TYPES, Unsupported, type_maker
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.tuples import Pair
-from cutecheck.source.eval.types import type_key
+from cutecheck.source.eval.types import class_name, type_key
 from cutecheck.source.eval.values import (
     ArrayType,
     CuteOp,
@@ -275,6 +275,17 @@ def element(t: Value) -> DType | None:
         return element_type(f"detail::{t.name}") if scope is not None and scope.path == "cutlass::detail" else None
     a = fixed_array(t)
     return None if a is None else array_element(a)
+
+
+def stored(m: Machine, t: Value) -> DType | None:
+    """The element of a tensor or vectorised copy: also a structure of the tree, of which only the width counts."""
+    found = element(t)
+    if found is not None or not isinstance(t, ClassInst) or fixed_array(t) is not None:
+        return found
+    from cutecheck.source.eval.memory import size_bytes
+
+    size = size_bytes(m, t, t.decl.span)
+    return DType(class_name(t), Bits(8 * int(size))) if isinstance(size, int) else None
 
 
 def fixed_array(t: Value) -> ArrayType | None:

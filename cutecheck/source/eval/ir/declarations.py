@@ -167,11 +167,13 @@ class Instantiate:
     """An explicit instantiation, or ``// cutecheck: instantiate X<...>``.
 
     ``each``: a type whose template arguments are those of the template ``target``, one instantiation each.
+    ``params``: of a function its parameters, from which template arguments follow that are not written.
     """
 
     target: Expr
     span: Span
     each: Expr | None = None
+    params: tuple[Param, ...] | None = None
 
 
 @record(frozen=True, slots=True)
