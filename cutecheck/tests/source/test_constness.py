@@ -102,7 +102,6 @@ def test_what_a_compiled_program_prints(tmp_path: Path, body: str, shown: str, v
         ("int const c = 3;", "Kind<decltype(&c)>::v"),
         ("", "to_constant<int const*>"),
         ("", "std::is_same_v<int const*, int*>"),
-        ("", "std::is_same_v<std::common_type_t<int, long>, long>"),
     ],
 )
 def test_what_types_without_qualifiers_do_not_tell_is_not_known(tmp_path: Path, body: str, shown: str) -> None:
