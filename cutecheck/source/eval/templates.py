@@ -9,6 +9,7 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval import classes, constness, constraints, ir, places
+from cutecheck.source.eval.intrinsics.registry import TYPES
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.matching import are_defaults, is_trait, match_all, typed, weights
@@ -129,7 +130,7 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
         return _class(m, ref, primary, given, span)
     env = Env(primary.env, "template")
     bind(m, decl.tparams or (), given, env)
-    key = ("alias", id(decl), type_key(tuple(env.vars.values())))
+    key = ("alias", id(decl), id(primary.env), type_key(tuple(env.vars.values())))
     if key in m.functions:
         return m.functions[key]
     refused = m.budget.refused
@@ -152,13 +153,19 @@ def _class(m: Machine, ref: TemplateRef, primary: Entry, given: tuple[Value, ...
     defined = [e for e in ref.entries if not e.decl.forward and e.decl.spec_args is None]
     defaults = next((e for e in ref.entries if any(p.default for p in e.decl.tparams or ())), primary)
     env = Env(primary.env, "template")
-    args = bind(m, defaults.decl.tparams or (), given, env)
-    special = _special(m, ref, args, defaults.decl.tparams or (), env)
+    # of CuTe's own templates the tree has specialisations alone, whose parameters are none of the template's
+    tparams = defaults.decl.tparams or () if primary.decl.spec_args is None else ()
+    args = bind(m, tparams, given, env) if primary.decl.spec_args is None else given
+    special = _special(m, ref, args, tparams, env)
     if isinstance(special, Unknown):
         return special
     if special is not None:
         entry, bound = special
         return classes.instance(m, entry, entry.decl, args, given, entry.env.cls, bound.vars)
+    if not defined and _of_cute(primary, ref.name):
+        from cutecheck.source.eval.intrinsics.names import apply_type
+
+        return apply_type(m, ref.name, given, span)
     if not defined:
         shown = ref.name
         return Unknown(f"`{shown}` has no definition for these arguments in the scanned files", span)
@@ -169,6 +176,12 @@ def _class(m: Machine, ref: TemplateRef, primary: Entry, given: tuple[Value, ...
         flat.extend(a.items if isinstance(a, Pack) else (a,))
     args = bind(m, entry.decl.tparams or (), flat, env)
     return classes.instance(m, entry, entry.decl, args, given, entry.env.cls, env.vars)
+
+
+def _of_cute(entry: Entry, name: str) -> bool:
+    """Whether declarations are specialisations of a template of CuTe, which is known for all other arguments."""
+    scope = entry.env.namespace()
+    return name in TYPES and scope is not None and scope.path == "cute"
 
 
 def _special(

@@ -253,7 +253,7 @@ class TypeLowering(NameLowering):
                 extent = None if size is None else self.expression(size)
                 inner = ir.TypeMod("array", inner, self.span(first, arrays_end), extent)
             elif kind == "abstract_function_declarator":
-                inner = ir.TypeMod("function", inner, self.span(first, node.end_byte))
+                inner = ir.TypeMod("function", inner, self.span(first, node.end_byte), self.cast_operand(node))
                 limit = max(limit, node.end_byte)
             elif kind == "abstract_parenthesized_declarator":
                 limit = max(limit, node.end_byte, arrays_end)
@@ -262,6 +262,12 @@ class TypeLowering(NameLowering):
             limit = max(limit, arrays_end)
             node = next((child for child in node.named_children if child.type.startswith("abstract_")), None)
         return inner
+
+    def cast_operand(self, node: Node) -> ir.Expr | None:
+        """``int(I)`` in a template list is a number if ``I`` is one: the only parameter, if it may be an operand."""
+        inside = self.of(node)[1:-1].strip()
+        named = inside.isidentifier() and inside not in BUILTIN_TYPES
+        return ir.Name(inside, None, self.place(node)) if named else None
 
     def pointer(self, node: Node, inner: ir.Expr, first: int, limit: int = -1) -> ir.Expr:
         """``*``, ``&`` or ``&&`` with the qualifiers after it. ``limit``: the end of the whole if it is in ``( )``."""

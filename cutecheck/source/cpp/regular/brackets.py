@@ -160,6 +160,8 @@ class Brackets(Writer):
         else:
             self.put(self.starts[at], b" ")
             self.put(self.starts[close], b" ")
+            if close - 1 in self.open:  # `X::v<3> + y` could compare
+                self.fold(first, close - 1)
 
     def declares_array(self, at: int, close: int, around: str) -> bool:
         """``T (&name)[n] =``, ``T (*name)[n];`` and parameters of this kind, which have white space before ``(``."""

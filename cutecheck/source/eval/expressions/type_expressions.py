@@ -137,6 +137,9 @@ def _typemod(m: Machine, node: ir.TypeMod, env: Env) -> Value:
             return ArrayType(inner, Unknown("the array's extent is not known", node.span))
         return ArrayType(inner, extent)
     if node.kind == "function":
+        given = m.eval(node.extra, env) if node.extra is not None else None
+        if isinstance(given, (int, Scalar)) and isinstance(inner, ScalarType):
+            return classes.convert(m, inner, given, node.span)  # `int(I)` of a number is no type
         return Unknown("function type", node.span)
     return inner
 
