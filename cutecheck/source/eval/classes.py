@@ -211,6 +211,9 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
         ):
             return Scalar(None, kind)
         return Scalar(Dyn.named(name, domain_of(kind)), kind)
+    if isinstance(type_, ValueType) and type(type_.value) is tuple and any(map(is_type, type_.value)):
+        parts = (v if is_type(v) else ValueType(v) for v in type_.value)  # pointers and objects in a tuple
+        return tuple(symbolic(m, t, f"{name}.{i}", span) for i, t in enumerate(parts))
     if isinstance(type_, ValueType):
         return renamed(m, type_.value, name)
     if isinstance(type_, PtrType):

@@ -136,6 +136,9 @@ class Hands:
                 raise Fail("not an expression")
             return other.arguments(node)
 
+        held = self.text[begin:end].rstrip()
+        if held.endswith(","):  # the last one in braces
+            end = begin + len(held) - 1
         return self.reread_as("int x=f(", begin, end, ");", lower)
 
     def reread_type(self, begin: int, end: int) -> ir.Expr:
