@@ -15,6 +15,7 @@ from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+MERGED = "dsl merged"  # what a machine knows of objects that are one of two
 SETTER = "setter of "  # never the start of a Python name
 _AUTOGRAD = "torch.autograd.Function"
 ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
@@ -339,7 +340,7 @@ def set_attribute(m: Machine, obj: Object, name: str, value: Value, span: Span) 
         apply(m, attribute(m, described, "__set__", span), [obj, value], {}, span)
         return
     m.journal.set(obj.fields, name, value)
-    for other in m.functions.get("dsl merged", {}).get(id(obj), ())[1:]:  # it may be any of these
+    for other in m.functions.get(MERGED, {}).get(id(obj), ())[1:]:  # it may be any of these
         if name in other.fields:
             set_attribute(m, other, name, Unknown(f"`{name}` of an object that may be another", span), span)
 

@@ -15,7 +15,7 @@ from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, sequence, unique
 from cutecheck.source.dsl.equality import combined, contains, equal, subset
 from cutecheck.source.dsl.flow import fails
 from cutecheck.source.dsl.values import Defaults, Deque, Distinct, Table
-from cutecheck.source.eval.containers import OPEN, Lost, changes, lose, unsure, written
+from cutecheck.source.eval.containers import OPEN, Lost, Shared, changes, lose, unsure, written
 from cutecheck.source.eval.values import Extern, Object, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def get(m: Machine, table: Table, key: Value, span: Span) -> Value:
     if key in table:
         return table[key]
     if OPEN in table or uncertain(key):
-        return Unknown("a key that is not known", span)
+        return Shared.of(table.values(), "a key that is not known", span)
     if isinstance(table, Defaults) and table.factory is not None:
         from cutecheck.source.eval.calls import apply
 

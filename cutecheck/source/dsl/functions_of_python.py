@@ -231,7 +231,8 @@ def _sorted(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
         return items
     key = kwargs.get("key")
     keys = [apply(m, key, [i], {}, span) for i in items] if key is not None else items
-    order = protocol.ordered(m, keys, span, bool(kwargs.get("reverse", False)))
+    reverse = m.dialect.truth(kwargs.get("reverse", False))
+    order = None if reverse is None else protocol.ordered(m, keys, span, reverse)
     return Unknown("an order that is not known", span) if order is None else [items[i] for i in order]
 
 

@@ -12,7 +12,7 @@ from cutecheck.model.expr import ANY, Domain
 from cutecheck.model.ints import Dyn
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.dsl import cute_values, functions
-from cutecheck.source.dsl.classes import find
+from cutecheck.source.dsl.classes import MERGED, find
 from cutecheck.source.eval.containers import Held, Shared
 from cutecheck.source.eval.containers import joined as held_by_either
 from cutecheck.source.eval.dialect import MISSING, Dialect
@@ -97,6 +97,8 @@ class Merging(Dialect):
             with self._once((id(a), id(b)), Object(a.cls, {}, pointer, a.name)) as (new, first):
                 if first:
                     m.budget.used += 1
+                    if not functions.in_device_body(m):
+                        m.functions.setdefault(MERGED, {})[id(new)] = (new, a, b)
                     for k in dict.fromkeys((*a.fields, *b.fields)):
                         one, other = (_field(o, k, span) for o in (a, b))
                         new.fields[k] = join(m, one, other, f"{what}.{k}", span, cond, varying)

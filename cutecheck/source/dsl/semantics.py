@@ -49,7 +49,7 @@ from cutecheck.source.dsl.values import (
     TmaInfo,
 )
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.containers import changes, unsure
+from cutecheck.source.eval.containers import Shared, changes, unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.undetermined import undetermined
@@ -267,7 +267,7 @@ class DslDialect(Merging):
         key = args[0]
         if isinstance(base, (list, tuple, str, range)):
             if isinstance(key, Unknown):
-                return key
+                return Shared.of(base, key.reason, span) if isinstance(base, (list, tuple)) else key
             bad = unsure(base)
             if bad is not None:
                 return bad
@@ -281,7 +281,8 @@ class DslDialect(Merging):
                     return flow.fails(m, "IndexError", "an index out of range", span)
                 except (TypeError, ValueError):
                     return Unknown("an index out of range", span)
-            return Unknown("an index that is known at run time only", span)
+            why = "an index that is known at run time only"
+            return Shared.of(base, why, span) if isinstance(base, (list, tuple)) else Unknown(why, span)
         if isinstance(base, TextMatch):
             return builtins.FUNCTIONS["match.group"](m, [base, key], {}, span)
         if isinstance(base, dict):

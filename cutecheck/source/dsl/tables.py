@@ -10,7 +10,7 @@ from cutecheck.source.dsl.containers import own_key, put, uncertain
 from cutecheck.source.dsl.equality import contains
 from cutecheck.source.dsl.flow import fails
 from cutecheck.source.dsl.values import BuiltinType, Defaults, Deque
-from cutecheck.source.eval.containers import OPEN, changes, lose, unsure
+from cutecheck.source.eval.containers import OPEN, Shared, changes, lose, unsure
 from cutecheck.source.eval.values import Value
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _get(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
     if key in table:
         return table[key]
     if OPEN in table or (uncertain(key) and len(table)):
-        return Unknown("a key that is not known", span)
+        return Shared.of((*table.values(), default), "a key that is not known", span)
     return default
 
 

@@ -249,6 +249,14 @@ s = SimpleNamespace(a=3)
 if U: s.a = 4
 R = s.a
 
+class C:
+    def __init__(self, n): self.n = n
+o = C(3)
+p = o
+if U: o = C(4)
+o.n = 7
+R = p.n
+
 x = [C for C in (1, 2)]
 for i in range(2):
     if U: continue
@@ -284,4 +292,221 @@ x = 4
 def f(): return x
 if U: x = 5
 R = f()
+
+def f(x):
+    if U: x = x + 1
+    return x
+R = f(3), f(4)
+
+def f(items):
+    for i in items:
+        if i == U: return i
+    return 9
+R = f([0, 1, 2])
+
+class C:
+    def __init__(self): self.items = []
+    def add(self, x):
+        if U: self.items.append(x)
+        return self
+c = C().add(1).add(2)
+R = len(c.items)
+
+d = {}
+for k in ("a", "b"):
+    if U: d[k] = 1
+R = len(d), d.get("a", 5)
+
+d = {"a": 1}
+if U: d["b"] = 2
+R = sorted(d)[-1] == "a" and 1 or 2, sum(d.values()), "b" in d and 3 or 4
+
+x = [1, 2, 3]
+if U: x = [4]
+R = sum(x)
+
+x = [i for i in range(3)]
+while x and U == 0: x.pop()
+R = len(x) + 1
+
+def g(a=[]):
+    if U: a.append(1)
+    return len(a)
+R = g() + 1
+
+y = None
+if U: y = 4
+R = 3 if y is None else y
+
+y = 4
+if U: y = None
+R = y or 7
+
+try:
+    if U: raise KeyError("a")
+    z = 1
+except KeyError:
+    z = 2
+else:
+    z = 3
+finally:
+    w = z
+R = w
+
+def h():
+    try:
+        if U: return 1
+        return 2
+    finally:
+        pass
+R = h()
+
+def h():
+    for i in range(3):
+        try:
+            if i == U: raise ValueError
+        except ValueError:
+            return i
+    return 7
+R = h()
+
+s = 0
+for i in range(4):
+    if U and i == 2: continue
+    if U and i == 3: break
+    s += i
+else:
+    s += 100
+R = s
+
+i = 0
+while i < 10:
+    if i == U + 5: break
+    i += 1
+else: i = 50
+R = i
+
+it = iter((1, 2, 3))
+if U: next(it)
+R = next(it)
+
+def gen():
+    yield 1
+    if U: yield 2
+    yield 3
+R = tuple(gen())[1]
+
+a, *b = [1, 2] if U else [1, 2, 3]
+R = len(b)
+
+x = {"a": [1]}
+y = x["a"] if U else [9]
+y.append(3)
+R = len(x["a"])
+
+class K:
+    n = 1
+    @classmethod
+    def up(cls):
+        if U: cls.n += 1
+K.up()
+R = K.n
+
+import functools
+@functools.lru_cache
+def f(k): return k if U else -k
+R = f(3) + 9
+
+fs = []
+for i in range(2):
+    if U: fs.append(lambda: i)
+    else: fs.append(lambda: 7)
+R = fs[0]()
+
+f = (lambda: 3) if U else (lambda: 4)
+R = f()
+
+x = 5
+def set_x():
+    global x
+    if U: x = 6
+set_x()
+R = x
+
+t = (1, 2)
+if U: t += (3,)
+R = len(t)
+
+s = "a"
+if U: s += "b"
+R = len(s)
+
+m = [[0] * 2 for _ in range(2)]
+m[U][0] = 5
+R = m[0][0], m[1][1]
+
+x = [3, 1, 2]
+x.sort(key=lambda v: v if U else -v)
+R = x[0]
+
+x = sorted([3, 1, 2], reverse=bool(U))
+R = x[0]
+
+R = [1, 2, 3][: U + 1][-1], len([1, 2, 3][U:])
+
+R = sum(range(U + 3)), len(range(0, 10, U + 1))
+
+R = divmod(7, U + 2)[0], pow(2, U), abs(-U - 1), min(U, 1) + 1
+
+R = int(f"{U + 1}2")
+
+R = {True: 3, False: 4}[U == 0]
+
+from collections import Counter, defaultdict
+c = Counter()
+c["a"] += 1
+if U: c["a"] += 1
+d = defaultdict(int)
+for i in range(3): d[i % (U + 1)] += 1
+R = c["a"], d[0]
+
+class A:
+    def __eq__(self, o): return U == 1
+    def __hash__(self): return 1
+R = 3 if A() == A() else 4
+
+class B:
+    def __bool__(self): return U == 1
+R = 3 if B() else 4
+
+class D:
+    def __len__(self): return U
+R = 3 if D() else 4, len(D()) + 1
+
+class E:
+    def __getattr__(self, n): return 3 if U else 4
+R = E().foo
+
+class P:
+    @property
+    def v(self): return 3 if U else 4
+R = P().v
+
+from dataclasses import dataclass, replace
+@dataclass(frozen=True)
+class T:
+    a: int = 1
+t = T()
+if U: t = replace(t, a=2)
+R = t.a
+
+with open("/dev/null") as f:
+    n = 3
+    if U: n = 4
+R = n
+
+x = 1
+del_me = [1, 2, 3]
+if U: del del_me[0]
+R = del_me[0], len(del_me)
 """
