@@ -272,7 +272,7 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
         return
     if isinstance(old, Scalar) and old.ctype != "nullptr_t" and not isinstance(value, Unknown):
         value = classes.convert(m, type_of(old), value, span)
-    if isinstance(value, Extern) and isinstance(old, Extern) and _is_container(old.type) and _is_container(value.type):
+    if isinstance(old, Extern) and _is_container(old.type) and isinstance(value, (Extern, Unknown)):
         value = old  # gets what the other holds, and stays where and of what type it is
     if isinstance(old, Unknown) and isinstance(value, (Scalar, tuple)):
         value = old  # of a type that is not known, and so it is what it makes of this

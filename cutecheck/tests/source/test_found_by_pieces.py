@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cutecheck.facts import Unknown
+from cutecheck.model.layout import Layout
 from cutecheck.model.notation import show
 from cutecheck.source.evaluate import evaluate
 from cutecheck.source.extract import extract
@@ -167,3 +168,25 @@ int main(int n, char**) { S s; s.run(n); }
     (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
     dtype = event.operands[0].dtype
     assert dtype is not None and dtype.name == "half_t"
+
+
+@pytest.mark.parametrize("element", ["shapes[i]", "shapes.at(i)", "shapes.front()"])
+def test_elements_of_a_vector_of_tuples_are_what_their_type_says(element: str, tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(
+        f"""#include <cute/tensor.hpp>
+using namespace cute;
+std::vector<cute::tuple<int, int, _4>> made(int);
+int main(int c, char**) {{
+  std::vector<cute::tuple<int, int, _4>> shapes;
+  shapes = c > 3 ? made(2) : made(3);
+  for (int i = 0; i < c; ++i) {{
+    auto problem = {element};
+    auto t = make_tensor(make_gmem_ptr((half_t*)nullptr), make_layout(select<0, 2>(problem)));
+    copy(t, t);
+  }}
+}}
+"""
+    )
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    layout = event.operands[0].layout
+    assert isinstance(layout, Layout) and layout.shape[1] == 4 and layout.stride[0] == 1

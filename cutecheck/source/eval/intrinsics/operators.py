@@ -10,11 +10,12 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import Major
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.dispatch import call_value
 from cutecheck.source.eval.intrinsics.refusals import describe, guarded
-from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES, any_coordinate
 from cutecheck.source.eval.threads import varies
 from cutecheck.source.eval.types import is_type
@@ -40,6 +41,25 @@ from cutecheck.source.eval.values import (
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+
+
+def held_element(m: Machine, base: Extern, span: Span) -> Value | None:
+    """Some element of a container of a library: of a tuple or layout what its type says, each time another."""
+    from cutecheck.source.eval.classes import symbolic
+
+    kind = base.type
+    if not isinstance(kind, ExternType) or not kind.name.endswith("vector") or not kind.args:
+        return None
+    inner = kind.args[0]
+    if not isinstance(inner, ValueType) or not isinstance(inner.value, (tuple, Layout)):
+        return None
+    return symbolic(m, inner, base.what, span)
+
+
+@method_of("Extern", "at", "front", "back")
+def _of_container(c: Call) -> Value:
+    kept = held_element(c.m, c.arg(0), c.span)
+    return Extern(f"{c.arg(0).what}.{c.name}(...)", c.span) if kept is None else kept
 
 
 def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
@@ -74,7 +94,8 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         except (KeyError, IndexError, TypeError):
             return Unknown("an index that is not known or out of range", span)
     if isinstance(base, Extern):
-        return Extern(f"{base.what}[...]", span)
+        kept = held_element(m, base, span)
+        return Extern(f"{base.what}[...]", span) if kept is None else kept
     if is_type(base):
         return base
     return Unknown(f"indexing {describe(base)}", span)

@@ -80,7 +80,8 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
             joined[name] = join(m, one, other, what, span, cond, varying)
         return replace(a, fields=joined)
     if isinstance(a, Extern) or isinstance(b, Extern):
-        return Extern(what, span)
+        both = isinstance(a, Extern) and isinstance(b, Extern) and a.type == b.type
+        return Extern(what, span, a.type if both and isinstance(a, Extern) else None)
     made = alike((a, b), lambda ints, name: cover(m, ints[0], ints[1], name, span, varying=varying), what)
     if made is not None:
         return made
