@@ -89,6 +89,29 @@ class Dyn(_Arithmetic):
         return str(self.expr)
 
 
+class Typed(Dyn):
+    """A run-time integer of another type than ``int``, as it was put into a tuple; equal to one without.
+
+    What is computed of it has no type.
+    """
+
+    __slots__ = ("ctype",)
+    ctype: str
+
+    def __init__(self, expr: Expr, ctype: str) -> None:
+        super().__init__(expr)
+        object.__setattr__(self, "ctype", ctype)
+
+    def __eq__(self, other: object) -> bool:
+        return self.expr == other.expr if isinstance(other, Dyn) else NotImplemented
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def __reduce__(self) -> tuple[type[Dyn], tuple[Expr]]:
+        return Dyn, (self.expr,)  # facts say nothing of it
+
+
 @record(frozen=True, slots=True)
 class Sym(_Arithmetic):
     """A static integer that nothing in the tree binds; printed by its expression."""

@@ -22,7 +22,7 @@ from cutecheck.model.integers import (
     whole_domain_of,
     wrapped,
 )
-from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Undecided
+from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Typed, Undecided
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
@@ -76,7 +76,8 @@ class CppDialect(Dialect):
                 return Dyn.named(f"{value.ctype}{PER_THREAD}?{self._fresh}", whole_domain_of(value.ctype))
             if value.value is None or isinstance(value.value, float):
                 return value
-            return Dyn(ints.as_expr(address(value.value) if value.ctype in _OF_ADDRESSES else value.value))
+            expr = ints.as_expr(address(value.value) if value.ctype in _OF_ADDRESSES else value.value)
+            return Typed(expr, value.ctype) if _keeps_type(value.ctype, expr) else Dyn(expr)
         if isinstance(value, EnumVal) and value.value is not None:
             return Dyn.of(value.value)
         if isinstance(value, bool):
@@ -88,6 +89,8 @@ class CppDialect(Dialect):
     def from_model(self, value: Value) -> Value:
         if isinstance(value, Dyn):
             number = value.value
+            if type(value) is Typed:
+                return Scalar(Dyn(value.expr) if number is None else number, value.ctype)
             return Scalar(value if number is None else number, "int")
         if isinstance(value, bool):
             return int(value)
@@ -281,6 +284,14 @@ def in_type(value: float, name: str) -> float | None:
     except OverflowError:
         return None
     return held
+
+
+def _keeps_type(ctype: str, expr: ex.Expr) -> bool:
+    """A number whose type a tuple keeps; a wide one without sign that is not known is taken for an ``int``."""
+    if ctype == "int" or ctype not in INTEGERS:
+        return False
+    bits, signed = INTEGERS[ctype]
+    return signed or bits < INTEGERS["int"][0] or expr.constant is not None
 
 
 def _plain(value: Value) -> Value:

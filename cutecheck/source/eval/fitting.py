@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
-from cutecheck.facts import Unknown
+from cutecheck.facts import Span, Unknown
 from cutecheck.model.basis import Underscore
+from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.tuples import Pair
-from cutecheck.source.eval.values import CuteOp, Scalar, Value
+from cutecheck.source.eval.types import type_of
+from cutecheck.source.eval.values import CuteOp, Scalar, ScalarType, Value
 
+_NOWHERE = Span("", 1, 1, 1, 1)
 _STATELESS = (int, Sym, Swizzle, Underscore, CuteOp)
 
 
@@ -23,17 +26,23 @@ def fitted(m: Machine, target: Value, value: Value) -> Value:
     if isinstance(target, (int, Sym)):
         return target if value == () or isinstance(value, (Scalar, Dyn, int)) else value
     if isinstance(target, Dyn):
-        return _number(m, value)
+        return _number(m, value, target)
     if isinstance(target, Layout):
         return _layout(m, target, value)
     return target if value == () and isinstance(target, (*_STATELESS, ComposedLayout)) else value
 
 
-def _number(m: Machine, value: Value) -> Value:
+def _number(m: Machine, value: Value, target: Dyn) -> Value:
+    """A number as one of the type of an element (``Stride<int64_t, _1>``)."""
     if value == ():
-        return Dyn.of(0)
+        value = Scalar(0, "int")
     if isinstance(value, tuple):
-        return _number(m, value[0]) if len(value) == 1 else value  # `{n}`
+        return _number(m, value[0], target) if len(value) == 1 else value  # `{n}`
+    typed = type_of(target)
+    if isinstance(typed, ScalarType) and isinstance(value, (Scalar, int, Dyn)) and not isinstance(value, bool):
+        number = Scalar(value, "int") if isinstance(value, int) else m.dialect.from_model(value)
+        if isinstance(number, Scalar) and number.ctype in INTEGERS and typed.dtype.name in INTEGERS:
+            return m.dialect.to_model(m.dialect.cast(typed, number, _NOWHERE))
     model = m.dialect.to_model(value)
     return Dyn.of(model) if isinstance(model, int) else model
 

@@ -7,7 +7,7 @@ a known place. So all that leads there is kept, and lost by such writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from cutecheck.facts import Span, Unknown
@@ -156,7 +156,9 @@ def leak_root(m: Machine, node: ir.Expr, env: Env) -> None:
     """A pointer or reference to an element is made: the whole may be written through it."""
     from cutecheck.source.eval.losses import forget_cells
 
-    while isinstance(node, (ir.Index, ir.Call)) or (isinstance(node, ir.Attr) and not quiet(node)):
+    while isinstance(node, (ir.Index, ir.Call)) or (
+        isinstance(node, ir.Attr) and (not quiet(node) or again(m, node, env) is None)
+    ):
         if isinstance(node, (ir.Index, ir.Attr)):
             node = node.base
         elif isinstance(node.fn, ir.Attr):
@@ -166,9 +168,13 @@ def leak_root(m: Machine, node: ir.Expr, env: Env) -> None:
         else:
             return
     cells = again(m, node, env)
-    if cells is not None and isinstance(read(m, cells), (tuple, Unknown)):
+    whole = read(m, cells) if cells is not None else None
+    if cells is not None and isinstance(whole, (tuple, Unknown)):
         forget_cells(m, cells, node.span)
         leak_place(m, None, cells)
+    elif isinstance(whole, Object) and whole.pointer is None:  # a method of it gives a reference to a part
+        forget_cells(m, cells or (), node.span)
+        leak_place(m, whole, cells)
 
 
 def holds_reference(m: Machine, cls: ClassInst) -> bool:
@@ -185,6 +191,38 @@ def holds_reference(m: Machine, cls: ClassInst) -> bool:
             t == UNFOLLOWED or (isinstance(t, ClassInst) and holds_reference(m, t)) for t in types
         )
     return bool(cls.memo[key])
+
+
+def lend(
+    m: Machine,
+    to: Sequence[Sequence[ir.Param]],
+    nodes: Sequence[ir.Arg],
+    args: list[Value],
+    env: Env,
+    keeps: bool = False,
+) -> None:
+    """Elements that are given to references through which may be written: the whole may be, from then on.
+
+    ``to``: the parameters of the functions that may be called; ``keeps``: references to them are kept.
+    """
+    from cutecheck.source.eval.qualifiers import constant
+
+    cells = of_arguments(m, args)
+    if len(cells) != len(args) or len(nodes) != len(args):
+        return
+    for i, a in enumerate(nodes):
+        if not isinstance(a.value, (ir.Index, ir.Attr)) or cells[i] is not None or not isinstance(args[i], Scalar):
+            continue
+        types = [params[i].type for params in to if i < len(params)]
+        if keeps or any(refers(t) and not constant(t) for t in types):
+            leak_root(m, a.value, env)
+            cells[i] = ((Apart({"element": args[i]}), "element"),)
+
+
+def lend_to(m: Machine, cls: ClassInst, nodes: Sequence[ir.Arg], args: list[Value], env: Env) -> None:
+    """Elements that are given to a constructor, or to members that are references."""
+    made = [d.params for d in cls.index.get(cls.name, ()) if isinstance(d, ir.Function)]
+    lend(m, made, nodes, args, env, holds_reference(m, cls))
 
 
 def leak_bound(m: Machine, typed: Value, init: ir.Expr, env: Env) -> None:

@@ -10,7 +10,7 @@ from cutecheck.model import expr as ex
 from cutecheck.source.eval import classes, foreign, ir, leaks, places, qualifiers
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
-from cutecheck.source.eval.scope import Entry, Env
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.tuples import Constants, Elements
 from cutecheck.source.eval.values import ArrayType, BudgetExceeded, Object, Scalar, Value, ValueType, serials
 
@@ -91,6 +91,8 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
     if typed is None:
         return args[0] if len(args) == 1 else Unknown(f"`{decl.name}` has no initialiser", decl.span)
     if decl.init_args is not None:
+        if m.dialect.by_value and isinstance(typed, ClassInst):
+            leaks.lend_to(m, typed, decl.init_args, args, env)
         if m.dialect.by_value and decl.type is not None and foreign.undeclared(typed):
             foreign.may_write(m, decl.type, decl.init_args, typed, args, env, decl.span)
         for a in decl.init_args if m.dialect.by_value else ():

@@ -22,6 +22,7 @@ from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import (
+    Apart,
     Closure,
     Extern,
     Object,
@@ -53,6 +54,8 @@ def bind_parameters(
         if of is args and i in constants and qualifiers.refers(inner):
             env.fix(p.name)
         where = cells[i] if i < len(cells) and stands else None
+        if where is not None and type(where[0][0]) is Apart and qualifiers.constant(inner):
+            where = None
         if where is not None and isinstance(args[i], Scalar):
             _deduced(inner, env)
         if (

@@ -41,6 +41,9 @@ class Pair(tuple[Any, ...]):
     __slots__ = ()
 
 
+FIRST_AND_SECOND = ("first", "second")
+
+
 class Designated(tuple[Any, ...]):
     """A braced list with designators: ``names`` of what each part initialises, "" for none."""
 
@@ -57,8 +60,8 @@ def like(whole: tuple[Any, ...], parts: Iterable[Any]) -> tuple[Any, ...]:
     """Other parts of a tuple of the same kind."""
     if isinstance(whole, Designated):
         return Designated.of(parts, whole.names)
-    if isinstance(whole, Held):
-        return Held(parts)
+    if isinstance(whole, (Held, Pair)):
+        return type(whole)(parts)
     return type(whole)(parts) if type(whole) in (Elements, Pair) else tuple(parts)
 
 

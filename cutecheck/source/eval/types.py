@@ -12,7 +12,7 @@ from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.expr import Var
 from cutecheck.model.integers import canonical
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.ints import Dyn, Sym, Typed
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled.tensor_map import TensorMap
@@ -60,7 +60,8 @@ def type_of(v: Value) -> Value:
         found = dtype(v.ctype)
         return ScalarType(found if found is not None else DType(v.ctype, None))
     if isinstance(v, Dyn):
-        return ScalarType(_declared_type(v) or DType("int", Bits(32)))
+        own = dtype(v.ctype) if isinstance(v, Typed) else None
+        return ScalarType(own or _declared_type(v) or DType("int", Bits(32)))
     if isinstance(v, Object):
         return v.cls
     if isinstance(v, Elements) and v:

@@ -29,8 +29,8 @@ from cutecheck.source.eval.losses import fills, writes_arguments
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.observers import observes
-from cutecheck.source.eval.scope import Env, self_of
-from cutecheck.source.eval.tuples import Elements
+from cutecheck.source.eval.scope import ClassInst, Env, self_of
+from cutecheck.source.eval.tuples import FIRST_AND_SECOND, Elements
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.unwalked import may_run
 from cutecheck.source.eval.values import (
@@ -46,6 +46,7 @@ from cutecheck.source.eval.values import (
     Scalar,
     SubstitutionFailure,
     TemplateRef,
+    TensorVal,
     Value,
 )
 
@@ -118,6 +119,9 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     if given_outside and isinstance(fn, FuncSet):
         m.rewritten.update(given_outside)
     m.lvalues = (args, cells)
+    if m.dialect.by_value and isinstance(fn, (FuncSet, Closure)):
+        to = [fn.node.params] if isinstance(fn, Closure) else [e.decl.params for e in fn.entries]
+        leaks.lend(m, to, node.args, args, env)
     if any(isinstance(v, Object) for v in args) and len(args) == len(node.args):
         constants = (i for i, a in enumerate(node.args) if constness.read_only(m, a.value, env))
         m.constants = (args, frozenset(constants))
@@ -151,11 +155,12 @@ def _as_base(
 
 def _lose_elements(m: Machine, node: ir.Call, fn: FuncSet | Closure, env: Env) -> None:
     """Elements of arrays that were bound to references may have been written."""
-    if not any(isinstance(a.value, (ir.Index, ir.Call)) for a in node.args):
+    if not any(isinstance(a.value, (ir.Index, ir.Call, ir.Attr)) for a in node.args):
         return
     given = [fn.node.params] if isinstance(fn, Closure) else [e.decl.params for e in fn.entries]
     for i, a in enumerate(node.args):
-        if isinstance(a.value, ir.Index) or getattr(getattr(a.value, "fn", None), "ident", "") == "get":
+        part = isinstance(a.value, ir.Attr) and a.value.ident in FIRST_AND_SECOND
+        if part or isinstance(a.value, ir.Index) or getattr(getattr(a.value, "fn", None), "ident", "") == "get":
             own = [params[min(i, len(params) - 1)] for params in given if params]
             types = [p.type.pattern if isinstance(p.type, ir.Expand) else p.type for p in own]
             if any(qualifiers.refers(t) and not qualifiers.constant(t) for t in types):
@@ -192,6 +197,9 @@ def _may_write(
     if name in _REFERS:
         for value, where in zip(args, cells, strict=False):
             leaks.leak_place(m, value, where)
+        for a in node.args:
+            if isinstance(a.value, (ir.Index, ir.Attr, ir.Call)):
+                leaks.leak_root(m, a.value, env)
     if isinstance(fn, Unknown) and _is_variable(m, node.fn, env):
         leaks.called(m)
     if isinstance(fn, (Unknown, Extern)) and not observes(node.fn, fn, args, env):
@@ -271,6 +279,8 @@ def _construct(m: Machine, node: ir.Construct, env: Env) -> Value:
         for value, where in zip(args, cells, strict=True):
             leaks.leak_place(m, value, where)
     m.lvalues = (args, cells)
+    if isinstance(type_, ClassInst) and m.dialect.by_value:
+        leaks.lend_to(m, type_, node.args, args, env)
     if isinstance(type_, TemplateRef):
         return intrinsics.deduce_class(m, type_, args, node.span)
     if isinstance(type_, (FuncSet, Intrinsic, Closure)):
@@ -332,6 +342,9 @@ def _closure(m: Machine, node: ir.Lambda, env: Env) -> Closure:
         value, cells = places.locate(m, ir.Name(name, None, node.span) if init is None else init, env)
         if by_reference and cells is not None and not isinstance(value, Object):
             own.vars[name] = Reference(cells)
+        elif by_reference and cells is None and init is not None and not isinstance(value, (Object, TensorVal)):
+            leaks.leak_root(m, init, env)
+            own.vars[name] = leaks.apart(Unknown("an element that a lambda refers to", node.span), name)
         else:
             own.vars[name] = value if by_reference else copies.copied(m, value)
             if not by_reference and not node.mutable:

@@ -84,6 +84,9 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         if cells is None and isinstance(node.operand, (ir.Index, ir.Call)) and not isinstance(value, (Object, Pointer)):
             leaks.leak_root(m, node.operand, env)  # through the pointer an element may be written
             return Unknown("the address of an element is not followed", node.span)
+        if cells is None and isinstance(node.operand, ir.Attr) and isinstance(value, Scalar):
+            leaks.leak_root(m, node.operand, env)  # `&p.first`
+            return Unknown("the address of an element is not followed", node.span)
     else:
         value = m.eval(node.operand, env)
     if node.op == "&":

@@ -23,7 +23,7 @@ from cutecheck.source.eval.intrinsics.registry import (
     TYPES,
     Call,
 )
-from cutecheck.source.eval.tuples import Pair
+from cutecheck.source.eval.tuples import FIRST_AND_SECOND, Pair
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
     CuteOp,
@@ -100,6 +100,8 @@ def method(m: Machine, base: Value, name: str, span: Span) -> Value:
     """``base.name`` of a value that is not an object of the tree."""
     if isinstance(base, Tag) and base.name in cuda.BUILTINS and name in ("x", "y", "z"):
         return cuda.component(m, base.name, name)
+    if isinstance(base, Pair) and name in FIRST_AND_SECOND:
+        return m.dialect.from_model(base[FIRST_AND_SECOND.index(name)])
     if isinstance(base, tuple) and name in _AXES and _AXES.index(name) < len(base):
         return m.dialect.from_model(base[_AXES.index(name)])  # a `dim3` or vector type
     if isinstance(base, TraitType):

@@ -31,10 +31,15 @@ from cutecheck.source.eval.values import (
 @runs(ir.Bind)
 def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
     value, cells = places.locate(m, node.value, env) if node.refers else (places.whole(m, node.value, env), None)
-    if cells is not None and isinstance(value, tuple) and m.dialect.by_value:
+    shared = cells is not None and isinstance(value, tuple) and m.dialect.by_value
+    if shared and cells is not None:
         losses.forget_cells(m, cells, node.span)  # elements have no place of their own: either name may write them
+        leaks.leak_place(m, None, cells)
         value = places.read(m, cells, node.span)
     _take_apart(m, node, value, env)
+    for name in node.names if shared else ():
+        if isinstance(env.vars[name], Scalar):
+            m.journal.set(env.vars, name, leaks.apart(env.vars[name], name))
     return Done.NORMAL
 
 

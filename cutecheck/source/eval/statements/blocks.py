@@ -32,6 +32,7 @@ from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.unwinding import destroy
+from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import Object, ObjectPointer, Reference, Scalar, TensorVal, Value
 
 _STAY = frozenset({"static", "extern", "thread_local", "shared"})  # variables that do not end with their block
@@ -113,6 +114,8 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
                     value = forget(m, value, decl.name, ANY, decl.span)
                 if not qualifiers.constant(decl.type):
                     leaks.leak_root(m, init, env)
+                    if isinstance(value, Elements):
+                        value = Unknown(f"`{decl.name}` is a part of an array", decl.span)
                     if leaks.points(value) or isinstance(value, (Scalar, Unknown)):
                         m.recorder.declared(m, decl, value, env, unit)
                         m.journal.set(env.vars, decl.name, leaks.apart(value, decl.name))

@@ -16,7 +16,7 @@ from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.qualifiers import refers
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.threads import some
-from cutecheck.source.eval.tuples import Constants, Elements, Held, like
+from cutecheck.source.eval.tuples import FIRST_AND_SECOND, Constants, Elements, Held, Pair, like
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
     Apart,
@@ -37,7 +37,13 @@ _MOST = 64  # numbers of an array that is followed without an initialiser
 def write(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bool:
     """Write a number to a run-time element of a tuple that one variable holds; False where it is anything else."""
     path: list[int] = []
-    while isinstance(target, ir.Call):
+    while isinstance(target, ir.Call) or (isinstance(target, ir.Attr) and target.ident in FIRST_AND_SECOND):
+        if isinstance(target, ir.Attr):
+            if not places.quiet(target.base) or not isinstance(places.whole(m, target.base, env), Pair):
+                break
+            path = [FIRST_AND_SECOND.index(target.ident), *path]
+            target = target.base
+            continue
         fn = m.eval(target.fn, env) if isinstance(target.fn, (ir.Name, ir.Scoped)) else None
         if not isinstance(fn, Intrinsic) or fn.name != "get" or fn.self_ is not None or len(target.args) != 1:
             return False
@@ -49,11 +55,12 @@ def write(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bo
     if not path or not places.quiet(target):
         return False
     cells = places.again(m, target, env)
-    number = some(m, "element", ANY, True) if isinstance(value, Unknown) else m.dialect.to_model(value)
+    unknown = isinstance(value, Unknown) or (isinstance(value, Scalar) and value.value is None)
+    number = some(m, "element", ANY, True) if unknown else m.dialect.to_model(value)
     if cells is None or len(cells) != 1 or not isinstance(number, Dyn):
         return False
     losses.lost_leaked(m, span)  # the element may be a reference
-    changed = _with(places.held(m, *cells[0]), path, number)
+    changed = _with(m, places.held(m, *cells[0]), path, number, span)
     if changed is None:
         return False
     places.store(m, *cells[0], changed, span)
@@ -238,11 +245,17 @@ def _unset(m: Machine, type_: Value, decl: ir.Variable) -> Value:
     return classes.symbolic(m, type_, f"{decl.name}#{m.number()}", decl.span)
 
 
-def _with(whole: Value, path: list[int], number: Dyn) -> Value | None:
+def _with(m: Machine, whole: Value, path: list[int], number: Dyn, span: Span) -> Value | None:
     if not path:  # what is static of a tuple nothing changes
-        return number if isinstance(whole, Dyn) else None
+        if not isinstance(whole, (Dyn, Scalar)):
+            return None
+        typed = type_of(whole)
+        if not isinstance(typed, ScalarType) or typed.dtype.name not in INTEGERS:
+            return number if isinstance(whole, Dyn) else None
+        made = m.dialect.cast(typed, m.dialect.from_model(number), span)
+        return made if isinstance(whole, Scalar) else m.dialect.to_model(made)
     first, *rest = path
     if not isinstance(whole, tuple) or type(whole) is Elements or not 0 <= first < len(whole):
         return None
-    part = _with(whole[first], rest, number)
-    return None if part is None else (*whole[:first], part, *whole[first + 1 :])
+    part = _with(m, whole[first], rest, number, span)
+    return None if part is None else like(whole, (*whole[:first], part, *whole[first + 1 :]))

@@ -92,7 +92,7 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
 
 def _same(a: Value, b: Value) -> bool:
     try:
-        return type(a) is type(b) and bool(a == b)
+        return (type(a) is type(b) or (isinstance(a, Dyn) and isinstance(b, Dyn))) and bool(a == b)
     except TypeError:
         return False
 

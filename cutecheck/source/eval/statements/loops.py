@@ -33,7 +33,7 @@ from cutecheck.source.eval.statements.recurrences import (
     walked_once,
 )
 from cutecheck.source.eval.threads import differs, some, varies
-from cutecheck.source.eval.tuples import Elements
+from cutecheck.source.eval.tuples import Elements, Held
 from cutecheck.source.eval.values import Cell, Scalar, Value, constant
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
@@ -235,6 +235,7 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     cell = _written_back(m, node, env)
     if cell is None and m.dialect.by_value and node.iterable is not None and _writes_items(m, node, env):
         losses.lost_part(m, node.iterable, env)
+        leaks.leak_root(m, ir.Index(node.iterable, (), node.span), env)
     iterable = places.whole(m, node.iterable, env) if node.iterable is not None else None
     items = iterate(m, iterable, node.span)
     if isinstance(items, Unknown):
@@ -258,9 +259,12 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     done = Done.NORMAL
     with m.budget.iterating():
         copied = m.dialect.by_value and not _refers(m, node, env)
+        lent = m.dialect.by_value and _refers(m, node, env, True) and type(iterable) in (Elements, Held)
         for i, item in enumerate(items):
             used, found = m.budget.used, m.recorder.found()
-            bind_target(m, node.target, copies.copied(m, item) if copied else item, env, node.span)
+            apart = cell is None and not copied and isinstance(item, Scalar) and lent
+            own = copies.copied(m, item) if copied else leaks.apart(item, "item") if apart else item
+            bind_target(m, node.target, own, env, node.span)
             done = each.walk(node.body)
             if cell is not None and node.target is not None:
                 elements.put_back(m, cell, i, env.vars[node.target.decl.name])  # type: ignore[union-attr]
