@@ -380,6 +380,10 @@ def elements(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     if type_.name:
         held = std_arrays.made(m, type_, [value], span) if not isinstance(value, Held) else value
         return value if held is None else held
+    if isinstance(value, tuple) and value and not isinstance(value, Elements) and isinstance(type_.extent, int):
+        from cutecheck.source.eval.elision import regrouped
+
+        value = tuple(regrouped(m, [type_.inner] * type_.extent, list(value)))
     extent = type_.extent if isinstance(type_.extent, int) else len(value)
     if extent > _LONGEST:
         return m.recorder.array(m, type_, span)

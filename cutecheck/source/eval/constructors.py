@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cutecheck.facts import Span
-from cutecheck.source.eval import classes, copies, ir, leaks, losses, places, qualifiers, temporaries
+from cutecheck.source.eval import classes, copies, elision, ir, leaks, losses, places, qualifiers, temporaries
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
@@ -69,7 +69,13 @@ def _initialise(
             m.journal.set(obj.fields, name, copies.copied(m, classes.get_field(m, args[0], name, span)))
         return
     cells = places.of_arguments(m, args)
-    members = {decl.name: (owner, decl) for owner, decl in classes.fields(m, cls)}
+    done: list[ClassInst] = []
+    if m.dialect.by_value and not any(names):
+        grouped = elision.regrouped(m, elision.members(m, cls), args)
+        cells, args = (cells, args) if grouped is args else ([], grouped)
+        args, done = _bases_of_list(m, cls, obj, args, span)
+        cells = [] if done else cells
+    members = {decl.name: (owner, decl) for owner, decl in classes.fields(m, cls) if owner not in done}
     for i, (value, given, first) in enumerate(zip(args, names + [None] * len(args), members, strict=False)):
         target = given or first
         owner, decl = members.get(target, members[first])
@@ -87,6 +93,22 @@ def _initialise(
             m.journal.set(obj.fields, target, leaks.apart(losses.anything(m, value, target, span), target))
             continue
         m.journal.set(obj.fields, target, value if field_stands(m, owner, decl) else _part(m, value))
+
+
+def _bases_of_list(
+    m: Machine, cls: ClassInst, obj: Object, args: list[Value], span: Span
+) -> tuple[list[Value], list[ClassInst]]:
+    """``D{{1, 2}, 3}``: what is left for members after lists and objects that initialise bases, and their classes."""
+    done: list[ClassInst] = []
+    for base in classes.bases(m, cls):
+        first = args[0] if args else None
+        listed = isinstance(first, tuple) and not isinstance(first, Elements)
+        if not listed and not (isinstance(first, Object) and classes.derives(m, first.cls, base)):
+            break
+        _initialise(m, base, obj, list(first) if isinstance(first, tuple) else [first], [], span)
+        args = args[1:]
+        done += [base, *(owner for owner, _ in classes.fields(m, base))]
+    return args, done
 
 
 def _part(m: Machine, value: Value) -> Value:

@@ -71,6 +71,8 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
         return None
     env = Env(entry.env, "template")
     tparams = fn.tparams or ()
+    if fset.targs is not None and fn.tparams is None and m.dialect.by_value:
+        return None  # `f<int>(x)` names no function that is not a template
     names = {p.name: p for p in tparams if p.name}
     given = list(fset.targs or ())
     for p in tparams:
@@ -85,7 +87,8 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
             if p.name:
                 env.vars[p.name] = matching.typed(m, p, value, env)
     explicit = {n for n, v in env.vars.items() if not isinstance(v, Pack)}
-    score = 1 if fn.body is not None else 0
+    used = [n for p in params for n in names_in(p.type) if n in names]
+    score = (1 if fn.body is not None else 0) + len(used) - len(set(used))  # `f(T, T)` is more than `f(T, U)`
     fits: list[int] = []
     unasked: list[ir.Expr] = []  # types of parameters without arguments
     try:

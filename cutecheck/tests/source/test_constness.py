@@ -76,6 +76,7 @@ template <class T> constexpr bool to_constant<T const*> = true;
         ("M m; auto f = [=] { return m.f(); };", "f()", 2),
         ("M m;", "std::as_const(m).f() * 10 + static_cast<M const&>(m).f()", 22),
         ("M m; m.at() = 7;", "m.at() + std::as_const(m).at()", 114),
+        ("", "std::is_same_v<std::common_type_t<int, long>, long>", 1),
         ("int const c = 3;", "pk(&x) * 10 + pk(&c)", 12),
         ("int const* c = &x;", "pk(c) * 10 + pq(c)", 22),
         ("int* c = &x;", "pk(c) * 10 + pq(c)", 11),
@@ -102,6 +103,7 @@ def test_what_a_compiled_program_prints(tmp_path: Path, body: str, shown: str, v
         ("int const c = 3;", "Kind<decltype(&c)>::v"),
         ("", "to_constant<int const*>"),
         ("", "std::is_same_v<int const*, int*>"),
+        ("", "std::is_same_v<std::common_type_t<int, M>, M>"),
     ],
 )
 def test_what_types_without_qualifiers_do_not_tell_is_not_known(tmp_path: Path, body: str, shown: str) -> None:
