@@ -11,6 +11,7 @@ from cutecheck.source.eval import (
     callbacks,
     classes,
     constness,
+    conversions,
     intrinsics,
     ir,
     leaks,
@@ -107,7 +108,7 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
         if isinstance(fn.type, ExternType) and fn.type.args and is_type(fn.type.args[0]):
             return Pointer(fn.what, "gmem", fn.type.args[0])  # the data of a container of the standard library's kind
         return Extern(f"{fn.what}(...)", span)
-    return intrinsics.call_value(m, fn, args, span)
+    return intrinsics.call_value(m, fn, [conversions.coordinate(m, a, span) for a in args], span)
 
 
 def method_of_object(m: Machine, obj: Object, name: str, span: Span) -> Value:

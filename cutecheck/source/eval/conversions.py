@@ -76,6 +76,13 @@ def number(m: Machine, value: Value, span: Span) -> Value:
     return _call(m, value, can[0][0], span)
 
 
+def coordinate(m: Machine, value: Value, span: Span) -> Value:
+    """A coordinate of a layout or tensor, which CuTe multiplies by strides: objects in it as numbers."""
+    if type(value) is tuple and any(isinstance(v, (Object, tuple)) for v in value):
+        return tuple(coordinate(m, v, span) for v in value)
+    return number(m, value, span)
+
+
 def condition(m: Machine, value: Value, span: Span) -> Value:
     """What a condition asks of an object: its ``operator bool``, explicit or not, or the one other it has."""
     if not isinstance(value, Object) or value.pointer is not None or not m.dialect.by_value:
