@@ -36,6 +36,7 @@ struct Sh { int m[2][2]; };
 struct Cf { int bm, bn; };
 """)
 LOOPS = {
+    ("auto L = make_layout(make_shape(_4{}, _8{})); for (int i = 0; i < size(L); ++i) x += L(i) & 3;", "x"): 48,
     ("int s0 = 0; for (int i = 0; i < 4; ++i) s0 += i * 2;", "s0"): 12,
     ("int s0 = 0; for (int i = 0; i < 4; ++i) for (int j = 0; j < i; ++j) s0 += j;", "s0"): 4,
     ("int s0 = 0; for (int i = 0; i < 8; ++i) { s0 += square(i); }", "s0"): 140,

@@ -11,6 +11,7 @@ from typing import Any
 
 from cutecheck.facts import Span
 from cutecheck.model.identity import once
+from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.places import is_assignment
@@ -110,12 +111,14 @@ def _parts(node: Any) -> Iterator[Any]:
 
 def _computes(m: Machine, fn: ir.Expr, env: Env, depth: int) -> bool:
     """What a call runs does nothing but compute, either."""
-    if not isinstance(fn, (ir.Name, ir.Scoped, ir.Attr)):
+    if not isinstance(fn, (ir.Name, ir.Scoped, ir.Attr, ir.Construct)):
         return False
     with m.recorder.rehearsing(), m.budget.aside(), m.journal.forgetting():
         value: Value = m.eval(fn, env)
     if isinstance(value, Intrinsic):
         return value.name in _NUMBERS
+    if isinstance(value, (Layout, ComposedLayout, Swizzle)):
+        return True
     if isinstance(value, Closure):
         called = _plain(value.node.body.get())
         return called is not None and depth < _DEPTH and all(_computes(m, f, value.env, depth + 1) for f in called)
