@@ -8,6 +8,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, Super
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.containers import ANY_NAME
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
@@ -297,6 +298,8 @@ def _fill(m: Machine, obj: Object, cls: ClassInst, args: list[Value], kwargs: di
             value = positional.pop(0)
         elif name in kwargs:
             value = kwargs[name]
+        elif ANY_NAME in kwargs:
+            value = kwargs[ANY_NAME]
         elif decl.init is not None:
             value = owner.memo["space"].get(name)
             if isinstance(value, Builtin) and value.name == "dataclasses.field":

@@ -17,7 +17,7 @@ from cutecheck.model.tiled import TiledMMA
 from cutecheck.source.dsl import storage
 from cutecheck.source.dsl.cute_attributes import ENUMERATIONS, INTEGERS, SLICE_METHODS, arch_number, attribute
 from cutecheck.source.dsl.values import (
-    Builtin,
+    SPREAD,
     BuiltinType,
     HostCute,
     HostTensor,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 _ALGEBRA = frozenset({"Shape", "Stride", "Coord", "Tile", "IntTuple"})
-SPREAD = Builtin("spread")  # stands for the unknown items of ``*x`` in an index
 
 
 def to_device(t: ScalarType, v: Value) -> Value:

@@ -14,6 +14,7 @@ from cutecheck.source.dsl import protocol
 from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _str, builtin, known, sequence
 from cutecheck.source.dsl.modules import scope_of
 from cutecheck.source.dsl.values import (
+    SPREAD,
     Builtin,
     BuiltinType,
     Enumerator,
@@ -47,6 +48,8 @@ def _len(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
         return range_length(v)
     if isinstance(v, (list, tuple, str, dict)):
         bad = unsure(v)
+        if isinstance(v, tuple) and any(x is SPREAD for x in v):
+            return Unknown("the length of a tuple of items that are not known", span)
         return bad if bad is not None else len(v)
     if isinstance(v, (Object, ClassInst)):
         said = protocol.length(m, v, span)

@@ -37,6 +37,7 @@ from cutecheck.source.dsl.equality import contains, equal
 from cutecheck.source.dsl.merging import Merging
 from cutecheck.source.dsl.values import (
     NONE,
+    SPREAD,
     Builtin,
     BuiltinType,
     Distinct,
@@ -370,7 +371,7 @@ class DslDialect(Merging):
         if isinstance(value, (range, dict)) and not isinstance(items := iterate(m, value, span), Unknown):
             return list(items)
         if isinstance(value, (Extern, Unknown)):
-            return [cute_values.SPREAD]  # as many as the indexed tensor has modes left
+            return [SPREAD]  # as many as the indexed tensor has modes left
         return [Unknown("unpacking of an unknown sequence", span)]
 
     def unrolls(self, m: Machine, env: Env) -> bool:

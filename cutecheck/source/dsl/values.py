@@ -58,6 +58,7 @@ class Builtin:
     self_: Value = field(default=None, hash=False)
 
 
+SPREAD = Builtin("spread")  # stands for the unknown items of ``*x`` in an index
 NONE = Builtin("None")  # stands for the value None where None says that there is nothing
 
 

@@ -25,6 +25,9 @@ Container = list[Value] | dict[Any, Value]
 class Lost(Unknown):
     """What stands for the items of a list, or the value of a key, that may not be there."""
 
+    def __reduce__(self) -> tuple[type[Unknown], tuple[Any, ...]]:
+        return Unknown, (self.reason, self.span, self.rejected)  # outside of the evaluator it is a reason, no more
+
 
 class Shared(Unknown):
     """One of several containers, which of them is not known: what is written to it may be written to any."""
@@ -38,6 +41,9 @@ class Shared(Unknown):
         object.__setattr__(made, "among", tuple(c for part in parts for c in part))
         return made
 
+    def __reduce__(self) -> tuple[type[Unknown], tuple[Any, ...]]:
+        return Unknown, (self.reason, self.span, self.rejected)
+
 
 class _Open:
     """The key of a dictionary that may have keys which are not known."""
@@ -45,6 +51,7 @@ class _Open:
 
 OPEN = _Open()
 HELD = "what it holds"  # the name of the cell
+ANY_NAME = "**"  # among the named arguments of a call: there may be others, of any name
 
 
 @record(frozen=True, slots=True)
@@ -110,6 +117,14 @@ def _lose(owner: Container, why: Unknown) -> None:
         for key in owner:
             owner[key] = lost
         owner[OPEN] = lost
+
+
+def include(table: dict[Any, Value], more: Value, span: Span) -> None:
+    """``{..., **more}``: keys that are not known may be any of those so far."""
+    if not isinstance(more, dict) or OPEN in more:
+        _lose(table, Unknown("keys that are not known are among these", span))
+    if isinstance(more, dict):
+        table.update(more)
 
 
 def changes(m: Machine, container: Container) -> None:

@@ -17,6 +17,7 @@ from cutecheck.source.eval import (
     qualifiers,
     references,
 )
+from cutecheck.source.eval.containers import ANY_NAME, Lost, include
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -75,6 +76,8 @@ def bind_parameters(
                     v if w is None or isinstance(v, Object) else Reference(w) for v, w in zip(rest, more, strict=True)
                 ]
             value: Value = Pack(tuple(rest)) if p.pack else tuple(rest)
+            if isinstance(kwargs.get(ANY_NAME), Lost):  # as many as nobody knows
+                value = kwargs[ANY_NAME]
         elif i < len(args) and p.kind != "keyword":
             value = args[i]
             if type(value) is Elements and not stands:
@@ -90,6 +93,8 @@ def bind_parameters(
                 value = classes.convert(m, typed, value, span) if isinstance(typed, ScalarType) else value
         elif p.name in kwargs:
             value = kwargs[p.name]
+        elif ANY_NAME in kwargs and p.kind != "varkw":
+            value = kwargs[ANY_NAME]
         elif p.default is not None:
             value = m.dialect.default(m, p, env)
             if value == () and p.type is not None and not is_auto(p.type):
@@ -98,7 +103,9 @@ def bind_parameters(
             value = Unknown(f"no argument for `{p.name}`", span)
         if p.kind == "varkw":
             named = {q.name for q in params}
-            value = {k: v for k, v in kwargs.items() if k not in named}
+            value = {k: v for k, v in kwargs.items() if k not in named and k != ANY_NAME}
+            if ANY_NAME in kwargs:
+                include(value, kwargs[ANY_NAME], span)
         if isinstance(value, TensorVal) and not value.name:
             value = replace(value, name=p.name)
         if isinstance(value, (Object, tuple, Closure)) and not stands:

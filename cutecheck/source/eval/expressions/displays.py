@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from cutecheck.facts import Unknown
-from cutecheck.source.eval import ir, templates
+from cutecheck.source.eval import containers, ir, templates
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.tuples import Designated
-from cutecheck.source.eval.values import Pack, Str, Value, constant
+from cutecheck.source.eval.values import Extern, Pack, Str, Value, constant
 
 OPEN_SLICE = "a slice with unknown limits"
 _MAX_TEXT = 1 << 16  # characters
@@ -27,6 +27,8 @@ def _sequence(m: Machine, node: ir.Sequence_, env: Env) -> Value:
             if not isinstance(a.value, ir.Expand)
             else Pack(tuple(templates.expand(m, a.value.pattern, env)))
         )
+        if a.star and node.kind != "tuple" and (isinstance(value, (Unknown, Extern)) or containers.unsure(value)):
+            return [containers.Lost("a list of items that are not known", node.span)]
         if a.star or isinstance(value, Pack):
             items.extend(
                 value.items
@@ -65,7 +67,7 @@ def _dict(m: Machine, node: ir.DictLit, env: Env) -> Value:
     for key, item in node.items:
         value = m.eval(item, env)
         if key is None:
-            out.update(value if isinstance(value, dict) else {})
+            containers.include(out, value, node.span)
             continue
         k = m.eval(key, env)
         try:

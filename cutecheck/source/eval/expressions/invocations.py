@@ -22,6 +22,7 @@ from cutecheck.source.eval import (
     ranking,
     templates,
 )
+from cutecheck.source.eval.containers import ANY_NAME, OPEN, Lost, unsure
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import events
 from cutecheck.source.eval.lookup import member
@@ -70,12 +71,16 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             value = m.eval(a.value, env)
             if not isinstance(value, (tuple, list, Unknown, Extern)):
                 value = m.dialect.spread(m, value, node.span)
-            args.extend(
-                value if isinstance(value, (tuple, list)) else [Unknown("unpacking of an unknown sequence", node.span)]
-            )
+            if not isinstance(value, (tuple, list)) or unsure(value) is not None:
+                value = [Lost("unpacking of an unknown sequence", node.span)]
+                if isinstance(fn, (FuncSet, Closure, ClassInst)):  # as many as it has parameters
+                    kwargs[ANY_NAME] = value[0]
+            args.extend(value)
         elif a.star == "**":
             value = m.eval(a.value, env)
             kwargs.update({k: v for k, v in value.items() if isinstance(k, str)} if isinstance(value, dict) else {})
+            if (not isinstance(value, dict) or OPEN in value) and isinstance(fn, (FuncSet, Closure, ClassInst)):
+                kwargs[ANY_NAME] = Unknown("which arguments `**` gives is not known", node.span)
         elif a.name is not None:
             kwargs[a.name] = m.eval(a.value, env)
         elif m.dialect.by_value:
@@ -93,6 +98,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
                     given_outside.append(a.value.ident)
         else:
             value = m.eval(a.value, env)
+            behind = kwargs.get(ANY_NAME)  # of items of which nobody knows how many they are
+            value = behind if isinstance(behind, Lost) else value
             args.extend(value.items) if isinstance(value, Pack) else args.append(value)
     if node.launch is not None:
         config = [m.eval(a, env) for a in node.launch.args]

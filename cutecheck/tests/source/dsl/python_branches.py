@@ -509,4 +509,41 @@ x = 1
 del_me = [1, 2, 3]
 if U: del del_me[0]
 R = del_me[0], len(del_me)
+
+def f(a=1): return a
+kw = {"a": 5} if U else {}
+R = f(**kw)
+
+d = {"b": 1, **({"b": 2} if U else {})}
+R = d["b"], len(d)
+
+d = {**({"b": 2} if U else {}), "c": 4}
+R = d["c"], len(d)
+
+def f(a=1, *r): return a, len(r)
+xs = [1, 2] if U else []
+R = f(*xs)
+
+def f(a, b=7): return b
+xs = [1] if U else []
+R = f(*xs, 5)
+
+def f(**kw): return len(kw)
+R = f(**({"a": 1} if U else {}))
+
+from dataclasses import dataclass
+@dataclass
+class T:
+    a: int = 1
+R = T(**({"a": 3} if U else {})).a
+
+x = [*([1] if U else []), 2]
+R = len(x), x[-1]
+
+x = (*([1] if U else []), 2)
+R = len(x)
+
+def f(*a, **k): return g(*a, **k)
+def g(x=1, *, y=2): return x, y
+R = f(*([4] if U else []), **({"y": 5} if U else {}))
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from cutecheck.source.eval.containers import unsure
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval.containers import Lost, Shared, unsure
 from cutecheck.source.eval.journal import Journal
 from cutecheck.source.eval.statements import exits
 from cutecheck.source.eval.values import Value
@@ -101,3 +103,10 @@ def test_an_exception_in_a_caller_lets_both_ways_be_walked(tmp_path: Path) -> No
         cute.make_layout((8, 2))
     """
     assert set(results(driver(tmp_path, text))) == {(10, "make_layout"), (12, "make_layout")}
+
+
+def test_what_stands_for_lost_items_leaves_the_evaluator_as_a_reason() -> None:
+    """Facts go to other processes: what a reason was made of, closures among it, does not."""
+    span = Span("a.py", 1, 1, 1, 2)
+    for reason in (Lost("lost", span), Shared.of([[lambda: 3], {}], "shared", span)):
+        assert pickle.loads(pickle.dumps(reason)) == Unknown(reason.reason, span)
