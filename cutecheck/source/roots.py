@@ -14,6 +14,7 @@ from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.made_once import declared_value
 from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.symbolic import symbolic_parameter
 from cutecheck.source.eval.templates import bind
 from cutecheck.source.eval.types import class_name
 from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, SubstitutionFailure, Value
@@ -162,7 +163,7 @@ class Roots:
         self, entries: Sequence[Entry], value: FuncSet, params: Sequence[ir.Param], env: Env
     ) -> Iterator[overloads.Candidate]:
         """The overloads that have these parameters, with the template arguments that follow from their types."""
-        given = [classes.symbolic_parameter(self.m, p, env) for p in params]
+        given = [symbolic_parameter(self.m, p, env) for p in params]
         for e in entries:
             if len(params) == len(e.decl.params) and not any(p.pack for p in (*e.decl.params, *e.decl.tparams)):
                 took = overloads.bind(self.m, e, value, given, {})
@@ -267,7 +268,7 @@ class Roots:
 
         def run() -> None:
             bind(m, fn.tparams or (), targs, template)
-            args = [classes.symbolic_parameter(m, p, template) for p in takewhile(lambda p: not p.pack, fn.params)]
+            args = [symbolic_parameter(m, p, template) for p in takewhile(lambda p: not p.pack, fn.params)]
             run_function(m, e, fn, Env(template, "function"), args, {}, fn.span)
 
         self._guard(run, fn.span)

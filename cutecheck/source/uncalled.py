@@ -17,6 +17,7 @@ from cutecheck.source.eval import callbacks, classes, ir
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
 from cutecheck.source.eval.templates import bind
 from cutecheck.source.eval.types import spell
 from cutecheck.source.eval.values import FuncSet, Intrinsic
@@ -79,7 +80,7 @@ class Uncalled:
             return False
 
         def walk() -> None:
-            self_ = None if "static" in fn.flags else classes.symbolic(self.m, inst, inst.name, fn.span)
+            self_ = None if "static" in fn.flags else symbolic(self.m, inst, inst.name, fn.span)
             self._walk(entry, fn, Env(entry.env, "function", self_=self_), entry.env)
 
         self.root(walk, fn.span)
@@ -123,7 +124,7 @@ class Uncalled:
 
     def _walk(self, entry: Entry, fn: ir.Function, env: Env, names: Env) -> None:
         given = takewhile(lambda p: not p.pack and p.default is None, fn.params)
-        args = [classes.symbolic_parameter(self.m, p, names) for p in given]
+        args = [symbolic_parameter(self.m, p, names) for p in given]
         run_function(self.m, entry, fn, env, args, {}, fn.span)
 
 

@@ -13,7 +13,7 @@ from cutecheck.model.ints import Dyn
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.dsl import cute_values, functions
 from cutecheck.source.dsl.classes import MERGED, find
-from cutecheck.source.eval.containers import Held, Shared
+from cutecheck.source.eval.containers import Holding, Shared
 from cutecheck.source.eval.containers import joined as held_by_either
 from cutecheck.source.eval.dialect import MISSING, Dialect
 from cutecheck.source.eval.statements.havoc import forget
@@ -88,7 +88,7 @@ class Merging(Dialect):
             return Scalar(None, "float")
         if isinstance(a, (list, dict, Shared)) or isinstance(b, (list, dict, Shared)):
             return Shared.of((a, b), f"{what} depends on a condition that is not known", span)
-        if isinstance(a, Held) and isinstance(b, Held):
+        if isinstance(a, Holding) and isinstance(b, Holding):
             why = Unknown("what this holds depends on a condition that is not known", span)
             return held_by_either(a, b, lambda x, y: join(m, x, y, what, span, cond, varying), why)
         if isinstance(a, Object) and isinstance(b, Object) and a.cls is b.cls:

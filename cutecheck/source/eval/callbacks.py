@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span
-from cutecheck.source.eval import classes, losses, places, qualifiers
+from cutecheck.source.eval import losses, places, qualifiers
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env, Frame, self_of
+from cutecheck.source.eval.symbolic import symbolic_parameter
 from cutecheck.source.eval.values import Closure, FuncSet, Object, Reference, TemplateRef, Value
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def arguments(m: Machine, fn: Closure, span: Span) -> list[Value] | None:
     """A value of its type for each parameter of a lambda; None where a parameter has none of its own."""
     if fn.node.tparams or any(p.pack or p.type is None or qualifiers.is_auto(p.type) for p in fn.node.params):
         return None
-    return [classes.symbolic_parameter(m, p, fn.env, span) for p in fn.node.params]
+    return [symbolic_parameter(m, p, fn.env, span) for p in fn.node.params]
 
 
 def _captured(fn: Closure) -> dict[str, Env]:

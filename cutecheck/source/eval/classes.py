@@ -6,15 +6,14 @@ import re
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import DType
-from cutecheck.model.integers import INTEGERS, domain_of, whole_domain_of
-from cutecheck.model.ints import Dyn
+from cutecheck.model.integers import INTEGERS
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ages, conversions, copies, enums, ir, leaks, outside, places, qualifiers, std_arrays
 from cutecheck.source.eval.ancestry import ends_never, named_bases
 from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.symbolic import any_of, symbolic
 from cutecheck.source.eval.tuples import Elements, Held, designators
 from cutecheck.source.eval.types import is_type, type_key, type_of
 from cutecheck.source.eval.values import (
@@ -198,54 +197,6 @@ def overlaid(m: Machine, cls: ClassInst) -> frozenset[str]:
     return found
 
 
-def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
-    """A value of which only the type is known: a function parameter of a root, a field of an argument."""
-    if isinstance(type_, ScalarType):
-        kind = type_.dtype.name
-        if kind == "bool":
-            return Scalar(None, "bool")
-        if (
-            type_.dtype.bits is None
-            or kind in ("float", "double")
-            or (kind.endswith("_t") and "int" not in kind and kind not in ("size_t", "ptrdiff_t"))
-        ):
-            return Scalar(None, kind)
-        return Scalar(Dyn.named(name, domain_of(kind)), kind)
-    if isinstance(type_, ValueType) and type(type_.value) is tuple and any(map(is_type, type_.value)):
-        parts = (v if is_type(v) else ValueType(v) for v in type_.value)  # pointers and objects in a tuple
-        return tuple(symbolic(m, t, f"{name}.{i}", span) for i, t in enumerate(parts))
-    if isinstance(type_, ValueType):
-        return renamed(m, type_.value, name)
-    if isinstance(type_, PtrType):
-        return Pointer(name, "unknown", type_.inner)
-    if isinstance(type_, ClassInst):
-        return Object(type_, {}, None, name)
-    if isinstance(type_, ArrayType):
-        own = isinstance(type_.inner, ClassInst) and m.dialect.by_value  # its members are remembered by its name
-        return Pointer(f"{name}#{m.number()}" if own else name, "unknown", type_.inner)
-    if isinstance(type_, ExternType):
-        return Extern(type_.name, span, type_)
-    if type_ is None:
-        return Unknown(f"the type of `{name}` is not known", span)
-    return type_ if isinstance(type_, Unknown) else Extern(name, span, type_)
-
-
-def _any_of(m: Machine, type_: ScalarType, name: str, span: Span | None) -> Value:
-    """A number that was made of one which is not known: it may have been negative."""
-    value = symbolic(m, type_, name, span)
-    if isinstance(value, Scalar) and isinstance(value.value, Dyn):
-        return Scalar(Dyn.named(name, whole_domain_of(type_.dtype.name)), value.ctype)
-    return value
-
-
-def symbolic_parameter(m: Machine, p: ir.Param, env: Env, span: Span | None = None) -> Value:
-    """What a function that is evaluated for itself gets as a parameter: a value of its type."""
-    typed = m.eval(p.type, env) if p.type is not None and not isinstance(p.type, ir.Auto) else None
-    if typed is not None and not is_type(typed):
-        typed = Unknown(f"the type of `{p.name}` is not known", p.span)
-    return symbolic(m, typed, p.name or "argument", span or p.span)
-
-
 def of_any_time(m: Machine, value: Object, name: str) -> Object:
     """An object outside of functions: whatever it was given first, any function may have written it since."""
     if value.pointer is not None or not fields(m, value.cls):
@@ -332,7 +283,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     """The value of an initialisation ``T x = value``."""
     if isinstance(value, Unknown):
         number = isinstance(type_, ScalarType)
-        return _any_of(m, type_, f"value@{span.line}:{span.column}", span) if number else value
+        return any_of(m, type_, f"value@{span.line}:{span.column}", span) if number else value
     if isinstance(value, tuple) and not value and isinstance(type_, (ValueType, ScalarType)):
         return default_value(m, type_, span)  # `T x = {};`
     if isinstance(type_, ScalarType) and not is_type(value):
@@ -345,7 +296,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
             if own is not None:
                 return own
         if isinstance(value, (Extern, Object)):
-            return _any_of(m, type_, f"value@{span.line}:{span.column}", span)
+            return any_of(m, type_, f"value@{span.line}:{span.column}", span)
         return m.dialect.cast(type_, value, span)
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
         return value
@@ -420,6 +371,5 @@ __all__ = [
     "fields",
     "get_field",
     "instance",
-    "symbolic",
     "type_of",
 ]

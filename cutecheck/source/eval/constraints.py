@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import Unknown
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.types import same_type
 from cutecheck.source.eval.values import (
     Extern,
@@ -179,7 +180,7 @@ def requires(m: Machine, node: ir.Requires, env: Env) -> Scalar:
     inner = Env(env, "function")
     for p in node.params:
         typed = Unknown("auto", p.span) if p.type is None else m.eval(p.type, inner)
-        inner.vars[p.name] = classes.symbolic(m, typed, p.name, p.span)
+        inner.vars[p.name] = symbolic(m, typed, p.name, p.span)
     known = valid(m, node.parts, inner)
     return Scalar(None if known is None else int(known), "bool")
 

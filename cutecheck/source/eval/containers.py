@@ -55,7 +55,7 @@ ANY_NAME = "**"  # among the named arguments of a call: there may be others, of 
 
 
 @record(frozen=True, slots=True)
-class Held:
+class Holding:
     """What a list (``keys`` is None) or dictionary holds.
 
     ``of``: the items themselves, where ``items`` are copies that outlive an undo.
@@ -88,13 +88,13 @@ class Contents(dict[Any, Any]):
     def get(self, name: Any, default: Any = None) -> Any:
         return self[name]
 
-    def __getitem__(self, name: Any) -> Held:
+    def __getitem__(self, name: Any) -> Holding:
         owner = self.owner
-        return Held(tuple(owner)) if isinstance(owner, list) else Held(tuple(owner.values()), tuple(owner))
+        return Holding(tuple(owner)) if isinstance(owner, list) else Holding(tuple(owner.values()), tuple(owner))
 
     def __setitem__(self, name: Any, value: Value) -> None:
         owner = self.owner
-        if not isinstance(value, Held):
+        if not isinstance(value, Holding):
             _lose(owner, value if isinstance(value, Unknown) else Unknown("what this holds is not known"))
         elif isinstance(owner, list):
             owner[:] = value.restored()
@@ -105,7 +105,7 @@ class Contents(dict[Any, Any]):
     def __contains__(self, name: object) -> bool:
         return True
 
-    def pop(self, name: Any, *default: Any) -> Held:  # a container is never without it
+    def pop(self, name: Any, *default: Any) -> Holding:  # a container is never without it
         return self[name]
 
 
@@ -157,23 +157,23 @@ def unsure(container: Value) -> Unknown | None:
     return None
 
 
-def same_items(a: Held, b: Held) -> bool:
+def same_items(a: Holding, b: Holding) -> bool:
     """Whether both have an item for each of the same indices or keys."""
     return a.keys == b.keys and len(a.items) == len(b.items)
 
 
-def joined(a: Held, b: Held, join: Callable[[Value, Value], Value], why: Unknown) -> Value:
+def joined(a: Holding, b: Holding, join: Callable[[Value, Value], Value], why: Unknown) -> Value:
     """What may be either of two; ``join`` of two items."""
 
-    def one(x: Held, i: int, y: Held, j: int) -> Value:
+    def one(x: Holding, i: int, y: Holding, j: int) -> Value:
         was, other = (x.of or x.items)[i], (y.of or y.items)[j]
         return was if was is other else join(x.items[i], y.items[j])
 
     if same_items(a, b):
-        return Held(tuple(one(a, i, b, i) for i in range(len(a.items))), a.keys)
+        return Holding(tuple(one(a, i, b, i) for i in range(len(a.items))), a.keys)
     if a.keys is None or b.keys is None:
         return why
     at, other = ({k: i for i, k in enumerate(h.keys or ())} for h in (a, b))
     keys = tuple(dict.fromkeys((*a.keys, *b.keys)))
     lost = Lost(why.reason, why.span)
-    return Held(tuple(one(a, at[k], b, other[k]) if k in at and k in other else lost for k in keys), keys)
+    return Holding(tuple(one(a, at[k], b, other[k]) if k in at and k in other else lost for k in keys), keys)

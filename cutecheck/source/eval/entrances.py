@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import takewhile
 
 from cutecheck.facts import Span
-from cutecheck.source.eval import classes
 from cutecheck.source.eval.alike import kind_of
 from cutecheck.source.eval.machine import Leading, Machine
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
 
 
 def enter(m: Machine, inst: ClassInst, span: Span) -> bool:
@@ -28,9 +28,9 @@ def enter(m: Machine, inst: ClassInst, span: Span) -> bool:
 
     before = m.recorder.found()
     for fn in leading.first:
-        env = Env(inst.env, "function", self_=classes.symbolic(m, inst, inst.name, span))
+        env = Env(inst.env, "function", self_=symbolic(m, inst, inst.name, span))
         given = takewhile(lambda p: not p.pack and p.default is None, fn.params)
-        args = [classes.symbolic_parameter(m, p, inst.env) for p in given]
+        args = [symbolic_parameter(m, p, inst.env) for p in given]
         run_function(m, inst.entry_of(fn), fn, env, args, {}, span)
         if m.recorder.found() != before:
             return True  # another method leads to the same kernels

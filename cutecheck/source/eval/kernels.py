@@ -7,7 +7,6 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes
 from cutecheck.source.eval.alike import kind_of
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
@@ -16,6 +15,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
+from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
 from cutecheck.source.eval.threads import uniform
 from cutecheck.source.eval.types import class_name, is_type, spell, type_of
 from cutecheck.source.eval.values import FuncSet, Intrinsic, Object, Scalar, Value
@@ -88,7 +88,7 @@ def _symbolic_arguments(m: Machine, fn: FuncSet, span: Span) -> list[Value]:
     env = Env(entry.env, "template")
     for p, value in zip(entry.decl.tparams or (), fn.targs or (), strict=False):
         env.vars[p.name] = value
-    return [classes.symbolic_parameter(m, p, env, span) for p in entry.decl.params]
+    return [symbolic_parameter(m, p, env, span) for p in entry.decl.params]
 
 
 def _launch_operator(
@@ -116,7 +116,7 @@ def _launch_operator(
         params = method_of_object(m, obj, "Params", span)
         known = is_type(params)
         shown = params if known else Unknown(f"the type of `{cls.name}::Params` is not known", span)
-        args = [classes.symbolic(m, shown, "params", span)]
+        args = [symbolic(m, shown, "params", span)]
     args = [uniform(a) for a in args]
     m.recorder.launched(symbol, span, block, smem, cluster)
     current = m.recorder.frame

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.unwalked import writable
 from cutecheck.source.eval.values import ExternType, ScalarType, Value, VoidType
 
@@ -50,5 +51,5 @@ def result(m: Machine, fn: ir.Function, env: Env, span: Span) -> Value:
     """Some value of the type that a function returns."""
     typed = m.eval(fn.ret, env) if fn.ret is not None else None
     if isinstance(typed, ScalarType):
-        return classes.symbolic(m, typed, f"{fn.name}(){PER_THREAD}{m.number()}", span)
+        return symbolic(m, typed, f"{fn.name}(){PER_THREAD}{m.number()}", span)
     return m.dialect.no_value(span)

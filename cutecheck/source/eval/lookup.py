@@ -16,6 +16,7 @@ from cutecheck.source.eval.made_once import declared_value
 from cutecheck.source.eval.mentions import taken_over
 from cutecheck.source.eval.program import is_element
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope, self_of
+from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.values import (
     ExternType,
     FuncSet,
@@ -282,7 +283,7 @@ def _own_member(m: Machine, inst: ClassInst, name: str, items: list[Any], self_:
     if isinstance(first, ir.Variable) and not first.flags & {"static", "constexpr"}:
         if self_ is not None:
             return classes.get_field(m, self_, name, span)
-        return classes.symbolic(m, m.eval(first.type, inst.env) if first.type else None, f"{inst.name}::{name}", span)
+        return symbolic(m, m.eval(first.type, inst.env) if first.type else None, f"{inst.name}::{name}", span)
     if isinstance(first, tuple):
         return enumerator(m, first[0], first[1], inst.env)
     if isinstance(first, ir.Variable) and first.tparams is None:

@@ -13,6 +13,7 @@ from cutecheck.source.eval.class_layout import class_layout
 from cutecheck.source.eval.enums import EnumRef, underlying
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.threads import varies
 from cutecheck.source.eval.types import is_type, type_of
 from cutecheck.source.eval.values import (
@@ -230,7 +231,7 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
         return seen(m, Object(t, Seen({}), pointer, f"{obj.name}.{decl.name}"))
     if isinstance(t, (ArrayType, ExternType)):
         return pointer
-    return classes.symbolic(m, t, f"{obj.name}.{decl.name}", span)
+    return symbolic(m, t, f"{obj.name}.{decl.name}", span)
 
 
 def _elements_view(m: Machine, whole: Object, items: tuple[Value, ...], decl: ir.Variable, span: Span) -> Value:
@@ -255,5 +256,5 @@ def _elements_view(m: Machine, whole: Object, items: tuple[Value, ...], decl: ir
             m.recorder.part(m, pointer, t, base, span, decl, t)
             found.append(pointer)
         else:
-            found.append(item if _is_empty(m, item) else classes.symbolic(m, t, name, span))
+            found.append(item if _is_empty(m, item) else symbolic(m, t, name, span))
     return tuple(found)

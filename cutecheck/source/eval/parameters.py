@@ -21,6 +21,7 @@ from cutecheck.source.eval.containers import ANY_NAME, Lost, include
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import (
     Apart,
@@ -85,7 +86,7 @@ def bind_parameters(
             if p.type is not None and isinstance(value, (Scalar, int, Extern, tuple)) and not is_auto(p.type):
                 typed = m.eval(p.type, env)
                 if isinstance(value, Scalar) and value.ctype == "nullptr_t" and isinstance(typed, PtrType):
-                    value = classes.symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
+                    value = symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
                 elif isinstance(typed, (ClassInst, ValueType) if isinstance(value, tuple) else classes.ScalarType):
                     value = classes.convert(m, typed, value, span)
             elif isinstance(value, Object) and p.type is not None and conversions.functions(m, value.cls):

@@ -8,6 +8,7 @@ from cutecheck.source.eval import classes, copies, ir, qualifiers, temporaries
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.statements.joins import join
+from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.values import VARIANT, Cell, Extern, ExternType, Object, Scalar, Value
 
 
@@ -39,7 +40,7 @@ def unfollowed(m: Machine, fn: ir.Function | ir.Lambda, env: Env, value: Unknown
             return Extern(VARIANT, span, typed)
         if isinstance(typed, classes.ScalarType):
             name = "lambda" if isinstance(fn, ir.Lambda) else fn.name
-            return classes.symbolic(m, typed, f"{name}(){PER_THREAD}{m.number()}", span)
+            return symbolic(m, typed, f"{name}(){PER_THREAD}{m.number()}", span)
     return value
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 def held_element(m: Machine, base: Extern, span: Span) -> Value | None:
     """Some element of a container of a library: of a tuple or layout what its type says, each time another."""
-    from cutecheck.source.eval.classes import symbolic
+    from cutecheck.source.eval.symbolic import symbolic
 
     kind = base.type
     if not isinstance(kind, ExternType) or not kind.name.endswith("vector") or not kind.args:
@@ -118,10 +118,10 @@ def advance(m: Machine, p: Value, by: Value, span: Span) -> Value:
 
 def dereference(m: Machine, v: Value, span: Span) -> Value:
     """``*pointer``."""
-    from cutecheck.source.eval.classes import symbolic
     from cutecheck.source.eval.memory import get_object
     from cutecheck.source.eval.places import read
     from cutecheck.source.eval.scope import ClassInst
+    from cutecheck.source.eval.symbolic import symbolic
 
     if isinstance(v, Address):
         return read(m, v.cells, span)

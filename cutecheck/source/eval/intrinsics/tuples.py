@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import Domain
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.eval import classes, leaks, losses
+from cutecheck.source.eval import leaks, losses
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
+from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.tuples import IntegerSequence
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
@@ -195,7 +196,7 @@ def _alternatives(c: Call, v: Value) -> list[Value]:
     """What a variant may hold: a value of each of its types, or the object that it was given last."""
     kind = type_of(v)
     if isinstance(kind, ExternType) and kind.name == VARIANT:
-        return [classes.symbolic(c.m, t, "alternative", c.span) for t in kind.args]
+        return [symbolic(c.m, t, "alternative", c.span) for t in kind.args]
     return [v] if isinstance(v, Object) else []
 
 

@@ -15,6 +15,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.qualifiers import refers
 from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.threads import some
 from cutecheck.source.eval.tuples import FIRST_AND_SECOND, Constants, Elements, Held, Pair, like
 from cutecheck.source.eval.types import type_of
@@ -242,7 +243,7 @@ def _unset(m: Machine, type_: Value, decl: ir.Variable) -> Value:
     if isinstance(type_, ArrayType) and isinstance(type_.extent, int):
         kind = Held if type_.name else Elements
         return kind(_unset(m, type_.inner, decl) for _ in range(type_.extent))
-    return classes.symbolic(m, type_, f"{decl.name}#{m.number()}", decl.span)
+    return symbolic(m, type_, f"{decl.name}#{m.number()}", decl.span)
 
 
 def _with(m: Machine, whole: Value, path: list[int], number: Dyn, span: Span) -> Value | None:

@@ -27,7 +27,7 @@ from cutecheck.source.eval.values import Extern, Object, Pointer, Reference, Sca
 def havoc(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, induction: tuple[str, Domain] | None) -> None:
     """Before the body is walked every variable it assigns is unknown but for what its type says."""
     parts = [p for p in (node.body, node.step, node.cond) if p is not None]
-    for name in dict.fromkeys(n for p in parts for n in _assigned_in(p)):
+    for name in dict.fromkeys(n for p in parts for n in assigned_in(p)):
         at = env.find_var(name)
         if at is None:
             continue
@@ -47,7 +47,7 @@ def havoc(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, induction: tupl
 
 
 @once
-def _assigned_in(node: Any) -> tuple[str, ...]:
+def assigned_in(node: Any) -> tuple[str, ...]:
     return tuple(assigned(node))
 
 

@@ -6,12 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model import expr as ex
-from cutecheck.model.expr import Domain
 from cutecheck.model.identity import once
-from cutecheck.model.integers import domain_of
-from cutecheck.model.ints import Dyn, Sym, as_expr
-from cutecheck.records import record
 from cutecheck.source.eval import conversions, copies, ir, leaks, losses, places, qualifiers, references
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
@@ -21,7 +16,16 @@ from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.branches import arm, broken_off
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.enumerated import Enumerated
-from cutecheck.source.eval.statements.havoc import _assigned_in, havoc
+from cutecheck.source.eval.statements.havoc import havoc
+from cutecheck.source.eval.statements.inductions import (
+    Induction,
+    count_by,
+    high_of,
+    induction_of,
+    known_of,
+    trips_of,
+    values_of,
+)
 from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.recurrences import (
     NotCountedError,
@@ -34,7 +38,7 @@ from cutecheck.source.eval.statements.recurrences import (
 )
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.tuples import Elements, Held
-from cutecheck.source.eval.values import Cell, Scalar, Value, constant
+from cutecheck.source.eval.values import Cell, Scalar, Value
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
@@ -100,21 +104,21 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         computed.gave_up(m, node)
     mark = m.journal.mark()
     try:
-        return _walk_all(m, node, env, inner, quiet, _induction(m, node, inner))
+        return _walk_all(m, node, env, inner, quiet, induction_of(m, node, inner))
     except NotCountedError:
         m.journal.undo(mark)
         return _walk_all(m, node, env, inner, quiet, None)
 
 
-def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, induction: _Induction | None) -> Done:
+def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, induction: Induction | None) -> Done:
     """Walk the body of a loop once for all its iterations."""
     loop = Recurrence(m.number(), node.span, env=inner)
     start = inner.vars.get(induction.name) if induction is not None else None
-    trips = _trips(m, node, inner, induction)
+    trips = trips_of(m, node, inner, induction)
     havoc(m, node, inner, loop, None if induction is None else (induction.name, induction.domain))
     if induction is not None:
         loop.told = (id(inner.vars), induction.name)
-        _count(m, induction, start, inner, loop)
+        count_by(m, induction, start, inner, loop)
     ended: list[Done] = []
 
     def iteration() -> None:
@@ -135,7 +139,7 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
     def condition() -> None:
         if induction is not None and isinstance(node.cond, ir.Binary):
             stop = m.eval(node.cond.right, inner)
-            if induction.stop != (_known(stop), _high(stop)):
+            if induction.stop != (known_of(stop), high_of(stop)):
                 raise NotCountedError
         if node.cond is not None and m.dialect.truth(cond := conversions.tested(m, node.cond, inner)) is None:
             loop.parts = loop.parts or differs(m, node.cond, cond, inner)
@@ -249,7 +253,7 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
             bind_target(m, node.target, leaks.apart(item, "item") if stands else item, env, node.span)
         loop.parts = isinstance(item, Unknown) or varies(item)
         ended: list[Done] = []
-        _walk(m, lambda: ended.append(arm(m, node.body, env)), loop, lambda: ended[-1] is Done.NORMAL, _values(item))
+        _walk(m, lambda: ended.append(arm(m, node.body, env)), loop, lambda: ended[-1] is Done.NORMAL, values_of(item))
         return Done.NORMAL
     if any(type(item) is Elements for item in items) and not _refers(m, node, env):
         assert node.iterable is not None
@@ -304,119 +308,3 @@ def _writes_items(m: Machine, node: ir.Loop, env: Env) -> bool:
     while isinstance(at, (ir.Attr, ir.Index)):
         at = at.base
     return isinstance(at, ir.Name) and at.ident in names_in(node.body)
-
-
-@record(frozen=True, slots=True)
-class _Induction:
-    """``for (int i = a; i < b; i += step)``: the name, the values it takes in the body, and those after the loop."""
-
-    name: str
-    step: int
-    domain: Domain
-    after: Domain
-    stop: tuple[int | None, int | None]  # what it is compared with: the number, and the most that it may be
-
-
-def _known(v: Value) -> int | None:
-    return constant(v) if isinstance(v, (Scalar, int, Dyn)) else None
-
-
-def _induction(m: Machine, node: ir.Loop, env: Env) -> _Induction | None:
-    if (
-        not isinstance(node.init, ir.Local)
-        or not isinstance(node.init.decl, ir.Variable)
-        or not isinstance(node.cond, ir.Binary)
-    ):
-        return None
-    name = node.init.decl.name
-    if (
-        not isinstance(node.cond.left, ir.Name)
-        or node.cond.left.ident != name
-        or not isinstance(node.step, (ir.ExprStmt, ir.Assign))
-        or name in _assigned_in(node.body)
-    ):
-        return None
-    step = _step(m, node.step, name, env)
-    if step is None:
-        return None
-    start = env.vars.get(name)
-    stop = m.eval(node.cond.right, env)
-    seen = (_known(stop), _high(stop))
-    if isinstance(start, Scalar) and isinstance(stop, Scalar):
-        _, stop = m.dialect.alike(start, stop)
-    op, end = node.cond.op, _known(stop)
-    first = start.value if isinstance(start, Scalar) else start
-    unit = abs(step) if isinstance(first, int) and first % step == 0 else 1
-    own = domain_of(start.ctype) if isinstance(start, Scalar) else ex.ANY
-    if step < 0 and op in (">", ">=", "!="):
-        end = own.lo if end is None else end
-        low = None if end is None else end if op == ">=" else end + 1
-        if own.lo is not None and (low is None or low + step < own.lo):
-            return None  # a number without sign comes round
-        after = Domain(own.lo, _high(start), unit)
-        return _Induction(name, step, Domain(low, _high(start), unit), after, seen)
-    if step < 0 or op not in ("<", "<=", "!="):
-        return None
-    high = _high(stop) if end is None else end
-    top = None if high is None else high if op == "<=" else high - 1
-    if own.hi is not None and (top is None or top + step > own.hi):
-        return None
-    return _Induction(name, step, Domain(_low(start), top, unit), Domain(_low(start), None, unit), seen)
-
-
-def _step(m: Machine, node: ir.ExprStmt | ir.Assign, name: str, env: Env) -> int | None:
-    """What is added to the variable after each iteration, where that is a constant."""
-    if isinstance(node, ir.Assign):
-        if node.op not in ("+=", "-=") or not (isinstance(node.target, ir.Name) and node.target.ident == name):
-            return None
-        step = constant(m.eval(node.value, env))
-        return None if not step else step if node.op == "+=" else -step
-    at = node.expr
-    if not (isinstance(at, ir.Unary) and isinstance(at.operand, ir.Name) and at.operand.ident == name):
-        return None
-    return 1 if "+" in at.op else -1 if "-" in at.op else None
-
-
-def _count(m: Machine, induction: _Induction, start: Value, env: Env, loop: Recurrence) -> None:
-    """Iterations so far, told by the induction variable; where threads start apart it is told by them."""
-    first = start.value if isinstance(start, Scalar) else start
-    now = env.vars[induction.name]
-    value = now.value if isinstance(now, Scalar) else now
-    if not isinstance(first, (int, Dyn, Sym)) or not isinstance(value, (int, Dyn, Sym)):
-        return
-    if varies(first) or (abs(induction.step) != 1 and first != 0):
-        loop.count = m.fresh("iteration", ex.NATURAL)
-        value = Dyn(as_expr(first + loop.count * induction.step))
-        m.journal.set(env.vars, induction.name, Scalar(value, now.ctype) if isinstance(now, Scalar) else value)
-    elif abs(induction.step) == 1:
-        loop.count = (value - first) * induction.step
-
-
-def _values(item: Value) -> int | None:
-    """How many values the item of a loop takes at most; None where its range is open."""
-    variables = item.expr.variables() if isinstance(item, Dyn) else ()
-    if len(variables) != 1:
-        return None
-    domain = next(iter(variables)).domain
-    lo, hi = domain.bounds()
-    return None if lo is None or hi is None else max(0, (hi - lo) // max(1, domain.divisor()) + 1)
-
-
-def _trips(m: Machine, node: ir.Loop, env: Env, induction: _Induction | None) -> int | None:
-    """How often the body of a loop that counts up between known numbers runs, if nothing leaves it."""
-    if induction is None or not isinstance(node.cond, ir.Binary) or node.cond.op not in ("<", "<="):
-        return None
-    lo, hi = induction.domain.bounds()
-    if lo is None or hi is None or induction.step < 1 or constant(m.eval(node.cond.right, env)) is None:
-        return None
-    return max(0, (hi - lo) // induction.step + 1)
-
-
-def _low(v: Value) -> int | None:
-    value = v.value if isinstance(v, Scalar) else v
-    return ex.bounds(as_expr(value))[0] if isinstance(value, (int, Dyn, Sym)) else None
-
-
-def _high(v: Value) -> int | None:
-    value = v.value if isinstance(v, Scalar) else v
-    return ex.bounds(as_expr(value))[1] if isinstance(value, (int, Dyn, Sym)) else None

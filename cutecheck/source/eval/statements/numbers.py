@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Int, Sym
-from cutecheck.source.eval.containers import Held, same_items
+from cutecheck.source.eval.containers import Holding, same_items
 from cutecheck.source.eval.leaks import forgotten
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
@@ -48,7 +48,7 @@ def snapshot(value: Value, copies: dict[int, Object] | None = None) -> Value:
         return copies[id(value)]
     if isinstance(value, tuple) and any(isinstance(v, (Object, tuple)) for v in value):
         return like(value, (snapshot(v, copies) for v in value))
-    if isinstance(value, Held) and not value.of and any(isinstance(v, (Object, tuple)) for v in value.items):
+    if isinstance(value, Holding) and not value.of and any(isinstance(v, (Object, tuple)) for v in value.items):
         return replace(value, items=tuple(snapshot(v, copies) for v in value.items), of=value.items)
     return value
 
@@ -67,7 +67,9 @@ def combine(
     name = str(name)
     if name.count(".") > _NESTED:
         return Unknown(f"`{name.split('.', maxsplit=1)[0]}` holds itself and changes in a loop", span)
-    own = None if isinstance(before, (TensorVal, Object, tuple, Held)) else m.dialect.forgotten(m, before, name, span)
+    own = (
+        None if isinstance(before, (TensorVal, Object, tuple, Holding)) else m.dialect.forgotten(m, before, name, span)
+    )
     if own is not None:
         return own
     values = (start, before, *afters)
@@ -86,9 +88,9 @@ def combine(
     def inner(part: Callable[[Any], Value], at: str) -> Value:
         return combine(m, f, part(start), part(before), [part(a) for a in afters], at, span, whole, made)
 
-    if isinstance(start, Held) and all(isinstance(v, Held) and same_items(start, v) for v in values):
+    if isinstance(start, Holding) and all(isinstance(v, Holding) and same_items(start, v) for v in values):
         held = (inner(lambda v, i=i: v.items[i], f"{name}.{i}") for i in range(len(start.items)))  # type: ignore[misc]
-        return Held(tuple(held), start.keys)
+        return Holding(tuple(held), start.keys)
     if all(isinstance(v, tuple) and len(v) == len(start) for v in values):
         parts = (inner(lambda v, i=i: v[i], f"{name}.{i}") for i in range(len(start)))  # type: ignore[misc]
         return like(start, parts)

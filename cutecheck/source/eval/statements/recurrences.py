@@ -11,7 +11,7 @@ from cutecheck.facts import Span
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.source.eval import ages
-from cutecheck.source.eval.containers import Held
+from cutecheck.source.eval.containers import Holding
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.guesses import Guess, changed_numbers, guess, masked, place
@@ -188,7 +188,7 @@ def walked_once(m: Machine, loop: Recurrence, mark: int) -> None:
         if m.dialect.by_value and old.get(key, now) is None and not isinstance(where, Fields):
             continue  # a variable of the iteration's own
         if now is not None and key != loop.told:
-            was = old.get(key, now) if isinstance(now, Held) else now  # of another length it is lost
+            was = old.get(key, now) if isinstance(now, Holding) else now  # of another length it is lost
             m.journal.set(where, name, combine(m, Anything(m, apart), was, now, (new,), name, loop.span, whole=True))
 
 
