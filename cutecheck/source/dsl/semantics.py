@@ -20,6 +20,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     flow,
     functions,
     functions_of_python,
+    indexing,
     iteration,
     launching,
     modules,
@@ -45,18 +46,16 @@ from cutecheck.source.dsl.values import (
     HostTensor,
     Iterated,
     RunTimeRange,
-    TextMatch,
     TmaAtom,
     TmaInfo,
 )
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.containers import Shared, changes, unsure
+from cutecheck.source.eval.containers import changes, unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.undetermined import undetermined
 from cutecheck.source.eval.values import (
     Extern,
-    FuncSet,
     Object,
     Scalar,
     ScalarType,
@@ -263,46 +262,7 @@ class DslDialect(Merging):
     def index(self, m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         if isinstance(base, Unknown):
             return base
-        if not args:
-            return Unknown("an empty index", span)
-        key = args[0]
-        if isinstance(base, (list, tuple, str, range)):
-            if isinstance(key, Unknown):
-                return Shared.of(base, key.reason, span) if isinstance(base, (list, tuple)) else key
-            bad = unsure(base)
-            if bad is not None:
-                return bad
-            if isinstance(key, Enumerator):
-                key = key.value
-            key = protocol.number(m, key, span)
-            if isinstance(key, (int, slice)):
-                try:
-                    return base[key]
-                except IndexError:
-                    return flow.fails(m, "IndexError", "an index out of range", span)
-                except (TypeError, ValueError):
-                    return Unknown("an index out of range", span)
-            why = "an index that is known at run time only"
-            return Shared.of(base, why, span) if isinstance(base, (list, tuple)) else Unknown(why, span)
-        if isinstance(base, TextMatch):
-            return builtins.FUNCTIONS["match.group"](m, [base, key], {}, span)
-        if isinstance(base, dict):
-            try:
-                return containers.get(m, base, key, span)
-            except TypeError:
-                return Unknown("a key that is not known", span)
-        if isinstance(base, (ClassInst, Object)):
-            return classes.index(m, base, key, span)
-        found = cute_values.index(m, base, key, span)
-        if found is not None:
-            return found
-        if isinstance(base, Builtin) and f"{base.name}.__getitem__" in builtins.FUNCTIONS:
-            return builtins.FUNCTIONS[f"{base.name}.__getitem__"](m, [key], {}, span)
-        if isinstance(base, (BuiltinType, Builtin, ScalarType, FuncSet)):
-            return base
-        if isinstance(base, Extern):
-            return Extern(f"{base.what}[...]", span)
-        return Unknown(f"indexing {builtins.describe(base)}", span)
+        return indexing.index(m, base, args[0], span) if args else Unknown("an empty index", span)
 
     @contained
     def operator(self, m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:

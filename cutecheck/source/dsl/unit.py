@@ -5,7 +5,7 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from cutecheck.facts.span import Span
-from cutecheck.source.dsl import patterns  # noqa: F401  (registers)
+from cutecheck.source.dsl import patterns, strings  # noqa: F401  (register)
 from cutecheck.source.dsl.expressions import children, expression
 from cutecheck.source.dsl.source import Source, parse
 from cutecheck.source.dsl.statements import statements

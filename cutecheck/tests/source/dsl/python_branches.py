@@ -35,21 +35,6 @@ d = {"a": 1}
 if U: d.update(a=6)
 R = d["a"]
 
-class C: pass
-c = C(); c.x = 3
-if U: c.x = 4
-R = c.x
-
-class C:
-    n = 3
-if U: C.n = 4
-R = C.n
-
-def f(l):
-    if U: l[0] = 9
-x = [3]; f(x)
-R = x[0]
-
 x = [3, 4]
 if U: x.pop()
 R = x[-1]
@@ -77,25 +62,6 @@ while True:
     i += 1
     if i > U + 1: break
 R = i
-
-def f():
-    if U: return 3
-    return 4
-R = f()
-
-def f():
-    for i in range(5):
-        if i == U + 1: return i
-    return 9
-R = f()
-
-def f():
-    if U: raise ValueError("x")
-    return 4
-try:
-    R = f()
-except ValueError:
-    R = 6
 
 try:
     if U: raise ValueError("x")
@@ -146,35 +112,6 @@ R = tuple(x for x in (1, 2, 3) if x > U)
 R = sum(x for x in (1, 2, 3) if x > U)
 
 R = len("ab" * (U + 1))
-
-n = 0
-def inc():
-    global n
-    n += 1
-if U: inc()
-inc()
-R = n
-
-def make():
-    c = 1
-    def inc():
-        nonlocal c
-        c += 1
-    if U: inc()
-    return c
-R = make()
-
-class C:
-    def __init__(self): self.v = [1]
-    def add(self): self.v.append(2)
-c = C()
-for _ in range(U + 1): c.add()
-R = len(c.v)
-
-import functools
-@functools.cache
-def f(x): return x + 1
-R = f(U) + 1
 
 best = None
 for c in (4, 5, 6):
@@ -249,14 +186,6 @@ s = SimpleNamespace(a=3)
 if U: s.a = 4
 R = s.a
 
-class C:
-    def __init__(self, n): self.n = n
-o = C(3)
-p = o
-if U: o = C(4)
-o.n = 7
-R = p.n
-
 x = [C for C in (1, 2)]
 for i in range(2):
     if U: continue
@@ -282,36 +211,6 @@ for i in range(4):
         x += 1
 R = x + 1
 
-def g(n):
-    for i in range(n):
-        if U and i == 1: return
-        yield i + 1
-R = tuple(g(3))
-
-x = 4
-def f(): return x
-if U: x = 5
-R = f()
-
-def f(x):
-    if U: x = x + 1
-    return x
-R = f(3), f(4)
-
-def f(items):
-    for i in items:
-        if i == U: return i
-    return 9
-R = f([0, 1, 2])
-
-class C:
-    def __init__(self): self.items = []
-    def add(self, x):
-        if U: self.items.append(x)
-        return self
-c = C().add(1).add(2)
-R = len(c.items)
-
 d = {}
 for k in ("a", "b"):
     if U: d[k] = 1
@@ -328,11 +227,6 @@ R = sum(x)
 x = [i for i in range(3)]
 while x and U == 0: x.pop()
 R = len(x) + 1
-
-def g(a=[]):
-    if U: a.append(1)
-    return len(a)
-R = g() + 1
 
 y = None
 if U: y = 4
@@ -352,23 +246,6 @@ else:
 finally:
     w = z
 R = w
-
-def h():
-    try:
-        if U: return 1
-        return 2
-    finally:
-        pass
-R = h()
-
-def h():
-    for i in range(3):
-        try:
-            if i == U: raise ValueError
-        except ValueError:
-            return i
-    return 7
-R = h()
 
 s = 0
 for i in range(4):
@@ -390,12 +267,6 @@ it = iter((1, 2, 3))
 if U: next(it)
 R = next(it)
 
-def gen():
-    yield 1
-    if U: yield 2
-    yield 3
-R = tuple(gen())[1]
-
 a, *b = [1, 2] if U else [1, 2, 3]
 R = len(b)
 
@@ -403,19 +274,6 @@ x = {"a": [1]}
 y = x["a"] if U else [9]
 y.append(3)
 R = len(x["a"])
-
-class K:
-    n = 1
-    @classmethod
-    def up(cls):
-        if U: cls.n += 1
-K.up()
-R = K.n
-
-import functools
-@functools.lru_cache
-def f(k): return k if U else -k
-R = f(3) + 9
 
 fs = []
 for i in range(2):
@@ -425,13 +283,6 @@ R = fs[0]()
 
 f = (lambda: 3) if U else (lambda: 4)
 R = f()
-
-x = 5
-def set_x():
-    global x
-    if U: x = 6
-set_x()
-R = x
 
 t = (1, 2)
 if U: t += (3,)
@@ -470,36 +321,6 @@ d = defaultdict(int)
 for i in range(3): d[i % (U + 1)] += 1
 R = c["a"], d[0]
 
-class A:
-    def __eq__(self, o): return U == 1
-    def __hash__(self): return 1
-R = 3 if A() == A() else 4
-
-class B:
-    def __bool__(self): return U == 1
-R = 3 if B() else 4
-
-class D:
-    def __len__(self): return U
-R = 3 if D() else 4, len(D()) + 1
-
-class E:
-    def __getattr__(self, n): return 3 if U else 4
-R = E().foo
-
-class P:
-    @property
-    def v(self): return 3 if U else 4
-R = P().v
-
-from dataclasses import dataclass, replace
-@dataclass(frozen=True)
-class T:
-    a: int = 1
-t = T()
-if U: t = replace(t, a=2)
-R = t.a
-
 with open("/dev/null") as f:
     n = 3
     if U: n = 4
@@ -510,40 +331,15 @@ del_me = [1, 2, 3]
 if U: del del_me[0]
 R = del_me[0], len(del_me)
 
-def f(a=1): return a
-kw = {"a": 5} if U else {}
-R = f(**kw)
-
 d = {"b": 1, **({"b": 2} if U else {})}
 R = d["b"], len(d)
 
 d = {**({"b": 2} if U else {}), "c": 4}
 R = d["c"], len(d)
 
-def f(a=1, *r): return a, len(r)
-xs = [1, 2] if U else []
-R = f(*xs)
-
-def f(a, b=7): return b
-xs = [1] if U else []
-R = f(*xs, 5)
-
-def f(**kw): return len(kw)
-R = f(**({"a": 1} if U else {}))
-
-from dataclasses import dataclass
-@dataclass
-class T:
-    a: int = 1
-R = T(**({"a": 3} if U else {})).a
-
 x = [*([1] if U else []), 2]
 R = len(x), x[-1]
 
 x = (*([1] if U else []), 2)
 R = len(x)
-
-def f(*a, **k): return g(*a, **k)
-def g(x=1, *, y=2): return x, y
-R = f(*([4] if U else []), **({"y": 5} if U else {}))
 """

@@ -15,15 +15,25 @@ from cutecheck.source.eval.containers import Lost, Shared, unsure
 from cutecheck.source.eval.journal import Journal
 from cutecheck.source.eval.statements import exits
 from cutecheck.source.eval.values import Value
-from cutecheck.tests.source.dsl import python_branches, python_library, python_values
+from cutecheck.tests.source.dsl import (
+    python_branches,
+    python_branching_calls,
+    python_classes,
+    python_library,
+    python_values,
+)
 from cutecheck.tests.source.dsl.run import driver, results, variables
 
 UNKNOWN = "import os\nU = int(os.urandom(1)[0] > 7)\n"
 DEFINITE = (int, float, str, type(None))
 
 
-def bodies(module: Any) -> list[str]:
-    return [b.strip("\n") for b in re.split(r"\n\s*\n(?=\S)", module.BODIES) if b.strip()]
+def bodies(*modules: Any) -> list[str]:
+    pieces = [b for module in modules for b in re.split(r"\n\s*\n(?=\S)", module.BODIES)]
+    return [b.strip("\n") for b in pieces if b.strip()]
+
+
+BRANCHING = bodies(python_branches, python_branching_calls)
 
 
 def by_python(body: str, u: int) -> Any:
@@ -32,7 +42,7 @@ def by_python(body: str, u: int) -> Any:
     return names["R"]
 
 
-@pytest.mark.parametrize("body", bodies(python_values) + bodies(python_library))
+@pytest.mark.parametrize("body", bodies(python_values, python_library, python_classes))
 def test_results_are_those_of_python(tmp_path: Path, body: str) -> None:
     assert variables(tmp_path, body)["R"] == by_python(body, 0)
 
@@ -47,16 +57,16 @@ def refuted(value: Value, expected: list[Any]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("body", bodies(python_branches))
+@pytest.mark.parametrize("body", BRANCHING)
 def test_what_depends_on_the_unknown_is_not_told(tmp_path: Path, body: str) -> None:
     either = [by_python(body, u) for u in (0, 1)]
     assert not refuted(variables(tmp_path, UNKNOWN + body)["R"], either)
 
 
 def _wrong(tmp_path: Path) -> int:
-    made = [driver(tmp_path, UNKNOWN + b) for b in bodies(python_branches)]
+    made = [driver(tmp_path, UNKNOWN + b) for b in BRANCHING]
     found = [d.machine.functions["dsl modules"]["scopes"]["__main__ main"].env.vars.get("R") for d in made]
-    truth = [[by_python(b, u) for u in (0, 1)] for b in bodies(python_branches)]
+    truth = [[by_python(b, u) for u in (0, 1)] for b in BRANCHING]
     return sum(refuted(v, t) for v, t in zip(found, truth, strict=True))
 
 
