@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -110,9 +111,13 @@ class Crew:
 
     def _receive(self, worker: _Worker) -> dict[int, Part | str | None]:
         try:
-            part, used = worker.pipe.recv()
+            sent = worker.pipe.recv_bytes()
         except (EOFError, OSError):
             return self._lost(worker)
+        try:
+            part, used = pickle.loads(sent)
+        except Exception:  # a value that travels but does not arrive: evaluated here
+            part, used = None, 0
         position = worker.share.popleft()
         if not worker.share:
             if self._shares and used <= MOST_MIB:

@@ -34,6 +34,9 @@ class IntegerSequence(tuple[int, ...]):
         made.ctype = ctype
         return made
 
+    def __getnewargs__(self) -> tuple[tuple[int, ...], str]:
+        return tuple(self), self.ctype
+
 
 class Pair(tuple[Any, ...]):
     """A ``pair``: of two elements, and no tuple for who asks by a specialisation."""

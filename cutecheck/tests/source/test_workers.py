@@ -114,6 +114,38 @@ def test_a_worker_that_dies_costs_one_file(tmp_path: Path, monkeypatch: pytest.M
     assert {e.span.path for e in found.events} == {e.span.path for e in whole.events}
 
 
+def test_integer_sequences_come_from_other_processes(tmp_path: Path) -> None:
+    """They are template arguments of kernels, and made with a type besides their numbers."""
+    (tmp_path / "kernel.cuh").write_text(HEADER.replace("template <int M,", "template <class Modes, int M,"))
+    for i in range(5):
+        call = f"kernel<make_int_sequence<{i + 1}>, 8, true, true><<<1, 32>>>(p);"
+        (tmp_path / f"unit{i}.cu").write_text(f'#include "kernel.cuh"\nvoid run{i}(half_t* p) {{ {call} }}\n')
+    alone = facts(tmp_path, 1)
+    assert len(alone.events) == 5 and not alone.errors
+    assert facts(tmp_path, 2) == alone
+
+
+class _Lost:
+    """Goes into a pipe and does not come out."""
+
+    def __reduce__(self) -> tuple[type[_Lost], tuple[int]]:
+        return _Lost, (1,)
+
+
+def test_what_does_not_arrive_is_evaluated_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = facts(tree(tmp_path), 1)
+    evaluate, parent = Translator.run, os.getpid()
+
+    def run(self: Translator, job: Job, launches: Launches) -> Part:
+        part = evaluate(self, job, launches)
+        if job.path == "unit4.cu" and os.getpid() != parent:
+            part.attempts += (_Lost(),)  # type: ignore[assignment]
+        return part
+
+    monkeypatch.setattr(Translator, "run", run)
+    assert facts(tmp_path, 2) == whole
+
+
 def test_an_interrupt_keeps_what_came_before_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, wait, came = Translator.run, workers.wait, []
 
