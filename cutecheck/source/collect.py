@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from cutecheck.facts import Call, Event, Launch, Lint, Loop, Predicate, Site, SmemBuffer, SourceError, Span, Unknown
@@ -41,9 +42,12 @@ class Collected:
 
 def note_unit(unit: ir.Unit, out: Collected) -> None:
     """What a file says before anything is evaluated: its configuration calls, inactive ones, syntax errors."""
-    for path in dict.fromkeys((unit.path, *(span.path for span, _ in unit.calls))):  # a notebook's cells
+    for path in dict.fromkeys((unit.path, *(span.path for span, _ in unit.calls))):  # a notebook's cells, fragments
         # CuTe's own headers define what is configured, they configure nothing
         out.calls[path] = () if is_cute_header(path) else tuple(c for c in unit.calls if c[0].path == path)
+    for note in unit.notes:
+        if note.kind == "unread":
+            out.errors.setdefault((note.span.path, f"{note.span}"), SourceError(note.span.path, note.text, note.span))
     inactive = {n.span for n in unit.notes if n.kind == "inactive"}
     out.active.update(span for span, _ in unit.calls if span not in inactive)
     out.inactive.update(inactive)
@@ -100,14 +104,22 @@ def _keep(buffer: SmemBuffer, into: dict[tuple[str, str], SmemBuffer]) -> None:
         into[buffer.buffer_id, buffer.arch] = replace(old, size_bytes=None)
 
 
-def absorb(part: Collected, out: Collected) -> None:
-    """What one translation unit says, added to what those before it said."""
-    for key, site in part.sites.items():
+def absorb(part: Collected, out: Collected, configures: str = "") -> None:
+    """What one translation unit says, added to what those before it said.
+
+    ``configures``: its path, where what it includes means what its own macros say. What other units made of that with
+    other macros is of its own, too.
+    """
+    others = {n: path for n, path in part.defined.items() if out.defined.setdefault(n, path) != path}
+    if configures:
+        others.update(dict.fromkeys(_otherwise(part, out), configures))
+    named = Renaming({n: f"{n} ({path})" for n, path in others.items()})
+    for place, own in part.sites.items():
+        site = named.site(own) if configures else own
+        key = place if site is own else (*place, configures)
         old = out.sites.get(key)
         if old is None or _better(site, old):
             out.sites[key] = site
-    others = {n: path for n, path in part.defined.items() if out.defined.setdefault(n, path) != path}
-    named = Renaming({n: f"{n} ({path})" for n, path in others.items()})
     for event in part.events.values():
         _add_event(named.event(event) if others else event, out)
     for key, call in part.facts.items():
@@ -134,6 +146,18 @@ def absorb(part: Collected, out: Collected) -> None:
     for span, why in part.cut.items():
         out.cut.setdefault(span, why)
     out.internals.extend(part.internals)
+
+
+def _otherwise(part: Collected, out: Collected) -> Iterator[str]:
+    """The functions and the sites outside of functions that say something else here than they did."""
+    for key, site in part.sites.items():
+        old = out.sites.get(key)
+        if old is not None and old.status == site.status == "resolved" and old.value != site.value:
+            yield site.symbol
+    known = {(e.span, e.enclosing, e.arch) for e in out.events.values()}
+    for ident, event in part.events.items():
+        if ident not in out.events and (event.span, event.enclosing, event.arch) in known:
+            yield event.enclosing
 
 
 def _add_event(event: Event, out: Collected) -> None:

@@ -16,7 +16,22 @@ from cutecheck.source.vendored import Vendored, vendored
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-CPP_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".cxx", ".inl")
+CPP_SUFFIXES = (
+    ".cu",
+    ".cuh",
+    ".h",
+    ".hpp",
+    ".cpp",
+    ".cc",
+    ".cxx",
+    ".hh",
+    ".hxx",
+    ".inl",
+    ".inc",
+    ".ipp",
+    ".tpp",
+    ".def",
+)
 DSL_SUFFIXES = (".py", ".ipynb")
 SUFFIXES = CPP_SUFFIXES + DSL_SUFFIXES
 MAX_BYTES = 16 << 20
@@ -29,7 +44,8 @@ _SKIPPED_FOLDERS = frozenset(
 _WORDS = (
     b"cute::", b"cute/", b"namespace cute", b"Copy_Atom", b"MMA_Atom", b"TiledMMA", b"TiledMma", b"TiledCopy",
     b"make_tiled_", b"make_layout", b"make_tma_copy", b"SmemLayout", b"make_tensor", b"make_shape", b"make_fragment",
-    b"local_tile", b"local_partition", b"partition_S", b"partition_fragment", b"cutecheck:",
+    b"local_tile", b"local_partition", b"partition_S", b"partition_D", b"partition_fragment", b"tile_to_shape",
+    b"Layout<Shape", b"Swizzle<", b"cutecheck:",
 )  # fmt: skip
 _PYTHON = re.compile(rb"\bcute\b|cutecheck:")
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)

@@ -16,7 +16,8 @@ from cutecheck.source.bindings import unmatched
 from cutecheck.source.collect import Collected, absorb, bound_elsewhere, collect, note_unit, uncovered
 from cutecheck.source.cpp import errors
 from cutecheck.source.cpp.errors import Refused
-from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree, translation_units
+from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
+from cutecheck.source.cpp.tree import Tree, translation_units
 from cutecheck.source.discover import discover, drivers, importing
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.launches import Walks
@@ -72,13 +73,21 @@ def _extract(request: ExtractRequest) -> Facts:
     starts = translation_units(units, tree, DEFAULT_ARCH)
     many = len(starts) > MANY_UNITS
     asked = {p: request.archs or architectures_of(p, tree, reported, many) for p in starts}
+    fragments = {
+        fragment
+        for p, named in asked.items()
+        for arch in named
+        for fragment, around in tree.fragments(p, arch).items()
+        if around in reported and not of_library(fragment)
+    }
+    reported |= fragments
     archs = (
         [a for a in ARCHITECTURES if any(a in named for named in asked.values())]
         if not request.archs
         else request.archs
     )
     others = frozenset() if request.changed is None else frozenset(files) - reported
-    partial = None if request.changed is None else tuple(sorted({*units, *python, *touched}))
+    partial = None if request.changed is None else tuple(sorted({*units, *fragments, *python, *touched}))
     limits = request.limits.over(len(asked))
     translator = Translator(tree, reported, limits, request.instantiate, request.tracing, others)
     if recall is not None:
@@ -116,7 +125,7 @@ def _extract(request: ExtractRequest) -> Facts:
         notes=tuple(filter(None, [note(found.vendored), *errors.notes(met, bool(request.archs))])),
         commented=tuple(
             p
-            for p in ([f.path for f in found.files if f.cute] if partial is None else partial)
+            for p in ([*(f.path for f in found.files if f.cute or f.path in fragments)] if partial is None else partial)
             if _has_comments(p, files)
         ),
     )
@@ -150,7 +159,8 @@ def _architectures(
         instantiated: dict[str, set[Template]] = {arch: set() for arch in archs}
         templates: dict[tuple[str, str], int] = {}
         for job, part in zip(closed, parts(closed, translator, walks, jobs, recall), strict=True):
-            absorb(part.facts, out)
+            own = translator.tree.fragments(job.path, job.arch).values()
+            absorb(part.facts, out, job.path if job.path in own else "")
             _count_dropped(part, out)
             instantiated[job.arch] |= part.instantiated
             met.setdefault(job.path, {})[job.arch] = part.refused

@@ -27,7 +27,7 @@ def architectures_of(path: str, tree: Tree, reported: frozenset[str], many: bool
     """Where there are many units, a test bed that they share speaks for all: a unit's own file goes before."""
     if many and (own := _chosen([tree.once(path, _named)])):
         return own
-    closure = tree.closure(path, DEFAULT_ARCH)
+    closure = [*tree.closure(path, DEFAULT_ARCH), *tree.fragments(path, DEFAULT_ARCH)]
     files = [p for p in closure if p == path or (p in reported and not _LIBRARY.search(p))]
     return _chosen([tree.once(p, _named) for p in files]) or (DEFAULT_ARCH,)
 

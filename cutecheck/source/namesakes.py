@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from cutecheck.facts import Call, Event, Launch, Predicate, SmemBuffer
+from cutecheck.facts import Call, Event, Launch, Predicate, Site, SmemBuffer
 from cutecheck.facts.tensor import TensorFact
 
 
@@ -39,6 +39,14 @@ class Renaming:
     def tensor(self, tensor: TensorFact) -> TensorFact:
         known = tensor.buffer
         return tensor if not known or self.buffer(known) == known else replace(tensor, buffer=self.buffer(known))
+
+    def site(self, s: Site) -> Site:
+        """A site is named as itself, or after the function that it is in."""
+        for name, other in self.names.items():
+            if s.symbol == name or s.symbol.startswith(f"{name}::"):
+                symbol = other + s.symbol[len(name) :]
+                return replace(s, symbol=symbol, site_id=s.site_id.replace(s.symbol, symbol))
+        return s
 
     def event(self, e: Event) -> Event:
         operands = tuple(self.tensor(t) for t in e.operands)

@@ -62,7 +62,8 @@ class Recall:
     def _key(self, job: Job) -> str:
         closure = self.tree.closure(job.path, job.arch)
         wanted = [p for p in closure if p in self.reported]
-        files = [(p, self._digest(p)) for p in self.tree.read_with(job.path)]
+        read = dict.fromkeys((*self.tree.read_with(job.path), *self.tree.fragments(job.path, job.arch)))
+        files = [(p, self._digest(p)) for p in read]
         about = [self.request, self.steps, job.arch, job.path, sorted(job.owned), job.open, wanted, closure, files]
         return digest("part", json.dumps(about))
 

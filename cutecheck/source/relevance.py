@@ -101,17 +101,22 @@ class Words:
     def _text(self, decl: ir.Decl, path: str) -> str:
         span: Span | None = getattr(decl, "full_span", None) or getattr(decl, "span", None)
         file = self.tree.file(path)
-        if span is None or file is None or span.path != path:
+        if span is None or file is None:
             return ""
-        starts = file.origin.starts
-        text = self.tree.preprocessed(path, self.arch).text
-        return text[starts[span.line - 1] + span.column - 1 : starts[span.end_line - 1] + span.end_column - 1]
+        done = self.tree.preprocessed(path, self.arch)
+        if span.path == path:
+            return done.between(*file.origin.offsets(span))
+        fragments = [f for f in done.fragments if f.origin.path == span.path]
+        text = "".join(f.stripped[slice(*f.origin.offsets(span))] for f in fragments)
+        return "\n".join((text, *(f.stripped for f in done.fragments))) if "include" in text else text
 
     def opened(self, path: str) -> bool:
         """Whether the names of CuTe need no qualification somewhere in a file."""
         if path not in self._opened:
             file = self.tree.file(path)
-            self._opened[path] = file is not None and _OPENED.search(file.stripped) is not None
+            texts = [f.stripped for f in self.tree.preprocessed(path, self.arch).fragments]
+            texts += [file.stripped] if file is not None else []
+            self._opened[path] = any(_OPENED.search(text) for text in texts)
         return self._opened[path]
 
     def file(self, unit: ir.Unit) -> File:
@@ -136,7 +141,7 @@ class Words:
 
     def _described(self, unit: ir.Unit) -> File:
         path = unit.path
-        macros = {n: _body(m) for n, m in self.tree.preprocessed(path, self.arch).macros.final().items()}
+        macros = {n: _bodies(m) for n, m in self.tree.preprocessed(path, self.arch).macros.every().items()}
         named = [(n, d, path) for n, d in _flat(unit.decls)]
         classes = [d for _, d, _ in named if isinstance(d, ir.Class) and d.spec_args]
         return File(
@@ -168,6 +173,14 @@ class File:
 
 
 _Body = tuple[frozenset[str], tuple[re.Pattern[str], ...]]  # the words of a macro, and of what form those are it makes
+
+
+def _bodies(macros: Sequence[Macro]) -> _Body:
+    """The words and forms of all that a name stands for in a file."""
+    if len(macros) == 1:
+        return _body(macros[0])
+    found = [_body(m) for m in macros]
+    return frozenset().union(*(spelled for spelled, _ in found)), tuple(form for _, forms in found for form in forms)
 
 
 @lru_cache(maxsize=8192)

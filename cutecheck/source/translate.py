@@ -88,7 +88,9 @@ class Translator:
             return part
         units = self._units(closure, job.arch)
         relevance = self._relevance(job, units)
-        if not self._matters(job, units, relevance) or not any(self._names_cute(p) for p in closure):
+        if not self._matters(job, units, relevance) or not any(
+            self._names_cute(p) for p in (*closure, *self.tree.fragments(job.path, job.arch))
+        ):
             return part
         program = Program()
         for unit in units:

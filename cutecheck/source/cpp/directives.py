@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from cutecheck.records import record
 from cutecheck.source.cpp.conditions import evaluate
 from cutecheck.source.cpp.defines import ARCH_NAME, Defines, Macro
-from cutecheck.source.cpp.strip import blank
+from cutecheck.source.cpp.strip import Comment, blank
+from cutecheck.source.cpp.text import Origin, Stretch
 
 DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:[^\\\n]|\\\r?\n|\\.)*)", re.MULTILINE)
 _SPLICE = re.compile(r"\\\r?\n")
@@ -22,10 +23,22 @@ MAX_NESTING = 400
 
 @record(frozen=True, slots=True)
 class Include:
+    """An include line whose file stands for itself. ``within``: the fragment that has the line, "" for the file."""
+
     text: str
     is_system: bool
     begin: int
     end: int
+    within: str = ""
+
+
+@record(frozen=True, slots=True)
+class Fragment:
+    """A file whose text takes the place of the line that includes it."""
+
+    origin: Origin
+    stripped: str
+    comments: tuple[Comment, ...]
 
 
 @dataclass(slots=True)
@@ -47,20 +60,76 @@ class MacroScope:
     def add(self, name: str, offset: int, macro: Macro | None) -> None:
         self.events.setdefault(name, []).append((offset, macro))
 
+    def every(self) -> dict[str, tuple[Macro, ...]]:
+        """All that the names of the file's macros stand for somewhere in it."""
+        return {
+            name: macros
+            for name, events in self.events.items()
+            if (macros := tuple(dict.fromkeys(macro for _, macro in events if macro is not None)))
+        }
+
     def final(self) -> dict[str, Macro]:
         """The macros that stand at the end of the file."""
         return {name: events[-1][1] for name, events in self.events.items() if events[-1][1] is not None}
 
 
+@dataclass(slots=True)
+class Progress:
+    """How far the directives of a file, and of the fragments in it, are gone through.
+
+    Offsets are those of the text that comes out: the file's own but where fragments stand in it.
+    """
+
+    scope: MacroScope
+    out: list[str] = field(default_factory=list)
+    raw: list[str] = field(default_factory=list)  # as ``out``, with directives and what is inactive
+    length: int = 0
+    stretches: list[Stretch] = field(default_factory=lambda: [Stretch(0, None, 0)])
+    includes: list[Include] = field(default_factory=list)
+    problems: list[tuple[str, int, int]] = field(default_factory=list)
+    unread: list[tuple[str, int, int]] = field(default_factory=list)
+    fragments: dict[str, Fragment] = field(default_factory=dict)
+    within: list[Fragment] = field(default_factory=list)  # those around
+
+    def add(self, text: str, active: bool) -> None:
+        self.out.append(text if active else blank(text))
+        self.raw.append(text)
+        self.length += len(text)
+
+
+class Opener(Protocol):
+    """What decides which included files are fragments."""
+
+    def named(self, rest: str, so_far: Progress) -> tuple[str, bool] | None:
+        """What an include line names, and whether in angle brackets, also where macros name it."""
+
+    def fragment(self, named: tuple[str, bool], so_far: Progress) -> Fragment | None:
+        """The file that is named, if its text belongs in the place of the line."""
+
+
 @record(frozen=True, slots=True)
 class Preprocessed:
-    """``text`` has the length of the input; ``guard`` is the name of the include guard, if any."""
+    """``text`` has the length of the input, or that of ``raw`` where fragments stand in it.
+
+    ``guard`` is the name of the include guard, if any. ``unread``: include lines whose text is missing in their place.
+    """
 
     text: str
     macros: MacroScope
     includes: tuple[Include, ...]
     problems: tuple[tuple[str, int, int], ...]
     guard: str = ""
+    raw: str = ""
+    stretches: tuple[Stretch, ...] = ()
+    fragments: tuple[Fragment, ...] = ()
+    unread: tuple[tuple[str, int, int], ...] = ()
+
+    def between(self, begin: int, end: int) -> str:
+        """The text from one offset of the file to another, with the fragments between."""
+        own = [(s.at, s.start) for s in self.stretches if s.origin is None]
+        if own:
+            begin, end = (at + next(start - low for low, start in reversed(own) if low <= at) for at in (begin, end))
+        return self.text[begin:end]
 
 
 def define(line: str) -> Macro | None:
@@ -81,12 +150,31 @@ def define(line: str) -> Macro | None:
     return Macro(match.group(1), params, body, variadic)
 
 
-def preprocess(text: str, defines: Defines) -> Preprocessed:
+def preprocess(text: str, defines: Defines, opener: Opener | None = None) -> Preprocessed:
     """Evaluate the directives of comment-free ``text`` for one target."""
-    scope = MacroScope(defines)
-    includes: list[Include] = []
-    problems: list[tuple[str, int, int]] = []
-    out: list[str] = []
+    so_far = Progress(MacroScope(defines))
+    guard = _through(text, so_far, opener)
+    done = Preprocessed(
+        "".join(so_far.out),
+        so_far.scope,
+        tuple(so_far.includes),
+        tuple(so_far.problems),
+        guard,
+        unread=tuple(so_far.unread),
+    )
+    if not so_far.fragments:
+        return done
+    return replace(
+        done,
+        raw="".join(so_far.raw),
+        stretches=tuple(so_far.stretches),
+        fragments=tuple(so_far.fragments.values()),
+    )
+
+
+def _through(text: str, so_far: Progress, opener: Opener | None) -> str:
+    """Go through the directives of a file or fragment; the name of its include guard, if any."""
+    scope, problems = so_far.scope, so_far.problems
     # one entry an open #if: (text around is active, some branch was taken, this branch is active)
     stack: list[tuple[bool, bool, bool]] = []
     active = True
@@ -94,11 +182,11 @@ def preprocess(text: str, defines: Defines) -> Preprocessed:
     guard, first_directive = "", True
     for match in DIRECTIVE.finditer(text):
         word, rest = match.group(1), match.group(2)
-        begin, end = match.span()
-        part = text[last:begin]
-        out.append(part if active else blank(part))
-        out.append(blank(match.group()))
-        last = end
+        so_far.add(text[last : match.start()], active)
+        begin = so_far.length
+        so_far.add(match.group(), False)
+        end = so_far.length
+        last = match.end()
         if word in ("if", "ifdef", "ifndef"):
             if len(stack) >= MAX_NESTING:
                 problems.append((f"#if nested deeper than {MAX_NESTING}", begin, end))
@@ -123,19 +211,46 @@ def preprocess(text: str, defines: Defines) -> Preprocessed:
                 problems.append(("#endif without #if", begin, end))
                 continue
             active = stack.pop()[0]
+        elif active and word in ("include", "include_next"):
+            _include(match, so_far, opener)
         elif active:
-            _plain(match, scope, includes)
+            _plain(word, rest, end, scope)
         first_directive = False
-    part = text[last:]
-    out.append(part if active else blank(part))
+    so_far.add(text[last:], active)
     if stack:
-        problems.append(("#if without #endif", len(text), len(text)))
-    return Preprocessed("".join(out), scope, tuple(includes), tuple(problems), guard)
+        problems.append(("#if without #endif", so_far.length, so_far.length))
+    return guard
 
 
-def _plain(match: re.Match[str], scope: MacroScope, includes: list[Include]) -> None:
-    word, rest = match.group(1), match.group(2)
-    begin, end = match.span()
+def _include(match: re.Match[str], so_far: Progress, opener: Opener | None) -> None:
+    """The file that a line includes: for itself, or its text in place of the line."""
+    rest = match.group(2)
+    named = included(rest) if opener is None else opener.named(rest, so_far)
+    if named is None:
+        return
+    fragment = None if opener is None else opener.fragment(named, so_far)
+    if fragment is not None:
+        _splice(fragment, match.end(), so_far, opener)
+        return
+    begin = so_far.length - len(match.group())
+    found = _INCLUDE.match(rest)
+    end = so_far.length if found is None else begin + match.start(2) + found.end() - match.start()
+    within = so_far.within[-1].origin.path if so_far.within else ""
+    so_far.includes.append(Include(*named, begin, end, within))
+
+
+def _splice(fragment: Fragment, after: int, so_far: Progress, opener: Opener | None) -> None:
+    """The text of a fragment on lines of its own; the text of the file around goes on at ``after``."""
+    so_far.fragments.setdefault(fragment.origin.path, fragment)
+    so_far.add("\n", True)
+    so_far.stretches.append(Stretch(so_far.length, fragment.origin, 0))
+    so_far.within.append(fragment)
+    _through(fragment.stripped, so_far, opener)
+    so_far.within.pop()
+    so_far.stretches.append(Stretch(so_far.length, so_far.within[-1].origin if so_far.within else None, after))
+
+
+def _plain(word: str, rest: str, end: int, scope: MacroScope) -> None:
     if word == "define":
         macro = define(rest)
         if macro is not None:
@@ -144,11 +259,6 @@ def _plain(match: re.Match[str], scope: MacroScope, includes: list[Include]) -> 
         name = rest.strip()
         if name:
             scope.add(name, end, None)
-    elif word in ("include", "include_next"):
-        found = _INCLUDE.match(rest)
-        if found is not None:
-            is_system = found.group(1) is not None
-            includes.append(Include(found.group(1) or found.group(2), is_system, begin, match.start(2) + found.end()))
 
 
 class Scope(Protocol):

@@ -14,7 +14,8 @@ from cutecheck.records import record
 from cutecheck.source.cpp.conditions import HAS
 from cutecheck.source.cpp.defines import ARCH_NAME, Defines, Macro, predefined
 from cutecheck.source.cpp.directives import DIRECTIVE, condition, define, included
-from cutecheck.source.cpp.tree import TRANSLATION_UNITS, Tree
+from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
+from cutecheck.source.cpp.tree import Tree
 
 _SAYS = re.compile(r"^[ \t]*#[ \t]*error\b", re.MULTILINE)
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -46,7 +47,7 @@ def refused(tree: Tree, path: str, arch: str) -> Refused | None:
     None for a header by itself: whoever includes it may define what it asks for.
     """
     if not path.endswith(TRANSLATION_UNITS) or not any(
-        not _of_library(p) and tree.once(p, _says_error) for p in tree.read_with(path)
+        not of_library(p) and tree.once(p, _says_error) for p in tree.read_with(path)
     ):
         return None
     run = _Run(tree, arch, Defines(arch, tree.user))
@@ -59,10 +60,6 @@ def refused(tree: Tree, path: str, arch: str) -> Refused | None:
 
 def _says_error(text: str) -> bool:
     return _SAYS.search(text) is not None
-
-
-def _of_library(path: str) -> bool:
-    return bool(re.search(r"(^|/)include/(cute|cutlass)/|^(cute|cutlass)/", path))
 
 
 class _Reached(Exception):
@@ -123,7 +120,7 @@ class _Run:
                 self.once.add(path)
             elif active and word in ("include", "include_next"):
                 self._include(path, rest, doubt or any(b.doubt for b in stack), depth)
-            elif active and word == "error" and not (_of_library(path) or doubt or any(b.doubt for b in stack)):
+            elif active and word == "error" and not (of_library(path) or doubt or any(b.doubt for b in stack)):
                 names = dict.fromkeys(
                     n for b in stack for n in b.names if self.at(n) is None and not ARCH_NAME.fullmatch(n)
                 )
@@ -184,7 +181,7 @@ class _Run:
         if target is not None:
             if target != path:
                 self.file(target, doubt, depth + 1)
-        elif not (self.absent or _LIBRARIES.match(text) or _of_library(path)):
+        elif not (self.absent or _LIBRARIES.match(text) or of_library(path)):
             self.absent = text
 
 

@@ -48,6 +48,43 @@ class Origin:
             last = bisect_right(starts, end)
         return Span(self.path, line, begin - starts[line - 1] + 1, last, end - starts[last - 1] + 1)
 
+    def offsets(self, span: Span) -> tuple[int, int]:
+        """Where a span of the file begins and ends."""
+        starts = self.starts
+        return starts[span.line - 1] + span.column - 1, starts[span.end_line - 1] + span.end_column - 1
+
+
+class Stretch(NamedTuple):
+    """A stretch of text that is of several files: ``start`` in it, ``at`` in the file ``origin`` (None: the first)."""
+
+    start: int
+    origin: Origin | None
+    at: int
+
+
+class Spliced(Origin):
+    """A file with the texts of others in place of lines that include them."""
+
+    __slots__ = ("_own", "_starts", "_stretches")
+
+    def __init__(self, own: Origin, text: str, stretches: tuple[Stretch, ...]) -> None:
+        super().__init__(own.path, text)
+        self._own = own
+        self._stretches = stretches
+        self._starts = [stretch.start for stretch in stretches]
+
+    def span(self, begin: int, end: int) -> Span:
+        """The span in the file that has the beginning; of what ends in another, up to where that one is included."""
+        first = bisect_right(self._starts, begin) - 1
+        last = bisect_right(self._starts, max(begin, end - 1)) - 1
+        start, origin, at = self._stretches[first]
+        file = origin or self._own
+        low = at + begin - start
+        if (self._stretches[last].origin or self._own) is file:
+            return file.span(low, max(low, self._stretches[last].at + end - self._stretches[last].start))
+        following = (s.at for s in self._stretches[first + 1 :] if (s.origin or self._own) is file and s.at > low)
+        return file.span(low, next(following, len(file.text)))
+
 
 _TYPE_NAME = re.compile(r"\b(?:typename|class|struct|union|enum|using)\s+([^\W\d]\w*)")
 _PACK = re.compile(r"\.\.\.\s*([^\W\d]\w*)")

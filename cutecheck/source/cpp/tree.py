@@ -10,19 +10,28 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar, cast
 
 from cutecheck.source.cpp.defines import Defines, Macro
-from cutecheck.source.cpp.directives import Preprocessed, preprocess
+from cutecheck.source.cpp.directives import Fragment, Preprocessed, preprocess
+from cutecheck.source.cpp.splice import TRANSLATION_UNITS, Splicer, guarded
 from cutecheck.source.cpp.strip import Comment, strip_comments
 from cutecheck.source.cpp.text import Origin
 from cutecheck.source.cpp.unit import decode, finish
+from cutecheck.source.cpp.words import WORD
 from cutecheck.source.eval import ir
 from cutecheck.source.files import is_file, read_bytes
 
 _T = TypeVar("_T")
-TRANSLATION_UNITS = (".cu", ".cpp", ".cc", ".cxx")
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
+# what an include line names, or a macro that names a file, which such a line may name in turn
+_INCLUDE = re.compile(
+    r'^[ \t]*#[ \t]*(?:include[ \t]*|define[ \t]+\w+[ \t]+(?=[<"][\w./-]+\.\w+[>"][ \t]*$))(?:<([^>\n]+)>|"([^"\n]+)")',
+    re.MULTILINE,
+)
 
+_COMPUTED = re.compile(rb"#[ \t]*include[ \t]+[A-Za-z_]")
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 # begins with its own character, so that the search skips all others: every file of the tree is looked through
-_INCLUDE_LINE = re.compile(rb"#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]")
+_INCLUDE_LINE = re.compile(
+    rb"#[ \t]*(?:include[ \t]*|define[ \t]+\w+[ \t]+(?=[<\"][\w./-]+\.\w+[>\"]\s))([<\"])([^>\"\n]+)[>\"]"
+)
 
 
 @dataclass(slots=True)
@@ -64,9 +73,12 @@ class Tree:
     _looked: dict[tuple[str, Callable[[str], object]], object] = field(default_factory=dict)
     _includes: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     _includers: dict[str, list[str]] = field(default_factory=dict)  # by what any of their include lines names
+    _computed: set[str] = field(default_factory=set)  # files with an include line that macros complete
     _scanned: set[str] = field(default_factory=set)  # files whose include lines are among these
     _suffixes: dict[str, list[str]] = field(default_factory=dict)
     _real: dict[str, str] = field(default_factory=dict)  # files of the tree by where they are on disk
+    _spelled: dict[str, frozenset[str]] = field(default_factory=dict)
+    outer: set[str] = field(default_factory=set)  # files that the include path leads to
 
     def __post_init__(self) -> None:
         for path in self.files:
@@ -166,7 +178,10 @@ class Tree:
         for folder in self.include_dirs:
             disk = folder / include
             if is_file(disk):
-                return self._adopt(include, disk)
+                found = self._adopt(include, disk)
+                if found == include:
+                    self.outer.add(found)
+                return found
         return None
 
     def _adopt(self, path: str, disk: Path) -> str:
@@ -188,25 +203,45 @@ class Tree:
             found: dict[str, None] = {}
             if self.file(path) is not None:
                 for inc in self.preprocessed(path, arch).includes:
-                    target = self.resolve(inc.text, path, inc.is_system)
+                    target = self.resolve(inc.text, inc.within or path, inc.is_system)
                     if target is not None and target != path:
                         found[target] = None
             self._includes[key] = tuple(found)
         return self._includes[key]
 
     def closure(self, path: str, arch: str) -> list[str]:
-        """A file and everything it includes, includes first; cycles are cut."""
+        """A file and everything it includes that stands for itself, includes first; cycles are cut."""
         key = (path, arch)
         if key not in self._closures:
-            self._closures[key] = _postorder(path, lambda name: self.includes(name, arch))
+            found = _postorder(path, lambda name: self.includes(name, arch))
+            once = {f.origin.path for p in found for f in self._fragments(p, arch) if guarded(f.stripped)}
+            self._closures[key] = [p for p in found if p not in once] if once else found
         return self._closures[key]
+
+    def fragments(self, path: str, arch: str) -> dict[str, str]:
+        """The files whose text stands in a file, or in one that it includes, each with the file that it stands in."""
+        return {f.origin.path: p for p in self.closure(path, arch) for f in self._fragments(p, arch)}
+
+    def _fragments(self, path: str, arch: str) -> tuple[Fragment, ...]:
+        return () if self.file(path) is None else self.preprocessed(path, arch).fragments
+
+    def spelled(self, path: str) -> frozenset[str]:
+        """The words of a file, comments apart."""
+        if path not in self._spelled:
+            found = self.file(path)
+            self._spelled[path] = frozenset(WORD.findall(found.stripped)) if found is not None else frozenset()
+        return self._spelled[path]
+
+    def defined_with(self, path: str) -> frozenset[str]:
+        """The macros that a file, or one that it includes, defines in some branch."""
+        return frozenset(name for p in self.read_with(path) for name in self.once(p, _defined))
 
     def read_with(self, path: str) -> list[str]:
         """The file and everything that any of its branches may include."""
         return [*self._behind(path), path]
 
     def reaching(self, targets: frozenset[str]) -> frozenset[str]:
-        """Files from which a chain of ``#include`` lines leads to one of the targets, conditions ignored."""
+        """Files from which a chain of ``#include`` lines may lead to one of the targets, conditions ignored."""
         fresh = [p for p in self.files if p not in self._scanned]
         self._scanned.update(fresh)
         for path in fresh:
@@ -214,8 +249,8 @@ class Tree:
                 target = self.resolve(text, path, quote == "<")
                 if target is not None:
                     self._includers.setdefault(target, []).append(path)
-        found = set(targets)
-        todo = list(targets)
+        found = set(targets) | self._computed
+        todo = list(found)
         while todo:
             more = [p for p in self._includers.get(todo.pop(), ()) if p not in found]
             found.update(more)
@@ -228,6 +263,8 @@ class Tree:
             data = read_bytes(self.files[path])
         except OSError:
             return []
+        if _COMPUTED.search(data) is not None:
+            self._computed.add(path)
         return [
             (m[1].decode(), m[2].decode("utf-8", "replace"))
             for m in _INCLUDE_LINE.finditer(data)
@@ -257,13 +294,14 @@ class Tree:
                 if behind is None or "#" not in behind.stripped:
                     continue
                 if (name, arch) not in self._done:  # innermost first: what it needs is in `macros`
-                    self._done[name, arch] = preprocess(behind.stripped, Defines(arch, self.user, dict(macros)))
+                    defines = Defines(arch, self.user, dict(macros))
+                    self._done[name, arch] = preprocess(behind.stripped, defines, Splicer(self, name))
                 done = self._done[name, arch]
                 macros.update(done.macros.final())
                 macros.pop(done.guard, None)
             found = self.file(path)
             stripped = "" if found is None else found.stripped
-            self._done[key] = preprocess(stripped, Defines(arch, self.user, macros))
+            self._done[key] = preprocess(stripped, Defines(arch, self.user, macros), Splicer(self, path))
         return self._done[key]
 
     def unit(self, path: str, arch: str) -> ir.Unit | None:
@@ -282,6 +320,10 @@ class Tree:
         if key not in self._same:
             self._same[key] = make()
         return self._same[key]
+
+
+def _defined(text: str) -> frozenset[str]:
+    return frozenset(_DEFINED.findall(text))
 
 
 def _postorder(start: str, targets: Callable[[str], tuple[str, ...]]) -> list[str]:
@@ -329,7 +371,7 @@ def translation_units(paths: Iterable[str], tree: Tree, arch: str) -> list[str]:
     sources = [p for p in ordered if p.endswith(TRANSLATION_UNITS)]
     covered: set[str] = set()
     for p in sources:
-        covered.update(tree.closure(p, arch))
+        covered.update(tree.closure(p, arch), tree.fragments(p, arch))
     headers = [p for p in ordered if p not in covered]
-    included = {t for p in headers for t in tree.closure(p, arch) if t != p}
+    included = {t for p in headers for t in (*tree.closure(p, arch), *tree.fragments(p, arch)) if t != p}
     return sources + [p for p in headers if p not in included]

@@ -15,7 +15,7 @@ from cutecheck.source.cpp.outline import says_nothing, without_namespace
 from cutecheck.source.cpp.scan import configuration_calls
 from cutecheck.source.cpp.strip import Comment, strip_comments
 from cutecheck.source.cpp.syntax import NOTHING, file_piece
-from cutecheck.source.cpp.text import Origin, Source
+from cutecheck.source.cpp.text import Origin, Source, Spliced
 from cutecheck.source.cpp.words import BUILTIN_TYPES
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
@@ -56,13 +56,16 @@ def finish(
 ) -> ir.Unit:
     """Expand, parse and lower preprocessed text.
 
-    ``share(path, parsed text, make)`` may answer with a unit made earlier from the same parsed text.
+    ``share(paths, parsed text, make)`` may answer with a unit made earlier from the same parsed text of these files.
     """
     if is_cute_header(origin.path):  # what it declares is known, and it configures nothing
         stripped = without_namespace(done.text, "cute")
         if says_nothing(stripped):
             return ir.Unit(origin.path, "cpp", ())
         done = replace(done, text=stripped)
+    if done.fragments:
+        comments = _in_place(comments, done)
+        stripped, origin = done.raw, Spliced(origin, done.raw, done.stretches)
     body, misplaced = _with_assumptions(done.text, comments)
     if "\\\n" in body:  # line splices outside directives
         body = body.replace("\\\n", " \n")
@@ -76,7 +79,10 @@ def finish(
         ]
         return replace(unit, notes=(*unit.notes, *extra)) if extra else unit
 
-    return make() if share is None else share(origin.path, expanded.source.text, make)
+    if share is None:
+        return make()
+    places = "\0".join((origin.path, *(f.origin.path for f in done.fragments)))
+    return share(places, expanded.source.text, make)
 
 
 def _parse(
@@ -104,16 +110,33 @@ def _parse(
         elif comment.word != "assume":
             notes.append(ir.Note(comment.word, comment.text, span))
     found = [(origin.span(begin, end), name, begin) for begin, end, name in configuration_calls(stripped)]
-    alive = {begin for begin, _, _ in configuration_calls(done.text)} if found else set()
-    notes += [ir.Note("inactive", name, span) for span, name, begin in found if begin not in alive]
+    begins = {begin for begin, _, _ in configuration_calls(done.text)} if found else set()
+    alive = {span for span, _, begin in found if begin in begins}  # of a fragment that is there twice, in either place
+    notes += [ir.Note("inactive", name, span) for span, name, _ in found if span not in alive]
+    notes += [ir.Note("unread", message, origin.span(begin, end)) for message, begin, end in done.unread]
     includes = tuple((inc.text, inc.is_system, origin.span(inc.begin, inc.end)) for inc in done.includes)
-    calls = tuple((span, name) for span, name, _ in found)
+    calls = tuple(dict.fromkeys((span, name) for span, name, _ in found))
     return ir.Unit(origin.path, "cpp", tuple(decls), includes, calls, tuple(notes))
 
 
 def _declarations(lowering: Lowering) -> tuple[list[ir.Decl], list[ir.Note]]:
     decls = lowering.declarations(lowering.piece.root.children, "namespace")
     return decls, lowering.notes
+
+
+def _in_place(comments: tuple[Comment, ...], done: Preprocessed) -> tuple[Comment, ...]:
+    """The comments of a file and of its fragments, at their places in the text of all."""
+    of: dict[Origin | None, tuple[Comment, ...]] = {None: comments, **{f.origin: f.comments for f in done.fragments}}
+    ends = [*(stretch.start for stretch in done.stretches[1:]), len(done.raw)]
+    found: list[Comment] = []
+    for (start, origin, at), end in zip(done.stretches, ends, strict=True):
+        by = start - at
+        found += [
+            replace(c, begin=c.begin + by, text_at=c.text_at + by, end=c.end + by)
+            for c in of[origin]
+            if start <= c.begin + by < end
+        ]
+    return tuple(found)
 
 
 def _with_assumptions(text: str, comments: tuple[Comment, ...]) -> tuple[str, list[Comment]]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+WORD = re.compile(r"[^\W\d]\w*")
+
 
 def words(text: str) -> frozenset[str]:
     """The set of the words of ``text``."""

@@ -125,6 +125,8 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
 
 @handles(ir.TypeMod)
 def _typemod(m: Machine, node: ir.TypeMod, env: Env) -> Value:
+    if node.kind == "array" and (element := _element(m, node, env)) is not None:
+        return element
     inner = m.eval(node.inner, env)
     if node.kind == "ptr":
         return inner if isinstance(inner, Unknown) else PtrType(inner)
@@ -142,6 +144,20 @@ def _typemod(m: Machine, node: ir.TypeMod, env: Env) -> Value:
             return classes.convert(m, inner, given, node.span)  # `int(I)` of a number is no type
         return Unknown("function type", node.span)
     return inner
+
+
+def _element(m: Machine, node: ir.TypeMod, env: Env) -> Value | None:
+    """``sizes[1]`` in a template list is an element if ``sizes`` is a value, no type of an array."""
+    base: ir.Expr = node
+    at: list[ir.Expr] = []
+    while isinstance(base, ir.TypeMod) and base.kind == "array" and base.extra is not None:
+        at.append(base.extra)
+        base = base.inner
+    if not isinstance(base, (ir.Name, ir.Scoped)) or not isinstance(m.eval(base, env), (tuple, Object, Pointer)):
+        return None
+    for index in at:
+        base = ir.Index(base, (index,), node.span)
+    return m.eval(base, env)
 
 
 @handles(ir.Requires)
