@@ -10,6 +10,7 @@ from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.references import field_stands
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import ExternType, Value, constant
 
 _POINTER = 8  # bytes
@@ -17,12 +18,23 @@ _POINTER = 8  # bytes
 
 @dataclass(slots=True)
 class ClassLayout:
-    """``end``: bytes up to the end of the last member, before ``size`` is rounded up to the alignment."""
+    """``end``: bytes up to the end of the last member, before ``size`` is rounded up to the alignment.
+
+    ``align`` is the least alignment that the class may have, ``most`` the largest.
+    """
 
     offsets: dict[str, Int | Unknown] = field(default_factory=dict)
     size: Int | Unknown = 0
     align: int = 1
+    most: int | Unknown = 1
     end: Int | Unknown = 0
+
+    def aligned(self, align: int, most: int | Unknown) -> None:
+        """A member has an alignment between these."""
+        self.align = max(self.align, align)
+        self.most = (
+            self.most if isinstance(self.most, Unknown) else most if isinstance(most, Unknown) else max(self.most, most)
+        )
 
 
 def class_layout(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
@@ -33,11 +45,11 @@ def class_layout(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
     refused = m.budget.refused
     made = _union(m, cls, span) if cls.decl.kind == "union" else _struct(m, cls, span)
     if cls.decl.alignas_ is not None:
-        made.align = max(made.align, constant(m.eval(cls.decl.alignas_, cls.env)) or 1)
+        made.aligned(*_asked(m, cls.decl.alignas_, cls))
     if not isinstance(made.end, Unknown):
-        made.size = _rounded(made.end, made.align)
-        if isinstance(made.size, int) and made.size == 0:
-            made.size = 1
+        made.size = _rounded(made.end, made.align, made.most, span)
+        if isinstance(made.size, int) and made.size == 0 and not made.offsets:  # else of arrays without elements
+            made.size = made.align
     else:
         made.size = made.end
     if m.budget.refused == refused:
@@ -50,32 +62,32 @@ def _struct(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
     above = classes.bases(m, cls)
     for base in cls.known_bases:
         if isinstance(base, ExternType) and base.name == classes.ALIGNED:
-            made.align = max(made.align, constant(base.args[0]) or 1)
+            made.aligned(*_number(base.args[0]))
     if not classes.complete(m, cls):
         made.end = Unknown(f"a base class of `{cls.name}` is not known", span)
     elif _polymorphic(m, cls):
-        made.align = max(made.align, _POINTER)
+        made.aligned(_POINTER, _POINTER)
         if not (above and _polymorphic(m, above[0])):
             made.end = _POINTER
     parts = classes.parts(m, cls)
     for at, base in enumerate(above):
         inner = class_layout(m, base, span)
-        made.align = max(made.align, inner.align)
+        made.aligned(inner.align, inner.most)
         if inner.size == 1 and inner.end == 0:  # it takes no room of its own
             if any(other is base for other in above[:at]) or any(_has_first(m, p, cls, base) for p in parts[:1]):
                 made.end = Unknown(f"where the empty base `{base.name}` is", span)
             continue
-        _place(made, inner)
+        _place(made, inner, span)
         more = at + 1 < len(above) or bool(parts)
         if more and not isinstance(inner.end, Unknown) and inner.end != inner.size:
             made.end = Unknown(f"whether the end of the base `{base.name}` is used again", span)
     for part in parts:
         if isinstance(part, ClassInst):
-            _place(made, class_layout(m, part, span))
+            _place(made, class_layout(m, part, span), span)
             continue
-        size, align = _member(m, cls, part, span)
-        made.align = max(made.align, align)
-        start = _rounded(made.end, align)
+        size, align, most = _member(m, cls, part, span)
+        made.aligned(align, most)
+        start = _rounded(made.end, align, most, span)
         if "overlaps" in part.flags:
             start = Unknown(f"where `{part.name}` is, which may share its address", span)
         made.offsets[part.name] = start
@@ -89,20 +101,20 @@ def _union(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
         if isinstance(part, ClassInst):
             inner = class_layout(m, part, span)
             made.offsets.update(inner.offsets)
-            size, align = inner.size, inner.align
+            size, align, most = inner.size, inner.align, inner.most
         else:
             made.offsets[part.name] = 0
-            size, align = _member(m, cls, part, span)
-        made.align = max(made.align, align)
+            size, align, most = _member(m, cls, part, span)
+        made.aligned(align, most)
         bad = next((s for s in (made.end, size) if isinstance(s, Unknown)), None)
         made.end = maximum(made.end, size) if bad is None else bad  # type: ignore[arg-type]
     return made
 
 
-def _place(made: ClassLayout, inner: ClassLayout) -> None:
+def _place(made: ClassLayout, inner: ClassLayout, span: Span) -> None:
     """A base, or an anonymous struct or union, whose members are those of the class."""
-    made.align = max(made.align, inner.align)
-    start = _rounded(made.end, inner.align)
+    made.aligned(inner.align, inner.most)
+    start = _rounded(made.end, inner.align, inner.most, span)
     for name, offset in inner.offsets.items():
         bad = offset if isinstance(offset, Unknown) else start
         made.offsets[name] = bad if isinstance(bad, Unknown) or isinstance(offset, Unknown) else bad + offset
@@ -110,25 +122,48 @@ def _place(made: ClassLayout, inner: ClassLayout) -> None:
     made.end = start if isinstance(start, Unknown) else size if isinstance(size, Unknown) else start + size
 
 
-def _member(m: Machine, cls: ClassInst, decl: ir.Variable, span: Span) -> tuple[Int | Unknown, int]:
-    """Bytes and alignment of a data member."""
-    from cutecheck.source.eval.memory import align_bytes, size_bytes
+def _member(m: Machine, cls: ClassInst, decl: ir.Variable, span: Span) -> tuple[Int | Unknown, int, int | Unknown]:
+    """Bytes of a data member, its least alignment and its largest."""
+    from cutecheck.source.eval.memory import alignments, size_bytes
 
     if field_stands(m, cls, decl):
-        return _POINTER, _POINTER
+        return _POINTER, _POINTER, _POINTER
     t: Value = m.eval(decl.type, cls.env) if decl.type is not None else Unknown("untyped member", span)
-    own = align_bytes(m, t, span)
-    align = own if isinstance(own, int) else 1
+    own = ClassLayout()
+    own.aligned(*alignments(m, t, span))
     if decl.alignas_ is not None:
-        align = max(align, constant(m.eval(decl.alignas_, cls.env)) or 1)
+        own.aligned(*_asked(m, decl.alignas_, cls))
     if "bits" in decl.flags:
-        return Unknown("the place of a bit-field is not known", span), align
-    size = size_bytes(m, t, span) if isinstance(own, int) else own
-    return (int(size) if isinstance(size, int) else size), align
+        return Unknown("the place of a bit-field is not known", span), own.align, own.most
+    size = size_bytes(m, t, span)
+    return (int(size) if isinstance(size, int) else size), own.align, own.most
 
 
-def _rounded(n: Int | Unknown, align: int) -> Int | Unknown:
-    return n if isinstance(n, Unknown) or align <= 1 else (n + align - 1) // align * align
+def _asked(m: Machine, alignas: ir.Expr, cls: ClassInst) -> tuple[int, int | Unknown]:
+    from cutecheck.source.eval.memory import alignments
+
+    asked = m.eval(alignas, cls.env)
+    return alignments(m, asked, alignas.span) if is_type(asked) else _number(asked)
+
+
+def _number(asked: Value) -> tuple[int, int | Unknown]:
+    """The alignment that somebody asks for, twice."""
+    found = constant(asked)
+    return (
+        (1, asked if isinstance(asked, Unknown) else Unknown("an alignment"))
+        if found is None
+        else (found or 1, found or 1)
+    )
+
+
+def _rounded(n: Int | Unknown, align: int, most: int | Unknown, span: Span) -> Int | Unknown:
+    """The next multiple of an alignment that is between these."""
+    if isinstance(n, Unknown) or (isinstance(n, int) and n == 0):
+        return n
+    if isinstance(most, Unknown):
+        return most
+    least, largest = ((n + a - 1) // a * a if a > 1 else n for a in (align, most))
+    return least if align == most or least == largest else Unknown("which depends on CUDA's version", span)
 
 
 def _polymorphic(m: Machine, cls: ClassInst) -> bool:

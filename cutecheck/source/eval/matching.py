@@ -62,38 +62,63 @@ def weights(patterns: Sequence[ir.Expr], names: dict[str, Any]) -> int:
     return sum(weight(p, names) for p in patterns) + len(used) - len(set(used))
 
 
+_Postponed = list[tuple[ir.Expr, Value]]
+
+
 def match_all(
-    m: Machine, patterns: Sequence[ir.Expr], values: Sequence[Value], names: dict[str, Any], env: Env
+    m: Machine,
+    patterns: Sequence[ir.Expr],
+    values: Sequence[Value],
+    names: dict[str, Any],
+    env: Env,
+    around: _Postponed | None = None,
 ) -> bool | None:
     """Match a list of argument patterns, a trailing pack taking the rest; what deduces nothing comes last.
 
-    None: whether they match depends on a condition that is not known.
+    None: whether they match depends on a condition that is not known. ``around``: what the patterns around are to ask
+    last, where these are a part of one.
     """
-    later = []
+    later: _Postponed = []
     sure = True
     for i, pattern in enumerate(patterns):
         if isinstance(pattern, ir.Expand):
-            inner = pattern.pattern
-            rest = values[i:]
-            if isinstance(inner, ir.Name) and inner.ident in names:
-                if inner.ident in env.vars:
-                    return bool(type_key(env.vars[inner.ident]) == type_key(Pack(tuple(rest))))
-                env.vars[inner.ident] = Pack(tuple(rest))
-                return True
-            return match_each(m, inner, rest, names, env)
+            answer = _match_rest(m, pattern.pattern, values[i:], names, env)
+            if answer is False:
+                return False
+            sure = sure and answer is not None
+            break
         if i >= len(values):
             return False
         if is_trait(m, pattern, env):
             later.append((pattern, values[i]))
         else:
-            answer = match(m, pattern, values[i], names, env)
+            answer = match(m, pattern, values[i], names, env, later)
             if answer is False:
                 return False
             sure = sure and answer is not None
-    if len(patterns) != len(values):
-        return False
+    else:
+        if len(patterns) != len(values):
+            return False
+    if around is not None:
+        around += [(p, v) for p, v in later if _open(p, names, env)]
+        later = [(p, v) for p, v in later if not _open(p, names, env)]
     answers = [_matches_trait(m, p, v, env) for p, v in later]
     return False if False in answers else None if None in answers or not sure else True
+
+
+def _match_rest(m: Machine, pattern: ir.Expr, values: Sequence[Value], names: dict[str, Any], env: Env) -> bool | None:
+    """The last pattern, of a pack, and all the values that are left."""
+    if not isinstance(pattern, ir.Name) or pattern.ident not in names:
+        return match_each(m, pattern, values, names, env)
+    if pattern.ident in env.vars:
+        return bool(type_key(env.vars[pattern.ident]) == type_key(Pack(tuple(values))))
+    env.vars[pattern.ident] = Pack(tuple(values))
+    return True
+
+
+def _open(pattern: ir.Expr, names: dict[str, Any], env: Env) -> bool:
+    """Whether a pattern names parameters that are not deduced yet."""
+    return any(name in names and name not in env.vars for name in names_in(pattern))
 
 
 def match_each(m: Machine, pattern: ir.Expr, values: Sequence[Value], names: dict[str, Any], env: Env) -> bool | None:
@@ -147,16 +172,18 @@ def _asks_number(pattern: ir.Expr, env: Env) -> bool:
     return False
 
 
-def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env: Env) -> bool | None:
+def match(
+    m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env: Env, around: _Postponed | None = None
+) -> bool | None:
     """Match one argument (a type or constant) against a pattern, binding the parameters in ``names``.
 
-    None: whether it matches is not known."""
+    None: whether it matches is not known. ``around``: see :func:`match_all`."""
     if isinstance(pattern, ir.Auto):
         return True
     if isinstance(pattern, ir.TypeMod) and pattern.kind in ("const", "volatile", "ref", "rref"):
-        return match(m, pattern.inner, value, names, env)
+        return match(m, pattern.inner, value, names, env, around)
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "ptr":
-        return isinstance(value, PtrType) and match(m, pattern.inner, value.inner, names, env)
+        return isinstance(value, PtrType) and match(m, pattern.inner, value.inner, names, env, around)
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "array":
         return _match_array(m, pattern, value, names, env)
     if isinstance(pattern, ir.Name) and pattern.targs is None and pattern.ident in names:
@@ -170,7 +197,7 @@ def match(m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env
     if isinstance(value, Unknown):
         return True
     if isinstance(pattern, (ir.Name, ir.Scoped)) and pattern.targs is not None and set(names_in(pattern)) & set(names):
-        return _match_template(m, pattern, value, names, env)
+        return _match_template(m, pattern, value, names, env, around)
     wanted = _constant_pattern(m, pattern, names, env)
     if isinstance(wanted, Unknown):
         return False
@@ -220,7 +247,12 @@ def related(m: Machine, wanted: Value, value: Value) -> bool:
 
 
 def _match_template(
-    m: Machine, pattern: ir.Name | ir.Scoped, value: Value, names: dict[str, Any], env: Env
+    m: Machine,
+    pattern: ir.Name | ir.Scoped,
+    value: Value,
+    names: dict[str, Any],
+    env: Env,
+    around: _Postponed | None,
 ) -> bool | None:
     for head, args in decompose(value):
         made = _template_of(m, value, head) if pattern.ident in names else None
@@ -236,11 +268,14 @@ def _match_template(
             patterns = pattern.targs or ()
             if not any(isinstance(p, ir.Expand) for p in patterns):
                 args = _defaulted(m, value, head, len(patterns), args)
-            answer = match_all(m, patterns, args, names, trial)
+            left: _Postponed | None = None if around is None else []
+            answer = match_all(m, patterns, args, names, trial, left)
             if answer is None or (answer and may_be_pair):
                 return None
             if answer:
                 env.vars.update(trial.vars)
+                if around is not None and left:
+                    around += left
                 if made is not None:
                     env.vars[pattern.ident] = made
                 return True

@@ -17,6 +17,7 @@ from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.threads import varies
 from cutecheck.source.eval.types import is_type, type_of
 from cutecheck.source.eval.values import (
+    TMA_DESCRIPTOR,
     ArrayType,
     ExternType,
     Object,
@@ -31,7 +32,11 @@ from cutecheck.source.eval.values import (
 )
 
 _REGISTER = 32  # bits
-_KNOWN = {"ClusterTransactionBarrier": 8, "ClusterBarrier": 8, "barrier": 8, "dim3": 12}
+# bytes, and least and largest alignment: CUDA 13 aligns a descriptor to 128 bytes, those before to 64
+_KNOWN = {
+    "ClusterTransactionBarrier": (8, 8, 8), "ClusterBarrier": (8, 8, 8), "barrier": (8, 8, 8), "dim3": (12, 4, 4),
+    TMA_DESCRIPTOR: (128, 64, 128),
+}  # fmt: skip
 
 
 def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
@@ -48,6 +53,8 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
     if isinstance(t, ArrayType):
         if isinstance(t.extent, Unknown):
             return t.extent
+        if _is_empty_array(t):
+            return Bytes(t.align or 1)
         word = _word(t)
         if word and isinstance(t.extent, int) and isinstance(t.inner, ScalarType) and t.inner.dtype.bits:
             total: Int = -(-t.extent // max(1, word * BYTE // int(t.inner.dtype.bits))) * word
@@ -64,7 +71,7 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
         size = class_layout(m, t, span).size
         return size if isinstance(size, Unknown) else _in_bytes(size)
     if isinstance(t, ExternType) and t.name in _KNOWN:
-        return Bytes(_KNOWN[t.name])
+        return Bytes(_KNOWN[t.name][0])
     if isinstance(t, ValueType) and _is_empty(m, t.value):
         return Bytes(1)
     if isinstance(t, ValueType) and isinstance(t.value, tuple):
@@ -143,26 +150,50 @@ def _word(t: ArrayType) -> int:
     return next(word for word in (4, 2, 1) if bits * t.extent % (word * BYTE) == 0 or word == 1)
 
 
+def _is_empty_array(t: ArrayType) -> bool:
+    """Whether an array is a class without members: ``array<T, 0>`` is, ``array_subbyte<T, 0>`` is not."""
+    return t.extent == 0 and (t.name in ("array", "array_aligned") or (t.name == "ArrayEngine" and t.align is not None))
+
+
 def _in_bytes(n: Int) -> ByteCount:
     return Bytes(n) if isinstance(n, int) else n
 
 
 def align_bytes(m: Machine, t: Value, span: Span) -> int | Unknown:
     """``alignof(T)`` in bytes."""
+    least, most = alignments(m, t, span)
+    if isinstance(most, int) and least != most:
+        return Unknown("the alignment of this type depends on CUDA's version", span)
+    return most
+
+
+def alignments(m: Machine, t: Value, span: Span) -> tuple[int, int | Unknown]:
+    """The least alignment that a type may have, and the largest."""
+    if isinstance(t, ArrayType):
+        if _is_empty_array(t):
+            return t.align or 1, t.align or 1
+        least, most = alignments(m, t.inner, span)
+        own = max(_word(t), t.align or 1)
+        if _word(t):
+            return own, own
+        return max(least, own), most if isinstance(most, Unknown) else max(most, own)
+    if isinstance(t, EnumRef):
+        return alignments(m, underlying(m, t), span)
+    if isinstance(t, ClassInst):
+        laid = class_layout(m, t, span)
+        return laid.align, laid.most
+    if isinstance(t, ExternType) and t.name in _KNOWN:
+        return _KNOWN[t.name][1:]
+    found = _own_alignment(m, t, span)
+    return (1 if isinstance(found, Unknown) else found), found
+
+
+def _own_alignment(m: Machine, t: Value, span: Span) -> int | Unknown:
     if isinstance(t, ScalarType):
         size = size_bytes(m, t, span)
         return min(16, int(size)) if isinstance(size, int) else 1
     if isinstance(t, PtrType):
         return 8
-    if isinstance(t, EnumRef):
-        return align_bytes(m, underlying(m, t), span)
-    if isinstance(t, ArrayType):
-        inner = align_bytes(m, t.inner, span)
-        return inner if isinstance(inner, Unknown) else max(_word(t) or inner, t.align or 1)
-    if isinstance(t, ClassInst):
-        return class_layout(m, t, span).align
-    if isinstance(t, ExternType) and t.name in _KNOWN:
-        return 4 if t.name == "dim3" else 8
     if isinstance(t, ValueType) and _is_empty(m, t.value):
         return 1
     if isinstance(t, ValueType) and isinstance(t.value, tuple):
@@ -211,9 +242,9 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
         known = min(known, at & -at) if known else at & -at
     elif isinstance(at, (Dyn, Unknown)):
         known = 1
-    own = align_bytes(m, t, span)
+    own, _ = alignments(m, t, span)
     explicit = constant(m.eval(decl.alignas_, owner.env)) if decl.alignas_ is not None else None
-    known = max(known, own if isinstance(own, int) else 1, explicit or 1) if base.align is None else known
+    known = max(known, own, explicit or 1) if base.align is None else known
     if base.offset != 0:  # an element of an array: its size is a multiple of its alignment
         known = min(known, align) if known else align
     name, whole = f"{obj.name if base.space == 'rmem' else base.buffer}.{decl.name}", t

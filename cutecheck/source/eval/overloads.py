@@ -189,13 +189,13 @@ def match_parameter(
     if isinstance(value, Unknown):
         return 0
     dependent = set(names_in(pattern)) & set(names)
-    if not dependent:
+    if dependent <= explicit:
         wanted, actual = m.eval(pattern, env), _type_for(pattern, value)
+        if dependent and isinstance(wanted, Unknown):
+            return 2
         if _binds(pattern) and isinstance(wanted, ScalarType) and isinstance(actual, ScalarType):
             return _EXACT if type_key(wanted) == type_key(actual) else None  # no reference to what is converted
         return _accepts(m, wanted, value, actual)
-    if dependent <= explicit:
-        return 2
     actual = _type_for(pattern, value)
     if not matching.match(m, pattern, actual, names, env):
         if any(matching.match(m, pattern, base, names, env) for base in _above(m, actual)):

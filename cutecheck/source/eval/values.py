@@ -82,6 +82,9 @@ class ExternType:
     args: tuple[Value, ...] = ()
 
 
+TMA_DESCRIPTOR = "CUtensorMap"  # of the driver's header; CuTe's names for it mean this type
+
+
 @record(frozen=True, slots=True)
 class TraitType:
     """A type trait: members ``type`` and ``value``."""

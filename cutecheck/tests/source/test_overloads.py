@@ -107,6 +107,18 @@ FN Cnt made() { return Cnt{}; } FN Cnt& same(Cnt& c) { return c; } template <cla
 FN int b1(int&) { return 1; } FN int b1(int const&) { return 2; }
 FN int c1(Cnt&) { return 1; } FN int c1(Cnt const&) { return 2; } FN int c1(Cnt&&) { return 3; }
 """
+EXPLICIT = """
+template <int n> struct Stages {}; template <int n> struct Carveout { static constexpr int bytes = n; };
+template <class T, int n, int align = 8> FN int d1(Stages<n>) { return n; }
+template <class T, int n, int align = 8> FN int d1(Carveout<n>) { return align - n; }
+template <class T> FN int d2(T) { return 1; } template <class T> FN int d2(T*) { return 2; }
+template <class T> FN int d3(T const&) { return 1; } template <class T> FN int d3(Box<T> const&) { return 2; }
+template <class T> FN int d4(T, float) { return 1; } template <class T> FN int d4(T, int) { return 2; }
+template <class T> FN int d5(T&) { return 1; } template <class T> FN int d5(T const&) { return 2; }
+template <class S> FN int d6(S const&) { return 1; } template <class S> FN int d6(Layout<S> const&) { return 2; }
+template <class T> FN int d7(Made, T) { return 1; } template <class T> FN int d7(T, T) { return 2; }
+template <class T> FN int d8(Base const&, T) { return 1; } template <class T> FN int d8(T const&, int) { return 2; }
+"""
 LOCALS = """
 int j = i; Cnt cn; Cnt const cc{};
 short h = 1; char c = 1; bool b = true; long l = 1; int64_t q = 1; size_t z = 1; unsigned u = 1; Derived d;
@@ -143,6 +155,12 @@ TAKEN = {
     "a3(bycref(j))": 2, "a3(byval(j))": 1, "a1(cn.ref())": 1, "a1(cn.cref())": 2, "a1(cn.get())": 3,
     "a1(cc.cref())": 2, "c1(cn)": 1, "c1(cc)": 2, "c1(made())": 3, "c1(same(cn))": 1, "c1(Cnt{})": 3,
     "b1(tref(j))": 1, "c1(tref(cn))": 1,
+    "d1<float, 3>(Carveout<3>{})": 5, "d1<float, 3, 4>(Carveout<3>{})": 1, "d1<float, 3>(Stages<3>{})": 3,
+    "d1<float, Carveout<3>::bytes>(Carveout<3>{})": 5, "d2<int>(i)": 1, "d2<int>(p)": 2, "d2<float>(i)": 1,
+    "d2<int*>(p)": 1, "d3<float>(bf)": 2, "d3<float>(i)": 1, "d3<Box<float>>(bf)": 1, "d3<float>(w)": 2,
+    "d4<int>(i, i)": 2, "d4<double>(i, f)": 1, "d4<float>(i, h)": 2, "d5<int>(i)": 1, "d5<int>(3)": 2,
+    "d5<float>(i)": 2, "d5<int>(ci)": 2, "d6<_8>(Layout<_8>{})": 2, "d6<_8>(_8{})": 1, "d7<int>(i, i)": 2,
+    "d7<float>(i, f)": 2, "d8<Derived>(d, d)": 1, "d8<Derived>(d, i)": 2, "d8<int>(d, i)": 1,
 }  # fmt: skip
 
 
@@ -150,7 +168,7 @@ TAKEN = {
 def taken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int | None]:
     """What each call returns: the place of a copy on a line of its own."""
     folder = tmp_path_factory.mktemp("overloads")
-    functions = FUNCTIONS + MORE + RETURNED
+    functions = FUNCTIONS + MORE + RETURNED + EXPLICIT
     head = f"{functions}__global__ void k(int i, float f, float* pf) {{\n__shared__ half_t s[65536];{LOCALS}"
     shown = "copy(make_tensor(make_smem_ptr(s + ({})), Layout<_8>{{}}), make_tensor(make_smem_ptr(s), Layout<_8>{{}}));"
     copies = "".join(f"{shown.format(call)}\n" for call in TAKEN)

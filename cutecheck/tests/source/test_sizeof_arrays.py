@@ -1,4 +1,7 @@
-"""``sizeof`` an array is its bytes, not those of the pointer it decays to; where it may be either, it is not known."""
+"""``sizeof`` an array is its bytes, not those of the pointer it decays to; where it may be either, it is not known.
+
+Sizes and alignments of library types are what g++ 12 prints with the headers of CUTLASS and CUDA 12 or 13.
+"""
 
 from pathlib import Path
 
@@ -6,6 +9,7 @@ import pytest
 
 from cutecheck.facts import Unknown
 from cutecheck.model.ints import as_expr
+from cutecheck.tests.source.shown import kernel, number
 from cutecheck.tests.source.test_extract import event, run
 
 KERNEL = """
@@ -40,3 +44,48 @@ def test_size(operand: str, size: int | None, tmp_path: Path) -> None:
         assert isinstance(tensor.offset, Unknown)
     else:
         assert as_expr(tensor.offset).constant == size  # type: ignore[arg-type]
+
+
+LIBRARY = """#include <cute/tensor.hpp>
+using namespace cute;
+struct Empty {}; struct alignas(16) Padded {}; struct Zero { half_t none[0]; };
+struct Scales { alignas(128) ArrayEngine<half_t, 64> tile; ArrayEngine<half_t, 0> none; };
+struct Map { TmaDescriptor a; };
+struct Maps : aligned_struct<128, _0> { CUtensorMap a; TmaDescriptor b; int n; };
+struct Late { float x[24]; CUtensorMap a; };
+struct Early { float x[40]; CUtensorMap a; };
+struct Outside { Elsewhere what; float x; };
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "size"),
+    [
+        ("sizeof(ArrayEngine<half_t, 0>)", 16),
+        ("sizeof(array_aligned<float, 0, 128>)", 128),
+        ("sizeof(cute::array<half_t, 0>)", 1),
+        ("alignof(cute::array<half_t, 0>)", 1),
+        ("sizeof(std::array<int, 0>)", 1),
+        ("sizeof(ArrayEngine<cutlass::int4b_t, 0>)", 0),
+        ("sizeof(ArrayEngine<cutlass::int4b_t, 8>)", 4),
+        ("alignof(ArrayEngine<cutlass::int4b_t, 8>)", 1),
+        ("sizeof(ArrayEngine<half_t, 3>)", 16),
+        ("sizeof(cutlass::AlignedBuffer<half_t, 24>)", 48),
+        ("alignof(cutlass::AlignedBuffer<half_t, 24>)", 16),
+        ("sizeof(Scales)", 256),
+        ("sizeof(Empty)", 1),
+        ("sizeof(Padded)", 16),
+        ("sizeof(Zero)", 0),
+        ("sizeof(TmaDescriptor)", 128),
+        ("sizeof(Map)", 128),
+        ("sizeof(Maps)", 384),
+        ("alignof(Maps)", 128),
+        ("sizeof(Late)", 256),
+        ("sizeof(Early)", None),  # 320 with CUDA 12, 384 with 13
+        ("alignof(Map)", None),
+        ("alignof(Outside)", None),
+        ("sizeof(Outside)", None),
+    ],
+)
+def test_size_of_types_of_the_libraries(what: str, size: int | None, tmp_path: Path) -> None:
+    assert number(tmp_path, kernel(LIBRARY), "", what) == size

@@ -20,6 +20,17 @@ template <class T> struct Sum { static constexpr int v = 0; };
 template <int... Ns> struct Sum<Shape<Int<Ns>...>> { static constexpr int v = 10 + (Ns + ... + 0); };
 template <class T, class = void> struct Has { static constexpr int v = 0; };
 template <class T> struct Has<T, void_t<typename T::type>> { static constexpr int v = 1; };
+template <class T, class = void> struct Op {};
+template <class O, class... As> struct Tree { static constexpr int v = 0; };
+template <class T, class A> struct Tree<Op<T, void_t<decltype(std::declval<A>().zero())>>, A, T> {
+  static constexpr int v = 1;
+};
+template <class T, class A, class B> struct Tree<Op<T, void_t<typename B::type, typename A::type>>, A, Pair<B>> {
+  static constexpr int v = 2;
+};
+template <class T, class... Ts> struct Rest { static constexpr int v = 0; };
+template <class T, class... Ts> struct Rest<void_t<typename T::type>, T, Ts...> { static constexpr int v = 1; };
+struct Zero { bool zero() const { return flag; } bool flag; };
 struct HasType { using type = int; };
 struct HasNone {};
 struct Inherits : HasType {};
@@ -34,6 +45,9 @@ TAKEN = {
     "Pair<int>::v": 2, "Pair<char>::v": 0, "Pair<int, float>::v": 1, "Pair<short>::v": 3, "Pair<double, double>::v": 2,
     "List<>::v": 0, "List<int>::v": 1, "List<int, float>::v": 3, "List<float, int, int>::v": 4,
     "List<int, int, float>::v": 0, "Sum<int>::v": 0, "Sum<Shape<_3, _4, _5>>::v": 22, "Sum<Shape<>>::v": 10,
+    "Tree<Op<int>, Zero, int>::v": 1, "Tree<Op<int>, Zero, float>::v": 0, "Tree<Op<int>, HasType, int>::v": 0,
+    "Tree<Op<int>, HasType, Pair<HasType>>::v": 2, "Tree<Op<int>, HasType, Pair<Zero>>::v": 0,
+    "Rest<void, HasType, int>::v": 1, "Rest<void, HasNone, int>::v": 0, "Rest<void, HasType>::v": 1,
     "Has<HasType>::v": 1, "Has<HasNone>::v": 0, "Has<Inherits>::v": 1,
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from cutecheck.source.eval.intrinsics import cuda, launch, selectors
 from cutecheck.source.eval.intrinsics.refusals import guarded
 from cutecheck.source.eval.intrinsics.registry import CONSTANTS, FUNCTIONS, TORCH_TYPES, TYPES
 from cutecheck.source.eval.values import (
+    TMA_DESCRIPTOR,
     CuteOp,
     ExternType,
     Intrinsic,
@@ -35,6 +36,7 @@ TMEM_ALLOCATORS = {"Allocator1Sm": 512, "Allocator2Sm": 512}  # columns (cute/ar
 _HANDLES = {"cudaStream_t": "CUstream_st", "CUstream": "CUstream_st", "cudaEvent_t": "CUevent_st"}
 # structures of the CUDA runtime that hold numbers and handles: no variable of a program is reached through them
 PLAIN_RECORDS = frozenset({"cudaLaunchAttribute"})
+_DESCRIPTORS = frozenset({TMA_DESCRIPTOR, "TmaDescriptor", "Im2ColTmaDescriptor"})
 _STATIC_INT = re.compile(r"_(\d+)$")
 
 
@@ -95,6 +97,8 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return m.library_namespace(f"cute::{name}")
     if name in _HANDLES:
         return PtrType(ExternType(_HANDLES[name]))
+    if name in _DESCRIPTORS:
+        return ExternType(TMA_DESCRIPTOR)
     if name in ("dim3", *PLAIN_RECORDS) or name in TMEM_ALLOCATORS:
         return ExternType(name)
     return launch.record_type(m, name)

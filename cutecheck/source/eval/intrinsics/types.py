@@ -207,10 +207,17 @@ def _register_array(name: str, align: int | None = None) -> None:
         return _array(name, targs, align)
 
 
-for _name in ("array", "Array", "array_subbyte", "AlignedBuffer"):
+for _name in ("array", "Array", "array_subbyte"):
     _register_array(_name)
-for _name in ("array_aligned", "ArrayEngine"):
+for _name in ("array_aligned", "AlignedBuffer"):
     _register_array(_name, 16)
+
+
+@type_maker("ArrayEngine")
+def _array_engine(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    """An ``array_aligned``, of elements that are no whole bytes an ``array_subbyte``, which is of bytes."""
+    bits = element_bits(targs[0])
+    return _array("ArrayEngine", targs, None if bits is not None and bits % BYTE else 16)
 
 
 @type_maker("AlignedArray")

@@ -51,13 +51,13 @@ class BufferRecorder(RecorderState):
 
     def shared(self, m: Machine, t: Value, decl: ir.Variable, env: Env) -> Value:
         """A ``__shared__`` variable: a buffer."""
-        from cutecheck.source.eval.memory import align_bytes, size_bytes
+        from cutecheck.source.eval.memory import alignments, size_bytes
 
         place, _ = self._place(env)
         ident = f"{place}::{decl.name}" if place else decl.name
         explicit = constant(m.eval(decl.alignas_, env)) if decl.alignas_ is not None else None
-        own = align_bytes(m, t, decl.span)
-        align = max(explicit or 1, own if isinstance(own, int) else 1)
+        own, _ = alignments(m, t, decl.span)
+        align = max(explicit or 1, own)
         dynamic = "extern" in decl.flags
         if dynamic:
             align = max(align, DYNAMIC_ALIGN)
