@@ -90,10 +90,7 @@ class Dyn(_Arithmetic):
 
 
 class Typed(Dyn):
-    """A run-time integer of another type than ``int``, as it was put into a tuple; equal to one without.
-
-    What is computed of it has no type.
-    """
+    """A run-time integer of another type than ``int``, as it was put into a tuple or computed; equal to one without."""
 
     __slots__ = ("ctype",)
     ctype: str
@@ -156,12 +153,39 @@ def wrap(e: Expr, dynamic: bool) -> Int:
 
 def _combine(function: object, *args: object) -> Int:
     exprs = [as_expr(a) for a in args]  # type: ignore[arg-type]
-    return wrap(function(*exprs), any(isinstance(a, Dyn) for a in args))  # type: ignore[operator]
+    made = wrap(function(*exprs), any(isinstance(a, Dyn) for a in args))  # type: ignore[operator]
+    return _typed(made, args) if Typed in map(type, args) else made
 
 
 def apply_op(kind: ex.OpKind, *args: Int) -> Int:
     """A non-polynomial operation on static or run-time integers (C++ truncation for div and mod)."""
-    return wrap(ex.op(kind, *map(as_expr, args)), any(isinstance(a, Dyn) for a in args))
+    made = wrap(ex.op(kind, *map(as_expr, args)), any(isinstance(a, Dyn) for a in args))
+    return _typed(made, args[:1] if kind in ("shl", "shr") else args) if Typed in map(type, args) else made
+
+
+def _typed(made: Int, args: tuple[object, ...]) -> Int:
+    """A number that is computed of these has the type that they have in common, unless that is ``int``."""
+    from cutecheck.model.integers import common_type, wrapped
+
+    if not isinstance(made, Dyn):
+        return made
+    ctype = "int"
+    for a in args:
+        ctype = common_type(ctype, a.ctype if isinstance(a, Typed) else "int")
+    number = made.value
+    if not keeps_type(ctype, made.expr):
+        return made
+    return Typed(made.expr if number is None else ex.const(wrapped(number, ctype)), ctype)
+
+
+def keeps_type(ctype: str, expr: Expr) -> bool:
+    """Of whose type is kept account; a wide one without sign that is not known is taken for an ``int``."""
+    from cutecheck.model.integers import INTEGERS
+
+    if ctype == "int" or ctype not in INTEGERS:
+        return False
+    bits, signed = INTEGERS[ctype]
+    return signed or bits < INTEGERS["int"][0] or expr.constant is not None
 
 
 class CuteError(Exception):
@@ -368,6 +392,7 @@ __all__ = [
     "hypotheses_in_force",
     "is_constant",
     "is_static",
+    "keeps_type",
     "known_value",
     "less",
     "less_equal",

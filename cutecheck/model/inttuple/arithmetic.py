@@ -27,8 +27,11 @@ def product(t: object) -> Int:
     if type(t) is int:
         return t
     if isinstance(t, tuple):
-        result: Int = 1
-        for x in t:
+        if not t:
+            return 1
+        first, *more = t
+        result: Int = product(first)
+        for x in more:
             result = result * (x if type(x) is int else product(x))
         return result
     return integer(t)

@@ -77,6 +77,28 @@ def character(text: str, span: Span) -> ir.Expr:
     return ir.Lit(value - 256 if value > 0x7F else value, "char", span)
 
 
+_STRING = re.compile(r'(u8|u|U|L)?(?:R"([^(]*)\((.*)\)\2"|"(.*)")\Z', re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|.)", re.DOTALL)
+_CHARACTERS = {"u": ("char16_t", "utf-16-le", 2), "U": ("char32_t", "utf-32-le", 4), "L": ("wchar_t", "utf-32-le", 4)}
+
+
 def string(texts: list[str], span: Span) -> ir.Lit:
-    """Adjacent string literals; escapes are kept as written."""
-    return ir.Lit("".join(text[text.index('"') + 1 : -1] for text in texts), "string", span)
+    """Adjacent string literals; escapes are kept as written. The type is the array that they make: ``char16_t[3]``."""
+    matches = [m for m in map(_STRING.match, texts) if m is not None]
+    prefix = next((m[1] for m in matches if m[1]), "")
+    character, code, width = _CHARACTERS.get(prefix, ("char", "utf-8", 1))
+
+    def units(text: str) -> int:
+        return len(text.encode(code, "replace")) // width
+
+    count = 1
+    for m in matches:
+        if m[4] is None:
+            count += units(m[3])
+            continue
+        count += units(_ESCAPE.sub("", m[4]))
+        for escape in _ESCAPE.finditer(m[4]):
+            named = escape[1] or escape[2]
+            count += units(chr(min(int(named, 16), 0x10FFFF))) if named else 1
+    shown = "".join(m[3] if m[4] is None else m[4] for m in matches)
+    return ir.Lit(shown, f"{character}[{count}]", span)

@@ -77,7 +77,7 @@ class CppDialect(Dialect):
             if value.value is None or isinstance(value.value, float):
                 return value
             expr = ints.as_expr(address(value.value) if value.ctype in _OF_ADDRESSES else value.value)
-            return Typed(expr, value.ctype) if _keeps_type(value.ctype, expr) else Dyn(expr)
+            return Typed(expr, value.ctype) if ints.keeps_type(value.ctype, expr) else Dyn(expr)
         if isinstance(value, EnumVal) and value.value is not None:
             return Dyn.of(value.value)
         if isinstance(value, bool):
@@ -120,7 +120,7 @@ class CppDialect(Dialect):
             value = value.value
         static = isinstance(value, (int, Sym))
         if isinstance(value, EnumVal):
-            value = Scalar(value.value, "int")
+            value = Scalar(value.value, value.ctype)
         ctype = value.ctype if isinstance(value, Scalar) else "int"
         number: Any = value.value if isinstance(value, Scalar) else value
         if op == "!":
@@ -286,14 +286,6 @@ def in_type(value: float, name: str) -> float | None:
     return held
 
 
-def _keeps_type(ctype: str, expr: ex.Expr) -> bool:
-    """A number whose type a tuple keeps; a wide one without sign that is not known is taken for an ``int``."""
-    if ctype == "int" or ctype not in INTEGERS:
-        return False
-    bits, signed = INTEGERS[ctype]
-    return signed or bits < INTEGERS["int"][0] or expr.constant is not None
-
-
 def _plain(value: Value) -> Value:
     if isinstance(value, TraitType):
         value = value.value
@@ -305,7 +297,7 @@ def _plain(value: Value) -> Value:
 
 
 def _number(value: Value) -> Value:
-    return Scalar(value.value, "int") if isinstance(value, EnumVal) else value
+    return Scalar(value.value, value.ctype) if isinstance(value, EnumVal) else value
 
 
 def _condition_value(rel: Rel, a: Int, b: Int) -> Int:

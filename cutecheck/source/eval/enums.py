@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import DType
+from cutecheck.model.integers import promoted
 from cutecheck.model.units import Bits
 from cutecheck.records import record
 from cutecheck.source.eval import ir
@@ -33,9 +34,20 @@ def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:
         _, init, _ = decl.enumerators[index]
         if init is not None:
             base = constant(m.eval(init, _among(m, decl, index, init, env)))
-            return EnumVal(decl.name, decl.enumerators[position][0], None if base is None else base + offset)
+            number = None if base is None else base + offset
+            return EnumVal(decl.name, decl.enumerators[position][0], number, _promoted(m, decl, number, env))
         offset += 1
-    return EnumVal(decl.name, decl.enumerators[position][0], offset - 1)
+    return EnumVal(decl.name, decl.enumerators[position][0], offset - 1, _promoted(m, decl, offset - 1, env))
+
+
+def _promoted(m: Machine, decl: ir.Enum, number: int | None, env: Env) -> str:
+    """The type of ``+e``: of what is written as the type behind an enumeration, else one that holds the number."""
+    if decl.underlying is not None:
+        kept = m.eval(decl.underlying, env)
+        return promoted(kept.dtype.name) if isinstance(kept, ScalarType) else "int"
+    if number is None or -(1 << 31) <= number < 1 << 31:
+        return "int"
+    return "unsigned" if 0 <= number < 1 << 32 else "long"
 
 
 def _among(m: Machine, decl: ir.Enum, position: int, init: ir.Expr, env: Env) -> Env:
@@ -77,4 +89,4 @@ def made(m: Machine, of: EnumRef, value: Value, span: Span) -> Value:
         return number
     every = (enumerator(m, of.decl, i, of.env) for i in range(len(of.decl.enumerators)))
     named = (v for v in every if isinstance(v, EnumVal) and v.value == number.value)
-    return next(named, EnumVal(of.name, str(int(number.value)), int(number.value)))
+    return next(named, EnumVal(of.name, str(int(number.value)), int(number.value), promoted(number.ctype)))

@@ -119,9 +119,12 @@ class TemplateRef:
 
 @record(frozen=True, slots=True)
 class EnumVal:
+    """An enumerator, or another value of its type; ``ctype``: the type of its promotion."""
+
     enum: str
     name: str
     value: int | None
+    ctype: str = "int"
 
 
 @record(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from cutecheck.source.cpp import literals
 from cutecheck.source.cpp.lexer import assigns, lex
-from cutecheck.source.cpp.lower.hands import Hands
+from cutecheck.source.cpp.lower.hands import Fail, Hands, TooDeep
 from cutecheck.source.cpp.words import words
 from cutecheck.source.eval import ir
 
@@ -100,7 +100,12 @@ class NameLowering(Hands):
             return self.name(node)
         if _assigns(text):
             return self.reread(node.start_byte, node.end_byte)
-        return self.reread_type(node.start_byte, node.end_byte)
+        try:
+            return self.reread_type(node.start_byte, node.end_byte)
+        except TooDeep:
+            raise
+        except Fail:  # `sizeof(int64_t(n)) + 1`: a value
+            return self.reread(node.start_byte, node.end_byte)
 
     def name_of(
         self, ident: str, targs: tuple[ir.Expr, ...] | None, base: ir.Expr | None, is_global: bool, first: int, end: int

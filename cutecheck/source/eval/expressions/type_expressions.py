@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from cutecheck.facts import Unknown
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.units import ByteCount
-from cutecheck.source.eval import classes, constraints, conversions, enums, intrinsics, ir, memory, places, templates
+from cutecheck.source.eval import (
+    bit_patterns,
+    classes,
+    constraints,
+    conversions,
+    enums,
+    intrinsics,
+    ir,
+    memory,
+    places,
+    templates,
+)
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -50,6 +62,9 @@ def _declared(m: Machine, node: ir.Attr, env: Env) -> Value | None:
     return None
 
 
+_CHARACTER_BYTES = {"char": 1, "char16_t": 2}
+
+
 @handles(ir.SizeOf)
 def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
     if node.what == "sizeof...":
@@ -65,9 +80,10 @@ def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
     with m.recorder.unevaluated(), m.journal.forgetting():
         value = places.whole(m, node.operand, env)
     if isinstance(value, Str) and node.what == "sizeof":
-        if "\\" in value.text:
-            return Unknown("the size of a text with escapes", node.span)
-        return Scalar(len(value.text.encode()) + 1, "size_t")
+        if not isinstance(node.operand, ir.Lit):
+            return Unknown("whether this is an array or a pointer to its first character", node.span)
+        character, _, count = node.operand.ctype.partition("[")
+        return Scalar(_CHARACTER_BYTES.get(character, 4) * int(count[:-1]), "size_t")
     if isinstance(value, Unknown):
         return value
     if isinstance(value, TensorVal) and node.what == "sizeof":
@@ -115,12 +131,27 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
         return Address(places.aliased(m, value.cells, type_.inner, value)[1])
     if isinstance(type_, PtrType) and not isinstance(value, TensorVal):
         return classes.convert(m, type_, value, node.span)
+    if isinstance(type_, ScalarType) and node.how == "reinterpret_cast" and _refers(node.type):
+        return _bits_as(m, value, type_, node.span)
     if isinstance(type_, ScalarType):
         own = conversions.converted(m, value, type_, node.span, True) if isinstance(value, Object) else None
         return classes.convert(m, type_, value, node.span) if own is None else own
     if isinstance(type_, ClassInst) and isinstance(value, Pointer):
         return memory.get_object(m, intrinsics.cast_pointer(m, value, type_, node.span))
     return value
+
+
+def _refers(t: ir.Expr) -> bool:
+    return isinstance(t, ir.TypeMod) and t.kind in ("ref", "rref")
+
+
+def _bits_as(m: Machine, value: Value, type_: ScalarType, span: Span) -> Value:
+    """``reinterpret_cast<T&>(number)``."""
+    name = type_.dtype.name
+    if isinstance(value, Scalar) and value.ctype == name:
+        return value
+    other = bit_patterns.as_type(value, name) if isinstance(value, Scalar) else None
+    return classes.symbolic(m, type_, f"bits{PER_THREAD}{m.number()}", span) if other is None else other
 
 
 @handles(ir.TypeMod)

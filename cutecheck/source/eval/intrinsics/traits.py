@@ -160,6 +160,21 @@ def _is_complex(v: Value) -> bool:
     return name.partition("<")[0] == "complex"
 
 
+def _stores_nothing(v: Value) -> bool:
+    """``is_static``: CuTe asks whether the class is empty."""
+    if isinstance(v, tuple):
+        return all(map(_stores_nothing, v))
+    if isinstance(v, Layout):
+        return it.is_static(v.shape) and it.is_static(v.stride)
+    if isinstance(v, ComposedLayout):
+        return all(map(_stores_nothing, (v.a, v.offset, v.b)))
+    if isinstance(v, (ScalarType, PtrType, ArrayType, Pointer)):
+        return False
+    if isinstance(v, (TensorVal, ClassInst)):
+        raise Unsupported("whether this class is empty")
+    return it.is_static(v)
+
+
 _kind_trait("is_layout", lambda v: isinstance(v, (Layout, ComposedLayout)))
 _kind_trait("is_composed_layout", lambda v: isinstance(v, ComposedLayout))
 _kind_trait("is_tensor", lambda v: isinstance(v, TensorVal))
@@ -169,7 +184,7 @@ _kind_trait("is_gmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space
 _kind_trait("is_rmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "rmem")
 _kind_trait("is_tmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "tmem")
 _kind_trait("is_complex", _is_complex)
-_kind_trait("is_static", lambda v: it.is_static(v) if not isinstance(v, ScalarType) else False)
+_kind_trait("is_static", _stores_nothing)
 _kind_trait("is_integral", lambda v: isinstance(v, int) or (isinstance(v, ScalarType) and is_integer(v.dtype)))
 _kind_trait("is_floating_point", lambda v: isinstance(v, ScalarType) and v.dtype.name in ("float", "double"))
 
@@ -310,7 +325,12 @@ def _wrapped(c: Call) -> Value:
     return Unknown("what a reference wrapper stands for is not followed", c.span)
 
 
-@function("forward", "move", "as_const", "unwrap", "addressof", "launder")
+@function("unwrap")
+def _unwrap(c: Call) -> Value:
+    return c.m.dialect.from_model(it.unwrap(c.arg(0)))
+
+
+@function("forward", "move", "as_const", "addressof", "launder")
 def _same(c: Call) -> Value:
     return c.raw[0]
 

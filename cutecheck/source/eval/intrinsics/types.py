@@ -259,7 +259,7 @@ def bits_of(t: Value) -> Bits | None:
 
 def element_bits(t: Value) -> Bits | None:
     if isinstance(t, ScalarType):
-        return t.dtype.bits
+        return Bits(1) if t.dtype.name == "bool" else t.dtype.bits  # `bin1_t` is `bool`
     if isinstance(t, ValueType) and isinstance(t.value, int):
         return BYTE
     return None

@@ -71,7 +71,7 @@ CASES = [
     ("4294967296 + 07 + 0b11 + 1ull", "(((4294967296:long + 7) + 3) + 1:unsigned long long)"),
     ("1.5f + 1e3 + .5", "((1.5:float + 1000.0:double) + 0.5:double)"),
     ("'a' + '\\n'", "(97:char + 10:char)"),
-    ('"a" "b"', "ab:string"),
+    ('"a" "b"', "ab:char[3]"),
     ("::cute::size(x)", "::cute::size(x)"),
     ("not a and b", "((! a) && b)"),
     ("x = y += 2", "(x = (y += 2))"),

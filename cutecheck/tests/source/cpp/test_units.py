@@ -131,7 +131,7 @@ STATEMENTS = [
     ("half_t (&r)[4] = x; int f2 = (int)(3.0f);",
      ["[] ref[array[half_t,4]] r=x;", "[] int f2=c<int>(3.0:float);"]),
     ("std::cout << a << \"x\" << std::endl; cute::copy(a, b);",
-     ["(((std::cout << a) << x:string) << std::endl);", "cute::copy(a,b);"]),
+     ["(((std::cout << a) << x:char[2]) << std::endl);", "cute::copy(a,b);"]),
     ("x = a < b; y = a<b>(c);", ["x = (a < b);", "y = a<b>(c);"]),
     ("MyTma tma(a); T&& t = g(); decltype(auto) d = h();",
      ["[] MyTma tma(a);", "[] rref[T] t=g();", "[] decltype(-) d=h();"]),
@@ -169,7 +169,7 @@ def test_switch_macro_is_read_from_its_definition() -> None:
 
 
 MACROS = [
-    ("#define S(x) #x\nauto a = S( (f<A, 2>( b)) );", "[] auto a=(f<A, 2>( b)):string;"),
+    ("#define S(x) #x\nauto a = S( (f<A, 2>( b)) );", "[] auto a=(f<A, 2>( b)):char[14];"),
     ("#define P(a, b) a##b\nint P(x, 1) = 2;", "[] int x1=2;"),
     ("#define V(f, ...) f(0, ##__VA_ARGS__)\nauto a = V(g); auto b = V(g, 1, 2);",
      "[] auto a=g(0); [] auto b=g(0,1,2);"),
@@ -182,7 +182,7 @@ MACROS = [
     ("#define F(x) x\nint F = 1; int y = F (2);", "[] int F=1; [] int y=2;"),
     ("#define G F\n#define F(x) (x * 2)\nint y = G(2);", "[] int y=(2 * 2);"),
     ("#define K 2\nauto s = \"K\"; char c = 'K'; // K\nint a = K /* K */;",
-     "[] auto s=K:string; [] char c=75:char; [] int a=2;"),
+     "[] auto s=K:char[2]; [] char c=75:char; [] int a=2;"),
     ("#define LONG a + \\\n  b\nint x = LONG;", "[] int x=(a + b);"),
     ("#define CASE(T) template <> struct X<T> { };\nCASE(int) CASE(float)",
      "template<> struct X<int> {}; template<> struct X<float> {};"),
