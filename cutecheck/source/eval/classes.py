@@ -20,6 +20,7 @@ from cutecheck.source.eval.values import (
     Address,
     Apart,
     ArrayType,
+    EnumVal,
     Extern,
     ExternType,
     Object,
@@ -146,7 +147,7 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
                 value = m.eval(decl.init, owner.env)
                 if isinstance(value, (tuple, Scalar)) and decl.type is not None and not qualifiers.never_written(decl):
                     typed = m.eval(decl.type, owner.env)
-                    kinds = (ArrayType, ValueType) if isinstance(value, tuple) else ScalarType
+                    kinds = (ArrayType, ValueType) if isinstance(value, tuple) else (ScalarType, ClassInst)
                     value = convert(m, typed, value, span) if isinstance(typed, kinds) else value
                 obj.initial[name] = value
                 value = copies.copied(m, value)
@@ -318,6 +319,8 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
 
         if isinstance(value, tuple):
             return construct_object(m, type_, list(value), designators(value), span)
+        if isinstance(value, (Scalar, EnumVal)) and m.dialect.by_value and has_constructors(type_):
+            return construct_object(m, type_, [value], [None], span)
         if isinstance(value, Object) and m.dialect.by_value:
             own = None if derives(m, value.cls, type_) else conversions.converted(m, value, type_, span)
             return part_of(m, type_, value, span) if own is None else own

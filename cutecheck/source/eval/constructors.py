@@ -72,7 +72,8 @@ def _initialise(
     done: list[ClassInst] = []
     if m.dialect.by_value and not any(names):
         grouped = elision.regrouped(m, elision.members(m, cls), args)
-        cells, args = (cells, args) if grouped is args else ([], grouped)
+        if grouped is not args:
+            cells, args = _of_arrays(m, args, cells, grouped), grouped
         args, done = _bases_of_list(m, cls, obj, args, span)
         cells = [] if done else cells
     members = {decl.name: (owner, decl) for owner, decl in classes.fields(m, cls) if owner not in done}
@@ -93,6 +94,17 @@ def _initialise(
             m.journal.set(obj.fields, target, leaks.apart(losses.anything(m, value, target, span), target))
             continue
         m.journal.set(obj.fields, target, value if field_stands(m, owner, decl) else _part(m, value))
+
+
+def _of_arrays(
+    m: Machine, args: list[Value], cells: list[places.Cells | None], grouped: list[Value]
+) -> list[places.Cells | None]:
+    """Where arrays among initialisers are kept, after others went into lists of their own."""
+    arrays = [(v, where) for v, where in zip(args, cells, strict=False) if type(v) is Elements]
+    for v, where in arrays:
+        if not any(g is v for g in grouped):
+            leaks.leak_place(m, None, where)
+    return [next((where for v, where in arrays if v is g), None) for g in grouped]
 
 
 def _bases_of_list(

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import names_in
-from cutecheck.source.eval.places import Cells, again, held, named, of_arguments, quiet, read
+from cutecheck.source.eval.places import Cells, address, again, held, named, of_arguments, quiet, read
 from cutecheck.source.eval.qualifiers import refers
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.slots import roots, slots
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import (
     Address,
@@ -66,6 +67,8 @@ def called(m: Machine) -> None:
 def gone(m: Machine, env: Env) -> None:
     """The variables of a block that is left: no pointer is to them any more, but to what is returned."""
     frame = env.vars
+    if m.slots:
+        m.slots.pop(id(frame), None)
     for known in (m.leaked, m.callable, m.addressed):
         if known:
             for name in frame:
@@ -86,6 +89,7 @@ def _ended(m: Machine, obj: Value, kept: set[int]) -> None:
         return
     kept.add(id(obj))
     m.pointed.pop(id(obj), None)
+    m.slots.pop(id(obj.fields), None)
     for known in (m.leaked, m.callable, m.addressed):
         if known:
             known.pop((id(obj), None), None)
@@ -113,7 +117,7 @@ def _objects(value: Value) -> Iterator[Object]:
 
 def leak_place(m: Machine, value: Value, cells: Cells | None) -> None:
     """What is not followed keeps the address of a variable that has this value."""
-    _add(m, [value] if isinstance(value, Object) else cells or ())
+    _add(m, [value] if isinstance(value, Object) else roots(cells or ()))
 
 
 def _add(m: Machine, places: Iterable[Place]) -> None:
@@ -240,8 +244,11 @@ def leak_bound(m: Machine, typed: Value, init: ir.Expr, env: Env) -> None:
         leak_place(m, None if cells is None else held(m, *cells[0]), cells)
 
 
-def decayed(m: Machine, cells: Cells | None, span: Span) -> Unknown:
+def decayed(m: Machine, cells: Cells | None, span: Span) -> Value:
     """A pointer to the first element of an array, which is kept in these cells."""
+    first = slots(m, cells)
+    if first is not None:
+        return address(m, ((first, 0),))
     leak_place(m, None, cells)
     return Unknown("a pointer to an element of an array is not followed", span)
 
@@ -265,7 +272,7 @@ def led_to(value: Value) -> Iterator[Place]:
     while todo:
         at = todo.pop()
         if isinstance(at, (Address, Reference)):
-            yield from at.cells
+            yield from roots(at.cells)
         elif isinstance(at, ObjectPointer):
             yield at.to
         elif isinstance(at, (tuple, list)):
@@ -297,7 +304,7 @@ def _captured(fn: Closure) -> tuple[list[Value], list[Place]]:
         if fn.own and at is fn.env and not isinstance(value, Object):
             own.append(value)
         elif isinstance(value, Reference):
-            places += value.cells
+            places += roots(value.cells)
         elif isinstance(value, Object):
             places.append(value)
         elif not isinstance(value, Closure):

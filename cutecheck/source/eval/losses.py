@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.model.integers import INTEGERS
+from cutecheck.model.integers import INTEGERS, whole_domain_of
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.copies import DEPTH
@@ -14,6 +14,9 @@ from cutecheck.source.eval.leaks import Place, all_leaked, forgotten, leak, led_
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.places import Cells, again, base_of, cells_of, named, quiet, read
 from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.slots import Slots, root, roots
+from cutecheck.source.eval.threads import some
+from cutecheck.source.eval.tuples import Elements, like
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
@@ -53,7 +56,7 @@ def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
     """What is kept there may be anything of its type."""
     from cutecheck.source.eval.statements.havoc import forget
 
-    for where, name in cells:
+    for where, name in roots(cells):
         old = where.get(name)
         if isinstance(old, Reference):
             forget_cells(m, old.cells, span)
@@ -184,6 +187,29 @@ def untracked(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: 
     m.journal.set(where, name, anything(m, value, str(name), span))
     if isinstance(where, Seen):
         lost_seen(m, where, span)
+
+
+def to_some(m: Machine, where: Slots, value: Value, span: Span) -> None:
+    """An element of an array is written; which of them it is may differ from thread to thread."""
+    leak(m, value)
+    cell = root(where, None)
+    whole = cell[0].get(cell[1])
+    if _all_scalars(whole):
+        m.journal.set(*cell, _any_scalars(m, whole))
+    else:
+        forget_cells(m, (cell,), span)
+
+
+def _all_scalars(value: Value) -> bool:
+    return all(map(_all_scalars, value)) if isinstance(value, Elements) else isinstance(value, Scalar)
+
+
+def _any_scalars(m: Machine, value: Value) -> Value:
+    """Any numbers, in each thread others."""
+    if isinstance(value, Elements):
+        return like(value, (_any_scalars(m, v) for v in value))
+    number = isinstance(value, Scalar) and value.ctype in INTEGERS and value.ctype != "bool"
+    return Scalar(some(m, "element", whole_domain_of(value.ctype), True) if number else None, value.ctype)
 
 
 def lost_seen(m: Machine, written: Seen | None, span: Span) -> None:

@@ -24,6 +24,7 @@ from cutecheck.source.eval.launches import Launches
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.slots import Slots
 from cutecheck.source.eval.values import BudgetExceeded, Cell, FuncSet, Object, Value
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ class Machine:
         self.breaks: Exits | None = None  # of the switch, or of the loop walked by items, that a `break` leaves
         self.attempts: Attempts | None = None  # of the `try` that an exception of the program leaves
         self.continues: Exits | None = None  # of the iteration that a `continue` ends, in a loop walked by items
+        self.slots: dict[int, dict[Any, Slots]] = {}  # elements of arrays that are named, by frame and name
         self.pointed: dict[int, Object] = {}  # objects that pointers, or references to one of several, may stand for
         self.leaked: dict[Any, Cell | Object] = {}  # what addresses lead to that went where they are not followed
         self.callable: dict[Any, Cell | Object] = {}  # what functions lead to that are values not known any more

@@ -87,7 +87,7 @@ def bind_parameters(
                 typed = m.eval(p.type, env)
                 if isinstance(value, Scalar) and value.ctype == "nullptr_t" and isinstance(typed, PtrType):
                     value = symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
-                elif isinstance(typed, (ClassInst, ValueType) if isinstance(value, tuple) else classes.ScalarType):
+                elif isinstance(typed, (ClassInst, ValueType) if isinstance(value, tuple) else (ScalarType, ClassInst)):
                     value = classes.convert(m, typed, value, span)
             elif isinstance(value, Object) and p.type is not None and conversions.functions(m, value.cls):
                 typed = None if is_auto(p.type) else m.eval(p.type, env)

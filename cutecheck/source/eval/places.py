@@ -1,7 +1,7 @@
 """Where values are kept: what references and pointers of the program stand for, copies, and writes through them.
 
-A cell is a dictionary of variables or fields and a name in it. Only cells that are followed have a place here: an
-element of an array has none, its value is never known.
+A cell is a dictionary of variables or fields and a name in it, or the elements of an array and the number of one. Only
+cells that are followed have a place here.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from cutecheck.model.expr import ANY
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.copies import copied
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
+from cutecheck.source.eval.slots import Slots, roots
 from cutecheck.source.eval.tuples import designators
 from cutecheck.source.eval.values import (
     Address,
     Apart,
     Cell,
+    EnumVal,
     Extern,
     ExternType,
     FuncSet,
@@ -108,6 +110,10 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
         if isinstance(base, Object) and node.ident in base.fields and node.ident not in _overlaid(m, base):
             return value, cells_of(base.fields, node.ident)
         return value, None
+    if isinstance(node, ir.Index):
+        from cutecheck.source.eval.expressions.invocations import indexed
+
+        return indexed(m, node, env)
     if isinstance(node, ir.Unary):
         if node.op == "*":
             pointer = m.eval(node.operand, env)
@@ -181,6 +187,8 @@ def again(m: Machine, node: ir.Expr, env: Env) -> Cells | None:
         from cutecheck.source.eval.references import stands
 
         return again(m, node.operand, env) if stands(m, node.type, env) else None
+    if isinstance(node, ir.Index):
+        return locate(m, node, env)[1] if quiet(node) else None
     if isinstance(node, ir.Attr) or (isinstance(node, ir.Unary) and node.op == "*"):
         return locate(m, node, env)[1] if quiet(node) else None
     return None
@@ -203,6 +211,8 @@ def quiet(node: ir.Expr) -> bool:
         return True
     if isinstance(node, ir.Attr):
         return quiet(node.base)
+    if isinstance(node, ir.Index):
+        return quiet(node.base) and all(isinstance(a, ir.Lit) or quiet(a) for a in node.args)
     return isinstance(node, ir.Unary) and node.op == "*" and quiet(node.operand)
 
 
@@ -260,6 +270,11 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
     if isinstance(old, Reference):
         write(m, old.cells, value, span)
         return
+    if type(where) is Slots and not _takes(where.get(name), value):
+        from cutecheck.source.eval.losses import to_some
+
+        to_some(m, where, value, span)
+        return
     if type(where) in (Apart, Seen):
         from cutecheck.source.eval.losses import untracked
 
@@ -270,13 +285,21 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
         return
     if isinstance(old, TensorVal) and not isinstance(value, (TensorVal, Unknown)):
         return
-    if isinstance(old, Scalar) and old.ctype != "nullptr_t" and not isinstance(value, Unknown):
+    known = not isinstance(value, Unknown) or type(where) is Slots
+    if isinstance(old, Scalar) and old.ctype != "nullptr_t" and known:
         value = classes.convert(m, type_of(old), value, span)
     if isinstance(old, Extern) and _is_container(old.type) and isinstance(value, (Extern, Unknown)):
         value = old  # gets what the other holds, and stays where and of what type it is
     if isinstance(old, Unknown) and isinstance(value, (Scalar, tuple)):
         value = old  # of a type that is not known, and so it is what it makes of this
     m.journal.set(where, name, copied(m, value))
+
+
+def _takes(old: Value, value: Value) -> bool:
+    """A number or object is written to an element that holds one, and so is known to be this one."""
+    from cutecheck.source.eval.leaks import points
+
+    return isinstance(old, (Scalar, EnumVal, Object)) and not points(value)
 
 
 def _is_container(kind: Value | None) -> bool:
@@ -306,6 +329,8 @@ def overwrite(m: Machine, old: Object, value: Value, span: Span) -> None:
 
     if isinstance(value, tuple):
         value = classes.construct(m, old.cls, list(value), designators(value), span)
+    elif isinstance(value, (Scalar, EnumVal)):
+        value = classes.convert(m, old.cls, value, span)
     if value is old:
         return
     if type(old.fields) is Apart:
@@ -343,6 +368,8 @@ def aimed_at(m: Machine, value: Value) -> Value:
         from cutecheck.source.eval.memory import get_object
 
         return get_object(m, value)
+    if isinstance(value, Address) and len(value.cells) == 1 and isinstance(obj := read(m, value.cells), Object):
+        return obj
     return value.to if isinstance(value, ObjectPointer) else value
 
 
@@ -392,6 +419,6 @@ def pointer_to(m: Machine, obj: Object) -> ObjectPointer:
 
 
 def address(m: Machine, cells: Cells) -> Address:
-    for where, name in cells:
+    for where, name in roots(cells):
         m.addressed[id(where), name] = (where, name)
     return Address(cells)

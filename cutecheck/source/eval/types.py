@@ -19,6 +19,7 @@ from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import Bits
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.slots import Slots
 from cutecheck.source.eval.tuples import Elements, Held, IntegerSequence, Pair
 from cutecheck.source.eval.values import (
     Address,
@@ -70,8 +71,11 @@ def type_of(v: Value) -> Value:
         return PtrType(v.type)
     if isinstance(v, ObjectPointer):
         return PtrType(v.to.cls)
-    if isinstance(v, Address) and isinstance(aimed := type_of(v.cells[0][0].get(v.cells[0][1])), (ScalarType, PtrType)):
-        return PtrType(aimed)
+    if isinstance(v, Address):
+        where, name = v.cells[0]
+        aimed = type_of(where.get(0 if type(where) is Slots else name))
+        if isinstance(aimed, (ScalarType, PtrType)) or (type(where) is Slots and is_type(aimed)):
+            return PtrType(aimed)
     if isinstance(v, EnumVal):
         return ExternType(v.enum)
     if isinstance(v, Extern):

@@ -62,7 +62,6 @@ WRITTEN = [
     ("count(a, a[0]); count(a, 2);", "a[0]", 5),
 ]
 LOST = [
-    ("of_pointer(a);", "a[0]"),
     ("int** q = new int*[2]; q[0] = &z; *q[0] = 3;", "z"),
     ("unsigned** q = new unsigned int*[n]; *q = reinterpret_cast<unsigned*>(&z); **q = 3;", "z"),
     ("Pair p; Pair** q = new Pair*[3]{}; q[1] = &p; q[1]->a = 4;", "p.a"),

@@ -33,7 +33,6 @@ __device__ constexpr int counts(int k) { int r = 0; for (int i = 0; i < 4; ++i) 
         ("for (int e : {1, 2}) { for (int g : {3, 4}) { if (n == g) break; x = g; } }", "x"),
         ("for (int e : {1, 2}) { switch (n) { case 3: continue; default: x = 9; } y = e; }", "y"),
         ("constexpr int t[2] = {3, 8}; for (int v : t) if (n == v) { x = v; break; }", "x"),
-        ("int t[2] = {3, 8}; for (auto&& v : t) if (v == 3) { x = v; break; }", "x"),
         ("for (int e : {1, 2, 3}) { if (n == 3) { x = e; continue; } else { x = 9; break; } }", "x"),
         (
             "auto f = [&] { for (int e : {1, 2}) { if (n == 3) { x = e; break; } x = 9; return e; } return 8; }; f();",

@@ -20,6 +20,7 @@ from cutecheck.source.eval import (
     places,
     qualifiers,
     ranking,
+    slots,
     templates,
 )
 from cutecheck.source.eval.containers import ANY_NAME, OPEN, Lost, unsure
@@ -140,7 +141,7 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     finally:
         m.given = ((), "")
     if m.dialect.by_value and isinstance(fn, (FuncSet, Closure)):
-        _lose_elements(m, node, fn, env)
+        _lose_elements(m, node, fn, cells if len(args) == len(node.args) else [], env)
     elif m.dialect.by_value:
         if not isinstance(fn, Object):  # whose own operator may return a reference
             m.returned = None
@@ -160,12 +161,16 @@ def _as_base(
     return Unknown("an object that is named as one of a base class", span), None
 
 
-def _lose_elements(m: Machine, node: ir.Call, fn: FuncSet | Closure, env: Env) -> None:
+def _lose_elements(
+    m: Machine, node: ir.Call, fn: FuncSet | Closure, cells: list[places.Cells | None], env: Env
+) -> None:
     """Elements of arrays that were bound to references may have been written."""
     if not any(isinstance(a.value, (ir.Index, ir.Call, ir.Attr)) for a in node.args):
         return
     given = [fn.node.params] if isinstance(fn, Closure) else [e.decl.params for e in fn.entries]
     for i, a in enumerate(node.args):
+        if i < len(cells) and cells[i] is not None:
+            continue
         part = isinstance(a.value, ir.Attr) and a.value.ident in FIRST_AND_SECOND
         if part or isinstance(a.value, ir.Index) or getattr(getattr(a.value, "fn", None), "ident", "") == "get":
             own = [params[min(i, len(params) - 1)] for params in given if params]
@@ -302,8 +307,41 @@ def _construct(m: Machine, node: ir.Construct, env: Env) -> Value:
 @handles(ir.Index)
 def _index(m: Machine, node: ir.Index, env: Env) -> Value:
     kept = m.whole
-    base = places.whole(m, node.base, env)
+    value, cells = indexed(m, node, env)
+    if type(value) is Elements and kept is not node:
+        if cells is None:
+            leaks.leak_root(m, node, env)
+        return leaks.decayed(m, cells, node.span)
+    return value
+
+
+def indexed(m: Machine, node: ir.Index, env: Env) -> tuple[Value, places.Cells | None]:
+    """The value of ``base[index]``, and the cell of an array's element."""
+    where: places.Cells | None = None
+    if m.dialect.by_value and isinstance(node.base, (ir.Index, ir.Call)):
+        base, where = places.locate(m, node.base, env)
+    else:
+        base = places.whole(m, node.base, env)
     args = [m.eval(a, env) for a in node.args]
+    if m.dialect.by_value and len(args) == 1:
+        cells: places.Cells | None = None
+        if isinstance(base, Elements):
+            where = places.again(m, node.base, env) if where is None and places.quiet(node.base) else where
+            cells = slots.element(m, where, conversions.number(m, args[0], node.span))
+        elif isinstance(base, Address):
+            moved = slots.moved(m, base, conversions.number(m, args[0], node.span), node.span)
+            cells = moved.cells if isinstance(moved, Address) else None
+        if cells is not None:
+            value = places.read(m, cells, node.span)
+            if isinstance(value, Unknown):
+                leaks.leak(m, base)  # any of them
+            return value, cells
+    m.returned = None
+    return _element(m, node, base, args), m.returned
+
+
+def _element(m: Machine, node: ir.Index, base: Value, args: list[Value]) -> Value:
+    """An element of anything else."""
     own = m.dialect.index(m, base, args, node.span)
     if own is not DEFER:
         return own
@@ -318,9 +356,7 @@ def _index(m: Machine, node: ir.Index, env: Env) -> Value:
     value = intrinsics.index(m, base, [conversions.number(m, a, node.span) for a in args], node.span)
     if isinstance(value, Unknown) and m.dialect.by_value:
         leaks.leak(m, base)  # any of them
-    if type(value) is Elements and kept is not node:
-        leaks.leak_root(m, node, env)
-        return leaks.decayed(m, None, node.span)
+    m.returned = None
     return value
 
 

@@ -15,12 +15,12 @@ from cutecheck.source.eval.intrinsics.tuples import COORDINATES
 from cutecheck.source.eval.lookup import lookup, member, missing
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements import elements
 from cutecheck.source.eval.statements.assignments import assign, assign_by
 from cutecheck.source.eval.statements.branches import alternatives, perhaps
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.threads import short
 from cutecheck.source.eval.values import (
+    Address,
     ArrayType,
     Extern,
     ExternType,
@@ -41,10 +41,6 @@ _NO_OPERATOR = "operator"
 def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
     if node.op in ("++", "--", "p++", "p--"):
         cells: places.Cells | None = None
-        if m.dialect.by_value and isinstance(node.operand, ir.Index):
-            element = elements.change(m, node.operand, lambda v: _stepped(m, node, v), env, node.span)
-            if element is not None:
-                return element[0] if node.op.startswith("p") else element[1]
         if m.dialect.by_value:
             old, cells = places.locate(m, node.operand, env)
         else:
@@ -137,7 +133,7 @@ def _own_unary(m: Machine, node: ir.Unary, value: Object) -> Value | None:
 
 def _stepped(m: Machine, node: ir.Unary, old: Value) -> Value:
     """A value after ``++`` or ``--``."""
-    if isinstance(old, (Unknown, Pointer)):
+    if isinstance(old, (Unknown, Pointer, Address)):
         return intrinsics.advance(m, old, 1 if "+" in node.op else -1, node.span)
     return m.dialect.binary("+" if "+" in node.op else "-", old, Scalar(1, "int"), node.span)
 

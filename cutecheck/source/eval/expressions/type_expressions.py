@@ -20,6 +20,7 @@ from cutecheck.source.eval import (
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
@@ -151,7 +152,7 @@ def _bits_as(m: Machine, value: Value, type_: ScalarType, span: Span) -> Value:
     if isinstance(value, Scalar) and value.ctype == name:
         return value
     other = bit_patterns.as_type(value, name) if isinstance(value, Scalar) else None
-    return classes.symbolic(m, type_, f"bits{PER_THREAD}{m.number()}", span) if other is None else other
+    return symbolic(m, type_, f"bits{PER_THREAD}{m.number()}", span) if other is None else other
 
 
 @handles(ir.TypeMod)

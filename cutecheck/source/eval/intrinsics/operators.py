@@ -12,6 +12,7 @@ from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.source.eval import slots
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.dispatch import call_value
 from cutecheck.source.eval.intrinsics.refusals import describe, guarded
@@ -42,6 +43,8 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_NOWHERE = Span("", 1, 1, 1, 1)
+
 
 def held_element(m: Machine, base: Extern, span: Span) -> Value | None:
     """Some element of a container of a library: of a tuple or layout what its type says, each time another."""
@@ -71,6 +74,8 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         return bad
     if isinstance(base, TensorVal):
         return call_value(m, base, args, span)
+    if isinstance(base, Address) and len(args) == 1:
+        return dereference(m, slots.moved(m, base, args[0], span), span)
     if isinstance(base, Pointer):
         if isinstance(base.type, ArrayType) and args:
             element = advance(m, replace(base, type=base.type.inner), args[0], span)
@@ -103,6 +108,8 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
 
 def advance(m: Machine, p: Value, by: Value, span: Span) -> Value:
     """``pointer + n``."""
+    if isinstance(p, Address):
+        return slots.moved(m, p, by, span)
     if not isinstance(p, Pointer):
         return p
     n = m.dialect.to_model(Scalar(by, "int") if isinstance(by, int) else by)
@@ -145,13 +152,21 @@ def cast_pointer(m: Machine, p: Pointer, inner: Value, span: Span) -> Value:
 
 def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value | None:
     """Operators on values that are not scalars; None when scalars decide."""
-    if op in ("+", "-") and isinstance(left, Pointer) and isinstance(right, (Scalar, int, Dyn, Sym)):
+    if op in ("+", "-") and isinstance(left, (Pointer, Address)) and isinstance(right, (Scalar, int, Dyn, Sym)):
         by = right if op == "+" else m.dialect.unary("-", right, span)
         return advance(m, left, by, span)
-    if op == "+" and isinstance(right, Pointer):
+    if op == "+" and isinstance(right, (Pointer, Address)):
         return advance(m, right, left, span)
+    if isinstance(left, Address) and isinstance(right, Address):
+        known = slots.compared(op, left, right)
+        if known is not None:
+            return known
     if isinstance(left, (Address, ObjectPointer)) or isinstance(right, (Address, ObjectPointer)):
         return Scalar(None, "bool") if op in ("==", "!=", "<", ">") else Unknown("arithmetic on an address", span)
+    if isinstance(left, Pointer) and isinstance(right, Pointer):
+        known = _apart(m, op, left, right)
+        if known is not None:
+            return known
     if isinstance(left, Pointer) or isinstance(right, Pointer):
         return Scalar(None, "bool" if op in ("==", "!=", "<", ">") else "ptrdiff_t")
     if op in ("+", "*", "-") and (isinstance(left, (ScaledBasis, tuple)) or isinstance(right, (ScaledBasis, tuple))):
@@ -172,6 +187,20 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
         return None
     if isinstance(left, ValueType):
         return binary(m, op, left.value, right, span) or m.dialect.binary(op, left.value, right, span)
+    return None
+
+
+def _apart(m: Machine, op: str, left: Pointer, right: Pointer) -> Value | None:
+    """``p - q``, ``p < q`` ... of pointers to elements of one array, as many as are told apart by their numbers."""
+    if left.buffer != right.buffer or isinstance(left.offset, Unknown) or isinstance(right.offset, Unknown):
+        return None
+    alike = isinstance(left.type, ScalarType) and left.type == right.type and left.swizzle is None is right.swizzle
+    if not alike or op not in ("-", "==", "!=", "<", ">", "<=", ">="):
+        return None
+    if op == "-":
+        return m.dialect.binary("-", Scalar(left.offset, "long"), Scalar(right.offset, "long"), _NOWHERE)
+    if isinstance(left.offset, int) and isinstance(right.offset, int):
+        return m.dialect.binary(op, Scalar(left.offset, "long"), Scalar(right.offset, "long"), _NOWHERE)
     return None
 
 

@@ -79,8 +79,6 @@ def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
 def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span: Span) -> None:
     """``target op value``, by the operator of its own that an object has."""
     if m.dialect.by_value and not isinstance(target, ir.Sequence_):
-        if isinstance(target, ir.Index) and _to_element(m, target, op, value, env, span):
-            return
         cells = places.named(m, target.ident, env) if isinstance(target, ir.Name) else None
         if cells is not None:
             old = places.read(m, cells, span)
@@ -107,15 +105,6 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
         own = m.dialect.augmented(m, op[:-1], old, value, span)
         value = binary(m, op[:-1], old, value, span) if own is DEFER else own
     assign(m, target, value, env, span)
-
-
-def _to_element(m: Machine, target: ir.Index, op: str, value: Value, env: Env, span: Span) -> bool:
-    from cutecheck.source.eval.expressions.operators import binary
-
-    def to(old: Value) -> Value:
-        return value if op == "=" else binary(m, op[:-1], old, value, span)
-
-    return elements.change(m, target, to, env, span) is not None
 
 
 def _own_operator(m: Machine, obj: Object, op: str, value: Value, span: Span) -> bool:

@@ -18,10 +18,10 @@ from cutecheck.source.eval.places import is_assignment
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.types import is_type
-from cutecheck.source.eval.values import Closure, EnumVal, FuncSet, Intrinsic, Object, Reference, Scalar, Value
+from cutecheck.source.eval.values import Address, Closure, EnumVal, FuncSet, Intrinsic, Object, Reference, Scalar, Value
 
-ITERATIONS = 1024
-STEPS = 20_000  # of one run of a loop
+ITERATIONS = 4096
+STEPS = 50_000  # of one run of a loop
 _ATTEMPTS = 3  # that came to no end, of one loop
 _DEPTH = 3  # functions that call each other
 _NUMBERS = frozenset((
@@ -52,7 +52,7 @@ def _worth(node: ir.Loop, env: Env) -> bool:
     for name in _written(node):
         at = env.find_var(name)
         value = at.vars[name] if at is not None else None
-        if isinstance(value, (EnumVal, Object, Reference, Elements)):
+        if isinstance(value, (Address, EnumVal, Object, Reference, Elements)):
             return True
         if isinstance(value, Scalar) and not (value.value is None and value.ctype in ("float", "double")):
             return True

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import ANY
 from cutecheck.model.identity import once
-from cutecheck.model.integers import INTEGERS, whole_domain_of
+from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import classes, copies, ir, leaks, losses, places, std_arrays
+from cutecheck.source.eval import ir, losses, places, std_arrays
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import names_in
-from cutecheck.source.eval.qualifiers import refers
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.threads import some
-from cutecheck.source.eval.tuples import FIRST_AND_SECOND, Constants, Elements, Held, Pair, like
+from cutecheck.source.eval.tuples import FIRST_AND_SECOND, Elements, Held, Pair, like
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
-    Apart,
     ArrayType,
-    Cell,
+    Closure,
+    FuncSet,
     Intrinsic,
-    Object,
     Scalar,
     ScalarType,
-    Seen,
     Value,
     constant,
 )
@@ -68,67 +64,11 @@ def write(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bo
     return True
 
 
-Change = Callable[[Value], Value]  # what is written to an element that holds a value
-
-
-def change(m: Machine, target: ir.Index, to: Change, env: Env, span: Span) -> tuple[Value, Value] | None:
-    """Write to an element of an array that a variable holds; what it held and holds then.
-
-    None, with nothing evaluated, where the array is not followed. All its elements are lost where the index is not
-    known.
-    """
-    nodes: list[ir.Expr] = []
-    root: ir.Expr = target
-    while isinstance(root, ir.Index) and len(root.args) == 1:
-        nodes.append(root.args[0])
-        root = root.base
-    cells = places.again(m, root, env) if places.quiet(root) else None
-    if cells is None or len(cells) != 1 or type(cells[0][0]) in (Apart, Seen):
-        return None
-    if not isinstance(places.held(m, *cells[0]), Elements) or isinstance(places.held(m, *cells[0]), Constants):
-        return None
-    path = [constant(m.eval(node, env)) for node in reversed(nodes)]
-    whole = old = places.held(m, *cells[0])
-    for at in path:
-        if at is None or not isinstance(old, Elements) or not 0 <= at < len(old):
-            new = to(Unknown("an element at an index that is not known", span))
-            leaks.leak(m, new)
-            if _of_numbers(whole):  # which of them it is may differ from thread to thread
-                m.journal.set(*cells[0], _any(m, whole))
-            else:
-                losses.forget_cells(m, cells, span)
-            return new, new
-        old = old[at]
-    new = classes.convert(m, type_of(old), to(old), span) if isinstance(old, Scalar) else to(old)
-    if isinstance(old, (Object, Elements)) or leaks.points(new):
-        return None
-    m.journal.set(*cells[0], _replaced(whole, cast("list[int]", path), copies.copied(m, new)))
-    return old, new
-
-
-def _of_numbers(value: Value) -> bool:
-    return all(map(_of_numbers, value)) if isinstance(value, Elements) else isinstance(value, Scalar)
-
-
-def _any(m: Machine, value: Value) -> Value:
-    """Any numbers, in each thread others."""
-    if isinstance(value, Elements):
-        return like(value, (_any(m, v) for v in value))
-    number = isinstance(value, Scalar) and value.ctype in INTEGERS and value.ctype != "bool"
-    return Scalar(some(m, "element", whole_domain_of(value.ctype), True) if number else None, value.ctype)
-
-
-def _replaced(whole: Value, path: list[int], new: Value) -> Value:
-    if not path:
-        return new
-    first, *rest = path
-    return like(whole, (*whole[:first], _replaced(whole[first], rest, new), *whole[first + 1 :]))
-
-
 @once
-def only_indexed(fn: ir.Function) -> frozenset[str]:
-    """Names of arrays that a function declares and uses by their elements alone: no pointer leads to those."""
+def only_indexed(fn: ir.Function) -> dict[str, tuple[ir.Expr, ...]]:
+    """Names of arrays that a function declares and uses by their elements alone, or gives to functions, with these."""
     declared: set[str] = set()
+    given: dict[str, list[ir.Expr]] = {}
     used: set[str] = set()
     stack: list[Any] = [fn.body.get()] if fn.body is not None else []
     while stack:
@@ -152,13 +92,16 @@ def only_indexed(fn: ir.Function) -> frozenset[str]:
         elif isinstance(at, ir.SizeOf):
             stack += [] if isinstance(at.operand, (ir.Name, ir.Index)) else [at.operand]
         elif isinstance(at, ir.Loop) and at.kind == "foreach":
-            stack += [at.target, at.body, *([] if isinstance(at.iterable, ir.Name) and _alone(at) else [at.iterable])]
+            stack += [at.target, at.body, *([] if isinstance(at.iterable, ir.Name) else [at.iterable])]
         elif isinstance(at, ir.Unary) and at.op == "&":
             stack += names_in(at.operand) and [ir.Name(n, None, at.span) for n in names_in(at.operand)]
         elif isinstance(at, ir.Call):
             stack += [at.fn, at.launch]
-            for a in at.args:  # an element may be taken by reference
-                stack += [a.value, *([ir.Name(_root(a.value), None, at.span)] if isinstance(a.value, ir.Index) else [])]
+            for a in at.args:
+                name = _root(a.value)
+                if name:
+                    given.setdefault(name, []).append(at.fn)
+                stack += _indices(a.value) if name else [a.value]
         elif isinstance(at, ir.Lazy):
             stack.append(at.get())
         elif isinstance(at, ir.Opaque):
@@ -167,56 +110,36 @@ def only_indexed(fn: ir.Function) -> frozenset[str]:
             stack += at
         elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
             stack += [getattr(at, f) for f in at.__dataclass_fields__ if f not in ("span", "full_span")]
-    return frozenset(declared - used)
+    return {name: tuple(given.get(name, ())) for name in declared - used}
 
 
 def _root(node: ir.Expr) -> str:
+    """The array of ``a``, ``a[i]`` or ``&a[i]``."""
+    if isinstance(node, ir.Unary) and node.op == "&" and isinstance(node.operand, ir.Index):
+        node = node.operand
     while isinstance(node, ir.Index):
         node = node.base
     return node.ident if isinstance(node, ir.Name) else ""
 
 
-def gone_through(m: Machine, node: ir.Loop, env: Env) -> Cell | None:
-    """The cell of an array of numbers that ``for (int& e : a)`` goes through: nothing else in it names the array."""
-    if node.iterable is None or not places.quiet(node.iterable) or not _alone(node):
-        return None
-    cells = places.again(m, node.iterable, env)
-    if cells is None or len(cells) != 1 or type(cells[0][0]) in (Apart, Seen):
-        return None
-    whole = places.held(m, *cells[0])
-    if not isinstance(whole, Elements) or isinstance(whole, Constants) or not all(isinstance(v, Scalar) for v in whole):
-        return None
-    return cells[0]
+def _indices(node: ir.Expr) -> list[ir.Expr]:
+    """The ``i`` of these."""
+    found: list[ir.Expr] = []
+    while isinstance(node, (ir.Unary, ir.Index)):
+        found += node.args if isinstance(node, ir.Index) else ()
+        node = node.base if isinstance(node, ir.Index) else node.operand
+    return found
 
 
-@once
-def _alone(node: ir.Loop) -> bool:
-    """No jump leaves an iteration, no address or function could keep what it goes through."""
-    root: Any = node.iterable
-    while isinstance(root, ir.Attr):
-        root = root.base
-    stack: list[Any] = [node.body]
-    while stack:
-        at = stack.pop()
-        if isinstance(at, (ir.Jump, ir.Return, ir.Lambda, ir.Opaque)) or (isinstance(at, ir.Unary) and at.op == "&"):
-            return False
-        if isinstance(at, ir.Call) or (isinstance(at, ir.Name) and at.ident == getattr(root, "ident", "")):
-            return False
-        if isinstance(at, ir.Local) and isinstance(at.decl, ir.Variable) and refers(at.decl.type):
-            return False
-        if isinstance(at, (tuple, list)):
-            stack += at
-        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
-            stack += [getattr(at, f) for f in at.__dataclass_fields__ if f not in ("span", "full_span")]
-    return isinstance(node.target, ir.Local)
-
-
-def put_back(m: Machine, cell: Cell, at: int, value: Value) -> None:
-    """An element is what the variable that stood for it holds."""
-    whole = places.held(m, *cell)
-    if isinstance(whole, Elements) and whole[at] is not value:
-        typed = classes.convert(m, type_of(whole[at]), value, Span("", 1, 1, 1, 1))
-        m.journal.set(*cell, _replaced(whole, [at], typed))
+def _goes_through(m: Machine, fn: ir.Expr, env: Env) -> bool:
+    """What is called is a function of the tree, or a lambda."""
+    if not isinstance(fn, (ir.Name, ir.Scoped)):
+        return False
+    with m.recorder.rehearsing(), m.budget.aside():
+        value = m.eval(fn, env)
+    if isinstance(value, Closure):
+        return True
+    return isinstance(value, FuncSet) and all(e.decl.body is not None for e in value.entries)
 
 
 def unset(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value | None:
@@ -224,7 +147,10 @@ def unset(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value | None
     fn = env.frame.function if env.frame is not None else None
     if not isinstance(fn, ir.Function) or not m.dialect.by_value or not _small(type_):
         return None
-    if decl.flags & {"shared", "static", "extern", "thread"} or decl.name not in only_indexed(fn):
+    given = only_indexed(fn).get(decl.name)
+    if decl.flags & {"shared", "static", "extern", "thread"} or given is None:
+        return None
+    if not all(_goes_through(m, called, env) for called in given):
         return None
     return _unset(m, type_, decl)
 

@@ -13,7 +13,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.identity import once
 from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn, Sym
-from cutecheck.source.eval import ir, places
+from cutecheck.source.eval import ir, places, slots
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.alike import alike
@@ -35,7 +35,7 @@ def havoc(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, induction: tupl
         domain = induction[1] if induction is not None and inducted else ex.ANY
         value = at.vars[name]
         # an assignment to a reference changes what it stands for
-        for where, key in value.cells if isinstance(value, Reference) else ((at.vars, name),):
+        for where, key in slots.roots(value.cells) if isinstance(value, Reference) else ((at.vars, name),):
             old = where.get(key)
             new = forget(m, old, name, domain, node.span)
             if not inducted and varies(old):

@@ -14,17 +14,23 @@ from typing import Any, TypeAlias
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.identity import once
 from cutecheck.records import record
-from cutecheck.source.eval import classes, foreign, ir, losses, references
+from cutecheck.source.eval import classes, foreign, ir, losses, places, references
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.losses import SWAPS
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.tuples import Constants, Elements
+from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
+    Address,
     ArrayType,
     Closure,
     Extern,
     FuncSet,
+    Intrinsic,
     Object,
+    ObjectPointer,
     Pack,
     Pointer,
     PtrType,
@@ -42,6 +48,14 @@ class _Given:
 
 
 @record(frozen=True, slots=True)
+class _Reached:
+    """What is called, with these variables of others somewhere in its arguments."""
+
+    fn: ir.Expr
+    names: tuple[str, ...]
+
+
+@record(frozen=True, slots=True)
 class _Filled:
     """Of what an element is written."""
 
@@ -49,7 +63,7 @@ class _Filled:
 
 
 _Leaf: TypeAlias = (
-    _Filled | ir.Name | ir.Scoped | ir.Attr | ir.Call | _Given
+    _Filled | ir.Name | ir.Scoped | ir.Attr | ir.Call | _Given | _Reached
 )  # a call: what it calls gives an element of a tensor
 _COMPARES = ("==", "!=", "<=", ">=")
 _STEPS = ("++", "--", "p++", "p--")
@@ -86,6 +100,10 @@ class _Judge:
                 with m.recorder.rehearsing(), m.budget.aside():
                     fn = m.eval(leaf.fn, env)
                 if foreign.undeclared(fn) and not foreign.harmless(leaf.fn, fn):
+                    return False
+                continue
+            if isinstance(leaf, _Reached):
+                if any(_leads_to_numbers(m, name, env) for name in leaf.names) and not _of_library(m, leaf.fn, env):
                     return False
                 continue
             if isinstance(leaf, (ir.Call, _Filled)):
@@ -172,6 +190,30 @@ class _Judge:
         return True
 
 
+def _leads_to_numbers(m: Machine, name: str, env: Env) -> bool:
+    """A variable is an array that is followed, or holds a pointer through which a number may be written."""
+    at = env.find_var(name)
+    todo = [] if at is None or at.kind not in ("block", "function") else [places.held(m, at.vars, name)]
+    seen: set[int] = set()
+    while todo:
+        value = todo.pop()
+        if isinstance(value, (Address, ObjectPointer)):
+            return True
+        if isinstance(value, Elements):
+            return not isinstance(value, Constants)
+        if isinstance(value, Object) and id(value) not in seen:
+            seen.add(id(value))
+            todo += [v for v in value.fields.values() if not isinstance(v, Elements)]
+    return False
+
+
+def _of_library(m: Machine, fn: ir.Expr, env: Env) -> bool:
+    """What is called writes nothing that is a number of the program's."""
+    with m.recorder.rehearsing(), m.budget.aside():
+        value = m.eval(fn, env)
+    return isinstance(value, (Intrinsic, TensorVal)) or is_type(value)
+
+
 class _NotInertError(Exception):
     pass
 
@@ -233,9 +275,10 @@ def _declaration(node: ir.Decl, own: _Own, found: dict[str, _Leaf]) -> None:
 def _element_of(base: ir.Expr, own: _Own, found: dict[str, _Leaf]) -> None:
     """An element of this is written: of an array of the statement's own, or of memory that nothing else lies in."""
     path = _path(base)
-    if path is None or (isinstance(base, ir.Name) and base.ident in own.shared):
+    first = "" if path is None else re.split("[:.]", path, maxsplit=1)[0]
+    if path is None or first in own.shared:
         raise _NotInertError
-    if re.split("[:.]", path, maxsplit=1)[0] not in own.names:
+    if first not in own.names:
         found.setdefault(f"{path}[", _Filled(base))
     elif not own.writable(base) and not isinstance(base, ir.Attr):
         raise _NotInertError
@@ -336,6 +379,9 @@ def _expression(node: Any, own: _Own, found: dict[str, _Leaf]) -> None:
             if path is None or re.split("[:.]", path, maxsplit=1)[0] in own.names:
                 raise _NotInertError
             found.setdefault(f"{path}(&", _Given(node.fn))
+        others = tuple(dict.fromkeys(n for a in node.args for n in names_in(a.value) if n not in own.names))
+        if others:
+            found.setdefault(f"{_path(node.fn)}({','.join(others)}", _Reached(node.fn, others))
         _expression((node.fn, node.args), own, found)
     elif isinstance(node, (tuple, list)):
         for item in node:

@@ -7,11 +7,21 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.identity import once
-from cutecheck.source.eval import conversions, copies, ir, leaks, losses, places, qualifiers, references
+from cutecheck.source.eval import (
+    conversions,
+    copies,
+    ir,
+    leaks,
+    losses,
+    places,
+    qualifiers,
+    references,
+    slots,
+)
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements import computed, elements
+from cutecheck.source.eval.statements import computed
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.branches import arm, broken_off
 from cutecheck.source.eval.statements.done import Done
@@ -38,7 +48,7 @@ from cutecheck.source.eval.statements.recurrences import (
 )
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.tuples import Elements, Held
-from cutecheck.source.eval.values import Cell, Scalar, Value
+from cutecheck.source.eval.values import Object, Reference, Scalar, Value
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
@@ -97,8 +107,11 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         if done is not None:
             return done
     elif not quiet and m.budget.may_compute() and computed.computes(m, node, inner):
-        with m.budget.computing():
-            done = _unroll(m, node, inner, computed.ITERATIONS, computed.STEPS)
+        trips = trips_of(m, node, inner, induction_of(m, node, inner))
+        done = None
+        if trips is None or trips <= computed.ITERATIONS:
+            with m.budget.computing():
+                done = _unroll(m, node, inner, computed.ITERATIONS, computed.STEPS)
         if done is not None:
             return done
         computed.gave_up(m, node)
@@ -214,7 +227,7 @@ def _unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = 
     mark = m.journal.mark()
     begin = m.budget.used
     loop = Enumerated(m, node.span, env)
-    for _ in range(most):
+    for _ in range(most + 1):
         if steps is not None and m.budget.used - begin > steps:
             break
         if not (node.kind == "do" and _ == 0):
@@ -236,8 +249,8 @@ def _unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = 
 
 
 def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
-    cell = _written_back(m, node, env)
-    if cell is None and m.dialect.by_value and node.iterable is not None and _writes_items(m, node, env):
+    of = _named_items(m, node, env)
+    if of is None and m.dialect.by_value and node.iterable is not None and _writes_items(m, node, env):
         losses.lost_part(m, node.iterable, env)
         leaks.leak_root(m, ir.Index(node.iterable, (), node.span), env)
     iterable = places.whole(m, node.iterable, env) if node.iterable is not None else None
@@ -255,10 +268,12 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         ended: list[Done] = []
         _walk(m, lambda: ended.append(arm(m, node.body, env)), loop, lambda: ended[-1] is Done.NORMAL, values_of(item))
         return Done.NORMAL
+    items = list(items)
     if any(type(item) is Elements for item in items) and not _refers(m, node, env):
         assert node.iterable is not None
-        leaks.leak_root(m, ir.Index(node.iterable, (), node.span), env)
-        items = [leaks.decayed(m, None, node.span) for _ in items]
+        if of is None:
+            leaks.leak_root(m, ir.Index(node.iterable, (), node.span), env)
+        items = [leaks.decayed(m, None if of is None else ((of, i),), node.span) for i in range(len(items))]
     each = Enumerated(m, node.span, env)
     done = Done.NORMAL
     with m.budget.iterating():
@@ -266,12 +281,15 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         lent = m.dialect.by_value and _refers(m, node, env, True) and type(iterable) in (Elements, Held)
         for i, item in enumerate(items):
             used, found = m.budget.used, m.recorder.found()
-            apart = cell is None and not copied and isinstance(item, Scalar) and lent
-            own = copies.copied(m, item) if copied else leaks.apart(item, "item") if apart else item
+            own: Value
+            if of is not None and not isinstance(item, Object) and not isinstance(node.target, ir.Bind):
+                now = of.get(i) if isinstance(item, Scalar) else item
+                own = copies.copied(m, now) if copied else Reference(((of, i),))
+            else:
+                apart = not copied and isinstance(item, Scalar) and lent
+                own = copies.copied(m, item) if copied else leaks.apart(item, "item") if apart else item
             bind_target(m, node.target, own, env, node.span)
             done = each.walk(node.body)
-            if cell is not None and node.target is not None:
-                elements.put_back(m, cell, i, env.vars[node.target.decl.name])  # type: ignore[union-attr]
             if done is not Done.NORMAL:
                 break
             if m.recorder.found() != found:
@@ -286,15 +304,17 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     return each.end(done)
 
 
-def _written_back(m: Machine, node: ir.Loop, env: Env) -> Cell | None:
-    """The variable whose numbers a loop goes through by reference, if each is written by the loop's name alone."""
-    if not m.dialect.by_value or node.iterable is None or not _refers(m, node, env, True):
+def _named_items(m: Machine, node: ir.Loop, env: Env) -> slots.Slots | None:
+    """The elements of the array that a loop goes through, where it is one that a name stands for."""
+    if not m.dialect.by_value or node.iterable is None or not places.quiet(node.iterable):
         return None
-    return elements.gone_through(m, node, env)
+    return slots.slots(m, places.again(m, node.iterable, env))
 
 
 def _refers(m: Machine, node: ir.Loop, env: Env, writes: bool = False) -> bool:
     """Whether the loop's variable is a reference; ``writes``: through which items may be written."""
+    if isinstance(node.target, ir.Bind):
+        return node.target.refers
     decl = node.target.decl if isinstance(node.target, ir.Local) else None
     refers = isinstance(decl, ir.Variable) and references.stands(m, decl.type, env)
     return refers and not (writes and isinstance(decl, ir.Variable) and qualifiers.constant(decl.type))

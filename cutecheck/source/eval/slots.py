@@ -1,0 +1,121 @@
+"""Elements of arrays as places of their own: what references to them stand for and pointers to them lead to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.ints import Dyn, Sym
+from cutecheck.source.eval.tuples import Constants, Elements, like
+from cutecheck.source.eval.values import Address, Apart, Cell, Scalar, Seen, Settled, Value, constant
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+Cells = tuple[Cell, ...]
+_NO_ELEMENT = "no element of this array, or one that is not known"
+
+
+class Slots(dict[Any, Any]):
+    """The elements of an array that a variable or member holds, by their numbers.
+
+    Reading one reads the array; what the journal writes to one it writes to the array, so that nobody else keeps them.
+    """
+
+    __slots__ = ("inner", "name", "where")
+
+    def __init__(self, where: dict[Any, Any], name: Any) -> None:
+        super().__init__()
+        self.where = where
+        self.name = name
+        self.inner: dict[Any, Slots] = {}  # of elements that are arrays
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        whole = self.where.get(self.name)
+        if type(key) is int and isinstance(whole, tuple) and 0 <= key < len(whole):
+            return whole[key]
+        return Unknown(_NO_ELEMENT, None)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key)
+
+    def __contains__(self, key: Any) -> bool:
+        return True
+
+    def changed(self, key: Any, value: Any) -> Any:
+        """The array with another element; not known where it is none of its elements."""
+        whole = self.where.get(self.name)
+        if type(key) is not int or not isinstance(whole, tuple) or not 0 <= key < len(whole):
+            return Unknown(_NO_ELEMENT, None)
+        return like(whole, (*whole[:key], value, *whole[key + 1 :]))
+
+
+def root(where: dict[Any, Any], name: Any) -> Cell:
+    """The variable or member that holds the array whose element a cell is; the cell itself where it is none."""
+    while isinstance(where, Slots):
+        name, where = where.name, where.where
+    return where, name
+
+
+def roots(cells: Cells) -> Cells:
+    return tuple(root(*cell) for cell in cells)
+
+
+def slots(m: Machine, cells: Cells | None) -> Slots | None:
+    """The elements of the array that a cell holds; None where it holds none, or one that is not followed."""
+    if cells is None or len(cells) != 1:
+        return None
+    where, name = cells[0]
+    whole = where.get(name)
+    if type(where) in (Apart, Seen, Settled) or not isinstance(whole, Elements) or isinstance(whole, Constants):
+        return None
+    known = where.inner if type(where) is Slots else m.slots.setdefault(id(where), {})
+    found = known.get(name)
+    if found is None:
+        found = known[name] = Slots(where, name)
+    return found
+
+
+def element(m: Machine, cells: Cells | None, index: Value) -> Cells | None:
+    """The cell of an element of the array in a cell."""
+    of = slots(m, cells)
+    return None if of is None else ((of, _number(m, index)),)
+
+
+def is_address(value: Value) -> bool:
+    """A pointer to elements of arrays."""
+    return isinstance(value, Address) and all(type(where) is Slots for where, _ in value.cells)
+
+
+def moved(m: Machine, pointer: Address, by: Value, span: Span) -> Value:
+    """``pointer + by``."""
+    n = _number(m, by)
+    if n == 0 and type(n) is int:
+        return pointer
+    if not is_address(pointer) or isinstance(n, Unknown):
+        return Unknown("arithmetic on an address", span)
+    if any(isinstance(at, Unknown) for _, at in pointer.cells):
+        return Unknown("arithmetic on an address", span)
+    return Address(tuple((where, at + n) for where, at in pointer.cells))
+
+
+def compared(op: str, left: Address, right: Address) -> Value | None:
+    """``p - q``, ``p < q`` ... of pointers to elements of one array; None where it is not known which those are."""
+    if len(left.cells) != 1 or len(right.cells) != 1 or left.cells[0][0] is not right.cells[0][0]:
+        return None
+    a, b = left.cells[0][1], right.cells[0][1]
+    if type(left.cells[0][0]) is not Slots or type(a) is not int or type(b) is not int:
+        return None
+    if op == "-":
+        return Scalar(a - b, "long")
+    answers = {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
+    return Scalar(int(answers[op]), "bool") if op in answers else None
+
+
+def _number(m: Machine, index: Value) -> Any:
+    """An index as cells are named by it."""
+    number = constant(index)
+    if number is not None:
+        return number
+    made = m.dialect.to_model(index)
+    return made if isinstance(made, (Dyn, Sym)) else Unknown("an index that is not known", None)
