@@ -114,7 +114,7 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return _bind(m, found, base, base.cls, span)
         if name in ("_replace", "_asdict") and base.cls.memo.get("namedtuple"):
             return Builtin(f"object.{name}", base)
-        if any(_unread(b) for c in mro(base.cls) for b in c.memo["foreign"]):
+        if any(unread(b) for c in mro(base.cls) for b in c.memo["foreign"]):
             return Extern(f"{base.cls.name}.{name}", span)
         hook = find(base.cls, "__getattr__")
         if isinstance(hook, FuncSet) and not name.startswith("__"):
@@ -166,7 +166,7 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     return None
 
 
-def _unread(base: Value) -> bool:
+def unread(base: Value) -> bool:
     """Whether a base class that is not of the tree may have attributes that nobody read."""
     return not (isinstance(base, BuiltinType) and base.name in _PLAIN_BASES)
 

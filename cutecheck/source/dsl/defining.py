@@ -99,6 +99,8 @@ def _member(m: Machine, inst: ClassInst, member: ir.Decl, unit: ir.Unit) -> None
             inst.memo["fields"].append((member.name, member))
         if member.init is not None:
             value = m.eval(member.init, inst.env)
+            if isinstance(value, Enumerator) and value.cls is inst:
+                value = value.value  # flags of earlier members, `AB = A | B`
             space[member.name] = Enumerator(inst, member.name, value) if inst.memo["enum"] else value
             same = [
                 e for e in space.values() if isinstance(e, Enumerator) and e.name != member.name and _alias(e, value)

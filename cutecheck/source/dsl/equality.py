@@ -11,11 +11,15 @@ from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import EnumVal, Extern, Object, Scalar, Value
 
 _ARRAYS = ("torch.", "tensor.", "an array", "a reduction")  # what is made so is never None
+_HELD = (Object, list, dict, tuple)
 _PRIMITIVE = (int, str, bool, float, type(None))
 
 
 def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
-    """``a == b``; None when that is not known."""
+    """``a == b``, or ``a is b``; None when that is not known."""
+    if identity and a is not b and isinstance(a, _HELD) and isinstance(b, _HELD):
+        return None if equal(a, b) is not False else False  # what is held in two places may have become two
+    a, b = _as_tuple(a), _as_tuple(b)
     if a is b and not isinstance(a, (Unknown, Extern)):
         return True
     if type(a) in _PRIMITIVE and type(b) in _PRIMITIVE:
@@ -46,6 +50,10 @@ def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
         return None
 
 
+def _as_tuple(v: Value) -> Value:
+    return tuple(v.fields.values()) if isinstance(v, Object) and v.cls.memo.get("namedtuple") else v
+
+
 def _equal_items(a: tuple[Value, ...] | list[Value], b: tuple[Value, ...] | list[Value]) -> bool | None:
     if isinstance(a, Distinct) and isinstance(b, Distinct):
         return subset(a, b) if len(a) == len(b) else False
@@ -70,8 +78,7 @@ def _equal_objects(a: Object, b: Object) -> bool | None:
 
     if any(find(o.cls, "__eq__") is not None for o in (a, b)):
         return None
-    record = a.cls.memo.get("dataclass") or a.cls.memo.get("namedtuple")
-    if not record or a.cls is not b.cls:
+    if not a.cls.memo.get("dataclass") or a.cls is not b.cls:
         return False
     return _equal_items(tuple(a.fields.values()), tuple(b.fields.get(k) for k in a.fields))
 

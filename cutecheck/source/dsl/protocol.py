@@ -79,18 +79,44 @@ def plain(v: Value) -> Value:
     return v
 
 
-def flags(op: str, a: Value, b: Value) -> Enumerator | None:
-    """``a | b`` and the like of members of a ``Flag``."""
-    if not isinstance(a, Enumerator) or not isinstance(b, Enumerator) or a.cls is not b.cls:
+def is_flag(v: Value) -> bool:
+    """Whether a value is a member, or a set of members, of a ``Flag``."""
+    return isinstance(v, Enumerator) and isinstance(v.value, int) and not _bases(v.cls).isdisjoint(_FLAGS)
+
+
+def flags(op: str, a: Value, b: Value) -> Enumerator | bool | None:
+    """``a | b``, ``a in b`` and the like of members of a ``Flag``; those of an ``IntFlag`` go with numbers, too."""
+    of = next((v for v in (a, b) if is_flag(v)), None)
+    if of is None:
         return None
-    if _bases(a.cls).isdisjoint(_FLAGS) or not isinstance(a.value, int) or not isinstance(b.value, int):
+    left, right = (_bits(v, of.cls) for v in (a, b))
+    if left is None or right is None:
         return None
-    value = {"|": a.value | b.value, "&": a.value & b.value, "^": a.value ^ b.value}.get(op)
-    if value is None:
-        return None
-    own = [e for e in a.cls.memo["space"].values() if isinstance(e, Enumerator)]
+    if op in ("in", "not in") and is_flag(a) and is_flag(b):
+        return (left & right == left) == (op == "in")
+    value = {"|": left | right, "&": left & right, "^": left ^ right}.get(op)
+    return None if value is None else _flag(of.cls, value)
+
+
+def _bits(v: Value, cls: ClassInst) -> int | None:
+    """The flags that are set in a member of ``cls``, or in a number beside one of an ``IntFlag``."""
+    if is_flag(v) and v.cls is cls:
+        return int(v.value)
+    return v if isinstance(v, int) and "IntFlag" in _bases(cls) else None
+
+
+def inverted(v: Enumerator) -> Enumerator:
+    """``~v`` of a ``Flag``: the other members."""
+    every = 0
+    for e in v.cls.memo["space"].values():
+        every |= e.value if is_flag(e) else 0
+    return _flag(v.cls, every & ~v.value)
+
+
+def _flag(cls: ClassInst, value: int) -> Enumerator:
+    own = [e for e in cls.memo["space"].values() if isinstance(e, Enumerator)]
     found = next((e for e in own if e.value == value), None)
-    return found or Enumerator(a.cls, f"{a.cls.name} {value}", value)
+    return found or Enumerator(cls, f"{cls.name} {value}", value)
 
 
 def empty(v: Enumerator) -> bool:

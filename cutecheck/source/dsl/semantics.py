@@ -155,6 +155,8 @@ class DslDialect(Merging):
         if op == "!":
             known = self.truth(value)
             return Scalar(None, "bool") if known is None else not known
+        if op == "~" and isinstance(value, Enumerator) and protocol.is_flag(value):
+            return protocol.inverted(value)
         value = protocol.plain(value)
         if isinstance(value, Object) and self.machine is not None:
             method = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}.get(op, "")

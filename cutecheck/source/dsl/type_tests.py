@@ -1,4 +1,4 @@
-"""``isinstance``, ``issubclass`` and ``callable`` of the values of a program."""
+"""``isinstance``, ``issubclass`` and what the patterns of ``match`` ask of a value."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.values import (
+    NONE,
+    SPREAD,
     Builtin,
     BuiltinType,
     Distinct,
     Enumerator,
     HostTensor,
+    Iterated,
     Module,
     OpValue,
     Partial,
 )
+from cutecheck.source.eval.containers import unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import (
     Closure,
@@ -112,3 +116,51 @@ def _issubclass(m: Machine, args: list[Value], kwargs: dict[str, Value], span: S
             return True
         return any(k == a for k in kinds)
     return Scalar(None, "bool")
+
+
+# -------------------------------------------------------------------- match
+
+
+@builtin("match sequence")
+def _is_sequence(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """Whether a value is a sequence, no text, of as many items, or of at least as many."""
+    from cutecheck.source.dsl.classes import mro, unread
+
+    value, count, exact = args
+    if isinstance(value, Object) and value.cls.memo.get("namedtuple"):
+        value = tuple(value.fields.values())
+    if isinstance(value, (list, tuple, range)) and not isinstance(value, (Distinct, Iterated)):
+        if unsure(value) is not None or (isinstance(value, tuple) and any(v is SPREAD for v in value)):
+            return Scalar(None, "bool")
+        return len(value) == count if exact else len(value) >= count
+    if isinstance(value, Object):
+        return Scalar(None, "bool") if any(unread(b) for c in mro(value.cls) for b in c.memo["foreign"]) else False
+    plain = value is None or isinstance(value, (bool, int, float, str, dict, Distinct, Iterated, Dyn, Enumerator))
+    return False if plain else Scalar(None, "bool")
+
+
+@builtin("match position")
+def _position(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """What the pattern at a position of ``Class(...)`` is held against."""
+    from cutecheck.source.dsl.classes import attribute, fields
+
+    value, kind, at = args
+    if isinstance(kind, BuiltinType) and kind.name in ("int", "float", "str", "bool", "tuple", "list", "dict", "set"):
+        return value
+    if not isinstance(kind, ClassInst) or not isinstance(value, Object):
+        return Unknown("a position of a pattern that is not known", span)
+    own = attribute(m, kind, "__match_args__", span)
+    names = own if isinstance(own, tuple) else tuple(n for n, _ in fields(kind))
+    if not all(isinstance(n, str) for n in names) or at >= len(names):
+        return Unknown("a position of a pattern that is not known", span)
+    found = attribute(m, value, names[at], span)
+    return None if found is NONE else found
+
+
+@builtin("match rest")
+def _rest(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """A dictionary without the keys that a pattern names."""
+    table, *keys = args
+    if not isinstance(table, dict) or unsure(table) is not None:
+        return Unknown("the rest of a dictionary that is not known", span)
+    return {k: v for k, v in table.items() if k not in keys}

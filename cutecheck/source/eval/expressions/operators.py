@@ -243,7 +243,7 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
     known = m.dialect.truth(left)
     if known is not None and known != is_and:
         return left if node.op in ("and", "or") else Scalar(int(known), "bool")
-    if known is None and m.dialect.by_value:
+    if known is None:
         right = perhaps(m, node, left, env, lambda: conversions.tested(m, node.right, env))
     else:
         right = conversions.tested(m, node.right, env)

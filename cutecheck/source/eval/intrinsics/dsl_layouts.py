@@ -285,7 +285,7 @@ def _assume(c: Call) -> Value:
         wide = isinstance(v, Dyn) and any(x.name.endswith(":i64") for x in v.expr.variables())
         made = c.m.fresh("assumed", Domain(step=by))
         if wide:
-            return Dyn.named(f"assumed#{ex.divisor(made.expr)}#{id(made)}:i64", Domain(step=by))
+            return Dyn.named(f"assumed#{ex.divisor(made.expr)}#{c.m.number()}:i64", Domain(step=by))
         return made
     return v
 

@@ -204,4 +204,39 @@ R = T(**({"a": 3} if U else {})).a
 def f(*a, **k): return g(*a, **k)
 def g(x=1, *, y=2): return x, y
 R = f(*([4] if U else []), **({"y": 5} if U else {}))
+
+def f(u):
+    match u:
+        case 0: return 4
+        case k: return k + 4
+R = f(U)
+
+n = 7
+if U and (n := 5): pass
+R = n
+
+n = 7
+match (U, 3):
+    case (0, n): pass
+R = n
+
+n = 7
+match (3, U):
+    case (n, k) if k > 0: pass
+R = n
+
+match [1] * (U + 1):
+    case [a]: n = 4
+    case [a, b]: n = 5
+R = n
+
+from dataclasses import dataclass
+@dataclass
+class P:
+    v: int
+a, b = P(1), P(1)
+R = 3 if a is b else 4 + 0 * U
+
+a, b = [1], [1]
+R = 3 if a is b else 4 + 0 * U
 """

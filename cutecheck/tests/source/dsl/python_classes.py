@@ -1,4 +1,4 @@
-"""Pieces of Python with a result ``R``: classes. One an empty line apart."""
+"""Pieces of Python with a result ``R``: classes and patterns. One an empty line apart."""
 
 # ruff: noqa: E501
 
@@ -153,4 +153,81 @@ try:
     raise E(7)
 except E as e:
     R = e.n
+
+def f(x):
+    match x:
+        case -4: return 1
+        case 4 | -5: return 2
+        case None: return 3
+        case True: return 4
+        case "a" "b": return 5
+        case (a, [b, *rest], _): return a, b, tuple(rest)
+        case [1, 2] as y: return 6, tuple(y)
+        case {"k": v, "z": 3, **r}: return v, r["m"]
+        case (1, 2, *_): return 7
+        case str() | float(): return 8
+        case int(q) if q > 100: return q
+        case d if d == 50: return d + 1
+        case _: return 9
+R = f(-4), f(4), f(-5), f(5), f(None), f(True), f("ab"), f((1, [2, 3, 4], 5)), f([1, 2]), f({"k": 1, "z": 3, "m": 4}), f((1, 2, 3)), f("x"), f(2.5), f(101), f(50), f(7), f([]), f({"k": 1, "z": 4})
+
+from dataclasses import dataclass
+from typing import NamedTuple
+@dataclass
+class Tile:
+    m: int
+    n: int = 64
+class Shape(NamedTuple):
+    a: int
+    b: int
+class Own:
+    __match_args__ = ("v",)
+    def __init__(self, v): self.v = v
+def f(x):
+    match x:
+        case Tile(128, n=n): return "a", n
+        case Tile(m, 32): return "b", m
+        case Tile(n=-1) | Own(v=(2, _)): return "c"
+        case Own(Tile(k)): return "d", k
+        case (Shape(p, q) | (p, q, _)): return "e", p, q
+        case _: return "f"
+R = f(Tile(128)), f(Tile(3, 32)), f(Tile(3, -1)), f(Own((2, 3))), f(Own(Tile(9))), f(Shape(4, 5)), f((4, 5, 6)), f(Own(3)), f(Tile(1, 2))
+
+def f(a, b):
+    match a, b:
+        case 1, 2: return 3
+        case x, 3: return x
+        case (4, y) if y > 5: return y
+        case _, z: return -z
+R = f(1, 2), f(7, 3), f(4, 9), f(4, 5), f(8, 1)
+
+x = (5, 6)
+n = 0
+match x:
+    case (x, y) if y > 6: n = 1
+    case (y, x): n = 2
+R = n, x, y
+
+import enum
+class Mask(enum.IntFlag):
+    NONE = 0
+    CAUSAL = enum.auto()
+    LOCAL = enum.auto()
+    SEQ = enum.auto()
+m = Mask.CAUSAL
+m |= Mask.SEQ
+R = int(Mask.CAUSAL in m) + 1, int(Mask.LOCAL in m) + 1, int(Mask.LOCAL not in m) + 3, int(m & ~Mask.CAUSAL), int(Mask.SEQ in (m & ~Mask.SEQ)) + 1, int(bool(m & Mask.LOCAL)) + 5, int(m == 5) + 1, int(Mask.SEQ in (m & 4)) + 8
+
+import enum
+class Mode(enum.Flag):
+    A = enum.auto()
+    B = enum.auto()
+    AB = A | B
+R = int(Mode.A in Mode.AB) + 1, (~Mode.A).value, int(Mode.A | Mode.B == Mode.AB) + 1, int(bool(Mode.A & Mode.B)) + 1
+
+from typing import NamedTuple
+class Shape(NamedTuple):
+    m: int
+    n: int
+R = int(Shape(1, 2) == (1, 2)) + 1, int((3, 4) == Shape(1, 2)) + 1, int(Shape(1, 2) in [(1, 2)]) + 1, int(Shape(1, 2) == Shape(1, 2)) + 1
 """
