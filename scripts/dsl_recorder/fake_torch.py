@@ -442,6 +442,32 @@ class _Distributed(Anything):
         return 8
 
 
+class _Context(Anything):
+    """What ``torch.autograd.Function`` gives to ``forward``."""
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        self.saved_tensors = tensors
+
+
+class _Function:
+    """``torch.autograd.Function``: ``apply`` is ``forward``."""
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        return cls.forward(_Context("ctx"), *args)  # type: ignore[attr-defined]
+
+
+def _operator(*args: Any, **_: Any) -> Any:
+    """``torch.library.custom_op``: the function, which can be told more of itself."""
+
+    def decorate(function: Any) -> Any:
+        for name in ("register_fake", "register_kernel", "register_autograd", "register_vmap"):
+            setattr(function, name, lambda *_, **__: lambda f: f)
+        return function
+
+    return decorate(args[1]) if len(args) > 1 and callable(args[1]) else decorate
+
+
 class _Module(types.ModuleType):
     """A package that is not installed."""
 
@@ -471,6 +497,8 @@ def _torch() -> types.ModuleType:
     made.device = lambda name="cuda", *_: types.SimpleNamespace(type=str(name).split(":")[0], index=0)
     made.permute = lambda t, *order: t.permute(*order)
     made.distributed, made.__version__ = _Distributed("torch.distributed"), "2.9.0"
+    made.library, made.autograd = Anything("torch.library"), Anything("torch.autograd")
+    made.library.custom_op, made.autograd.Function = _operator, _Function
     made.max = made.min = lambda t, *_, **kwargs: (t, t) if "dim" in kwargs else t
     made.is_tensor = lambda t: isinstance(t, Tensor)
     made.allclose = made.equal = lambda *_, **__: True
@@ -494,6 +522,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if spec.name == "torch":
             return _torch()
         made = _Module(spec.name)
+        if spec.name == "torch.library":
+            made.custom_op = _operator
+        if spec.name == "torch.autograd":
+            made.Function = _Function
         if spec.name == "torch.distributed":
             for name in ("get_rank", "get_world_size", "is_initialized", "is_available"):
                 setattr(made, name, getattr(_Distributed(), name))

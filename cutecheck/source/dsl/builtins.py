@@ -16,6 +16,7 @@ from cutecheck.source.dsl.values import (
     Builtin,
     BuiltinType,
     Compiled,
+    Dispatch,
     Distinct,
     Enumerator,
     HostCute,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 Function = Callable[["Machine", list[Value], dict[str, Value], Span], Value]
 FUNCTIONS: dict[str, Function] = {}
+CONSTANTS: dict[str, Value] = {}  # attributes of functions and types of the libraries
 NAMES = frozenset(
     {"int", "float", "str", "bool", "tuple", "list", "dict", "set", "frozenset", "object", "type", "bytes"}
 )
@@ -318,6 +320,8 @@ def attribute(m: Machine, base: Value, ident: str, span: Span) -> Value | None:
     if isinstance(base, range) and ident in ("index", "count"):
         return Builtin(f"list.{ident}", list(base)) if len(base) < 1 << 12 else None
     if isinstance(base, Namespace):
+        if ident == "__dict__":
+            return base.fields
         found = base.fields.get(ident, Unknown(f"no attribute `{ident}`", span))
         return NONE if found is None else found
     if isinstance(base, Parser):
@@ -325,14 +329,18 @@ def attribute(m: Machine, base: Value, ident: str, span: Span) -> Value | None:
     if isinstance(base, TextMatch):
         return Builtin(f"match.{ident}", base)
     if isinstance(base, FuncSet):
+        from cutecheck.source.dsl.attributes import of_function
         from cutecheck.source.dsl.reflection import function_attribute
 
-        said = function_attribute(m, base, ident, span)
+        own = of_function(m, base, ident)
+        said = own if own is not None else function_attribute(m, base, ident, span)
         return said if said is not None else Extern(f"{base.name}.{ident}", span)
     if isinstance(base, KernelCall) and ident == "launch":
         return Builtin("kernel.launch", base)
     if isinstance(base, (Builtin, BuiltinType)):
         full = f"{base.name}.{ident}"
+        if full in CONSTANTS:
+            return CONSTANTS[full]
         if full in FUNCTIONS:
             return Builtin(full, base.self_ if isinstance(base, Builtin) else None)
         if base.name.startswith("torch"):
@@ -356,6 +364,8 @@ def attribute(m: Machine, base: Value, ident: str, span: Span) -> Value | None:
         from cutecheck.source.dsl.torch import tensor_attribute
 
         return tensor_attribute(m, base, ident, span)
+    if isinstance(base, Dispatch):
+        return Builtin(f"dispatch.{ident}", base) if f"dispatch.{ident}" in FUNCTIONS else Extern(ident, span)
     if isinstance(base, (Compiled, Closure)):
         return Extern(f"compiled.{ident}", span)
     if base is None:

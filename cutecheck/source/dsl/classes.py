@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl.statements import spelled
-from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Enumerator, Super
+from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Dispatch, Enumerator, Partial, Super
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.containers import ANY_NAME
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
+from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -54,7 +55,8 @@ def find(cls: ClassInst, name: str, after: ClassInst | None = None) -> Value | N
     return None
 
 
-def _bind(m: Machine, found: Value, obj: Object | ClassInst | Enumerator, cls: ClassInst, span: Span) -> Value:
+def bind(m: Machine, found: Value, obj: Object | ClassInst | Enumerator, cls: ClassInst, span: Span) -> Value:
+    """A class attribute as the object, class or member has it: a method bound, a property asked."""
     if found is NONE:
         return NONE
     if isinstance(found, Builtin) and found.name == "a static method":
@@ -75,6 +77,10 @@ def _bind(m: Machine, found: Value, obj: Object | ClassInst | Enumerator, cls: C
                 m.journal.set(obj.fields, found.name, made)
             return NONE if made is None else made
         return bound
+    if isinstance(found, Dispatch) and isinstance(obj, Object):
+        return replace(found, self_=obj)
+    if isinstance(found, Closure) and isinstance(obj, Object):
+        return Partial(found, (obj,), ())
     if isinstance(found, Object) and not isinstance(obj, Enumerator):
         from cutecheck.source.dsl.protocol import asked
 
@@ -85,15 +91,10 @@ def _bind(m: Machine, found: Value, obj: Object | ClassInst | Enumerator, cls: C
 
 def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     """An attribute of an object, class or enumerator; None where the value is none of these, ``NONE`` for None."""
-    if isinstance(base, Enumerator) and name == "value":
-        return NONE if base.value is None else base.value
     if isinstance(base, (Object, ClassInst, Enumerator, Super)):
         found = _attribute(m, base, name, span)
-        return (
-            NONE
-            if found is None and not (isinstance(base, Enumerator) and name not in base.cls.memo["space"])
-            else found
-        )
+        absent = isinstance(base, Enumerator) and name not in ("value", "_value_") and find(base.cls, name) is None
+        return NONE if found is None and not absent else found
     return None
 
 
@@ -104,14 +105,14 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         if name == "__class__":
             return base.cls
         if name == "__dict__":
-            return dict(base.fields)
+            return base.fields
         if base.cls.memo.get("struct"):
             from cutecheck.source.dsl.storage import member
 
             return member(m, base, name, span)
         found = find(base.cls, name)
         if found is not None:
-            return _bind(m, found, base, base.cls, span)
+            return bind(m, found, base, base.cls, span)
         if name in ("_replace", "_asdict") and base.cls.memo.get("namedtuple"):
             return Builtin(f"object.{name}", base)
         if any(unread(b) for c in mro(base.cls) for b in c.memo["foreign"]):
@@ -126,11 +127,13 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if isinstance(base, ClassInst):
         found = find(base, name)
         if found is not None:
-            return _bind(m, found, base, base, span)
+            return bind(m, found, base, base, span)
         if name == "__name__":
             return base.name
         if name == "__members__" and base.memo.get("enum"):
-            return {e.name: e for e in enumerators(m, base)}
+            from cutecheck.source.dsl import enumerations
+
+            return {e.name: e for e in enumerations.members(base)}
         if base.memo.get("struct"):
             from cutecheck.source.dsl.storage import class_member
 
@@ -149,20 +152,31 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return annotated(m, base)
         if name == "__dict__":
             return dict(base.memo["space"])
+        from cutecheck.source.dsl.metaclasses import attribute as of_metaclass
+
+        found = of_metaclass(m, base, name, span)
+        if found is not None:
+            return found
+        if any(unread(b) for c in mro(base) for b in c.memo["foreign"]):
+            return Extern(f"{base.name}.{name}", span)
         return Unknown(f"class `{base.name}` has no attribute `{name}` here", span)
     if isinstance(base, Enumerator):
-        if name == "value":
-            return base.value
-        if name == "name":
-            return base.name
-        found = find(base.cls, name)
-        return None if found is None else _bind(m, found, base, base.cls, span)
+        from cutecheck.source.dsl import enumerations
+
+        return enumerations.attribute(m, base, name, span)
     if isinstance(base, Super):
         cls = base.obj if isinstance(base.obj, ClassInst) else base.obj.cls
         found = find(cls, name, base.cls)
+        meta = cls.memo.get("metaclass")
+        if found is None and meta is not None and base.obj is cls and derives(meta, base.cls):
+            from cutecheck.source.dsl.metaclasses import bound
+
+            found = bound(m, find(meta, name, base.cls), cls, span)
+            return found if found is not None else Builtin("type.__call__" if name == "__call__" else "object.__init__",
+                                                           cls if name == "__call__" else None)  # fmt: skip
         if found is None:
             return Builtin("object.__new__" if name == "__new__" else "object.__init__")
-        return _bind(m, found, base.obj, cls, span)
+        return bind(m, found, base.obj, cls, span)
     return None
 
 
@@ -176,6 +190,11 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value:
         if base.memo.get("enum") and isinstance(key, str):
             found = base.memo["space"].get(key)
             return found if found is not None else Unknown(f"no member {key}", span)
+        from cutecheck.source.dsl.metaclasses import answers
+        from cutecheck.source.dsl.protocol import asked
+
+        if answers(base, "__getitem__"):
+            return asked(m, base, "__getitem__", [key], span)
         hook = find(base, "__class_getitem__")
         if isinstance(hook, FuncSet):
             from cutecheck.source.eval.calls import apply
@@ -190,7 +209,7 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value:
         if isinstance(found, FuncSet):
             from cutecheck.source.eval.calls import apply
 
-            return apply(m, _bind(m, found, base, base.cls, span), [key], {}, span)
+            return apply(m, bind(m, found, base, base.cls, span), [key], {}, span)
     return Unknown(f"indexing `{base.cls.name}`", span)
 
 
@@ -207,11 +226,11 @@ def operator(m: Machine, op: str, left: Value, right: Value, span: Span) -> Valu
     if isinstance(left, Object):
         found = find(left.cls, f"__{word}__")
         if isinstance(found, FuncSet):
-            return apply(m, _bind(m, found, left, left.cls, span), [right], {}, span)
+            return apply(m, bind(m, found, left, left.cls, span), [right], {}, span)
     if isinstance(right, Object):
         found = find(right.cls, f"__r{word}__")
         if isinstance(found, FuncSet):
-            return apply(m, _bind(m, found, right, right.cls, span), [left], {}, span)
+            return apply(m, bind(m, found, right, right.cls, span), [left], {}, span)
     return None
 
 
@@ -225,13 +244,6 @@ def _by_fields(m: Machine, op: str, left: Object, right: Object, span: Span) -> 
     if not all(isinstance(v, (int, float, str)) for part in values for v in part):
         return None
     return m.dialect.binary(op, *values, span)
-
-
-def enumerators(m: Machine, cls: ClassInst) -> list[Enumerator]:
-    """The members of an enumeration; a further name of one is no member."""
-    return [
-        v for c in reversed(mro(cls)) for k, v in c.memo["space"].items() if isinstance(v, Enumerator) and v.name == k
-    ]
 
 
 def fields(cls: ClassInst) -> list[tuple[str, tuple[ClassInst, ir.Variable]]]:
@@ -253,20 +265,27 @@ def spelled_type(e: ir.Expr) -> str:
 
 def instantiate(m: Machine, cls: ClassInst, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """``Class(args)``."""
+    from cutecheck.source.dsl.metaclasses import answers
+    from cutecheck.source.dsl.protocol import asked
+
+    if answers(cls, "__call__"):
+        return asked(m, cls, "__call__", args, span, kwargs)
+    return construct(m, cls, args, kwargs, span)
+
+
+def construct(m: Machine, cls: ClassInst, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """An object of a class, or the member of an enumeration."""
     from cutecheck.source.eval.calls import apply
 
     if cls.memo.get("enum"):
-        from cutecheck.source.dsl.equality import equal
+        from cutecheck.source.dsl import enumerations
 
-        for e in enumerators(m, cls):
-            if args and equal(e.value, args[0]):
-                return e
-        return Unknown(f"no member of `{cls.name}` has this value", span)
+        return enumerations.member(m, cls, args, span)
     obj = Object(cls)
     if cls.memo.get("struct"):
-        from cutecheck.source.dsl.storage import construct
+        from cutecheck.source.dsl import storage
 
-        return construct(m, cls, args, span)
+        return storage.construct(m, cls, args, span)
     maker = find(cls, "__new__")
     if isinstance(maker, FuncSet):
         made = apply(m, FuncSet(maker.name, maker.entries, None, maker.cls), [cls, *args], kwargs, span)
@@ -326,6 +345,16 @@ def _default(m: Machine, field: Builtin, span: Span) -> Value:
     return Unknown("a field without default", span)
 
 
+def initialized(m: Machine, inst: ClassInst, span: Span, named: dict[str, Value]) -> None:
+    """``__init_subclass__`` of the nearest base that has one."""
+    from cutecheck.source.eval.calls import apply
+
+    hook = find(inst, "__init_subclass__", inst)
+    if isinstance(hook, FuncSet):
+        owner: Any = inst
+        apply(m, FuncSet(hook.name, hook.entries, owner, hook.cls), [], named, span)
+
+
 def derives(cls: ClassInst, base: ClassInst) -> bool:
     return base in mro(cls)
 
@@ -355,4 +384,4 @@ def in_place(m: Machine, op: str, obj: Object, value: Value, span: Span) -> Valu
     found = find(obj.cls, f"__i{_OPERATORS.get(op, '')}__")
     if not isinstance(found, FuncSet):
         return DEFER
-    return apply(m, _bind(m, found, obj, obj.cls, span), [value], {}, span)
+    return apply(m, bind(m, found, obj, obj.cls, span), [value], {}, span)

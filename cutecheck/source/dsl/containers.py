@@ -31,11 +31,18 @@ def uncertain(key: Value) -> bool:
     return isinstance(key, (Unknown, Extern, Scalar, Dyn, Sym, TensorVal, slice))
 
 
-def own_key(table: Table, key: Value) -> Value:
+def own_key(m: Machine, table: Table, key: Value, span: Span) -> Value:
     """The key of a table that is equal to another, as records with equal fields are; else the other itself."""
     if not isinstance(key, (Object, tuple)) or not len(table):
         return key
-    return next((k for k in table if type(k) is type(key) and equal(k, key)), key)
+    for k in table:
+        if type(k) is type(key) and k is not key:
+            same = m.dialect.truth(m.dialect.operator(m, "==", k, key, span))
+            if same is None:
+                return Unknown("a key that may be equal to another", span)
+            if same:
+                return k
+    return key
 
 
 # -------------------------------------------------------------------- items
@@ -43,7 +50,7 @@ def own_key(table: Table, key: Value) -> Value:
 
 def get(m: Machine, table: Table, key: Value, span: Span) -> Value:
     """``table[key]``."""
-    key = own_key(table, key)
+    key = own_key(m, table, key, span)
     if key in table:
         return table[key]
     if OPEN in table or uncertain(key):
@@ -60,7 +67,7 @@ def get(m: Machine, table: Table, key: Value, span: Span) -> Value:
 def put(m: Machine, container: list[Value] | Table, key: Value, value: Value, span: Span) -> None:
     """``container[key] = value``."""
     if isinstance(container, dict):
-        key = own_key(container, key)
+        key = own_key(m, container, key, span)
         try:
             hash(key)
         except TypeError:

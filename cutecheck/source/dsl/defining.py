@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span
-from cutecheck.source.dsl.classes import ENUMS, SETTER, find
+from cutecheck.source.dsl import enumerations, metaclasses
+from cutecheck.source.dsl.classes import ENUMS, SETTER
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import Builtin, BuiltinType, Enumerator
 from cutecheck.source.eval import ir
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
-def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> ClassInst:
-    """Run a class body: one class object a definition executed."""
+def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> Value:
+    """Run a class body: one class object a definition executed, which a metaclass may replace."""
     inst = ClassInst(Entry(decl, env, unit), decl, Env(env, "class"), (), None, None)
     inst.ident = id(inst)
     space: dict[str, Value] = inst.env.vars
@@ -44,8 +45,11 @@ def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> ClassInst:
     inst.memo["namedtuple"] = bool(tuples) or any(b.memo.get("namedtuple") for b in inst.bases)
     if any(m_ in ("mlir_namedtuple",) for m_ in marks):
         inst.memo["namedtuple"] = True
-    initialized(m, inst, decl.span)
-    return inst
+    if inst.memo["enum"]:
+        enumerations.complete(m, inst, decl.span)
+    given = {name: m.eval(node, env) for name, node in decl.keywords}
+    metaclasses.choose(inst, given.pop("metaclass", None))
+    return metaclasses.made(m, inst, given, decl.span)
 
 
 def _named(m: Machine, inst: ClassInst, span: Span) -> None:
@@ -55,16 +59,6 @@ def _named(m: Machine, inst: ClassInst, span: Span) -> None:
     for name, value in list(inst.memo["space"].items()):
         if isinstance(value, Object):
             asked(m, value, "__set_name__", [inst, name], span)
-
-
-def initialized(m: Machine, inst: ClassInst, span: Span) -> None:
-    """``__init_subclass__`` of the nearest base that has one."""
-    from cutecheck.source.eval.calls import apply
-
-    hook = find(inst, "__init_subclass__", inst)
-    if isinstance(hook, FuncSet):
-        owner: Any = inst
-        apply(m, FuncSet(hook.name, hook.entries, owner, hook.cls), [], {}, span)
 
 
 def _is_enum(base: Value) -> bool:
@@ -108,14 +102,12 @@ def _member(m: Machine, inst: ClassInst, member: ir.Decl, unit: ir.Unit) -> None
             if inst.memo["enum"] and same:
                 space[member.name] = same[0]
             if inst.memo["enum"] and isinstance(value, Builtin) and value.name == "enum.auto":
-                from cutecheck.source.dsl.protocol import next_member
-
                 del space[member.name]
-                space[member.name] = Enumerator(inst, member.name, next_member(inst))
+                space[member.name] = Enumerator(inst, member.name, enumerations.next_member(inst, member.name))
     elif isinstance(member, ir.Class):
         from cutecheck.source.dsl.made_classes import decorated
 
-        space[member.name] = decorated(m, define(m, member, inst.env, unit), inst.env)
+        space[member.name] = decorated(m, define(m, member, inst.env, unit), member, inst.env)
     elif isinstance(member, ir.TopLevel):
         m.run(member.stmt, inst.env)
     elif isinstance(member, ir.Import):

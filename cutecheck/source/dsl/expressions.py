@@ -124,7 +124,14 @@ def argument(s: Source, c: Node) -> ir.Arg:
         return ir.Arg(expression(s, children(c)[0]), None, "*")
     if c.type == "dictionary_splat":
         return ir.Arg(expression(s, children(c)[0]), None, "**")
+    if s.data[c.start_byte : c.start_byte + 1] == b"*":  # the grammar takes `[*f(x)]` for a call of `*f`
+        return ir.Arg(expression(s, c), None, "*")
     return ir.Arg(expression(s, c))
+
+
+@lowers("list_splat")
+def _splat(s: Source, node: Node) -> ir.Expr:
+    return expression(s, children(node)[0])
 
 
 @lowers("call")
@@ -137,11 +144,12 @@ def _call(s: Source, node: Node) -> ir.Expr:
 def _subscript(s: Source, node: Node) -> ir.Expr:
     value = node.child_by_field_name("value")
     items = node.children_by_field_name("subscript")
-    args = tuple(expression(s, i) for i in items)
-    # `x[a,]` is a tuple of one
+    given = tuple(_item(s, i) for i in items)
+    args = tuple(a.value for a in given)
+    # `x[a,]` is a tuple of one, as `x[*a]` is one
     comma = len(items) == 1 and any(c.type == "," for c in node.children)
-    if len(args) > 1 or comma:
-        args = (ir.Sequence_("tuple", tuple(ir.Arg(a) for a in args), s.span(node)),)
+    if len(args) > 1 or comma or any(a.star for a in given):
+        args = (ir.Sequence_("tuple", given, s.span(node)),)
     return ir.Index(expression(s, value), args, s.span(node))
 
 
@@ -345,7 +353,7 @@ def parameters(s: Source, node: Node | None) -> tuple[ir.Param, ...]:
 @lowers("yield")
 def _yield(s: Source, node: Node) -> ir.Expr:
     items = children(node)
-    star = "*" if any(c.type == "from" for c in node.children) else ""
     value = expression(s, items[0]) if items else ir.Lit(None, "py", s.span(node))
-    more = (ir.Arg(ir.Lit(True, "py", s.span(node)), "all"),) if star else ()
-    return ir.Call(ir.Name(YIELD, None, s.span(node)), (ir.Arg(value, None, star), *more), s.span(node))  # type: ignore[arg-type]
+    every = any(c.type == "from" for c in node.children)
+    more = (ir.Arg(ir.Lit(True, "py", s.span(node)), "all"),) if every else ()
+    return ir.Call(ir.Name(YIELD, None, s.span(node)), (ir.Arg(value), *more), s.span(node))

@@ -11,12 +11,13 @@ from cutecheck.facts import Guard, Span, Unknown
 from cutecheck.source.dsl import classes
 from cutecheck.source.dsl.values import BuiltinType, Iterated, Manager, Sink
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.containers import changes, lose, unsure
+from cutecheck.source.eval.containers import Lost, changes, lose, unsure
 from cutecheck.source.eval.machine import runs
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.done import Done, Raised
 from cutecheck.source.eval.statements.exits import Attempts, Exits, finish
+from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.statements.unwinding import leave_by
 from cutecheck.source.eval.values import Extern, Object, Scalar, Value
 
@@ -203,7 +204,9 @@ class _Collector:
     items: list[Value]
 
     def __call__(self, value: Value) -> None:
-        if unsure(self.items) is None:
+        if isinstance(value, Lost):
+            lose(self.m, self.items, value)
+        elif unsure(self.items) is None:
             changes(self.m, self.items)
             self.items.append(value)
             if len(self.items) > self.m.budget.limits.loop_iterations:
@@ -213,8 +216,23 @@ class _Collector:
 def collected(m: Machine, run: Callable[[Sink], Value]) -> list[Value]:
     """What a generator yields."""
     items = Iterated()
-    run(Sink(_Collector(m, items)))
+    items.result = run(Sink(_Collector(m, items)))
     return items
+
+
+def yielded(m: Machine, sink: Sink, value: Value, every: bool, span: Span) -> Value:
+    """``yield value``, or ``yield from value``; what the expression gives back."""
+    if not every:
+        sink.put(value)
+        return None
+    result = value.result if isinstance(value, Iterated) else value if isinstance(value, Unknown) else None
+    items = value if isinstance(value, Unknown) else iterate(m, value, span)
+    if isinstance(items, Unknown):
+        sink.put(Lost(items.reason, span))
+        return Unknown("what an iterator that is not followed returns", span)
+    for item in items:
+        sink.put(item)
+    return result
 
 
 # -------------------------------------------------------------------- defaults

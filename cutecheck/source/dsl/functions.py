@@ -6,7 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.dsl import classes, containers, cute_values, defining, flow, made_classes, modules, protocol
+from cutecheck.source.dsl import (
+    attributes,
+    classes,
+    containers,
+    cute_values,
+    defining,
+    dispatching,
+    flow,
+    made_classes,
+    modules,
+    protocol,
+)
 from cutecheck.source.dsl.builtins import FUNCTIONS
 from cutecheck.source.dsl.expressions import YIELD
 from cutecheck.source.dsl.statements import spelled
@@ -14,12 +25,12 @@ from cutecheck.source.dsl.values import (
     Builtin,
     BuiltinType,
     Compiled,
+    Dispatch,
     Distinct,
     Enumerator,
     KernelCall,
     Manager,
     Module,
-    Namespace,
     OpValue,
     Partial,
     Sink,
@@ -75,7 +86,7 @@ def declare(m: Machine, decl: ir.Decl, env: Env) -> bool:
         made = defining.define(m, decl, at, modules.unit_of(env))
         m.journal.set(at.vars, decl.name, made)
         if decl.decorators:
-            m.journal.set(at.vars, decl.name, made_classes.decorated(m, made, at))
+            m.journal.set(at.vars, decl.name, made_classes.decorated(m, made, decl, at))
     elif isinstance(decl, ir.Import):
         if not modules.run_import(m, decl, at):
             flow.may_fail(m, "ImportError")
@@ -103,14 +114,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> b
         _bind(m, at, target.ident, value)
     elif isinstance(target, ir.Attr):
         base = m.eval(target.base, env)
-        if isinstance(base, Object):
-            classes.set_attribute(m, base, target.ident, value, span)
-        elif isinstance(base, ClassInst):
-            m.journal.set(base.memo["space"], target.ident, value)
-        elif isinstance(base, Namespace):
-            m.journal.set(base.fields, target.ident, value)
-        elif not isinstance(base, Unknown):
-            cute_values.set_attribute(m, base, target.ident, value)
+        attributes.store(m, base, target.ident, value, span)
     elif isinstance(target, ir.Sequence_):
         _unpack(m, target, value, env, span)
     elif isinstance(target, ir.Index):
@@ -200,9 +204,9 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     if isinstance(fn, Compiled):
         return None
     if isinstance(fn, Sink):
-        for value in args:
-            fn.put(value)
-        return Unknown("what another generator returns", span) if "all" in kwargs else None
+        return flow.yielded(m, fn, args[0], "all" in kwargs, span)
+    if isinstance(fn, Dispatch):
+        return dispatching.call(m, fn, args, kwargs, span)
     found = cute_values.call(m, fn, args, kwargs, span)
     if found is not None:
         return found
@@ -223,7 +227,7 @@ def call_function(m: Machine, fn: FuncSet, args: list[Value], kwargs: dict[str, 
     marks = {spelled(d).split(".")[-1] for d in decl.decorators}
     if "contextmanager" in marks and "generator" in decl.flags:
         return Manager(fn, tuple(args), tuple(kwargs.items()))
-    if not marks.isdisjoint(("contextmanager", "asynccontextmanager", "fixture", "singledispatch")):
+    if not marks.isdisjoint(("contextmanager", "asynccontextmanager", "fixture")):
         return Extern(f"{decl.name}(...)", span)
     key = _cache_key(decl, marks, args, kwargs)
     cache = modules.state(m).setdefault("cached", {})

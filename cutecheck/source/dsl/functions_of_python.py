@@ -10,7 +10,7 @@ from cutecheck.model import ints
 from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.dsl import protocol
+from cutecheck.source.dsl import enumerations, protocol
 from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _str, builtin, known, sequence
 from cutecheck.source.dsl.modules import scope_of
 from cutecheck.source.dsl.values import (
@@ -43,7 +43,7 @@ _OWN = (Enumerator, BuiltinType, ScalarType, str, int, float, tuple, list, dict,
 
 @builtin("len")
 def _len(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    v = args[0]
+    v = enumerations.plain(args[0])
     if isinstance(v, range):
         return range_length(v)
     if isinstance(v, (list, tuple, str, dict)):
@@ -293,6 +293,11 @@ def _nothing(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     return None
 
 
+@builtin("contextlib.nullcontext")
+def _null_context(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return args[0] if args else kwargs.get("enter_result")
+
+
 @builtin("repr", "str_")
 def _text(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return _str(m, args, kwargs, span)
@@ -322,23 +327,13 @@ def _hasattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     return not isinstance(found, Unknown)
 
 
-@builtin("setattr")
-def _setattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    if isinstance(args[0], Object) and isinstance(args[1], str):
-        m.journal.set(args[0].fields, args[1], args[2])
-    return None
-
-
-@builtin("object.__setattr__")
-def _object_setattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return _setattr(m, args, kwargs, span)
-
-
 @builtin("object.__new__")
 def _object_new(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return (
-        Object(args[0]) if args and isinstance(args[0], ClassInst) else Unknown("an object of what is not known", span)
-    )
+    if len(args) > 3:
+        return FUNCTIONS["type.__new__"](m, args, kwargs, span)
+    if args and isinstance(args[0], ClassInst):
+        return Object(args[0])
+    return Unknown("an object of what is not known", span)
 
 
 @builtin("object.__init__", "super_init")
@@ -372,7 +367,7 @@ def _hash(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
 @builtin("locals", "globals", "vars")
 def _locals(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     if args and isinstance(args[0], (Namespace, Object)):
-        return dict(args[0].fields)
+        return args[0].fields
     scope = scope_of(m, args[0].name) if args and isinstance(args[0], Module) else None
     return dict(scope.env.vars) if scope is not None else {}
 

@@ -19,7 +19,7 @@ Fields = list[tuple[str, Value, tuple[Value, ...]]]  # name, type, default if an
 
 def make(m: Machine, name: str, bases: list[Value], space: dict[str, Value], fields: Fields, span: Span) -> ClassInst:
     """A class object from its parts."""
-    from cutecheck.source.dsl import defining
+    from cutecheck.source.dsl import classes
 
     decl = ir.Class(name, "class", None, None, (), (), None, span, span)
     unit = ir.Unit(span.path, "dsl", (), (), (), ())
@@ -41,7 +41,7 @@ def make(m: Machine, name: str, bases: list[Value], space: dict[str, Value], fie
         inst.memo[mark] = False
     inst.memo["dataclass"] = any(b.memo.get("dataclass") for b in inst.bases)
     inst.memo["namedtuple"] = any(b.memo.get("namedtuple") for b in inst.bases)
-    defining.initialized(m, inst, span)
+    classes.initialized(m, inst, span, {})
     return inst
 
 
@@ -139,12 +139,12 @@ def _dataclass_fields(m: Machine, args: list[Value], kwargs: dict[str, Value], s
     )
 
 
-def decorated(m: Machine, inst: ClassInst, env: Env) -> Value:
+def decorated(m: Machine, inst: Value, decl: ir.Class, env: Env) -> Value:
     """The class after the decorators that are functions or classes of the tree; others are known by name."""
     from cutecheck.source.eval.calls import apply
 
     value: Value = inst
-    for node in reversed(inst.decl.decorators):
+    for node in reversed(decl.decorators):
         found = m.eval(node, env)
         own = found.entries[0].env.namespace() if isinstance(found, FuncSet) else None
         if own is not None and not own.name.startswith("cutlass"):
@@ -160,6 +160,12 @@ def wrapped(m: Machine, fn: FuncSet, env: Env) -> Value:
     value: Value = fn
     for node in reversed(fn.entries[-1].decl.decorators):
         found = m.eval(node, env)
+        if isinstance(found, Builtin) and found.name.startswith(("functools.singledispatch", "dispatch.")):
+            value = apply(m, found, [value], {}, node.span)
+            continue
+        if isinstance(found, Partial) and isinstance(found.fn, Builtin) and found.fn.name == "dispatch.register":
+            apply(m, found, [value], {}, node.span)
+            continue
         entry = found.entries[-1] if isinstance(found, FuncSet) else getattr(found, "entry", None)
         at = found.env if isinstance(found, Closure) else None if entry is None else entry.env
         own = None if at is None else at.namespace()

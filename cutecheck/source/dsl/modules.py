@@ -295,6 +295,9 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     from cutecheck.source.dsl.api import library_name
 
     top = base.name.split(".")[0]
+    own_way = state(m).get("patched", {}).get(base.name, {})
+    if name in own_way:
+        return NONE if own_way[name] is None else own_way[name]
     if top == "cutlass":
         found = library_name(m, base.name, name)
         if found is not None:
@@ -316,7 +319,7 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     inner = get(m, f"{base.name}.{name}", importer)
     if scope is not None and "__getattr__" in scope.env.vars:
         own = isinstance(inner, Module) and state(m)["files"].get(inner.name) is not None
-        return inner if own else Extern(f"{base.name}.{name}", span)
+        return inner if own else _asked(m, base.name, scope, name, span)
     if top in KNOWN and f"{base.name}.{name}" not in _KNOWN_PARTS:
         return Extern(f"{base.name}.{name}", span)
     if isinstance(inner, Module) and (top != "cutlass" or _is_module(m, inner.name)):
@@ -328,6 +331,27 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if top in KNOWN or (top in sys.stdlib_module_names and state(m)["files"].get(base.name) is None):
         return Extern(f"{base.name}.{name}", span)
     return Unknown(f"module `{base.name}` has no `{name}` in the scanned files", span)
+
+
+def _asked(m: Machine, module: str, scope: Scope, name: str, span: Span) -> Value:
+    """What a module's own ``__getattr__`` gives."""
+    from cutecheck.source.eval.calls import apply
+
+    asking: set[tuple[str, str]] = state(m).setdefault("asking", set())
+    if name.startswith("__") or (module, name) in asking:
+        return Extern(f"{module}.{name}", span)
+    asking.add((module, name))
+    try:
+        given = apply(m, scope.env.vars["__getattr__"], [name], {}, span)
+    finally:
+        asking.discard((module, name))
+    return Extern(f"{module}.{name}", span) if given is None or isinstance(given, Unknown) else given
+
+
+def patched(m: Machine, name: str) -> dict[str, Value]:
+    """What a program has set in a module of which no source is run."""
+    names: dict[str, Value] = state(m).setdefault("patched", {}).setdefault(name, {})
+    return names
 
 
 _KNOWN_PARTS = frozenset({

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import modules
-from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
+from cutecheck.source.dsl.builtins import CONSTANTS, FUNCTIONS, builtin
+from cutecheck.source.dsl.flow import fails
 from cutecheck.source.dsl.unit import lower_unit
 from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Module, Namespace
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.containers import ANY_NAME, Lost, changes, unsure
 from cutecheck.source.eval.scope import ClassInst, Scope
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, ScalarType, Value
 
@@ -59,7 +61,79 @@ def _signature(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Sp
     for p in given:
         default = Builtin("inspect.Parameter.empty") if p.default is None else m.eval(p.default, entry.env)
         parameters[p.name] = Namespace({"name": p.name, "default": default, "kind": _KINDS.get(p.kind, 1)})
-    return Namespace({"parameters": parameters})
+    made = Namespace({"parameters": parameters})
+    for word in ("bind", "bind_partial"):
+        made.fields[word] = Builtin("signature.bind", made)
+    return made
+
+
+@builtin("signature.bind")
+def _bind(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``inspect.signature(f).bind(...)``: the arguments by name, without defaults."""
+    signature, *given = args
+    if ANY_NAME in kwargs or unsure(given) is not None or any(type(v) is Lost for v in given):
+        return Unknown("arguments that are not known", span)
+    named = dict(kwargs)
+    found: dict[str, Value] = {}
+    for name, parameter in signature.fields["parameters"].items():
+        kind = parameter.fields["kind"]
+        if kind == _KINDS["varargs"]:
+            rest, given = tuple(given), []
+            found |= {name: rest} if rest else {}
+        elif kind == _KINDS["varkw"]:
+            found |= {name: named} if named else {}
+            named = {}
+        elif kind != _KINDS["keyword"] and given:
+            found[name] = given.pop(0)
+        elif name in named:
+            found[name] = named.pop(name)
+    if given or named:
+        return fails(m, "TypeError", "arguments that a function does not take", span)
+    bound = Namespace({"arguments": found, "signature": signature})
+    bound.fields["apply_defaults"] = Builtin("bound.apply_defaults", bound)
+    return _split(bound)
+
+
+def _split(bound: Namespace) -> Namespace:
+    """``args`` and ``kwargs`` of bound arguments."""
+    parts: list[Value] = []
+    named: dict[str, Value] = {}
+    for name, value in bound.fields["arguments"].items():
+        kind = bound.fields["signature"].fields["parameters"][name].fields["kind"]
+        if kind == _KINDS["varargs"]:
+            parts += value
+        elif kind in (_KINDS["keyword"], _KINDS["varkw"]):
+            named |= value if kind == _KINDS["varkw"] else {name: value}
+        else:
+            parts.append(value)
+    bound.fields |= {"args": tuple(parts), "kwargs": named}
+    return bound
+
+
+@builtin("bound.apply_defaults")
+def _defaults(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    bound = args[0]
+    found: dict[str, Value] = bound.fields["arguments"]
+    complete: dict[str, Value] = {}
+    for name, parameter in bound.fields["signature"].fields["parameters"].items():
+        kind, default = parameter.fields["kind"], parameter.fields["default"]
+        empty = () if kind == _KINDS["varargs"] else {} if kind == _KINDS["varkw"] else default
+        if name in found or empty != Builtin("inspect.Parameter.empty"):
+            complete[name] = found.get(name, empty)
+    changes(m, found)
+    found.clear()
+    found.update(complete)
+    _split(bound)
+    return None
+
+
+for _word, _number in (
+    ("POSITIONAL_ONLY", 0), ("POSITIONAL_OR_KEYWORD", 1), ("VAR_POSITIONAL", 2), ("KEYWORD_ONLY", 3),
+    ("VAR_KEYWORD", 4),
+):  # fmt: skip
+    CONSTANTS[f"inspect.Parameter.{_word}"] = _number
+CONSTANTS["inspect.Parameter.empty"] = CONSTANTS["inspect.Signature.empty"] = Builtin("inspect.Parameter.empty")
+builtin("inspect.Parameter", "inspect.Signature")(lambda m, args, kwargs, span: Extern("inspect.Parameter", span))
 
 
 @builtin("inspect.getsource")
@@ -153,7 +227,11 @@ def _module(m: Machine, name: Value, span: Span) -> Value:
 
 @builtin("importlib.import_module")
 def _import(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return _module(m, args[0], span)
+    package = args[1] if len(args) > 1 else kwargs.get("package")
+    name = args[0]
+    if isinstance(name, str) and name.startswith("."):
+        name = modules.absolute(name, package) if isinstance(package, str) else Unknown("a package", span)
+    return _module(m, name, span)
 
 
 @builtin("sys.modules.get", "sys.modules.__getitem__")

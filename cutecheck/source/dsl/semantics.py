@@ -17,6 +17,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     classes,
     containers,
     cute_values,
+    enumerations,
     flow,
     functions,
     functions_of_python,
@@ -50,7 +51,7 @@ from cutecheck.source.dsl.values import (
     TmaInfo,
 )
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.containers import changes, unsure
+from cutecheck.source.eval.containers import Lost, changes, unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.undetermined import undetermined
@@ -118,7 +119,7 @@ class DslDialect(Merging):
             return value.value
         if isinstance(value, TmaAtom) and isinstance(value.atom, CopyAtom):
             return value.atom
-        return protocol.plain(value)
+        return enumerations.plain(value)
 
     def from_model(self, value: Value) -> Value:
         if isinstance(value, Underscore):
@@ -146,8 +147,8 @@ class DslDialect(Merging):
                 None if self.machine is None else self.truth(protocol.truth(self.machine, value, value.cls.decl.span))
             )
         if isinstance(value, Enumerator):
-            plain_value = protocol.plain(value)
-            return not protocol.empty(value) if plain_value is value else self.truth(plain_value)
+            plain_value = enumerations.plain(value)
+            return not enumerations.empty(value) if plain_value is value else self.truth(plain_value)
         return True
 
     @contained
@@ -155,9 +156,9 @@ class DslDialect(Merging):
         if op == "!":
             known = self.truth(value)
             return Scalar(None, "bool") if known is None else not known
-        if op == "~" and isinstance(value, Enumerator) and protocol.is_flag(value):
-            return protocol.inverted(value)
-        value = protocol.plain(value)
+        if op == "~" and isinstance(value, Enumerator) and enumerations.is_flag(value):
+            return enumerations.inverted(value)
+        value = enumerations.plain(value)
         if isinstance(value, Object) and self.machine is not None:
             method = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}.get(op, "")
             said = protocol.asked(self.machine, value, method, [], span)
@@ -177,11 +178,11 @@ class DslDialect(Merging):
 
     @contained
     def binary(self, op: str, left: Value, right: Value, span: Span) -> Value:
-        both = protocol.flags(op, left, right)
+        both = enumerations.flags(op, left, right)
         if both is not None:
             return both
         if not op.startswith("is"):
-            left, right = protocol.plain(left), protocol.plain(right)
+            left, right = enumerations.plain(left), enumerations.plain(right)
         if op in ("is", "is not", "==", "!="):
             same = equal(left, right, op.startswith("is"))
             if same is None:
@@ -273,7 +274,7 @@ class DslDialect(Merging):
                 found = classes.operator(m, "==", left, right, span)
                 if found is not None:
                     return found if op == "==" else self.unary("!", found, span)
-            if isinstance(right, Object) and op in ("in", "not in"):
+            if isinstance(right, (Object, ClassInst)) and op in ("in", "not in"):
                 found = protocol.asked(m, right, "__contains__", [left], span)
                 if found is None:
                     found = contains(left, m.dialect.items(m, right, span))
@@ -311,7 +312,7 @@ class DslDialect(Merging):
             return given
         if isinstance(value, (list, tuple)):
             return list(value)
-        if isinstance(value, Object):
+        if isinstance(value, (Object, ClassInst)):
             found = protocol.items(m, value, span)
             return (
                 None if found is None else found if isinstance(found, (list, Unknown)) else self.items(m, found, span)
@@ -320,9 +321,6 @@ class DslDialect(Merging):
             return list(value)
         if isinstance(value, TmaInfo):
             return [value.atom, value.tma_tensor]
-        if isinstance(value, ClassInst):
-            members = classes.enumerators(m, value)
-            return list(members) if members else None
         if isinstance(value, RunTimeRange):
             return Unknown("a loop that runs on the device", span)
         return None
@@ -334,7 +332,8 @@ class DslDialect(Merging):
             return list(items)
         if isinstance(value, (Extern, Unknown)):
             return [SPREAD]  # as many as the indexed tensor has modes left
-        return [Unknown("unpacking of an unknown sequence", span)]
+        found = self.items(m, value, span)
+        return found if isinstance(found, list) else [Lost("unpacking of an unknown sequence", span)]
 
     def unrolls(self, m: Machine, env: Env) -> bool:
         return not functions.in_device_body(m)

@@ -345,7 +345,9 @@ def _yields(body: Node) -> bool:
 
 def _class(s: Source, node: Node, decorators: tuple[ir.Expr, ...]) -> ir.Class:
     name = node.child_by_field_name("name")
-    bases = [a.value for a in arguments(s, node.child_by_field_name("superclasses")) if a.name is None]
+    given = arguments(s, node.child_by_field_name("superclasses"))
+    bases = [a.value for a in given if a.name is None and not a.star]
+    keywords = tuple((a.name, a.value) for a in given if a.name is not None)
     body = node.child_by_field_name("body")
     members: list[ir.Decl] = []
     for stmt in statements(s, children(body) if body is not None else []):
@@ -360,5 +362,5 @@ def _class(s: Source, node: Node, decorators: tuple[ir.Expr, ...]) -> ir.Class:
             members.append(ir.TopLevel(stmt))
     return ir.Class(
         s.text(name), "class", None, None, tuple(bases), tuple(members), None, s.span(name or node), s.span(node),
-        decorators=decorators,
+        decorators=decorators, keywords=keywords,
     )  # fmt: skip

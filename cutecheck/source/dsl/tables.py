@@ -33,7 +33,7 @@ for _word in ("keys", "values", "items"):
 def _get(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     table, key = args[0], args[1]
     default = args[2] if len(args) > 2 else kwargs.get("default")
-    key = own_key(table, key)
+    key = own_key(m, table, key, span)
     if key in table:
         return table[key]
     if OPEN in table or (uncertain(key) and len(table)):

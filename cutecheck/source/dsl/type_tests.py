@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.source.dsl import enumerations
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.values import (
     NONE,
@@ -60,6 +61,8 @@ def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
             return "int" in kind.dtype.name and kind.dtype.bits == bits
         return isinstance(v, Scalar) and v.ctype == kind.dtype.name
     if isinstance(kind, BuiltinType):
+        if isinstance(v, Enumerator) and kind.name not in ("Enumerator", "Callable", "Hashable"):
+            return enumerations.is_a(v, kind.name)
         plain: dict[str, Any] = {
             "int": int, "float": float, "str": (str, Str), "bool": bool, "tuple": tuple, "list": list, "dict": dict,
             "Tensor": TensorVal, "Layout": Layout, "ComposedLayout": ComposedLayout, "Pointer": Pointer,

@@ -27,7 +27,9 @@ class Distinct(list[Value]):
 
 
 class Iterated(list[Value]):
-    """An iterator: the items that it has still to give."""
+    """An iterator: the items that it has still to give; ``result`` is what a generator returns after them."""
+
+    result: Value = None
 
 
 class Deque(list[Value]):
@@ -148,6 +150,15 @@ class Partial:
     fn: Value = field(hash=False)
     args: tuple[Value, ...] = field(hash=False)
     kwargs: tuple[tuple[str, Value], ...] = field(hash=False)
+
+
+@record(frozen=True, slots=True)
+class Dispatch:
+    """A function of ``singledispatch``: others by the class of the first argument; ``self_`` for a method."""
+
+    default: Value = field(hash=False)
+    table: dict[Any, Value] = field(hash=False)
+    self_: Value = field(default=None, hash=False)
 
 
 @record(frozen=True, slots=True)

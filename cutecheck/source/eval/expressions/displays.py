@@ -30,13 +30,13 @@ def _sequence(m: Machine, node: ir.Sequence_, env: Env) -> Value:
         if a.star and node.kind != "tuple" and (isinstance(value, (Unknown, Extern)) or containers.unsure(value)):
             return [containers.Lost("a list of items that are not known", node.span)]
         if a.star or isinstance(value, Pack):
-            items.extend(
-                value.items
-                if isinstance(value, Pack)
-                else value
-                if isinstance(value, (tuple, list))
-                else m.dialect.spread(m, value, node.span)
-            )
+            more = value.items if isinstance(value, Pack) else value
+            if not isinstance(more, (tuple, list)):
+                more = m.dialect.spread(m, value, node.span)
+                unknown = containers.unsure(more)
+                if unknown is not None:
+                    return [unknown] if node.kind != "tuple" else Unknown(unknown.reason, node.span)
+            items.extend(more)
         else:
             items.append(value)
     if any(a.name for a in node.items) and len(items) == len(node.items):

@@ -257,7 +257,7 @@ def _copy_atom(a: CopyAtom) -> dict[str, Any]:
     op, type_ = _extra(a)
     return {
         "kind": "CopyAtom", "op": op, "type": type_, "thr_id": _thread_id(a.thr_id),
-        "value_type": type_name(a.value_type),
+        "value_type": type_name(a.value_type).replace("Uint", "Int"),  # the compiler's integers have no sign
         "layout_src_tv": _atom_layout(a, a.val_layout_src, type_),
         "layout_dst_tv": _atom_layout(a, a.val_layout_dst, type_),
     }  # fmt: skip

@@ -120,6 +120,7 @@ class Class:
     decorators: tuple[Expr, ...] = ()
     forward: bool = False
     constraints: tuple[Expr, ...] = ()
+    keywords: tuple[tuple[str, Expr], ...] = ()
 
 
 @record(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from cutecheck.tests.source.dsl import (
     python_branching_calls,
     python_classes,
     python_library,
+    python_protocols,
     python_values,
 )
 from cutecheck.tests.source.dsl.run import driver, results, variables
@@ -42,7 +43,7 @@ def by_python(body: str, u: int) -> Any:
     return names["R"]
 
 
-@pytest.mark.parametrize("body", bodies(python_values, python_library, python_classes))
+@pytest.mark.parametrize("body", bodies(python_values, python_library, python_classes, python_protocols))
 def test_results_are_those_of_python(tmp_path: Path, body: str) -> None:
     assert variables(tmp_path, body)["R"] == by_python(body, 0)
 
@@ -120,3 +121,35 @@ def test_what_stands_for_lost_items_leaves_the_evaluator_as_a_reason() -> None:
     span = Span("a.py", 1, 1, 1, 2)
     for reason in (Lost("lost", span), Shared.of([[lambda: 3], {}], "shared", span)):
         assert pickle.loads(pickle.dumps(reason)) == Unknown(reason.reason, span)
+
+
+def test_modules_answer_for_names_themselves_and_may_be_patched(tmp_path: Path) -> None:
+    text = """
+    import cutlass.cute as cute
+    import pkg
+    from pkg import tile
+    import sub.inner
+
+    original = cute.make_layout
+    cute.make_layout = lambda n: original((n, 2))
+    cute.make_layout(tile)
+    sub.inner._size = 16
+    cute.make_layout(pkg.size())
+    """
+    package = """
+    import importlib
+    _LAZY = {"tile": ".inner", "size": ".inner"}
+
+    def __getattr__(name):
+        if name in _LAZY:
+            return getattr(importlib.import_module(_LAZY[name], "sub"), name)
+        raise AttributeError(name)
+    """
+    inner = """
+    tile, _size = 8, 4
+
+    def size():
+        return _size
+    """
+    made = driver(tmp_path, text, pkg=package, sub__inner=inner)
+    assert [str(r) for r in results(made)[8, "make_layout"]] == ["(8,2):(1,8)", "(16,2):(1,16)"]

@@ -1,0 +1,61 @@
+"""Attributes that a program sets: of objects, classes, functions and modules, ``setattr`` and patches among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.dsl import classes, cute_values, modules
+from cutecheck.source.dsl.builtins import builtin
+from cutecheck.source.dsl.values import NONE, Module, Namespace
+from cutecheck.source.eval.containers import written
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.values import FuncSet, Object, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+
+def store(m: Machine, base: Value, name: str, value: Value, span: Span) -> None:
+    """``base.name = value``."""
+    if isinstance(base, Object):
+        classes.set_attribute(m, base, name, value, span)
+    elif isinstance(base, ClassInst):
+        m.journal.set(base.memo["space"], name, value)
+    elif isinstance(base, Namespace):
+        m.journal.set(base.fields, name, value)
+    elif isinstance(base, FuncSet):
+        m.journal.set(_of_function(m, base), name, value)
+    elif isinstance(base, Module):
+        scope = modules.scope_of(m, base.name)
+        own = scope.env.vars if scope is not None else modules.patched(m, base.name)
+        m.journal.set(own, name, value)
+    elif not isinstance(base, Unknown):
+        cute_values.set_attribute(m, base, name, value)
+
+
+def _of_function(m: Machine, fn: FuncSet) -> dict[str, Value]:
+    """The attributes of a function, one set for each time that its definition was run."""
+    entry = fn.entries[-1]
+    known: dict[Any, Any] = modules.state(m).setdefault("attributes", {})
+    attributes: dict[str, Value] = known.setdefault((id(entry.decl), id(entry.env)), (entry, {}))[1]
+    return attributes
+
+
+def of_function(m: Machine, fn: FuncSet, name: str) -> Value | None:
+    """What a program set as an attribute of a function; None where it did not."""
+    own = _of_function(m, fn) if "attributes" in modules.state(m) else {}
+    return None if name not in own else NONE if own[name] is None else own[name]
+
+
+@builtin("setattr", "object.__setattr__")
+def _setattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    base, name, value = args
+    if isinstance(name, str):
+        store(m, base, name, value, span)
+    elif isinstance(base, Object):  # any of its attributes
+        for key in list(base.fields):
+            m.journal.set(base.fields, key, Unknown("it may have been set by a name that is not known", span))
+    else:
+        written(m, base)
+    return None
