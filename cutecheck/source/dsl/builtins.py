@@ -212,6 +212,11 @@ def _float(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
             return float(v)
         except (ValueError, OverflowError) as error:
             return Unknown(str(error), span)
+    if isinstance(v, (Object, Enumerator)):
+        from cutecheck.source.dsl.protocol import asked
+
+        said = asked(m, v, "__float__", [], span)
+        return said if said is not None else Unknown("a number that is not known", span)
     return Scalar(None, "float") if isinstance(v, (Dyn, Scalar)) else v
 
 
@@ -219,6 +224,13 @@ def _str(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
     v = args[0] if args else ""
     if isinstance(v, (str, int, float, bool)) or v is None:
         return str(v)
+    if isinstance(v, Object):
+        from cutecheck.source.dsl.protocol import asked
+
+        for method in ("__str__", "__repr__"):
+            said = asked(m, v, method, [], span)
+            if said is not None:
+                return said
     return Unknown("text that is not known", span) if not isinstance(v, Unknown) else v
 
 

@@ -119,9 +119,12 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return Extern(f"{base.cls.name}.{name}", span)
         hook = find(base.cls, "__getattr__")
         if isinstance(hook, FuncSet) and not name.startswith("__"):
+            from cutecheck.source.dsl.flow import unless_raised
             from cutecheck.source.eval.calls import apply
 
-            made = apply(m, FuncSet(hook.name, hook.entries, base, hook.cls), [name], {}, span)
+            own = FuncSet(hook.name, hook.entries, base, hook.cls)
+            why = f"`{base.cls.name}` has no attribute `{name}` here"
+            made = unless_raised(m, lambda: apply(m, own, [name], {}, span), why, span)
             return NONE if made is None else made
         return Unknown(f"`{base.cls.name}` has no attribute `{name}` here", span)
     if isinstance(base, ClassInst):

@@ -54,6 +54,17 @@ def _thrown(m: Machine, kind: Value) -> None:
     m.attempts.raised(m, kind)
 
 
+def unless_raised(m: Machine, run: Callable[[], Value], why: str, span: Span) -> Value:
+    """What a hook of a class or module gives; a reason where it raises an exception instead."""
+    outer = m.attempts
+    m.attempts = exits = Attempts(m.journal.mark())
+    try:
+        value = run()
+    finally:
+        m.attempts = outer
+    return Unknown(why, span) if value is None and exits.kinds else value
+
+
 @runs(ir.Raise)
 def _raise(m: Machine, node: ir.Raise, env: Env) -> Done:
     kind = m.functions.get("dsl handled") if node.value is None else m.eval(node.value, env)

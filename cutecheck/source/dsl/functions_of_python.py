@@ -12,20 +12,18 @@ from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl import enumerations, protocol
 from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _str, builtin, known, sequence
-from cutecheck.source.dsl.modules import scope_of
 from cutecheck.source.dsl.values import (
     SPREAD,
     Builtin,
     BuiltinType,
     Enumerator,
     HostTensor,
-    Module,
-    Namespace,
+    Iterated,
     Partial,
     RunTimeRange,
     Super,
 )
-from cutecheck.source.eval.containers import unsure
+from cutecheck.source.eval.containers import changes, unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.loops import range_length
 from cutecheck.source.eval.threads import some, varies
@@ -201,9 +199,24 @@ def _divmod(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
 
 @builtin("zip")
 def _zip(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    parts = [sequence(m, a, span) for a in args]
-    bad = next((p for p in parts if isinstance(p, Unknown)), None)
-    return bad if bad is not None else list(zip(*parts))  # noqa: B905
+    given = [a if isinstance(a, Iterated) and unsure(a) is None else sequence(m, a, span) for a in args]
+    bad = next((p for p in given if isinstance(p, Unknown)), None)
+    if bad is not None:
+        return bad
+    rows: list[tuple[Value, ...]] = []
+    # an iterator may be given twice
+    parts: list[list[Value]] = [p if isinstance(p, Iterated) else list(p) for p in given if isinstance(p, list)]
+    for p in parts:
+        if isinstance(p, Iterated):
+            changes(m, p)
+    while parts:
+        row: list[Value] = []
+        for p in parts:
+            if not p:
+                return rows
+            row.append(p.pop(0))
+        rows.append(tuple(row))
+    return rows
 
 
 @builtin("enumerate")
@@ -362,14 +375,6 @@ def _id(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> 
 @builtin("hash")
 def _hash(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return m.fresh("hash")
-
-
-@builtin("locals", "globals", "vars")
-def _locals(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    if args and isinstance(args[0], (Namespace, Object)):
-        return args[0].fields
-    scope = scope_of(m, args[0].name) if args and isinstance(args[0], Module) else None
-    return dict(scope.env.vars) if scope is not None else {}
 
 
 @builtin("super")

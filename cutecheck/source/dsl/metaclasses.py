@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import classes
 from cutecheck.source.dsl.builtins import builtin
+from cutecheck.source.dsl.flow import unless_raised
 from cutecheck.source.dsl.values import NONE, BuiltinType
 from cutecheck.source.eval.containers import unsure
 from cutecheck.source.eval.scope import ClassInst
@@ -93,7 +94,9 @@ def attribute(m: Machine, cls: ClassInst, name: str, span: Span) -> Value | None
     found = classes.find(meta, name)
     hook = classes.find(meta, "__getattr__") if found is None and not name.startswith("__") else None
     if isinstance(hook, FuncSet):
-        answer = _call(m, hook, cls, [name], {}, span)
+        own: FuncSet = hook
+        why = f"class `{cls.name}` has no attribute `{name}` here"
+        answer = unless_raised(m, lambda: _call(m, own, cls, [name], {}, span), why, span)
         return NONE if answer is None else answer
     return bound(m, found, cls, span)
 

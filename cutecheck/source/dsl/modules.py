@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.units import Bits
 from cutecheck.source import notebooks
+from cutecheck.source.dsl import finding
+from cutecheck.source.dsl.finding import file_of, is_package
 from cutecheck.source.dsl.unit import lower_unit
 from cutecheck.source.dsl.values import NONE, Module
 from cutecheck.source.eval import ir
@@ -43,6 +45,7 @@ class Library:
     lines: dict[str, list[str]] = field(default_factory=dict)
     units: dict[str, ir.Unit] = field(default_factory=dict)
     cells: dict[str, tuple[notebooks.Cell, ...]] = field(default_factory=dict)  # of the notebooks read so far
+    tops: dict[str, set[Path]] | None = None  # the folders of the tree's packages
     byte: Value = None
     launches: dict[Hashable, frozenset[int]] = field(default_factory=dict)  # walked: the functions each came to
 
@@ -54,10 +57,10 @@ class Library:
         self.shown = {f.resolve(): p for p, f in self.files.items()}
 
     def locate(self, name: str, importer: Path | None) -> Path | None:
-        """The file of a dotted module: beside the importer, above it, under a root, or in the DSL's package."""
+        """The file of a dotted module: beside its importer, above it, under a root, installed, or of the DSL."""
         parts = name.split(".")
         if parts[0] == "cutlass":
-            return _file(self.cutlass, parts) if self.cutlass is not None else None
+            return file_of(self.cutlass, parts) if self.cutlass is not None else None
         folders: list[Path] = []
         if importer is not None:
             tops = {r if r.is_dir() else r.parent for r in self.roots}
@@ -78,10 +81,14 @@ class Library:
             # and one that the import names: `from kernels.gemm import ...` in a scan of `kernels` or of a part of it
             folders += [at.parent for at in (folder.resolve(), *folder.resolve().parents)[:8] if at.name == parts[0]]
         for folder in dict.fromkeys(folders):
-            found = _file(folder, parts)
+            found = file_of(folder, parts)
             if found is not None:
                 return found
-        return None
+        if parts[0] in sys.stdlib_module_names or parts[0] in KNOWN:
+            return None
+        if self.tops is None:
+            self.tops = finding.tops(self.files.values())
+        return finding.on_the_path(self.tops, parts, importer)
 
     def unit(self, file: Path) -> ir.Unit:
         file = file.resolve()
@@ -108,21 +115,6 @@ class Library:
     def cells_of(self, paths: Collection[str]) -> frozenset[str]:
         """How spans name the cells of the notebooks among some files."""
         return frozenset(notebooks.place(p, c.number) for p, cs in self.cells.items() if p in paths for c in cs)
-
-
-def _file(folder: Path | None, parts: list[str]) -> Path | None:
-    if folder is None:
-        return None
-    base = folder.joinpath(*parts)
-    for candidate in (base.with_suffix(".py") if base.name else base, base / "__init__.py"):
-        if is_file(candidate):
-            return candidate
-    return None
-
-
-def is_package(folder: Path, parts: list[str]) -> bool:
-    is_file(folder.joinpath(*parts))  # noted
-    return folder.joinpath(*parts).is_dir()
 
 
 # -------------------------------------------------------------------- module objects

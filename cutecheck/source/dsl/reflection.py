@@ -9,11 +9,11 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import modules
 from cutecheck.source.dsl.builtins import CONSTANTS, FUNCTIONS, builtin
 from cutecheck.source.dsl.flow import fails
-from cutecheck.source.dsl.unit import lower_unit
+from cutecheck.source.dsl.unit import lower_expression, lower_unit
 from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Module, Namespace
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.containers import ANY_NAME, Lost, changes, unsure
-from cutecheck.source.eval.scope import ClassInst, Scope
+from cutecheck.source.eval.scope import ClassInst, Env, Scope
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
@@ -215,6 +215,40 @@ def _exec(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
             m.run(decl.stmt, scope.env)
     space.update(scope.env.vars)
     return None
+
+
+SEEING = frozenset({"locals", "globals", "vars", "eval"})  # functions that see the names where they are called
+
+
+@builtin("vars here", "locals here")
+def _vars(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    from cutecheck.source.dsl.functions import frame_of
+
+    env, *given = args
+    if not given:
+        return {k: v for k, v in frame_of(env).vars.items() if k.isidentifier() and k != "__class__"}
+    if isinstance(given[0], (Namespace, Object)):
+        return given[0].fields
+    if isinstance(given[0], ClassInst):
+        return dict(given[0].memo["space"])
+    scope = modules.scope_of(m, given[0].name) if isinstance(given[0], Module) else None
+    return scope.env.vars if scope is not None else Unknown("the attributes of a value that is not known", span)
+
+
+@builtin("globals here")
+def _globals(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return modules.scope_around(args[0]).env.vars
+
+
+@builtin("eval here")
+def _eval(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    env, text, *spaces = args
+    if not isinstance(text, str) or not all(isinstance(s, dict) for s in spaces):
+        return Unknown("an expression that is not known", span)
+    for space in spaces:
+        env = Env(env, "block")
+        env.vars.update({k: v for k, v in space.items() if isinstance(k, str)})
+    return m.eval(lower_expression(text.strip(), f"{span.path}:{span.line}:eval"), env)
 
 
 def _module(m: Machine, name: Value, span: Span) -> Value:

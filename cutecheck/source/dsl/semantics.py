@@ -22,6 +22,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     functions,
     functions_of_python,
     indexing,
+    int_tuples,
     iteration,
     launching,
     modules,
@@ -240,6 +241,8 @@ class DslDialect(Merging):
                 first = env.find_var(frame.function.params[0].name)
                 if first is not None:
                     return Builtin("super", (cls.vars["__class__"], first.vars[frame.function.params[0].name]))
+        if ident in reflection.SEEING:
+            return Builtin(f"{ident} here", env)
         found = builtins.name(ident)
         if found is not None:
             return found

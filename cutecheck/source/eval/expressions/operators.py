@@ -97,7 +97,7 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         return intrinsics.dereference(m, value, node.span)
     if isinstance(value, (Unknown, Extern)):
         return value if isinstance(value, Unknown) else Extern(value.what, node.span)
-    if isinstance(value, Object):
+    if isinstance(value, Object) and m.dialect.by_value:
         own = _own_unary(m, node, value)
         if own is not None:
             return own
@@ -105,7 +105,7 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         value = conversions.number(m, known, node.span)
         if isinstance(value, Unknown):
             return value
-    if isinstance(value, Object):
+    if isinstance(value, Object) and m.dialect.by_value:
         return Unknown(f"operator {node.op} on `{value.cls.name}`", node.span)
     op = "!" if node.op == "not" else node.op
     return intrinsics.guarded(m, f"operator {op}", node.span, lambda: m.dialect.unary(op, value, node.span))

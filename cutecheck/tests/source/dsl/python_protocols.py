@@ -247,4 +247,60 @@ class C: pass
 setattr(C, "limit", 9)
 C.method = lambda self: self.limit + 1
 R = b.m, b.n, b.k, b.j, f.calls, f.tag, C.limit, C().method()
+
+class Cfg:
+    __slots__ = ("m", "n")
+    def __init__(self, m=1, n=2):
+        for k, v in locals().items():
+            if k != "self": setattr(self, k, v)
+R = Cfg(3).m, Cfg().n
+
+class Lazy:
+    def __init__(self): self.calls = 0
+    def __getattr__(self, name):
+        if name == "tile":
+            self.calls += 1
+            self.tile = 8
+            return 8
+        raise AttributeError(name)
+l = Lazy()
+R = l.tile, l.tile, l.calls, getattr(l, "none", 4), hasattr(l, "none") + 1
+
+R = eval("1 + 2"), eval("x * 2", {"x": 4}), int(eval("max(3, 4)"))
+
+it = iter([1, 2, 3, 4])
+pairs = list(zip(it, it))
+R = pairs, [x for x in range(20) if x % 2 == 0 if x % 3 == 0], {i: [j for j in range(i)] for i in range(3)}, sum(i * j for i in range(3) for j in range(i)), any(x > 2 for x in (1, 2, 3)) + 1, min((3, "a"), (2, "b")), max([1, 5, 3], key=lambda v: -v), min([], default=7)
+
+class Vec:
+    def __init__(self, *v): self.v = v
+    def __add__(self, o): return Vec(*(a + b for a, b in zip(self.v, o.v)))
+    def __getitem__(self, i): return self.v[i]
+    def __len__(self): return len(self.v)
+    def __bool__(self): return any(self.v)
+    def __neg__(self): return Vec(*(-a for a in self.v))
+    def __matmul__(self, o): return sum(a * b for a, b in zip(self.v, o.v))
+    def __contains__(self, x): return x in self.v
+    def __lt__(self, o): return len(self) < len(o)
+    def __repr__(self): return f"Vec{self.v}"
+    def __hash__(self): return 1
+    def __setitem__(self, i, x): self.v = self.v[:i] + (x,) + self.v[i + 1:]
+    def __delitem__(self, i): self.v = self.v[:i] + self.v[i + 1:]
+    def __iadd__(self, o):
+        self.v += o.v
+        return self
+    def __index__(self): return 2
+    def __float__(self): return 1.5
+    def __enter__(self): return self
+    def __exit__(self, *a): return True
+class Named:
+    def __str__(self): return "named"
+tile = 5
+def f(tile): return locals()["tile"] + len(vars())
+v = Vec(1, 2)
+v += Vec(3)
+v[0] = 9
+del v[1]
+with Vec(5) as w: z = w[0]
+R = (Vec(1, 2) + Vec(3, 4)).v, (-Vec(1)).v, Vec(1, 2) @ Vec(3, 4), (2 in Vec(2)) + 1, bool(Vec(0)) + 1, v.v, [0, 1, 2, 3][Vec()], float(Vec()), z, len(str(Named())), f(3), globals()["tile"], len(globals()["Named"].__name__), sorted([Vec(1, 2), Vec(1)])[0].v
 """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from cutecheck.facts import Unknown
 from cutecheck.model.ints import Sym
 from cutecheck.source.dsl.values import HostCute, HostTensor
@@ -65,3 +67,21 @@ def test_an_idle_swizzle_stays_and_no_layout_has_no_bytes(tmp_path: Path) -> Non
     found = {call: value for (_, call), value in results(made).items()}
     assert found["select"] == ["S<0,4,3> o 0 o (8,4):(1,8)"]
     assert "(0,4):(1,0)" in found["make_layout"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),  # as nvidia-cutlass-dsl 4.8.1 has it
+    [
+        ("cute.wrap(3), cute.wrap((1, 2)), cute.unwrap((((1, 2),),))", ((3,), (1, 2), (1, 2))),
+        ("cute.tuple_cat(1, (2, 3), (4,)), cute.core.repeat_as_tuple(None, 3)", ((1, 2, 3, 4), (None, None, None))),
+        ("cute.transform_leaf(lambda a, b: a * b, t, t)", ((4, 9), (16, (1, 25)))),
+        ("cute.unflatten([1, 2, 3, 4, 5], t)", ((1, 2), (3, (4, 5)))),
+        ("cute.transform_apply(t, t, f=lambda a, b: a + b, g=lambda *x: sum(x))", 30),
+        ("cute.filter_tuple(t, f=lambda x: (x,) if x % 2 else ())", (3, 1, 5)),
+        ("cute.find(t, 1), cute.find((3, 4), 4), cute.find(t, 9), cute.find(t, 5, False)", ((1, 1, 0), 1, None, 1)),
+        ("cute.find_if(t, pred_fn=lambda v, p: v > 3)", (1, 0)),
+        ("cute.is_integer(3), cute.is_integer((3,)), cute.is_int_tuple(t)", (True, False, True)),
+    ],
+)
+def test_functions_of_nested_tuples(tmp_path: Path, text: str, expected: object) -> None:
+    assert variables(tmp_path, f"import cutlass.cute as cute\nt = ((2, 3), (4, (1, 5)))\nr = {text}")["r"] == expected
