@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.version import following_dsl
 from cutecheck.source.dsl import classes, functions, modules
+from cutecheck.source.dsl.pytests import Tests
 from cutecheck.source.dsl.semantics import DslDialect
-from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.budget import Budget
-from cutecheck.source.eval.calls import apply
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import Program
@@ -65,14 +65,12 @@ class Driver:
             if found is None:
                 return
             scope.append(found)
-        tests = []
-        for value in list(scope[0].env.vars.values()):
-            if isinstance(value, FuncSet) and value.entries[0].env.namespace() is scope[0]:
-                tests.append((value, self._tests(value)))
+        tests: list[tuple[Span, list[Callable[[], object]]]] = []
+        self.guard(lambda: tests.extend(Tests.of(self.machine, scope[0], file).all()), span)
         for turn in range(_VARIANTS):  # each test once before any again: steps may run out
-            for fn, given in tests:
-                if turn < len(given):
-                    self._called(fn, given[turn])
+            for at, calls in tests:
+                if turn < len(calls):
+                    self.guard(calls[turn], at)
         self._uncalled(scope[0])
 
     def _uncalled(self, scope: Scope) -> None:
@@ -107,18 +105,6 @@ class Driver:
         entry = fn.entries[0]
         self.guard(lambda: functions.run(self.machine, fn, entry, args, {}, decl.span), decl.span)
 
-    def _tests(self, fn: FuncSet) -> list[dict[str, object]]:
-        """The arguments that a test is called with; none where the function is no test."""
-        decl: ir.Function = fn.entries[0].decl
-        given: list[dict[str, object]] = []
-        if decl.name.startswith("test_") and (decl.decorators or not decl.params):
-            self.guard(lambda: given.extend(_parameters(self.machine, fn, decl) or ()), decl.span)
-        return given
-
-    def _called(self, fn: FuncSet, kwargs: dict[str, object]) -> None:
-        span = fn.entries[0].decl.span
-        self.guard(lambda: apply(self.machine, fn, [], kwargs, span), span)
-
     def guard(self, run: object, span: Span, keep: bool = False) -> None:
         m = self.machine
         if self.spent > self.limits.steps_per_root:
@@ -141,40 +127,6 @@ class Driver:
         m.recorder.frame = frame
         if not keep:
             m.journal.undo(mark)
-
-
-def _parameters(m: Machine, fn: FuncSet, decl: ir.Function) -> list[dict[str, object]] | None:
-    """Values of a test's parameters: the first of each ``pytest.mark.parametrize``, then each other one in turn."""
-    env = fn.entries[0].env
-    choices: dict[tuple[str, ...], list[object]] = {}
-    for d in decl.decorators:
-        if not isinstance(d, ir.Call) or spelled(d) != "pytest.mark.parametrize" or len(d.args) < 2:
-            continue
-        names = m.eval(d.args[0].value, env)
-        values = m.eval(d.args[1].value, env)
-        if isinstance(names, str):
-            names = [n.strip() for n in names.split(",")]
-        if not isinstance(names, (list, tuple)) or not isinstance(values, (list, tuple, range)) or not values:
-            return None
-        choices[tuple(names)] = list(values)
-    wanted = {p.name for p in decl.params if p.default is None and p.kind == "normal"}
-    if not wanted <= {n for names in choices for n in names}:
-        return None
-
-    def bind(pick: dict[tuple[str, ...], object]) -> dict[str, object]:
-        out: dict[str, object] = {}
-        for names, value in pick.items():
-            if len(names) == 1:
-                out[names[0]] = value
-            elif isinstance(value, (tuple, list)) and len(value) == len(names):
-                out.update(zip(names, value, strict=True))
-        return out
-
-    first = {names: values[0] for names, values in choices.items()}
-    out = [bind(first)]
-    for names, values in choices.items():
-        out += [bind({**first, names: v}) for v in values[1:3]]
-    return out
 
 
 __all__ = ["ClassInst", "Driver", "classes"]

@@ -9,6 +9,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import (
     attributes,
     classes,
+    command_lines,
     containers,
     cute_values,
     defining,
@@ -229,6 +230,8 @@ def call_function(m: Machine, fn: FuncSet, args: list[Value], kwargs: dict[str, 
         return Manager(fn, tuple(args), tuple(kwargs.items()))
     if not marks.isdisjoint(("contextmanager", "asynccontextmanager", "fixture")):
         return Extern(f"{decl.name}(...)", span)
+    if not args and not kwargs and not marks.isdisjoint(("command", "group")):
+        kwargs = command_lines.options(m, fn)
     key = _cache_key(decl, marks, args, kwargs)
     cache = modules.state(m).setdefault("cached", {})
     if key is not None and key in cache:

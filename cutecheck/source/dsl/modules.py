@@ -260,7 +260,7 @@ def get(m: Machine, name: str, importer: Path | None) -> Value:
 KNOWN = frozenset({
     "math", "functools", "itertools", "operator", "typing", "dataclasses", "enum", "argparse", "torch", "numpy", "os",
     "sys", "types", "collections", "abc", "contextlib", "inspect", "pytest", "typing_extensions", "cuda", "copy",
-    "random", "hashlib", "importlib", "re", "string",
+    "random", "hashlib", "importlib", "re", "string", "fire", "tyro", "typer", "absl",
 })  # fmt: skip
 
 

@@ -1,0 +1,229 @@
+"""Tests of pytest and unittest: which there are, with which arguments and fixtures they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.source.dsl import classes, functions, modules
+from cutecheck.source.dsl.builtins import builtin
+from cutecheck.source.dsl.statements import spelled
+from cutecheck.source.dsl.values import Builtin, Namespace
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.calls import apply
+from cutecheck.source.eval.scope import ClassInst, Env, Scope
+from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
+
+if TYPE_CHECKING:
+    from cutecheck.facts import Span
+    from cutecheck.source.eval.machine import Machine
+
+_PARAM = "pytest.param of"
+_GIVEN = frozenset({  # fixtures of pytest itself: nothing is known of them
+    "request", "tmp_path", "tmp_path_factory", "tmpdir", "capsys", "capfd", "caplog", "monkeypatch", "recwarn",
+    "pytestconfig", "benchmark", "subtests",
+})  # fmt: skip
+_MORE = 3  # of the values of a parameter
+Choices = dict[tuple[str, ...], list[Value]]
+
+
+@builtin("pytest.param")
+def _param(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return Builtin(_PARAM, tuple(args))
+
+
+@dataclass(slots=True)
+class Tests:
+    """The tests of one module; ``conftests`` are scopes around it, the nearest first."""
+
+    m: Machine
+    scope: Scope
+    conftests: list[Scope] = field(default_factory=list)
+
+    @staticmethod
+    def of(m: Machine, scope: Scope, file: Path) -> Tests:
+        """Those of a file that has been run, with the fixtures of the folders around it."""
+        made = Tests(m, scope)
+        shown: dict[Path, str] = m.dialect.library.shown  # type: ignore[attr-defined]
+        for folder in file.resolve().parents:
+            conftest = folder / "conftest.py"
+            if conftest in shown and conftest != file.resolve():
+                made.conftests.append(modules.load(m, modules.module_name(shown[conftest]), conftest))
+        return made
+
+    def all(self) -> Iterator[tuple[Span, list[Callable[[], object]]]]:
+        """Each test with its calls: with the first of all values, then with others."""
+        for value in list(self.scope.env.vars.values()):
+            if isinstance(value, FuncSet) and value.entries[0].env.namespace() is self.scope:
+                yield from self._calls(value, None)
+            elif isinstance(value, ClassInst) and value.env.namespace() is self.scope and _is_tests(value):
+                for cls in reversed(classes.mro(value)):
+                    for member in list(cls.memo["space"].values()):
+                        if isinstance(member, FuncSet) and classes.find(value, member.name) is member:
+                            yield from self._calls(member, value)
+
+    def _calls(self, fn: Any, cls: ClassInst | None) -> Iterator[tuple[Span, list[Callable[[], object]]]]:
+        decl: ir.Function = fn.entries[0].decl
+        if not decl.name.startswith("test"):
+            return
+        marks = [(d, fn.entries[0].env) for d in decl.decorators]
+        marks += [] if cls is None else [(d, cls.entry.env) for d in cls.decl.decorators]
+        choices, indirect = self._choices(marks)
+        named = {n for names in choices for n in names}
+        wanted = [p.name for p in decl.params[cls is not None :] if p.default is None and p.kind == "normal"]
+        fixtures = self._needed([n for n in wanted if n not in named], cls)
+        if fixtures is None:
+            return
+        for name, found in fixtures.items():
+            own = self._params(found) if name not in indirect else None
+            if own is not None:
+                choices[f"{name}.param",] = own
+        yield decl.span, [self._call(fn, cls, pick, indirect) for pick in _picks(choices)]
+
+    def _choices(self, marks: list[tuple[ir.Expr, Env]]) -> tuple[Choices, set[str]]:
+        choices: Choices = {}
+        indirect: set[str] = set()
+        for d, env in marks:
+            if not isinstance(d, ir.Call) or spelled(d).rpartition("mark.")[2] != "parametrize":
+                continue
+            given = {a.name or str(i): self.m.eval(a.value, env) for i, a in enumerate(d.args)}
+            names, values = given.get("0", given.get("argnames")), given.get("1", given.get("argvalues"))
+            names = [n.strip() for n in names.split(",")] if isinstance(names, str) else names
+            values = self.m.dialect.listed(values)
+            if isinstance(names, (list, tuple)) and isinstance(values, (list, tuple, range)) and len(values):
+                choices[tuple(names)] = [_plain(v, len(names)) for v in values]
+                through = given.get("indirect")
+                through = names if through is True else through
+                indirect |= set(through) if isinstance(through, (list, tuple)) else set()
+        return choices, indirect
+
+    # ---------------------------------------------------------------- fixtures
+
+    def _fixture(self, name: str, cls: ClassInst | None) -> FuncSet | None:
+        spaces = [] if cls is None else [c.memo["space"] for c in classes.mro(cls)]
+        for space in (*spaces, self.scope.env.vars, *(s.env.vars for s in self.conftests)):
+            for word, value in space.items():
+                mark = _fixture_mark(value) if isinstance(value, FuncSet) else None
+                if mark is not None and _renamed(mark, word) == name:
+                    return value  # type: ignore[no-any-return]
+        return None
+
+    def _needed(self, names: list[str], cls: ClassInst | None) -> dict[str, FuncSet] | None:
+        """The fixtures that are asked for, those that these ask for among them; None where one is not of the tree."""
+        found: dict[str, FuncSet] = {}
+        todo = list(names)
+        while todo:
+            name = todo.pop()
+            fixture = self._fixture(name, cls)
+            if fixture is None and name not in _GIVEN:
+                return None
+            if fixture is not None and name not in found:
+                found[name] = fixture
+                todo += [p.name for p in _own_params(fixture)]
+        return found
+
+    def _params(self, fixture: FuncSet) -> list[Value] | None:
+        mark = _fixture_mark(fixture)
+        given = next((a.value for a in mark.args if a.name == "params"), None) if isinstance(mark, ir.Call) else None
+        values = None if given is None else self.m.dialect.listed(self.m.eval(given, fixture.entries[0].env))
+        return [_plain(v, 1) for v in values] if isinstance(values, (list, tuple, range)) and len(values) else None
+
+    def _value(
+        self, name: str, obj: Object | None, pick: dict[str, Value], known: dict[str, Value], span: Span
+    ) -> Value:
+        if name in known:
+            return known[name]
+        fixture = self._fixture(name, None if obj is None else obj.cls)
+        if fixture is None:
+            return Extern(f"the fixture {name}", span)
+        entry = fixture.entries[-1]
+        args: list[Value] = [obj] if fixture.cls is not None else []
+        for p in _own_params(fixture):
+            request = Namespace({"param": pick.get(f"{name}.param"), "getfixturevalue": Extern("request", p.span)})
+            args.append(request if p.name == "request" else self._value(p.name, obj, pick, known, p.span))
+        value = functions.run(self.m, fixture, entry, args, {}, entry.decl.span)
+        if "generator" in entry.decl.flags and isinstance(value, list):
+            value = value[0] if value else None
+        known[name] = value
+        return value
+
+    # ---------------------------------------------------------------- calls
+
+    def _call(
+        self, fn: FuncSet, cls: ClassInst | None, pick: dict[str, Value], indirect: set[str]
+    ) -> Callable[[], object]:
+        decl: ir.Function = fn.entries[0].decl
+        m, span = self.m, decl.span
+        pick = {f"{k}.param" if k in indirect else k: v for k, v in pick.items()}
+
+        def ask(owner: Value, method: str) -> None:
+            found = classes.find(owner.cls if isinstance(owner, Object) else owner, method)
+            if isinstance(found, FuncSet):
+                given = [Extern("a method", span)] * (len(found.entries[0].decl.params) - 1)
+                apply(m, classes.attribute(m, owner, method, span), given, {}, span)
+
+        def run() -> object:
+            obj = None if cls is None else Object(cls)
+            for owner, method in ((cls, "setUpClass"), (cls, "setup_class"), (obj, "setUp"), (obj, "setup_method")):
+                if owner is not None:
+                    ask(owner, method)
+            known: dict[str, Value] = {}
+            given = {}
+            for p in decl.params[cls is not None :]:
+                if p.name in pick:
+                    given[p.name] = pick[p.name]
+                elif p.default is None and p.kind == "normal":
+                    given[p.name] = self._value(p.name, obj, pick, known, span)
+            bound: Any = fn if cls is None or obj is None else classes.bind(m, fn, obj, cls, span)
+            return apply(m, bound, [], given, span)
+
+        return run
+
+
+def _is_tests(cls: ClassInst) -> bool:
+    foreign = [b for c in classes.mro(cls) for b in c.memo["foreign"]]
+    if any(isinstance(b, Extern) and b.what.endswith("TestCase") for b in foreign):
+        return True
+    return cls.decl.name.startswith("Test") and not isinstance(classes.find(cls, "__init__"), FuncSet)
+
+
+def _own_params(fixture: FuncSet) -> list[ir.Param]:
+    params: tuple[ir.Param, ...] = fixture.entries[-1].decl.params[fixture.cls is not None :]
+    return [p for p in params if p.default is None and p.kind == "normal"]
+
+
+def _fixture_mark(fn: FuncSet) -> ir.Expr | None:
+    marks: tuple[ir.Expr, ...] = fn.entries[-1].decl.decorators
+    return next((d for d in marks if spelled(d).rpartition(".")[2] == "fixture"), None)
+
+
+def _renamed(mark: ir.Expr, name: str) -> str:
+    given = next((a.value for a in mark.args if a.name == "name"), None) if isinstance(mark, ir.Call) else None
+    return given.value if isinstance(given, ir.Lit) and isinstance(given.value, str) else name
+
+
+def _plain(value: Value, count: int) -> Value:
+    if isinstance(value, Builtin) and value.name == _PARAM:
+        return value.self_[0] if count == 1 and len(value.self_) == 1 else value.self_
+    return value
+
+
+def _picks(choices: Choices) -> list[dict[str, Value]]:
+    """The first of all values, then each other one in turn."""
+
+    def bind(pick: dict[tuple[str, ...], Value]) -> dict[str, Value]:
+        out: dict[str, Value] = {}
+        for names, value in pick.items():
+            if len(names) == 1:
+                out[names[0]] = value
+            elif isinstance(value, (tuple, list)) and len(value) == len(names):
+                out.update(zip(names, value, strict=True))
+        return out
+
+    first = {names: values[0] for names, values in choices.items()}
+    out = [bind(first)]
+    for names, values in choices.items():
+        out += [bind({**first, names: v}) for v in values[1:_MORE]]
+    return out
