@@ -150,6 +150,27 @@ def test_too_much_memory_cuts_with_a_reason(tmp_path: Path) -> None:
     assert any("1 MiB of memory in use; raise `max-memory`" in e.message for e in found.errors)
 
 
+STANDARD = """
+abort abs accumulate addressof advance aligned_alloc all_of any_of apply as_const async atexit atof atoi back_inserter
+begin bind bind_front bit_cast bsearch calloc ceil clamp copy_n count count_if cref declval distance end equal exchange
+exclusive_scan exit exp fclose fflush fill fill_n find find_if find_if_not floor fopen for_each for_each_n forward
+forward_as_tuple fprintf free gcd generate get get_if getenv getline holds_alternative includes inclusive_scan
+inner_product invoke iota isinf isnan iter_swap lcm lexicographical_compare log lower_bound make_any make_optional
+make_pair make_shared make_tuple make_unique malloc max max_element memcmp memcpy memmove memset merge min min_element
+minmax mismatch move next none_of nth_element partition piecewise_construct pow prev printf puts qsort rand realloc
+reduce ref remove remove_if replace replace_if rotate round search setenv shuffle size snprintf sort sprintf sqrt srand
+stable_sort stoi strcmp strlen strncmp strtol swap system thread tie time to_string transform transform_reduce tuple_cat
+tuple_element tuple_size unique upper_bound visit
+"""
+
+
+def test_what_the_standard_library_has_is_no_name_of_cute() -> None:
+    """CUTLASS's 2.x kernels, which use nothing of CuTe, took a third of the time of a whole checkout by such names."""
+    from cutecheck.source.vocabulary import OWN
+
+    assert OWN.isdisjoint(STANDARD.split())
+
+
 def test_what_cuda_gives_to_every_program_is_no_name_of_cute() -> None:
     from cutecheck.source.eval.intrinsics.registry import FUNCTIONS
     from cutecheck.source.vocabulary import OWN
