@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import signal
 import struct
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ _GROUPS: dict[str, Callable[[Any], str]] = {  # facts that rules look at, and th
     "call": lambda call: call.enclosing,
     "lint": lambda lint: "",
 }
+_NUMBER = re.compile(r"\b\d+\b")  # of a template's arguments
 Crash = Callable[[str, Exception, Span], SourceError]
 _Place = tuple[int, int]  # a block, and the position of a fact in it
 
@@ -145,31 +147,51 @@ def run(work: Sequence[Block], context: Context, processes: int, crash: Crash) -
 def _tasks(work: Sequence[Block], processes: int) -> list[Task]:
     """The facts by function, those of a template's instantiations together (they ask equal questions), largest first.
 
-    Templates with more than a fair part of the facts are taken apart; functions with few are put together.
+    Templates with more than a fair part of the facts are taken apart, those that differ in types and flags alone last:
+    these change few questions. Functions with few facts are put together.
     """
     kinds = {block.kind: block.facts for block in work}
     rules = {kind: sum(block.kind == kind for block in work) * (10 if kind == "event" else 1) for kind in kinds}
-    families: dict[str, dict[tuple[str, str], Task]] = {}
+    functions: dict[tuple[str, str], Task] = {}
     for kind, facts in kinds.items():
         for i, fact in enumerate(facts):
-            function = _GROUPS[kind](fact)
-            own = families.setdefault(function.split("<", 1)[0], {})
-            own.setdefault((function, getattr(fact, "arch", "")), Task()).add(kind, i, rules[kind])
-    total = sum(task.weight for own in families.values() for task in own.values())
+            key = (_GROUPS[kind](fact), getattr(fact, "arch", ""))
+            functions.setdefault(key, Task()).add(kind, i, rules[kind])
+    fair = sum(task.weight for task in functions.values()) / processes
     tasks: list[Task] = []
-    for own in families.values():
-        whole = Task()
-        for task in own.values():
-            whole.take(task)
-        tasks += [whole] if whole.weight <= total / processes else own.values()
+    for own in _together(functions, lambda function: function.split("<", 1)[0]):
+        whole = _whole(own.values())
+        if whole.weight <= fair:
+            tasks.append(whole)
+            continue
+        for alike in _together(own, lambda function: tuple(_NUMBER.findall(function))):
+            whole = _whole(alike.values())
+            tasks += [whole] if whole.weight <= fair else alike.values()
     tasks.sort(key=lambda task: -task.weight)
     packed: list[Task] = []
     for task in tasks:
-        if packed and packed[-1].weight < total / min(_FINE * processes, _MOST):
+        if packed and packed[-1].weight < fair * processes / min(_FINE * processes, _MOST):
             packed[-1].take(task)
         else:
             packed.append(task)
     return packed
+
+
+def _together(
+    functions: Mapping[tuple[str, str], Task], kind: Callable[[str], object]
+) -> Iterable[dict[tuple[str, str], Task]]:
+    """The tasks of functions, those of a kind together."""
+    found: dict[object, dict[tuple[str, str], Task]] = {}
+    for key, task in functions.items():
+        found.setdefault(kind(key[0]), {})[key] = task
+    return found.values()
+
+
+def _whole(tasks: Iterable[Task]) -> Task:
+    whole = Task()
+    for task in tasks:
+        whole.take(task)
+    return whole
 
 
 def _queue(count: int) -> int:
