@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import pickle
 import signal
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -25,6 +25,7 @@ from cutecheck.source.translate import Job, Part, Translator
 
 MOST_MIB = 3 << 10  # of a worker before it is replaced
 _SHARE = 12  # units handed out at once: neighbours share headers, and kernels
+_TRIES = 2  # to evaluate a unit again: the first may come before the last that it depends on
 _LIGHT, _LIGHTER = "sm_80", 8  # units of this architecture take an eighth of the time of others, and less
 
 
@@ -55,6 +56,9 @@ class Crew:
         self._workers: list[_Worker] = []
         self._ready: dict[int, Part | str | None] = {}
         self._shares = deque(_shares(jobs, processes, walks))
+        self._again: dict[int, Launches] = {}  # of jobs that are to be evaluated again: what was walked before them
+        self._revised: dict[int, Part] = {}  # what these came to before
+        self._tries: Counter[int] = Counter()
 
     def __enter__(self) -> Crew:
         return self
@@ -85,6 +89,28 @@ class Crew:
                 worker = next(w for w in self._workers if w.pipe is pipe)
                 ready.update(self._receive(worker))
                 step()
+            if not self._shares and len(self._workers) < self._processes and not self._walks.limits.many:
+                self._revise(following)
+
+    def _revise(self, following: int) -> None:
+        """Share out what was evaluated against a wrong guess, while there are idle processes.
+
+        A part that walked what an earlier one did would be evaluated again when its turn comes, by the parent alone.
+        """
+        states: dict[tuple[str, str], Launches] = {}
+        for position, part in sorted({**self._revised, **self._ready}.items(), key=lambda item: item[0]):
+            if isinstance(part, Part) and position >= following:
+                key = _key(self._jobs[position], self._walks)
+                state = states.setdefault(key, self._walks.of(key).copy())
+                if state.follows(part.attempts):
+                    continue
+                if position in self._ready and self._tries[position] < _TRIES:
+                    self._tries[position] += 1
+                    self._revised[position] = part
+                    self._again[position] = state.copy()
+                    self._shares.append(deque([position]))
+                    del self._ready[position]
+                state.absorb(part.attempts)
 
     def waiting(self) -> list[Part]:
         """The parts that have come before their turn."""
@@ -105,9 +131,11 @@ class Crew:
 
     def _hand_out(self, worker: _Worker) -> None:
         worker.share = self._shares.popleft()
+        keys = {_key(self._jobs[i], self._walks) for i in worker.share}
+        again = self._again.get(worker.share[0])
+        states = {key: self._walks.of(key).copy() if again is None else again for key in keys}
         with contextlib.suppress(OSError):  # it died: noticed when its pipe is read
-            keys = {_key(self._jobs[i], self._walks) for i in worker.share}
-            worker.pipe.send((tuple(worker.share), {key: self._walks.of(key).copy() for key in keys}))
+            worker.pipe.send((tuple(worker.share), states, again is not None))
 
     def _receive(self, worker: _Worker) -> dict[int, Part | str | None]:
         try:
@@ -160,8 +188,8 @@ def _serve(
     own: dict[tuple[str, str], Launches] = {}
     try:
         while True:
-            share, states = pipe.recv()
-            own.update({key: _united(state, own[key]) if key in own else state for key, state in states.items()})
+            share, states, exact = pipe.recv()
+            own.update({k: state if exact or k not in own else _united(state, own[k]) for k, state in states.items()})
             for position in share:
                 part = translator.run(jobs[position], own[_key(jobs[position], walks)])
                 if recall is not None:

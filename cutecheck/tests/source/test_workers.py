@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import time
 from pathlib import Path
@@ -13,6 +14,7 @@ from cutecheck.facts import Facts, Unknown
 from cutecheck.source import workers
 from cutecheck.source.eval.launches import Attempt, Launches
 from cutecheck.source.eval.limits import Limits
+from cutecheck.source.eval.tuples import Designated, Elements, Held, IntegerSequence, Pair
 from cutecheck.source.extract import INTERRUPTED, extract
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.translate import Job, Part, Translator
@@ -114,15 +116,13 @@ def test_a_worker_that_dies_costs_one_file(tmp_path: Path, monkeypatch: pytest.M
     assert {e.span.path for e in found.events} == {e.span.path for e in whole.events}
 
 
-def test_integer_sequences_come_from_other_processes(tmp_path: Path) -> None:
-    """They are template arguments of kernels, and made with a type besides their numbers."""
-    (tmp_path / "kernel.cuh").write_text(HEADER.replace("template <int M,", "template <class Modes, int M,"))
-    for i in range(5):
-        call = f"kernel<make_int_sequence<{i + 1}>, 8, true, true><<<1, 32>>>(p);"
-        (tmp_path / f"unit{i}.cu").write_text(f'#include "kernel.cuh"\nvoid run{i}(half_t* p) {{ {call} }}\n')
-    alone = facts(tmp_path, 1)
-    assert len(alone.events) == 5 and not alone.errors
-    assert facts(tmp_path, 2) == alone
+@pytest.mark.parametrize(
+    "value", [IntegerSequence((0, 1), "int"), Designated.of((1,), ("a",)), Held((1, 2)), Pair((1, 2)), Elements((1,))]
+)
+def test_tuples_of_the_program_come_from_other_processes(value: tuple[object, ...]) -> None:
+    came = pickle.loads(pickle.dumps(value))
+    assert type(came) is type(value) and came == value
+    assert getattr(came, "__dict__", None) == getattr(value, "__dict__", None)
 
 
 class _Lost:
@@ -187,6 +187,27 @@ def test_a_guess_counts_only_when_the_run_agrees() -> None:
     assert launches.done == {("k", "int"): {"a"}} and launches.count == {"k": 1}
     assert launches.follows([attempt("b", "walk"), attempt("c", "dropped"), attempt("d", "walk", False)])
     assert [launches.ask("k", "int", s) for s in "abcd"] == ["before", "before", "dropped", "before"]
+
+
+def test_wrong_guesses_are_evaluated_again_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first unit comes last: what the others walked of its kernels they walk no more, and not in the parent."""
+    alone = facts(tree(tmp_path, 6), 1)
+    evaluate, parent = Translator.run, os.getpid()
+    runs = tmp_path / "runs"
+
+    def run(self: Translator, job: Job, launches: Launches) -> Part:
+        if job.open is None:
+            if job.path == "unit0.cu":
+                time.sleep(1)
+            with runs.open("a") as log:
+                log.write(f"{job.path} {os.getpid() == parent}\n")
+        return evaluate(self, job, launches)
+
+    monkeypatch.setattr(Translator, "run", run)
+    assert facts(tmp_path, 6) == alone
+    ran = runs.read_text().split("\n")
+    assert not any(line.endswith("True") for line in ran)
+    assert ran.count("unit1.cu False") == 2 and ran.count("unit3.cu False") == 1  # 3 is the first of its kernels
 
 
 def test_recursion_on_what_is_not_known_ends_soon(tmp_path: Path) -> None:
