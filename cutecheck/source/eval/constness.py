@@ -105,7 +105,7 @@ def leads_to_constant(m: Machine, node: ir.Expr, env: Env) -> bool | None:
         return leads_to_constant(m, node.operand, env)
     if isinstance(node, ir.Binary) and node.op in ("+", "-"):
         sides = [leads_to_constant(m, side, env) for side in (node.left, node.right) if not isinstance(side, ir.Lit)]
-        return sides[0] if len(sides) == 1 or sides[0] else sides[1] if sides else None
+        return next((side for side in sides if side), sides[-1]) if sides else None
     return to_constant(node.type) if isinstance(node, ir.Cast) else None
 
 

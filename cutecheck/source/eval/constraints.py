@@ -31,7 +31,7 @@ _OF_STD = {"integral": True, "floating_point": False}
 _NOT_OF_NUMBERS = "is known of a scalar"
 
 
-def satisfied(m: Machine, decl: ir.Function | ir.Class, env: Env) -> bool | None:
+def satisfied(m: Machine, decl: ir.Function | ir.Class | ir.Variable, env: Env) -> bool | None:
     """Whether the arguments that ``env`` binds are ones that a template takes."""
     asked = conditions(m, decl, env)
     answers: list[bool | None] = []
@@ -43,7 +43,7 @@ def satisfied(m: Machine, decl: ir.Function | ir.Class, env: Env) -> bool | None
     return None if None in answers else True
 
 
-def conditions(m: Machine, decl: ir.Function | ir.Class, env: Env) -> list[tuple[ir.Expr, Env]]:
+def conditions(m: Machine, decl: ir.Function | ir.Class | ir.Variable, env: Env) -> list[tuple[ir.Expr, Env]]:
     """What a template asks of its arguments, each where its names are known."""
     found: list[tuple[ir.Expr, Env]] = []
     for p in decl.tparams or ():
@@ -185,7 +185,7 @@ def requires(m: Machine, node: ir.Requires, env: Env) -> Scalar:
     return Scalar(None if known is None else int(known), "bool")
 
 
-def atoms(m: Machine, decl: ir.Function | ir.Class, env: Env) -> frozenset[str]:
+def atoms(m: Machine, decl: ir.Function | ir.Class | ir.Variable, env: Env) -> frozenset[str]:
     """What a template asks, concept by concept with what these ask: one that asks more is the better match."""
     found: set[str] = set()
     todo = [(node, where, 0) for node, where in conditions(m, decl, env)]

@@ -41,7 +41,8 @@ class Namespace:
 
 LIBRARIES = ("cute", "std", "cutlass", "cuda", "thrust", "torch", "at", "c10", "nvcuda", "testing")
 _NAMESPACES = frozenset({
-    "detail", "arch", "gemm", "collective", "GMMA", "UMMA", "SM90", "SM100", "Major", "ScaleIn", "ScaleOut", "Saturate",
+    "detail", "arch", "gemm", "collective", "GMMA", "UMMA", "SM90", "SM100", "SM120", "BLOCKSCALED", "SPARSE",
+    "Major", "ScaleIn", "ScaleOut", "Saturate",
     "SparseSel", "epilogue", "layout", "platform", "cuda", "kernel", "thread", "threadblock", "device", "fusion",
     "transform", "conv", "chrono", "literals", "reference", "host",
 })  # fmt: skip

@@ -241,6 +241,8 @@ def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | No
         return None if _elements(actual) and _elements(wanted) else _CONVERTED
     if isinstance(actual, PtrType):
         return _CONVERTED - 1  # to bool, at best
+    if isinstance(wanted, ScalarType) and isinstance(value, Scalar) and value.ctype == "nullptr_t":
+        return None  # it is no number
     if isinstance(wanted, ScalarType) and isinstance(actual, ScalarType):
         return _CONVERTED + _promotes(actual.dtype.name, canonical(wanted.dtype.name))
     return _CONVERTED

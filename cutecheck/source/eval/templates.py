@@ -14,6 +14,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.matching import are_defaults, is_trait, match_all, typed, weights
 from cutecheck.source.eval.mentions import mentions, unexpanded
+from cutecheck.source.eval.ordering import most_specialised
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import (
@@ -195,7 +196,7 @@ def _special(
     for a in args:
         flat.extend(a.items if isinstance(a, Pack) else (a,))
     best: tuple[int, Entry, Env] | None = None
-    ties: list[Entry] = []
+    ties: list[tuple[Entry, Env]] = []
     for entry in ref.entries:
         decl = entry.decl
         if getattr(decl, "spec_args", None) is None or getattr(decl, "forward", False):
@@ -216,7 +217,8 @@ def _special(
             return Unknown(
                 f"whether a specialisation of `{ref.name}` applies is not known: {unknown.reason}", decl.span
             )
-        asked = constraints.satisfied(m, decl, env) if isinstance(decl, ir.Class) else True
+        constrained = isinstance(decl, (ir.Class, ir.Variable))
+        asked = constraints.satisfied(m, decl, env) if constrained else True
         if asked is False:
             continue
         if asked is None:
@@ -224,14 +226,20 @@ def _special(
         if any(n and n not in env.vars for n in names):
             bind_missing(m, decl.tparams or (), env)
         score = 1000 * weights(decl.spec_args, names)
-        score += len(constraints.atoms(m, decl, env)) if isinstance(decl, ir.Class) else 0  # of two, who asks more
+        score += (
+            len(constraints.atoms(m, decl, env)) if isinstance(decl, (ir.Class, ir.Variable)) else 0
+        )  # who asks more
         if best is None or score > best[0]:
             best = (score, entry, env)
             ties = []
         elif score == best[0]:
-            ties.append(entry)
-    if ties:
-        return Unknown(f"which specialisation of `{ref.name}` applies is not known", ties[0].decl.span)
+            ties.append((entry, env))
+    if ties and best is not None:
+        ties.append((best[1], best[2]))
+        first = most_specialised(m, [entry for entry, _ in ties])
+        if first is None:
+            return Unknown(f"which specialisation of `{ref.name}` applies is not known", ties[0][0].decl.span)
+        return ties[first]
     return None if best is None else (best[1], best[2])
 
 

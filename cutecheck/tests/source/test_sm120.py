@@ -47,3 +47,10 @@ def test_operations_and_layouts_of_scale_factors(tmp_path: Path, real: list[str]
         ours += [show(v) for v in (atom.shape_mnk, atom.a_tv, atom.b_tv, atom.c_tv)]
     ours += [show(values[f"sf{x}{i}"]) for i in range(len(SCALED)) for x in "AB"]
     assert ours == real
+
+
+def test_an_operation_is_named_by_its_namespaces(tmp_path: Path) -> None:
+    op = "SM120::BLOCKSCALED::SM120_16x8x32_TN_VS<float_e4m3_t, float_e4m3_t, float, float_ue8m0_t, 32>"
+    text = f"using Mma = decltype(make_tiled_mma(cute::{op}{{}}, Layout<Shape<_2, _1, _1>>{{}}));\n"
+    site = next(s for s in run(tmp_path, text, arch="sm_120a").sites if s.symbol == "Mma")
+    assert site.status == "resolved"

@@ -126,7 +126,9 @@ class ScopeLowering(ClassLowering):
         if not asked:
             return found
         return [
-            replace(d, constraints=(*asked, *d.constraints)) if isinstance(d, (ir.Function, ir.Class)) else d
+            replace(d, constraints=(*asked, *d.constraints))
+            if isinstance(d, (ir.Function, ir.Class, ir.Variable))
+            else d
             for d in found
         ]
 

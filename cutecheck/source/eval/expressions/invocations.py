@@ -23,6 +23,7 @@ from cutecheck.source.eval import (
     slots,
     templates,
 )
+from cutecheck.source.eval.class_layout import class_layout
 from cutecheck.source.eval.containers import ANY_NAME, OPEN, Lost, unsure
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import events
@@ -55,6 +56,8 @@ from cutecheck.source.eval.values import (
 
 @handles(ir.Call)
 def _call(m: Machine, node: ir.Call, env: Env) -> Value:
+    if isinstance(node.fn, ir.Name) and node.fn.ident == "offsetof" and m.dialect.by_value and len(node.args) == 2:
+        return _offset(m, node, env)
     m.callee = node.fn
     m.chosen = None
     fn = m.eval(node.fn, env)
@@ -147,6 +150,16 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             m.returned = None
         _may_write(m, node, fn, args, cells, env, value)
     return value
+
+
+def _offset(m: Machine, node: ir.Call, env: Env) -> Value:
+    """``offsetof(T, member)``."""
+    cls = m.eval(node.args[0].value, env)
+    if not isinstance(cls, ClassInst):
+        return cls if isinstance(cls, Unknown) else Unknown("where a member of this type is", node.span)
+    name = getattr(node.args[1].value, "ident", "")
+    at = class_layout(m, cls, node.span).offsets.get(name, Unknown(f"where `{name}` is", node.span))
+    return at if isinstance(at, Unknown) else Scalar(at, "size_t")
 
 
 def _as_base(

@@ -63,6 +63,17 @@ def _declared(m: Machine, node: ir.Attr, env: Env) -> Value | None:
     return None
 
 
+def _member_type(m: Machine, node: ir.Expr, env: Env) -> Value | None:
+    """The type of the data member that ``Class::member`` names."""
+    if not isinstance(node, ir.Scoped) or node.base is None or node.targs is not None:
+        return None
+    cls = m.eval(node.base, env)
+    for owner, decl in classes.fields(m, cls) if isinstance(cls, ClassInst) else ():
+        if decl.name == node.ident and decl.type is not None:
+            return m.eval(decl.type, owner.env)
+    return None
+
+
 _CHARACTER_BYTES = {"char": 1, "char16_t": 2}
 
 
@@ -79,7 +90,8 @@ def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
             else Unknown("sizeof... of an unknown pack", node.span)
         )
     with m.recorder.unevaluated(), m.journal.forgetting():
-        value = places.whole(m, node.operand, env)
+        value = _member_type(m, node.operand, env)
+        value = places.whole(m, node.operand, env) if value is None else value
     if isinstance(value, Str) and node.what == "sizeof":
         if not isinstance(node.operand, ir.Lit):
             return Unknown("whether this is an array or a pointer to its first character", node.span)

@@ -89,11 +89,12 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
     element = dtype(name)
     if element is not None:
         return ScalarType(element)
-    if atoms.is_mma_op(name) or atoms.is_copy_op(name):
-        return ValueType(CuteOp(name))
+    for key in dict.fromkeys((f"{short}::{name}" if short else name, name)):
+        if atoms.is_mma_op(key) or atoms.is_copy_op(key):
+            return ValueType(CuteOp(key))
     if name in _FUNCTORS:
         return ValueType(Tag(name))
-    if not short and name in ("GMMA", "UMMA", "TMEM", "SM90", "SM100", "TMA"):
+    if not short and name in ("GMMA", "UMMA", "TMEM", "SM90", "SM100", "SM120", "TMA"):
         return m.library_namespace(f"cute::{name}")
     if name in _HANDLES:
         return PtrType(ExternType(_HANDLES[name]))

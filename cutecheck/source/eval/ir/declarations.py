@@ -68,6 +68,7 @@ class Variable:
     full_span: Span
     tparams: tuple[TParam, ...] | None = None
     spec_args: tuple[Expr, ...] | None = None
+    constraints: tuple[Expr, ...] = ()
 
 
 @record(frozen=True, slots=True)

@@ -61,6 +61,20 @@ MULTIPLIES = [
     Multiply("SM89_16x8x32_F32E4M3E4M3F32_TN", (16, 8, 32), "float_e4m3_t", "float"),
     Multiply("SM90_16x8x4_F64F64F64F64_TN", (16, 8, 4), "double", "double"),
     Multiply("SM90_16x8x16_F64F64F64F64_TN", (16, 8, 16), "double", "double"),
+    *(
+        Multiply(f"SM120_16x8x32_TN<{a},{b},float>", (16, 8, 32), "float_e4m3_t", "float")
+        for a, b in (
+            ("float_e4m3_t", "float_e4m3_t"),
+            ("float_e4m3_t", "float_e5m2_t"),
+            ("float_e5m2_t", "float_e4m3_t"),
+        )
+    ),
+    Multiply(
+        "SM120::BLOCKSCALED::SM120_16x8x32_TN_VS<float_e4m3_t,float_e4m3_t,float,float_ue8m0_t,32>",
+        (16, 8, 32),
+        "float_e4m3_t",
+        "float",
+    ),
     Multiply("UniversalFMA<float>", (1, 1, 1), "float", "float"),
     Multiply("UniversalFMA<half_t,half_t,half_t>", (1, 1, 1), "half_t", "half_t"),
     *_wgmma(),
