@@ -15,7 +15,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.symbolic import any_of, symbolic
 from cutecheck.source.eval.tuples import Elements, Held, designators
-from cutecheck.source.eval.types import is_type, type_key, type_of
+from cutecheck.source.eval.types import is_type, pointed_to, type_key, type_of
 from cutecheck.source.eval.values import (
     Address,
     Apart,
@@ -302,7 +302,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
         return value
     if isinstance(type_, PtrType) and isinstance(value, (Extern, Scalar)):
-        return Pointer(f"pointer@{span.line}:{span.column}", "unknown", type_.inner)
+        return Pointer(f"pointer@{span.line}:{span.column}", "unknown", pointed_to(type_.inner))
     if isinstance(type_, ValueType):
         return fitted(m, type_.value, value)
     if isinstance(type_, ArrayType):

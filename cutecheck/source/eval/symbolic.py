@@ -9,7 +9,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import ClassInst, Env
-from cutecheck.source.eval.types import is_type
+from cutecheck.source.eval.types import is_type, pointed_to
 from cutecheck.source.eval.values import (
     ArrayType,
     Extern,
@@ -43,12 +43,12 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
     if isinstance(type_, ValueType):
         return renamed(m, type_.value, name)
     if isinstance(type_, PtrType):
-        return Pointer(name, "unknown", type_.inner)
+        return Pointer(name, "unknown", pointed_to(type_.inner))
     if isinstance(type_, ClassInst):
         return Object(type_, {}, None, name)
     if isinstance(type_, ArrayType):
         own = isinstance(type_.inner, ClassInst) and m.dialect.by_value  # its members are remembered by its name
-        return Pointer(f"{name}#{m.number()}" if own else name, "unknown", type_.inner)
+        return Pointer(f"{name}#{m.number()}" if own else name, "unknown", pointed_to(type_.inner))
     if isinstance(type_, ExternType):
         return Extern(type_.name, span, type_)
     if type_ is None:

@@ -12,7 +12,7 @@ from cutecheck.source.eval import classes, constness, constraints, ir, places
 from cutecheck.source.eval.intrinsics.registry import TYPES
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
-from cutecheck.source.eval.matching import are_defaults, is_trait, match_all, typed, weights
+from cutecheck.source.eval.matching import are_defaults, is_trait, match_all, typed, weight, weights
 from cutecheck.source.eval.mentions import mentions, unexpanded
 from cutecheck.source.eval.ordering import most_specialised
 from cutecheck.source.eval.scope import Entry, Env
@@ -225,10 +225,8 @@ def _special(
             return Unknown(f"whether a specialisation of `{ref.name}` applies is not known", decl.span)
         if any(n and n not in env.vars for n in names):
             bind_missing(m, decl.tparams or (), env)
-        score = 1000 * weights(decl.spec_args, names)
-        score += (
-            len(constraints.atoms(m, decl, env)) if isinstance(decl, (ir.Class, ir.Variable)) else 0
-        )  # who asks more
+        score = 1000 * (weights(decl.spec_args, names) + (_left_out(tparams, written) if short else 0))
+        score += len(constraints.atoms(m, decl, env)) if constrained else 0  # who asks more
         if best is None or score > best[0]:
             best = (score, entry, env)
             ties = []
@@ -241,6 +239,12 @@ def _special(
             return Unknown(f"which specialisation of `{ref.name}` applies is not known", ties[0][0].decl.span)
         return ties[first]
     return None if best is None else (best[1], best[2])
+
+
+def _left_out(tparams: Sequence[ir.TParam], written: int) -> int:
+    """How much structure a specialisation has that leaves the last arguments out: they are the defaults."""
+    own = dict.fromkeys(p.name for p in tparams)
+    return sum(1 if mentions(p.default, tuple(own)) else weight(p.default, own) for p in tparams[written:] if p.default)
 
 
 def _decides(pattern: ir.Expr, names: dict[str, ir.TParam], value: Value) -> bool:

@@ -55,6 +55,11 @@ def is_type(v: Value) -> bool:
     return isinstance(v, TYPES)
 
 
+def pointed_to(t: Value) -> Value:
+    """The type of a pointer's target: a pointer to an array goes on to the next one, and is one to several."""
+    return ArrayType(t, Unknown("how many arrays a pointer points to")) if isinstance(t, ArrayType) else t
+
+
 def type_of(v: Value) -> Value:
     """``decltype(v)`` without references."""
     if isinstance(v, Scalar):

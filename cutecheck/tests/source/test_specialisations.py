@@ -30,6 +30,12 @@ template <class T, class A, class B> struct Tree<Op<T, void_t<typename B::type, 
 };
 template <class T, class... Ts> struct Rest { static constexpr int v = 0; };
 template <class T, class... Ts> struct Rest<void_t<typename T::type>, T, Ts...> { static constexpr int v = 1; };
+template <class T, int N, class U = void> struct Last { static constexpr int v = 0; };
+template <int N> struct Last<float, N> { static constexpr int v = 1; };
+template <int N, class U> struct Last<float, N, U> { static constexpr int v = 2; };
+template <class T, class U = T> struct Same { static constexpr int v = 0; };
+template <class T, class U> struct Same<T*, U> { static constexpr int v = 1; };
+template <class T> struct Same<T*> { static constexpr int v = 2; };
 struct Zero { bool zero() const { return flag; } bool flag; };
 struct HasType { using type = int; };
 struct HasNone {};
@@ -48,6 +54,8 @@ TAKEN = {
     "Tree<Op<int>, Zero, int>::v": 1, "Tree<Op<int>, Zero, float>::v": 0, "Tree<Op<int>, HasType, int>::v": 0,
     "Tree<Op<int>, HasType, Pair<HasType>>::v": 2, "Tree<Op<int>, HasType, Pair<Zero>>::v": 0,
     "Rest<void, HasType, int>::v": 1, "Rest<void, HasNone, int>::v": 0, "Rest<void, HasType>::v": 1,
+    "Last<float, 3>::v": 1, "Last<float, 3, int>::v": 2, "Last<int, 3>::v": 0, "Same<int*>::v": 2,
+    "Same<int*, float>::v": 1, "Same<int>::v": 0,
     "Has<HasType>::v": 1, "Has<HasNone>::v": 0, "Has<Inherits>::v": 1,
 }  # fmt: skip
 

@@ -78,7 +78,8 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         return dereference(m, slots.moved(m, base, args[0], span), span)
     if isinstance(base, Pointer):
         if isinstance(base.type, ArrayType) and args:
-            element = advance(m, replace(base, type=base.type.inner), args[0], span)
+            by = _elements(m, base.type.inner, args[0], span)
+            element = advance(m, replace(base, type=base.type.inner), by, span)
             own = isinstance(base.type.inner, (ScalarType, PtrType)) and base.space != "smem"
             return dereference(m, element, span) if own else element
         element = (
@@ -104,6 +105,32 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
     if is_type(base):
         return base
     return Unknown(f"indexing {describe(base)}", span)
+
+
+def _past(m: Machine, p: Pointer | Address, by: Value, span: Span) -> Value:
+    """``p + n``: an array decays to a pointer to its first element, a class of an array does not."""
+    if isinstance(p, Address):
+        return advance(m, p, by, span)
+    decays = isinstance(p.type, ArrayType) and not p.type.name
+    return advance(m, p, _elements(m, p.type.inner if decays else p.type, by, span), span)
+
+
+def _elements(m: Machine, t: Value, count: Value, span: Span) -> Value:
+    """So many objects of a type in units of a pointer's offset: of an array its innermost elements."""
+    from cutecheck.source.eval.memory import size_bytes
+
+    inner = t
+    while isinstance(inner, ArrayType):
+        inner = inner.inner
+    n = m.dialect.to_model(Scalar(count, "int") if isinstance(count, int) else count)
+    if inner is t or (isinstance(n, int) and n == 0) or not isinstance(n, (int, Dyn, Sym)):
+        return count
+    whole, one = size_bytes(m, t, span), size_bytes(m, inner, span)
+    bits = inner.dtype.bits if isinstance(inner, ScalarType) else 8 * int(one) if isinstance(one, int) else None
+    if not isinstance(whole, int) or not bits or 8 * int(whole) % int(bits):
+        return Unknown("elements of an array of a size that is not known", span)
+    times = n * (8 * int(whole) // int(bits))
+    return m.dialect.from_model(times)
 
 
 def advance(m: Machine, p: Value, by: Value, span: Span) -> Value:
@@ -140,6 +167,8 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
         if isinstance(v.type, (ScalarType, PtrType)):
             own = v.space == "rmem" or isinstance(v.offset, Unknown) or varies(v.offset)
             return symbolic(m, v.type, f"*{v.buffer}{PER_THREAD if own else '#'}{m.number()}", span)
+        if isinstance(v.type, ArrayType) and not v.type.name and isinstance(v.type.inner, ArrayType):
+            return replace(v, type=v.type.inner)  # the first of an array of arrays
         return v
     if isinstance(v, Extern) and isinstance(v.type, ExternType) and v.type.name == COORDINATES:
         return any_coordinate(m, v.type.args[0])
@@ -154,9 +183,9 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
     """Operators on values that are not scalars; None when scalars decide."""
     if op in ("+", "-") and isinstance(left, (Pointer, Address)) and isinstance(right, (Scalar, int, Dyn, Sym)):
         by = right if op == "+" else m.dialect.unary("-", right, span)
-        return advance(m, left, by, span)
+        return _past(m, left, by, span)
     if op == "+" and isinstance(right, (Pointer, Address)):
-        return advance(m, right, left, span)
+        return _past(m, right, left, span)
     if isinstance(left, Address) and isinstance(right, Address):
         known = slots.compared(op, left, right)
         if known is not None:

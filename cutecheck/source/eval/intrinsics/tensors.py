@@ -20,6 +20,7 @@ from cutecheck.source.eval.intrinsics.types import element, stored
 from cutecheck.source.eval.leaks import leak
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.types import pointed_to
 from cutecheck.source.eval.values import (
     ArrayType,
     Extern,
@@ -68,6 +69,8 @@ def _make_ptr(c: Call) -> Value:
         return Pointer(f"{space}@{c.span.line}:{c.span.column}", space, c.targs[0])
     p = _own_storage(c, c.arg(0)) if c.name == "make_rmem_ptr" else _pointer(c, c.arg(0))
     type_ = c.targs[0] if c.targs else p.type
+    if isinstance(type_, ArrayType) and (type_.name or isinstance(type_.inner, ArrayType)):
+        return Unknown("a tensor whose elements are arrays", c.span)
     return replace(p, space=space, type=type_)
 
 
@@ -101,7 +104,7 @@ def cast_pointer_to(p: Pointer, type_: Value) -> Pointer:
             offset = Unknown("the offset of a cast pointer with an unknown element width")
         elif old.bits != new.bits:
             offset = offset * int(old.bits) // int(new.bits)
-    return replace(p, type=type_, offset=offset)
+    return replace(p, type=pointed_to(type_), offset=offset)
 
 
 def make_tensor_value(c: Call, p: Pointer, layout: Any) -> TensorVal:
@@ -321,12 +324,19 @@ def _tile(c: Call) -> Value:
 
 @method_of("pointer", "get", "data", "begin", "release")
 def _get(c: Call) -> Value:
-    return c.arg(0)
+    p = _of_one(c.arg(0))
+    return replace(p, type=replace(p.type, name="")) if isinstance(p.type, ArrayType) else p
+
+
+def _of_one(p: Pointer) -> Pointer:
+    """The object that a member is asked of: that of ``p->data()`` is the first of several."""
+    several = isinstance(p.type, ArrayType) and not p.type.name and isinstance(p.type.inner, ArrayType)
+    return replace(p, type=p.type.inner) if several and p.type.inner.name else p
 
 
 @method_of("pointer", "size", "end")
 def _extent(c: Call) -> Value:
-    p = c.arg(0)
+    p = _of_one(c.arg(0))
     if c.name == "size" and isinstance(p.type, ArrayType) and isinstance(p.type.extent, int):
         return Scalar(p.type.extent, "size_t") if c.m.dialect.by_value else p.type.extent
     raise Unsupported("the extent of this pointer")
