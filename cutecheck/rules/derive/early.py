@@ -28,6 +28,8 @@ def read_early(use: Use, context: Context) -> Fault | None:
     filled = next((u for u in reached.before(use) if fills(u) and overlaps(u, use)), None)
     if filled is None or exclusive(filled.event, use.event) or written_since(filled, use, reached):
         return None
+    if any(fills(u) and overlaps(u, use) for u in reached.elsewhere(use)):
+        return None  # a helper fills the first stages, say: which of the copies this reads is not known
     if filled.event.order > reached.waited(use):
         return _unwaited(filled, use)
     left = None if unknown_fill(use, context) else short(filled, use, context)

@@ -61,6 +61,12 @@ class Order:
         key = (use.event.enclosing, use.event.arch, use.tensor.buffer or "")
         return [u for u in self.uses.get(key, []) if u.event.order > use.event.order]
 
+    def elsewhere(self, use: Use) -> list[Use]:
+        """Accesses of the buffer in other functions: of calls of one function the first alone is kept."""
+        _, *place = use.event.enclosing, use.event.arch, use.tensor.buffer or ""
+        others = (found for (where, *at), found in self.uses.items() if at == place and where != use.event.enclosing)
+        return [u for found in others for u in found]
+
     def held(self, use: Use) -> int:
         """When the last barrier before this access was reached; -1 for none."""
         return _last_before(self.barriers.get(use.event.arch, []), use.event.order)

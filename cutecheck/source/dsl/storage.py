@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -31,7 +31,7 @@ class Allocator:
     """``SmemAllocator()``: bump allocation of shared memory."""
 
     name: str
-    count: int = 0
+    places: dict[str, int] = field(default_factory=dict)  # how often each place has allocated
 
 
 def field_type(m: Machine, cls: ClassInst, name: str) -> Value:
@@ -160,7 +160,6 @@ def allocate(
 
     if isinstance(allocator, Unknown):  # which one it is was forgotten in a loop
         return allocator
-    allocator.count += 1
     frame = m.recorder.frame
     where = frame.symbol if frame is not None else ""
     while frame is not None and (frame.function is None or "kernel" not in frame.function.flags):
@@ -168,6 +167,9 @@ def allocate(
     if frame is not None and frame.symbol != where:  # a helper allocates, for one configuration of a kernel
         where = f"{frame.symbol}/{where}"
     ident = f"{where}::smem@{span.line}:{span.column}"
+    if not m.recorder.rehearsal:  # a helper or comprehension allocates several buffers at one place
+        allocator.places[ident] = allocator.places.get(ident, 0) + 1
+        ident += f" ({allocator.places[ident]})" if allocator.places[ident] > 1 else ""
     first = args[0] if args else kwargs.get("element_type", kwargs.get("size_or_type"))
     if isinstance(first, Unknown):
         return first

@@ -1,0 +1,79 @@
+"""Pipelines of the Python DSL of which helpers are a part: they copy the first stages, allocate, make fragments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+
+STAGES = """
+import cutlass
+import cutlass.cute as cute
+from cutlass import Float16, Int32
+from cutlass.cute.nvgpu import cpasync
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+
+class Sum:
+    stages = 3
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor, b: cute.Tensor):
+        atom = cute.make_copy_atom(cpasync.CopyG2SOp(), Float16, num_bits_per_copy=128)
+        g2s = cute.make_tiled_copy_tv(atom, cute.make_layout((32, 4), stride=(4, 1)), cute.make_layout((1, 8)))
+        layout = cute.make_layout((32, 32, self.stages), stride=(32, 1, 1024))
+        self.kernel(a, b, layout, g2s).launch(grid=(1, 1, 1), block=[128, 1, 1])
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor, b: cute.Tensor, layout: cute.Layout, g2s: cute.TiledCopy):
+        tid, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        sA, sB = (smem.allocate_tensor(Float16, each, 16) for each in (layout, layout))
+        thr = g2s.get_slice(tid)
+        gA, gB = (cute.local_tile(t, (32, 32), (0, None)) for t in (a, b))
+        pairs = [(thr.partition_S(g), thr.partition_D(s)) for g, s in ((gA, sA), (gB, sB))]
+        tiles = cute.size(gA, mode=[2])
+
+        def fetch(k, stage):
+            for i in cutlass.range_constexpr(2):
+                cute.copy(g2s, pairs[i][0][None, None, None, k], pairs[i][1][None, None, None, stage])
+            cute.arch.cp_async_commit_group()
+
+        for s in cutlass.range_constexpr(self.stages - 1):
+            fetch(s, s)
+        atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float16, num_bits_per_copy=32)
+        s2r = cute.make_tiled_copy_tv(atom, cute.make_layout((8, 16), stride=(16, 1)), cute.make_layout((1, 2)))
+        mine, yours = (s2r.get_slice(tid).partition_S(s) for s in (sA, sB))
+        rA, rB = (cute.make_fragment_like(t[None, None, None, 0]) for t in (mine, yours))
+        read, write = Int32(0), Int32(self.stages - 1)
+        for k in range(tiles):
+            cute.arch.cp_async_wait_group(self.stages - 2)
+            cute.arch.sync_threads()
+            if k + self.stages - 1 < tiles:
+                for i in cutlass.range_constexpr(2):
+                    cute.copy(g2s, pairs[i][0][None, None, None, k + self.stages - 1],
+                              pairs[i][1][None, None, None, write])
+            cute.arch.cp_async_commit_group()
+            cute.copy(s2r, mine[None, None, None, read], rA)
+            cute.copy(s2r, yours[None, None, None, read], rB)
+            write = read
+            read = read + 1 if read + 1 < self.stages else Int32(0)
+
+
+a, b = (make_fake_compact_tensor(Float16, (32, cute.sym_int(divisibility=32)), stride_order=(1, 0), assumed_align=16)
+        for _ in "ab")
+cute.compile(Sum(), a, b)
+"""
+
+
+@pytest.mark.parametrize("code", ["CUT212", "CUT213"])
+def test_stages_that_a_helper_fills_first_are_no_race(tmp_path: Path, code: str) -> None:
+    (tmp_path / "kernel.py").write_text(STAGES)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=(code,)))
+    reads = [e for e in report.facts.events if e.operands[0].space == "smem"]
+    assert len({e.operands[0].buffer for e in reads}) == 2  # of one place that allocates, two buffers
+    assert all(b.size_bytes == 6144 for b in report.facts.buffers)
+    assert not report.findings and not report.errors
