@@ -8,10 +8,12 @@ from dataclasses import replace
 from cutecheck.facts import Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import atoms
+from cutecheck.model import inttuple as it
 from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import Underscore
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, known_value
+from cutecheck.model.layout import Layout
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.copy import unchecked
 from cutecheck.model.units import Bits
@@ -54,7 +56,7 @@ def _copy(c: Call) -> Value:
     if reason is not None:
         c.m.recorder.called(c.m, Call(c.m, "copy", (), [], c.span), Unknown(reason, c.span, True))
     if c.name == "dsl.autovec_copy":
-        tiled = _narrowed(*args[:2])
+        tiled = _automatic(c, *args[:2])
     elif isinstance(tiled, (TiledCopy, CopyAtom)):
         tiled = _widened(c, tiled, *args[:2])
     call = Call(c.m, "copy", (), args, c.span, {}, c.raw)
@@ -69,6 +71,35 @@ def _without_its_barrier(c: Call) -> str | None:
         return None
     missing = [k for k in _LOADS[op.name] if isinstance(c.kwargs.get(k, _UNSET), Underscore)]
     return f"the DSL rejects copy: {op.name} takes {' and '.join(f'`{k}`' for k in missing)}" if missing else None
+
+
+def _automatic(c: Call, src: Value, dst: Value) -> Value:
+    """The width of ``autovec_copy``: what layouts and addresses allow; None where static layouts alone decide.
+
+    Run-time strides do not keep it from vectors: what is known of the addresses says how wide they are.
+    """
+    if not isinstance(src, TensorVal) or not isinstance(dst, TensorVal) or src.dtype is None:
+        return None
+    layouts = [addressed(t).layout for t in (src, dst)]
+    bits = src.dtype.bits
+    if bits is None or all(
+        not isinstance(x, Layout) or all(isinstance(d, int) for d in it.leaves(x.stride)) for x in layouts
+    ):
+        return _narrowed(src, dst)
+    known = [(t, alignment(t)) for t in (src, dst) if t.space in ("gmem", "smem")]
+    try:
+        common = known_value(alg.max_common_vector(*layouts))
+        most = [known_value(alg.max_alignment(x)) for x in layouts]
+    except (CuteError, NotModelledError, UndecidedError, TypeError):
+        return None
+    unaligned = next((t for t, a in known if a is None), None)
+    if common is None or None in most or unaligned is not None:
+        what = "its layouts" if unaligned is None else f"the alignment of `{unaligned.name}`"
+        return Unknown(f"the width that the DSL gives this copy follows from {what}, not known here", c.span)
+    widest = _WIDEST_GLOBAL if {src.space, dst.space} == {"gmem", "rmem"} and _number(c.m.arch) >= 100 else _WIDEST
+    adjacent = math.gcd(common, *(n for n in most if n is not None)) * int(bits)
+    width = math.gcd(adjacent, int(widest), *(int(a) * 8 for _, a in known if a is not None))
+    return _universal(Bits(width), src.dtype) if width >= int(bits) else None
 
 
 def _narrowed(src: Value, dst: Value) -> CopyAtom | None:

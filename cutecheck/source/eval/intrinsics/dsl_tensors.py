@@ -65,14 +65,22 @@ def _rmem(c: Call) -> Value:
     return c.m.recorder.registers(c.m, layout, dtype, c.span, "view", None)
 
 
+def _ordered_like(layout: Any) -> Any:
+    """The compact layout with strides in the same order, mode 0 among them: what C++'s ``make_layout_like`` gives."""
+    plain: Any = layout.b if isinstance(layout, ComposedLayout) else layout
+    return alg.make_layout_like(plain)
+
+
 @function("dsl.make_fragment_like", "dsl.make_rmem_tensor_like")
 def _like(c: Call) -> Value:
     t = c.arg(0)
     given = c.args[1] if len(c.args) > 1 else c.kwargs.get("dtype")
-    if not isinstance(t, TensorVal):
+    if not isinstance(t, TensorVal) and c.name == "dsl.make_fragment_like":
         return alg.make_fragment_like(t)
+    if not isinstance(t, TensorVal):
+        return c.m.recorder.registers(c.m, _ordered_like(plain_layout(c, t)), dtype_of(given), c.span, "view", None)
     dtype = t.dtype if given is None or isinstance(given, Underscore) else dtype_of(given)
-    layout = alg.make_fragment_like(layout_of(t))
+    layout = alg.make_layout(alg.shape(layout_of(t))) if t.space == "coord" else _ordered_like(layout_of(t))
     made = c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", t.source)
     return replace(made, root=t.root)
 

@@ -129,3 +129,42 @@ def test_threads_of_a_later_group_count_from_zero(tmp_path: Path) -> None:
     start = target.layout.offset if isinstance(target.layout, ComposedLayout) else target.offset  # type: ignore[union-attr]
     low, high = bounds(as_expr(start))  # type: ignore[arg-type]
     assert low == 0 and high is not None and high < 4 * 2048
+
+
+@pytest.mark.parametrize(
+    ("divisor", "align", "part", "whole"),  # as nvidia-cutlass-dsl 4.8.1 has it
+    [
+        (None, 16, 16, 64), (2, 16, 32, 128), (4, 16, 64, 128), (8, 16, 128, 128), (8, 4, 32, 32), (2, 2, 16, 16),
+        (None, 4, 16, 32),
+    ],
+)  # fmt: skip
+def test_automatic_vectors_of_tensors_with_run_time_strides(
+    tmp_path: Path, divisor: int | None, align: int, part: int, whole: int
+) -> None:
+    """Strides that are not known keep no copy from vectors: the addresses alone do."""
+    text = (
+        HEAD
+        + f"""
+@cute.kernel
+def kernel(a: cute.Tensor, tc: cute.TiledCopy):
+    t, _, _ = cute.arch.thread_idx()
+    b, _, _ = cute.arch.block_idx()
+    x = tc.get_slice(t).partition_S(cute.local_tile(a, (64, 64), (b, 0)))
+    cute.autovec_copy(x, cute.make_fragment_like(x))
+    y = cute.local_tile(a, (4, 8), (b, t))
+    cute.autovec_copy(y, cute.make_fragment_like(y))
+
+
+@cute.jit
+def host(a: cute.Tensor):
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128)
+    tc = cute.make_tiled_copy_tv(atom, cute.make_layout((16, 8), stride=(8, 1)), cute.make_layout((1, 8)))
+    kernel(a, tc).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+
+n, s = cute.sym_int(), cute.sym_int64(divisibility={divisor or 1})
+host(make_fake_tensor(cutlass.Float16, (n, n), stride=(s, 1), assumed_align={align}))
+"""
+    )
+    found = [int(side_instruction(e, "src").bits) for e in events(driver(tmp_path, text))]
+    assert found == [part, whole]

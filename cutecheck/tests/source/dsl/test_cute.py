@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -378,3 +379,30 @@ cute.cosize(sm100.make_smem_layout_a(None, (128, 128, 64), cutlass.Float16, 3))
     made = driver(tmp_path, text, arch="sm_100a")
     (site,) = made.recorder.sites.values()
     assert "blackwell_helpers.make_smem_layout_a`: the source of the DSL's package" in str(site.reason)
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "expected"),  # as nvidia-cutlass-dsl 4.8.1 has it: mode 0 is one among the others
+    [
+        ("(4, 8)", "(8, 1)", "(4,8):(8,1)"), ("(4, 8)", "(s, 1)", "(4,8):(8,1)"), ("(4, 8)", "(0, 1)", "(4,8):(0,1)"),
+        ("(4, 8, 2)", "(s, 1, s)", "(4,8,2):(8,1,32)"), ("((4, 2), 8)", "((s, 32), 1)", "((4,2),8):((16,8),1)"),
+        ("((2, 2), 4, 8)", "((1, 8 * s), 32 * s, 16)", "((2,2),4,8):((1,16),32,2)"),
+        ("((2, 2), 3)", "((64 * s, 1), 2)", "((2,2),3):((6,1),2)"),
+    ],
+)  # fmt: skip
+def test_fragments_have_the_order_of_the_tensor(tmp_path: Path, shape: str, stride: str, expected: str) -> None:
+    text = f"""
+    @cute.jit
+    def host(a: cute.Tensor):
+        s = a.stride[0]
+        x = cute.make_tensor(a.iterator, cute.make_layout({shape}, stride={stride}))
+        for r in (cute.make_fragment_like(x), cute.make_rmem_tensor_like(x.layout, cutlass.Float32)):
+            cute.make_layout(r.shape, stride=r.stride)
+
+    n, s = cute.sym_int(), cute.sym_int64()
+    host(make_fake_tensor(cutlass.Float16, (n, n), stride=(s, 1)))
+    """
+    from cutecheck.model.notation_dsl import show_dsl
+
+    found = results(driver(tmp_path, HEAD + textwrap.dedent(text)))
+    assert {show_dsl(r) for r in found[10, "make_layout"]} == {expected}
