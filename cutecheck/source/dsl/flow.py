@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins as python
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Guard, Span, Unknown
 from cutecheck.source.dsl import classes
@@ -54,6 +54,13 @@ def _thrown(m: Machine, kind: Value) -> None:
     m.attempts.raised(m, kind)
 
 
+class Perhaps(Unknown):
+    """An attribute that is there, or is not: which is not known."""
+
+    def __reduce__(self) -> tuple[type[Unknown], tuple[Any, ...]]:
+        return Unknown, (self.reason, self.span, self.rejected)  # outside of the evaluator it is a reason, no more
+
+
 def unless_raised(m: Machine, run: Callable[[], Value], why: str, span: Span) -> Value:
     """What a hook of a class or module gives; a reason where it raises an exception instead."""
     outer = m.attempts
@@ -62,7 +69,9 @@ def unless_raised(m: Machine, run: Callable[[], Value], why: str, span: Span) ->
         value = run()
     finally:
         m.attempts = outer
-    return Unknown(why, span) if value is None and exits.kinds else value
+    if not exits.kinds:
+        return value
+    return Unknown(why, span) if value is None else Perhaps(why, span)
 
 
 @runs(ir.Raise)

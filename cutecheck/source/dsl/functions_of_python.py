@@ -12,6 +12,7 @@ from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl import enumerations, protocol
 from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _str, builtin, known, sequence
+from cutecheck.source.dsl.flow import Perhaps
 from cutecheck.source.dsl.values import (
     SPREAD,
     Builtin,
@@ -323,7 +324,8 @@ def _getattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     if not isinstance(args[1], str):
         return Unknown("an attribute whose name is not known", span)
     found = attribute(m, args[0], args[1], span)
-    if isinstance(found, Unknown) and len(args) > 2 and not isinstance(args[0], Unknown):
+    absent = isinstance(found, Unknown) and not isinstance(found, Perhaps)
+    if absent and len(args) > 2 and not isinstance(args[0], Unknown):
         return args[2]
     return found
 
@@ -335,6 +337,8 @@ def _hasattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     if isinstance(args[0], (Unknown, Extern)) or not isinstance(args[1], str):
         return Scalar(None, "bool")
     found = attribute(m, args[0], args[1], span)
+    if isinstance(found, Perhaps):
+        return Scalar(None, "bool")
     if isinstance(found, Unknown) and not isinstance(args[0], (Object, ClassInst, *_OWN)):
         return Scalar(None, "bool")  # what the DSL's own modules and values have is known in part
     return not isinstance(found, Unknown)

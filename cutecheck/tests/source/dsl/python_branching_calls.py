@@ -239,4 +239,16 @@ R = 3 if a is b else 4 + 0 * U
 
 a, b = [1], [1]
 R = 3 if a is b else 4 + 0 * U
+
+class C:
+    def __getattr__(self, n):
+        if n == "a" and U: return 3
+        raise AttributeError(n)
+R = getattr(C(), "a", 7)
+
+class C:
+    def __getattr__(self, n):
+        if n == "a" and U: return 3
+        raise AttributeError(n)
+R = int(hasattr(C(), "a")) + 1
 """
