@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cutecheck.source.eval.slots import Slots
+from cutecheck.source.eval.slots import Slots, written
 
 Cell = tuple[dict[Any, Any], Any]
 _ABSENT = object()
@@ -22,9 +22,8 @@ class Journal:
         self._marked = 0  # the last place that somebody may undo to
 
     def set(self, where: dict[Any, Any], name: Any, value: Any) -> None:
-        while isinstance(where, Slots):
-            value = where.changed(name, value)
-            name, where = where.name, where.where
+        if type(where) is Slots:
+            where, name, value = written(where, name, value)
         self._log.append((where, name, where.get(name, _ABSENT)))
         where[name] = value
 

@@ -14,7 +14,7 @@ from cutecheck.source.eval.leaks import Place, all_leaked, forgotten, leak, led_
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.places import Cells, again, base_of, cells_of, named, quiet, read
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.slots import Slots, root, roots
+from cutecheck.source.eval.slots import Slots, root
 from cutecheck.source.eval.threads import some
 from cutecheck.source.eval.tuples import Elements, like
 from cutecheck.source.eval.values import (
@@ -56,7 +56,9 @@ def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
     """What is kept there may be anything of its type."""
     from cutecheck.source.eval.statements.havoc import forget
 
-    for where, name in roots(cells):
+    for where, name in cells:
+        if type(where) is Slots:
+            where, name = root(where, name)
         old = where.get(name)
         if isinstance(old, Reference):
             forget_cells(m, old.cells, span)

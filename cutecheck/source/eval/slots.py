@@ -57,8 +57,16 @@ def root(where: dict[Any, Any], name: Any) -> Cell:
     return where, name
 
 
+def written(where: dict[Any, Any], name: Any, value: Any) -> tuple[dict[Any, Any], Any, Any]:
+    """The variable or member that holds the array whose element is written, and what it holds then."""
+    while isinstance(where, Slots):
+        value = where.changed(name, value)
+        name, where = where.name, where.where
+    return where, name, value
+
+
 def roots(cells: Cells) -> Cells:
-    return tuple(root(*cell) for cell in cells)
+    return cells if all(type(where) is not Slots for where, _ in cells) else tuple(root(*cell) for cell in cells)
 
 
 def slots(m: Machine, cells: Cells | None) -> Slots | None:
