@@ -7,7 +7,7 @@ from dataclasses import replace
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.ints import Dyn, Sym
-from cutecheck.model.layout import Layout
+from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval import calls, conversions, foreign, intrinsics, ir, leaks, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import pipeline
@@ -160,9 +160,11 @@ def _element(m: Machine, node: ir.Expr, env: Env) -> Value | None:
 
 
 def _of_tensor(m: Machine, tensor: TensorVal, node: ir.Call | ir.Index, env: Env) -> Value | None:
-    """``&tensor(i, j)`` of a tensor that is not swizzled: the pointer to that element."""
+    """``&tensor(i, j)`` of a tensor whose pointer is not swizzled: the pointer to that element."""
     layout = tensor.layout
-    if tensor.pointer is None or not isinstance(layout, Layout) or tensor.dtype is None:
+    if tensor.pointer is None or not isinstance(layout, (Layout, ComposedLayout)) or tensor.dtype is None:
+        return None
+    if isinstance(layout, ComposedLayout) and (tensor.pointer.swizzle is not None or tensor.offset != 0):
         return None
     given = [a.value if isinstance(a, ir.Arg) else a for a in node.args]
     if not all((isinstance(a, ir.Construct) and not a.args) or places.changes_nothing(a) for a in given):

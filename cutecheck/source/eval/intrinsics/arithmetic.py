@@ -7,15 +7,17 @@ import math
 from cutecheck.facts import Unknown
 from cutecheck.model import ints
 from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.inttuple import leaves
 from cutecheck.source.eval.intrinsics.registry import Call, function
 from cutecheck.source.eval.values import Scalar, Value, constant
 
 
 @function("min", "max")
 def _min_max(c: Call) -> Value:
+    """Of numbers, of all in CuTe's tuples, or of a braced list."""
     f = ints.minimum if c.name == "min" else ints.maximum
-    value = c.raw[0]
-    for given in c.raw[1:]:
+    value, *more = (c.m.dialect.from_model(v) for given in c.raw for v in leaves(given))
+    for given in more:
         value, other = c.m.dialect.alike(value, given)
         a, b = (v.value if isinstance(v, Scalar) else v for v in (value, other))
         if not isinstance(a, (int, Dyn, Sym)) or not isinstance(b, (int, Dyn, Sym)):

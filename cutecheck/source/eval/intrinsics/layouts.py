@@ -230,6 +230,11 @@ def _slice(c: Call) -> Value:
 def _relations(c: Call) -> Value:
     if hasattr(alg, c.name):
         return getattr(alg, c.name)(c.arg(0), c.arg(1))
+    if c.name == "elem_gtr":
+        return alg.elem_less(c.arg(1), c.arg(0))
+    if c.name in ("elem_leq", "elem_geq"):
+        a, b = (c.arg(1), c.arg(0)) if c.name == "elem_leq" else (c.arg(0), c.arg(1))
+        return not alg.elem_less(a, b)
     return c.m.dialect.from_model(c.m.fresh(c.name))
 
 

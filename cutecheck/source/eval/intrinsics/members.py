@@ -9,7 +9,7 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Sym
-from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval.intrinsics import refusals, std_numbers, tiled_members
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.intrinsics.registry import TYPES
@@ -55,6 +55,9 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
             return ValueType(v.shape)
         if name == "Stride" and isinstance(v, Layout):
             return ValueType(v.stride)
+    if isinstance(v, Swizzle):
+        own = {"num_bits": v.bits, "num_base": v.base, "num_shft": v.shift}.get(name)
+        return v if name == "apply" else None if own is None else Scalar(own, "int")
     if isinstance(v, TensorVal):
         if name in ("value_type", "element_type") and v.dtype is not None:
             return ScalarType(v.dtype)
