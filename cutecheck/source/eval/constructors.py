@@ -73,7 +73,10 @@ def _initialise(
     if m.dialect.by_value and not any(names):
         grouped = elision.regrouped(m, elision.members(m, cls), args)
         if grouped is not args:
-            cells, args = _of_arrays(m, args, cells, grouped), grouped
+            for v, where in zip(args, cells, strict=False):  # in one of the lists it becomes a pointer
+                if type(v) is Elements and not any(part is v for part in grouped):
+                    leaks.leak_place(m, None, where)
+            cells, args = _kept(args, cells, grouped), grouped
         args, done = _bases_of_list(m, cls, obj, args, span)
         cells = [] if done else cells
     members = {decl.name: (owner, decl) for owner, decl in classes.fields(m, cls) if owner not in done}
@@ -96,15 +99,20 @@ def _initialise(
         m.journal.set(obj.fields, target, value if field_stands(m, owner, decl) else _part(m, value))
 
 
-def _of_arrays(
-    m: Machine, args: list[Value], cells: list[places.Cells | None], grouped: list[Value]
-) -> list[places.Cells | None]:
-    """Where arrays among initialisers are kept, after others went into lists of their own."""
-    arrays = [(v, where) for v, where in zip(args, cells, strict=False) if type(v) is Elements]
-    for v, where in arrays:
-        if not any(g is v for g in grouped):
-            leaks.leak_place(m, None, where)
-    return [next((where for v, where in arrays if v is g), None) for g in grouped]
+def _kept(args: list[Value], cells: list[places.Cells | None], grouped: list[Value]) -> list[places.Cells | None]:
+    """Where initialisers are kept, after others went into lists of their own."""
+    at = 0
+
+    def taken(part: Value) -> places.Cells | None:
+        nonlocal at
+        if at < len(args) and part is args[at]:
+            at += 1
+            return cells[at - 1] if at <= len(cells) else None
+        for inner in part if isinstance(part, tuple) else ():
+            taken(inner)
+        return None
+
+    return [taken(part) for part in grouped]
 
 
 def _bases_of_list(

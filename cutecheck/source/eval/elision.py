@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cutecheck.source.eval import classes, ir, std_arrays
+from cutecheck.source.eval.references import field_stands
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import ArrayType, EnumVal, Scalar, Value
 
@@ -44,10 +45,12 @@ def _is_aggregate(m: Machine, t: Value) -> bool:
 
 
 def members(m: Machine, cls: ClassInst) -> list[Value]:
-    """The types of the data members."""
+    """The types of the data members; None of references, which take one initialiser."""
     key = ("types of members",)
     if key not in cls.memo:
         every = classes.fields(m, cls)
-        cls.memo[key] = [m.eval(d.type, o.env) if d.type is not None else None for o, d in every]
+        cls.memo[key] = [
+            m.eval(d.type, o.env) if d.type is not None and not field_stands(m, o, d) else None for o, d in every
+        ]
     found: list[Value] = cls.memo[key]
     return found

@@ -7,7 +7,7 @@ from dataclasses import replace
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.ints import Dyn, Sym
-from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.layout import ComposedLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.source.eval import calls, conversions, foreign, intrinsics, ir, leaks, places, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import pipeline
@@ -159,12 +159,19 @@ def _element(m: Machine, node: ir.Expr, env: Env) -> Value | None:
     return intrinsics.advance(m, replace(base, type=inner), m.eval(node.args[0], env), node.span)
 
 
+def _swizzles_elements(layout: ComposedLayout, tensor: TensorVal) -> bool:
+    """The layout itself says where an element is, and no pointer to bytes does."""
+    by = layout.a
+    elements = isinstance(by, Swizzle) and by.unit is SwizzleUnit.ELEMENT and isinstance(layout.offset, (int, Dyn))
+    return elements and tensor.offset == 0 and tensor.pointer is not None and tensor.pointer.swizzle is None
+
+
 def _of_tensor(m: Machine, tensor: TensorVal, node: ir.Call | ir.Index, env: Env) -> Value | None:
     """``&tensor(i, j)`` of a tensor whose pointer is not swizzled: the pointer to that element."""
     layout = tensor.layout
     if tensor.pointer is None or not isinstance(layout, (Layout, ComposedLayout)) or tensor.dtype is None:
         return None
-    if isinstance(layout, ComposedLayout) and (tensor.pointer.swizzle is not None or tensor.offset != 0):
+    if isinstance(layout, ComposedLayout) and not _swizzles_elements(layout, tensor):
         return None
     given = [a.value if isinstance(a, ir.Arg) else a for a in node.args]
     if not all((isinstance(a, ir.Construct) and not a.args) or places.changes_nothing(a) for a in given):
