@@ -82,7 +82,6 @@ class Progress:
 
     scope: MacroScope
     out: list[str] = field(default_factory=list)
-    raw: list[str] = field(default_factory=list)  # as ``out``, with directives and what is inactive
     length: int = 0
     stretches: list[Stretch] = field(default_factory=lambda: [Stretch(0, None, 0)])
     includes: list[Include] = field(default_factory=list)
@@ -91,9 +90,8 @@ class Progress:
     fragments: dict[str, Fragment] = field(default_factory=dict)
     within: list[Fragment] = field(default_factory=list)  # those around
 
-    def add(self, text: str, active: bool) -> None:
-        self.out.append(text if active else blank(text))
-        self.raw.append(text)
+    def add(self, text: str) -> None:
+        self.out.append(text)
         self.length += len(text)
 
 
@@ -166,10 +164,22 @@ def preprocess(text: str, defines: Defines, opener: Opener | None = None) -> Pre
         return done
     return replace(
         done,
-        raw="".join(so_far.raw),
+        raw=_raw(text, so_far),
         stretches=tuple(so_far.stretches),
         fragments=tuple(so_far.fragments.values()),
     )
+
+
+def _raw(text: str, so_far: Progress) -> str:
+    """The text with its fragments, and with directives and what is inactive."""
+    texts: dict[Origin | None, str] = {None: text, **{f.origin: f.stripped for f in so_far.fragments.values()}}
+    ends = [*(stretch.start for stretch in so_far.stretches[1:]), so_far.length]
+    # where a fragment is included on the last line of a file, the line's end is not in the file
+    parts = (
+        texts[s.origin][s.at : s.at + end - s.start].ljust(end - s.start, "\n")
+        for s, end in zip(so_far.stretches, ends, strict=True)
+    )
+    return "".join(parts)
 
 
 def _through(text: str, so_far: Progress, opener: Opener | None) -> str:
@@ -182,10 +192,11 @@ def _through(text: str, so_far: Progress, opener: Opener | None) -> str:
     guard, first_directive = "", True
     for match in DIRECTIVE.finditer(text):
         word, rest = match.group(1), match.group(2)
-        so_far.add(text[last : match.start()], active)
-        begin = so_far.length
-        so_far.add(match.group(), False)
-        end = so_far.length
+        part, line = text[last : match.start()], match.group()
+        begin = so_far.length + len(part)
+        end = so_far.length = begin + len(line)
+        so_far.out.append(part if active else blank(part))
+        so_far.out.append(blank(line) if "\n" in line else " " * len(line))
         last = match.end()
         if word in ("if", "ifdef", "ifndef"):
             if len(stack) >= MAX_NESTING:
@@ -216,7 +227,8 @@ def _through(text: str, so_far: Progress, opener: Opener | None) -> str:
         elif active:
             _plain(word, rest, end, scope)
         first_directive = False
-    so_far.add(text[last:], active)
+    part = text[last:]
+    so_far.add(part if active else blank(part))
     if stack:
         problems.append(("#if without #endif", so_far.length, so_far.length))
     return guard
@@ -242,7 +254,7 @@ def _include(match: re.Match[str], so_far: Progress, opener: Opener | None) -> N
 def _splice(fragment: Fragment, after: int, so_far: Progress, opener: Opener | None) -> None:
     """The text of a fragment on lines of its own; the text of the file around goes on at ``after``."""
     so_far.fragments.setdefault(fragment.origin.path, fragment)
-    so_far.add("\n", True)
+    so_far.add("\n")
     so_far.stretches.append(Stretch(so_far.length, fragment.origin, 0))
     so_far.within.append(fragment)
     _through(fragment.stripped, so_far, opener)
