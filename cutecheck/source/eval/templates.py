@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +13,9 @@ from cutecheck.source.eval.intrinsics.registry import TYPES
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.matching import are_defaults, is_trait, match_all, typed, weight, weights
-from cutecheck.source.eval.mentions import mentions, unexpanded
+from cutecheck.source.eval.mentions import mentions, names_in, unexpanded
 from cutecheck.source.eval.ordering import most_specialised
-from cutecheck.source.eval.scope import Entry, Env
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import (
     EnumVal,
@@ -27,6 +27,7 @@ from cutecheck.source.eval.values import (
     SubstitutionFailure,
     TemplateRef,
     Value,
+    VoidType,
 )
 
 
@@ -207,7 +208,10 @@ def _special(
         names = {p.name: p for p in decl.tparams or ()}
         written = len(decl.spec_args)
         short = written < len(flat) == len(tparams) and not any(isinstance(p, ir.Expand) for p in decl.spec_args)
-        matched = match_all(m, decl.spec_args, flat[:written] if short else flat, names, env)
+        values = flat[:written] if short else flat
+        if not tparams and written > len(flat) and _asks_more(m, decl, flat, names, env):
+            values = [*flat, *(VoidType() for _ in range(written - len(flat)))]
+        matched = match_all(m, decl.spec_args, values, names, env)
         if matched is False or (short and not are_defaults(m, tparams[written:], flat[written:], given)):
             continue
         if matched is None:
@@ -239,6 +243,19 @@ def _special(
             return Unknown(f"which specialisation of `{ref.name}` applies is not known", ties[0][0].decl.span)
         return ties[first]
     return None if best is None else (best[1], best[2])
+
+
+def _asks_more(m: Machine, decl: ir.Class, given: Sequence[Value], names: Mapping[str, ir.TParam], env: Env) -> bool:
+    """A specialisation, for a class of the tree, of a template that is not in it: it asks for more by ``enable_if_t``.
+
+    What follows the arguments that are given is ``void`` in such a template.
+    """
+    patterns = decl.spec_args or ()
+    own = any(
+        isinstance(v, ClassInst) and names_in(p) and names_in(p)[0] not in names
+        for p, v in zip(patterns, given, strict=False)
+    )
+    return own and all(is_trait(m, p, env) for p in patterns[len(given) :])
 
 
 def _left_out(tparams: Sequence[ir.TParam], written: int) -> int:
