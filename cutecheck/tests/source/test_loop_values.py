@@ -205,11 +205,20 @@ def covered(e: Expr, lanes: dict[int, int]) -> bool:
         for monomial, factor in e.terms:
             product: Any = z3.IntVal(factor)
             for atom in monomial:
-                if isinstance(atom, Op):
-                    raise NotImplementedError(atom.kind)
-                product = product * variable(atom.name, atom.domain, thread)
+                product = product * (
+                    operation(atom, thread) if isinstance(atom, Op) else variable(atom.name, atom.domain, thread)
+                )
             total = total + product
         return total
+
+    def operation(op: Op, thread: int) -> Any:
+        """Division as in C++, towards zero."""
+        if op.kind not in ("div", "mod"):
+            raise NotImplementedError(op.kind)
+        a, b = (lower(x, thread) for x in op.args)
+        size = z3.If(a < 0, -a, a) / z3.If(b < 0, -b, b)
+        quotient = z3.If((a < 0) == (b < 0), size, -size)
+        return quotient if op.kind == "div" else a - quotient * b
 
     for thread, value in lanes.items():
         solver.add(lower(e, thread) == value)
