@@ -229,6 +229,9 @@ def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | No
         if isinstance(value, Object) and classes.derives(m, value.cls, wanted):
             return _CONVERTED + 1
         return _CONVERTED - 1 if isinstance(value, (Extern, tuple)) or _converts(m, value, wanted) else None
+    if isinstance(value, TensorVal) and isinstance(wanted, ValueType) and isinstance(wanted.value, TensorVal):
+        alike = (value.space, value.dtype) == (wanted.value.space, wanted.value.dtype)
+        return _CONVERTED if alike else None  # the keys of tensors name their run-time numbers
     if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
         numbers = isinstance(value, Object) and isinstance(wanted, ScalarType) and conversions.functions(m, value.cls)
         return _CONVERTED - 1 if numbers and not all(explicit for _, _, explicit in numbers) else None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr, Op, Var
-from cutecheck.model.ints import Dyn, Int, Sym
+from cutecheck.model.ints import Dyn, Int, Sym, Typed
 from cutecheck.model.prove.domains import PER_THREAD, per_thread
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.values import Object, Pointer, Scalar, TensorVal, Value
@@ -93,6 +93,8 @@ def uniform(value: Value) -> Value:
         return value
     held = {f.name: getattr(value, f.name) for f in fields(value)}
     changed = {n: new for n, old in held.items() if (new := uniform(old)) is not old}
+    if changed and type(value) is Typed:
+        return Typed(changed["expr"], value.ctype)
     return replace(value, **changed) if changed else value
 
 

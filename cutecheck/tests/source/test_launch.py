@@ -116,3 +116,28 @@ def test_a_kernel_is_judged_under_every_block_that_it_is_launched_with(tmp_path:
     assert sorted(event.threads for event in facts.events) == [32, 64, 128]
     small = {f.message for f in check_facts(facts, RULES, prove, lambda _: None).findings if f.code == "CUT701"}
     assert len(small) == 2 and any("64" in m for m in small) and any("32" in m for m in small)
+
+
+@pytest.mark.parametrize("number", ["int", "int64_t"])
+def test_a_tensor_is_of_the_type_that_is_asked_for(tmp_path: Path, number: str) -> None:
+    """Its run-time numbers, which all threads of a kernel have in common, have other names in the type."""
+    text = f"""
+    template <class Coords> __global__ void kernel(float* p, Coords c) {{
+      __shared__ float s[512];
+      copy(make_tensor(make_gmem_ptr(p), make_layout(_512{{}})), make_tensor(make_smem_ptr(s), make_layout(_512{{}})));
+    }}
+    template <class Coords> void host(float* p, Coords c) {{
+      auto* f = &kernel<decltype(c)>;
+      cudaLaunchConfig_t config{{}};
+      config.blockDim = dim3(96);
+      cudaLaunchKernelEx(&config, f, p, c);
+    }}
+    void run(float* p) {{
+      {number} rows = 4;
+      while (mystery()) rows = other(rows);
+      host(p, make_identity_tensor(make_shape(rows, 64)));
+    }}
+    """
+    facts = run(tmp_path, text, arch="sm_90a")
+    assert not facts.errors
+    assert [event.threads for event in facts.events] == [96]
