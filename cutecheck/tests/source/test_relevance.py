@@ -165,7 +165,7 @@ tuple_element tuple_size unique upper_bound visit
 
 
 def test_what_the_standard_library_has_is_no_name_of_cute() -> None:
-    """CUTLASS's 2.x kernels, which use nothing of CuTe, took a third of the time of a whole checkout by such names."""
+    """CUTLASS's 2.x kernels, which use nothing of CuTe, took a quarter of a whole checkout's time by such names."""
     from cutecheck.source.vocabulary import OWN
 
     assert OWN.isdisjoint(STANDARD.split())
