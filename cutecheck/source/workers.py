@@ -73,7 +73,7 @@ class Crew:
     def results(self, step: Callable[[], None] = lambda: None) -> Iterator[tuple[Job, Part | str | None]]:
         """Every job in order with its part, the reason why there is none, or None where it must be evaluated here.
 
-        ``step`` hears of each as it comes, which is not in order.
+        ``step`` hears of each as it first comes, which is not in order.
         """
         ready = self._ready
         following = 0
@@ -87,8 +87,10 @@ class Crew:
                 self._start()
             for pipe in wait([w.pipe for w in self._workers]):
                 worker = next(w for w in self._workers if w.pipe is pipe)
-                ready.update(self._receive(worker))
-                step()
+                came = self._receive(worker)
+                ready.update(came)
+                if self._revised.keys().isdisjoint(came):
+                    step()
             if not self._shares and len(self._workers) < self._processes and not self._walks.limits.many:
                 self._revise(following)
 

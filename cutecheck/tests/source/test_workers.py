@@ -203,8 +203,11 @@ def test_wrong_guesses_are_evaluated_again_side_by_side(tmp_path: Path, monkeypa
                 log.write(f"{job.path} {os.getpid() == parent}\n")
         return evaluate(self, job, launches)
 
+    results, steps = workers.Crew.results, []
+    monkeypatch.setattr(workers.Crew, "results", lambda crew, step: results(crew, lambda: steps.append(step())))
     monkeypatch.setattr(Translator, "run", run)
     assert facts(tmp_path, 6) == alone
+    assert len(steps) == 6  # however often they were evaluated
     ran = runs.read_text().split("\n")
     assert not any(line.endswith("True") for line in ran)
     assert ran.count("unit1.cu False") == 2 and ran.count("unit3.cu False") == 1  # 3 is the first of its kernels
