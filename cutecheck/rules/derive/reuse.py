@@ -14,7 +14,7 @@ def overtakes(use: Use, context: Context) -> Use | None:
     reached = order(context)
     held, before = reached.held(use), reached.before(use)
     first = next((u for u in before if u.written and u.first < use.last and use.first < u.last), None)
-    if any(u.written for u in reached.elsewhere(use)):
+    if any(u.written and u.first < use.last and use.first < u.last for u in reached.elsewhere(use)):
         first = None  # a helper writes the first stages, say
     if first is not None and not use.written and first.event.order > held and by_others(first, use):
         # whatever stage is read, nothing has been waited for since the first was written

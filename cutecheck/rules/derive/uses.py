@@ -62,10 +62,10 @@ class Order:
         return [u for u in self.uses.get(key, []) if u.event.order > use.event.order]
 
     def elsewhere(self, use: Use) -> list[Use]:
-        """Accesses of the buffer in other functions: of calls of one function the first alone is kept."""
+        """Earlier accesses of the buffer in other functions: of calls of one function the first alone is kept."""
         _, *place = use.event.enclosing, use.event.arch, use.tensor.buffer or ""
         others = (found for (where, *at), found in self.uses.items() if at == place and where != use.event.enclosing)
-        return [u for found in others for u in found]
+        return [u for found in others for u in found if u.event.order < use.event.order]
 
     def held(self, use: Use) -> int:
         """When the last barrier before this access was reached; -1 for none."""

@@ -77,3 +77,19 @@ def test_stages_that_a_helper_fills_first_are_no_race(tmp_path: Path, code: str)
     assert len({e.operands[0].buffer for e in reads}) == 2  # of one place that allocates, two buffers
     assert all(b.size_bytes == 6144 for b in report.facts.buffers)
     assert not report.findings and not report.errors
+
+
+LATER = STAGES.replace(
+    "            fetch(s, s)\n", "            pass\n"
+).replace(
+    "            cute.arch.cp_async_wait_group(self.stages - 2)\n            cute.arch.sync_threads()\n", ""
+)  # nothing is waited for, and what a helper copies after the loop is no excuse
+
+
+@pytest.mark.parametrize("code", ["CUT212", "CUT213"])
+def test_what_a_helper_fills_later_does_not_excuse_a_read(tmp_path: Path, code: str) -> None:
+    last = "            read = read + 1 if read + 1 < self.stages else Int32(0)\n"
+    assert LATER.count(last) == 1
+    (tmp_path / "kernel.py").write_text(LATER.replace(last, f"{last}        fetch(0, 0)\n"))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=(code,)))
+    assert [f.code for f in report.findings] and not report.errors
