@@ -79,9 +79,7 @@ def test_stages_that_a_helper_fills_first_are_no_race(tmp_path: Path, code: str)
     assert not report.findings and not report.errors
 
 
-LATER = STAGES.replace(
-    "            fetch(s, s)\n", "            pass\n"
-).replace(
+LATER = STAGES.replace("            fetch(s, s)\n", "            pass\n").replace(
     "            cute.arch.cp_async_wait_group(self.stages - 2)\n            cute.arch.sync_threads()\n", ""
 )  # nothing is waited for, and what a helper copies after the loop is no excuse
 
