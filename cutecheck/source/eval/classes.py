@@ -283,8 +283,9 @@ def virtual(m: Machine, cls: ClassInst, name: str) -> bool:
 def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     """The value of an initialisation ``T x = value``."""
     if isinstance(value, Unknown):
-        number = isinstance(type_, ScalarType)
-        return any_of(m, type_, f"value@{span.line}:{span.column}", span) if number else value
+        if isinstance(type_, ScalarType):
+            return any_of(m, type_, f"value@{span.line}:{span.column}", span)
+        return _some_pointer(m, type_, span) if isinstance(type_, PtrType) and m.recorder.on_host() else value
     if isinstance(value, tuple) and not value and isinstance(type_, (ValueType, ScalarType)):
         return default_value(m, type_, span)  # `T x = {};`
     if isinstance(type_, ScalarType) and not is_type(value):
@@ -302,7 +303,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
         return value
     if isinstance(type_, PtrType) and isinstance(value, (Extern, Scalar)):
-        return Pointer(f"pointer@{span.line}:{span.column}", "unknown", pointed_to(type_.inner))
+        return _some_pointer(m, type_, span)
     if isinstance(type_, ValueType):
         return fitted(m, type_.value, value)
     if isinstance(type_, ArrayType):
@@ -325,6 +326,12 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
             own = None if derives(m, value.cls, type_) else conversions.converted(m, value, type_, span)
             return part_of(m, type_, value, span) if own is None else own
     return value
+
+
+def _some_pointer(m: Machine, type_: PtrType, span: Span) -> Value:
+    """A pointer of which host code says the type alone: what objects of headers that are not there gave, say."""
+    inner = pointed_to(type_.inner)
+    return inner if isinstance(inner, Unknown) else Pointer(f"pointer@{span.line}:{span.column}", "unknown", inner)
 
 
 def elements(m: Machine, type_: Value, value: Value, span: Span) -> Value:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.alike import kind_of
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
@@ -60,6 +61,7 @@ def launch(
     if answer == "before":
         return Unknown("walked before", span)
     env = Env(best.env, "function", self_=fn.self_)
+    args = [_of_type(m, best.fn, best.env, i, a, span) for i, a in enumerate(args)]
     try:
         with apart(m), m.budget.at_most(m.budget.limits.idle_steps // FILES_SHARE) if chore else nullcontext():
             return run_function(m, best.entry, best.fn, env, args, {}, span)
@@ -78,6 +80,14 @@ def apart(m: Machine) -> Iterator[None]:
             yield
     finally:
         m.addressed, m.pointed, m.leaked, m.callable = host
+
+
+def _of_type(m: Machine, fn: ir.Function, env: Env, index: int, value: Value, span: Span) -> Value:
+    """An argument that is not known is a value of its parameter's type, where that is."""
+    if not isinstance(value, Unknown) or index >= len(fn.params) or fn.params[index].pack:
+        return value
+    typed = symbolic_parameter(m, fn.params[index], env, span)
+    return value if isinstance(typed, Unknown) else typed
 
 
 def _symbolic_arguments(m: Machine, fn: FuncSet, span: Span) -> list[Value]:

@@ -135,7 +135,7 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
     type_ = m.eval(node.type, env)
     value = m.eval(node.operand, env)
     if isinstance(value, Unknown) and not isinstance(type_, ScalarType):
-        return value
+        return classes.convert(m, type_, value, node.span) if isinstance(type_, PtrType) else value
     if isinstance(type_, enums.EnumRef):
         return enums.made(m, type_, value, node.span)
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
