@@ -7,12 +7,22 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.source.eval import classes, foreign, ir, leaks, places, qualifiers
+from cutecheck.source.eval import classes, foreign, intrinsics, ir, leaks, places, qualifiers
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.std_arrays import NAME as ARRAY
 from cutecheck.source.eval.tuples import Constants, Elements
-from cutecheck.source.eval.values import ArrayType, BudgetExceeded, Object, Scalar, Value, ValueType, serials
+from cutecheck.source.eval.values import (
+    ArrayType,
+    BudgetExceeded,
+    Object,
+    Scalar,
+    TemplateRef,
+    Value,
+    ValueType,
+    serials,
+)
 
 
 def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], span: Span) -> Value:
@@ -76,6 +86,8 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
         value = m.eval(decl.init, env)
         if typed is None or (isinstance(value, Unknown) and "constexpr" in decl.flags):
             return value
+        if isinstance(typed, TemplateRef) and typed.name == ARRAY and isinstance(decl.init, ir.Sequence_):
+            return intrinsics.deduce_class(m, typed, list(value), decl.span) if type(value) is tuple else value
         if isinstance(typed, ArrayType) and qualifiers.never_written(decl):
             held = classes.elements(m, typed, value, decl.span)
             return Constants(held) if type(held) is Elements else held

@@ -10,6 +10,7 @@ from cutecheck.model.integers import INTEGERS
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.tuples import Designated, Elements, Held
+from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import ArrayType, Object, ScalarType, Value
 
 if TYPE_CHECKING:
@@ -27,6 +28,14 @@ def followed(type_: Value) -> bool:
     inner = type_.inner
     numbers = isinstance(inner, ScalarType) and inner.dtype.name in INTEGERS
     return 0 < type_.extent <= _LONGEST and (numbers or isinstance(inner, (EnumRef, ClassInst)) or followed(inner))
+
+
+def deduced(m: Machine, values: Sequence[Value], span: Span) -> Value:
+    """``std::array t{a, b}``: of the first one's type, as many as there are; a copy of an array alone."""
+    if len(values) == 1 and isinstance(values[0], Held):
+        return values[0]
+    held = made(m, ArrayType(type_of(values[0]), len(values), name=NAME), values, span)
+    return Unknown("an array of elements that are not followed", span) if held is None else held
 
 
 def made(m: Machine, type_: ArrayType, values: Sequence[Value], span: Span) -> Value | None:

@@ -10,6 +10,7 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.ints import Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.eval import std_arrays
 from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.intrinsics import cuda, layouts, pipeline, tensors, tuples
 from cutecheck.source.eval.intrinsics.members import static_member
@@ -179,6 +180,8 @@ def deduce_class(m: Machine, ref: TemplateRef, args: list[Value], span: Span) ->
             return Pair(model) if name == "pair" else tuple(model)
         if name in ("Layout", "Tensor", "ThrCopy"):
             return guarded(m, name, span, lambda: alg.make_layout(*model))
+        if name == std_arrays.NAME and args and name in TYPES:
+            return std_arrays.deduced(m, args, span)
         if name in FUNCTIONS:
             return call(m, Intrinsic(name), args, {}, span)
         if name in TYPES:

@@ -68,10 +68,11 @@ def _make_ptr(c: Call) -> Value:
             raise Unsupported(f"{c.name} of an integer address without a type")
         return Pointer(f"{space}@{c.span.line}:{c.span.column}", space, c.targs[0])
     p = _own_storage(c, c.arg(0)) if c.name == "make_rmem_ptr" else _pointer(c, c.arg(0))
-    type_ = c.targs[0] if c.targs else p.type
+    p = cast_pointer_to(p, c.targs[0]) if c.targs else p
+    type_ = p.type
     if isinstance(type_, ArrayType) and (type_.name or isinstance(type_.inner, ArrayType)):
         return Unknown("a tensor whose elements are arrays", c.span)
-    return replace(p, space=space, type=type_)
+    return replace(p, space=space)
 
 
 def _own_storage(c: Call, v: Value) -> Pointer:
