@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 
 from cutecheck.facts import Span, Unknown
@@ -68,6 +69,9 @@ class Roots:
 
     def run(self, instantiate: Iterable[tuple[ir.Instantiate, Env]]) -> None:
         """``instantiate``: what is asked for, each over the template arguments of a type if one is given."""
+        self._guard(partial(self._all, instantiate), None)
+
+    def _all(self, instantiate: Iterable[tuple[ir.Instantiate, Env]]) -> None:
         m = self.m
         uncalled = Uncalled(m, self._guard, self.matters, self.reported, self.owned)
         for wish, env in instantiate:
@@ -113,7 +117,8 @@ class Roots:
 
     def run_open(self, decls: frozenset[int]) -> None:
         """Templates (by ``id``) that no translation unit instantiated, with open parameters."""
-        self._open([e for e in self.m.program.entries() if id(e.decl) in decls and self._matters(e)])
+        entries = [e for e in self.m.program.entries() if id(e.decl) in decls and self._matters(e)]
+        self._guard(partial(self._open, entries), None)
 
     def _matters(self, e: Entry) -> bool:
         return not isinstance(e.decl, tuple) and self.matters(e.decl, e.unit.path)
@@ -182,9 +187,12 @@ class Roots:
         except RecursionError:
             self.cut.append(Unknown("nesting too deep for the evaluator", span))
         except Exception as error:  # one root must not hide the others: it becomes one line of the report
-            self.m.recorder.internal("root", span, error)
-            self.cut.append(Unknown(f"internal error while evaluating this: {type(error).__name__}: {error}", span))
+            self._internal(span, error)
         self.m.journal.undo(mark)
+
+    def _internal(self, span: Span | None, error: Exception) -> None:
+        self.m.recorder.internal("root", span, error)
+        self.cut.append(Unknown(f"internal error while evaluating this: {type(error).__name__}: {error}", span))
 
     def _declared(self, e: Entry) -> None:
         """Namespace-scope aliases, variables and classes that are not templates."""
@@ -240,6 +248,9 @@ class Roots:
         try:
             return any(b.entry.unit.path in self.reported for b in classes.bases(self.m, inst))
         except (BudgetExceeded, SubstitutionFailure, RecursionError):
+            return False
+        except Exception as error:
+            self._internal(inst.decl.span, error)
             return False
 
     def _members(self, inst: ClassInst) -> None:

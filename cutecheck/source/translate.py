@@ -77,6 +77,15 @@ class Translator:
     def run(self, job: Job, launches: Launches) -> Part:
         """The facts of a job after ``launches``, which learn what was walked here."""
         launches.attempts, launches.place = [], neighbourhood(job.path, self.limits)
+        try:
+            return self._run(job, launches)
+        except Exception as error:  # one unit must not hide the others: it becomes one line of the report
+            part = Part(attempts=tuple(launches.attempts))
+            said = f"internal error while reading this: {type(error).__name__}: {error}"
+            part.facts.errors[job.path, said] = SourceError(job.path, said)
+            return part
+
+    def _run(self, job: Job, launches: Launches) -> Part:
         closure = self.tree.closure(job.path, job.arch)
         own = self._units([p for p in closure if p in self.reported], job.arch)
         part = Part(refused=None if job.open is not None else refused(self.tree, job.path, job.arch))

@@ -7,7 +7,7 @@ walked on values of their parameters' types, after all that can be called was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -45,7 +45,9 @@ class Uncalled:
         walked = False
         instances, self._instances = m.recorder.instances[self._instances :], len(m.recorder.instances)
         for inst in instances:
-            for fn in self._used(inst):
+            used: list[ir.Function] = []
+            self.root(partial(self._used, inst, used), inst.decl.span)
+            for fn in used:
                 walked |= self.method(inst, fn)
         lambdas, self._lambdas = m.history.lambdas[self._lambdas :], len(m.history.lambdas)
         for made in lambdas:
@@ -86,13 +88,13 @@ class Uncalled:
         self.root(walk, fn.span)
         return True
 
-    def _used(self, inst: ClassInst) -> Iterator[ir.Function]:
-        """The methods of a class that may be called though no call of them is to be seen."""
+    def _used(self, inst: ClassInst, used: list[ir.Function]) -> None:
+        """Adds the methods of a class that may be called though no call of them is to be seen."""
         if not _outside_functions(inst):
             return
         for fn in inst.methods():
-            if _virtual(self.m, inst, fn) or (_plain(inst) and inst.entry_of(fn).unit.path in self.owned):
-                yield fn
+            if (_plain(inst) and inst.entry_of(fn).unit.path in self.owned) or _virtual(self.m, inst, fn):
+                used.append(fn)
 
     def _function(self, value: FuncSet, entry: Entry, span: Span, function: Span | None) -> bool:
         m, fn = self.m, entry.decl
@@ -105,7 +107,15 @@ class Uncalled:
         if len(given) < len(needed):
             return False  # which function it is depends on what takes the address
         env = Env(entry.env, "template")
-        bind(m, fn.tparams, given, env)
+        bound: list[bool] = []
+
+        def bind_all() -> None:
+            bind(m, fn.tparams or (), given, env)
+            bound.append(True)
+
+        self.root(bind_all, span)
+        if not bound:
+            return False
         shown = tuple(spell(env.vars[p.name]) for p in fn.tparams if p.name)
         if (id(fn), id(entry.env.cls), shown) in m.history.walked:
             return False

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from cutecheck.facts import Facts
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.limits import Limits
+from cutecheck.source.eval.scope import Env
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
+from cutecheck.source.roots import Roots
 
 KERNELS = """
 #include <cute/tensor.hpp>
@@ -290,3 +295,40 @@ def test_a_kernel_behind_a_pointer_gets_the_block_of_the_function_that_takes_its
     launches = [launch for launch in found if launch.kernel != "kern<M>"]  # of the template that nothing calls here
     assert {launch.kernel for launch in launches} == {"kern<16>", "kern<32>"}
     assert {launch.block_threads for launch in launches} == threads
+
+
+LIMITS = """
+#include <cute/tensor.hpp>
+using namespace cute;
+constexpr int width(int n) { int s = 0; for (int i = 0; i < n; ++i) s += 1; return s; }
+template <class T, int N = width(40) * 2> __global__ void kern(T* p) { clear(make_tensor(p, make_layout(Int<N>{}))); }
+template <int N> void heavy(float* q) { auto l = make_layout(Int<width(N)>{}); }
+void host(float* q) { use((void const*)heavy<3000>); use((void const*)kern<float>); }
+"""
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_limit_that_one_of_them_meets_ends_neither_the_others_nor_the_run(tmp_path: Path, processes: int) -> None:
+    for i in range(5):
+        (tmp_path / f"unit{i}.cu").write_text(LIMITS)
+    (tmp_path / "good.cu").write_text(KERNELS + "void run(P const& p) { kern<16><<<1, 64>>>(p); }\n")
+    request = ExtractRequest((tmp_path,), archs=("sm_80",), jobs=processes, limits=Limits(steps_per_root=1500))
+    facts = extract(request)
+    assert {e.span.path for e in facts.events} == {"good.cu"}
+    assert {(e.path, "max-steps" in e.message) for e in facts.errors} == {(f"unit{i}.cu", True) for i in range(5)}
+
+
+def test_what_cannot_be_read_costs_one_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Roots.run
+
+    def broken(self: Roots, instantiate: Iterable[tuple[ir.Instantiate, Env]]) -> None:
+        if "bad.cu" in self.owned:
+            self.m.recorder.flush_loose = None  # type: ignore[assignment,method-assign]
+        run(self, instantiate)
+
+    monkeypatch.setattr(Roots, "run", broken)
+    for name in ("bad.cu", "good.cu"):
+        (tmp_path / name).write_text(KERNELS + "void run(P const& p) { kern<16><<<1, 64>>>(p); }\n")
+    facts = extract(ExtractRequest((tmp_path,), archs=("sm_80",), jobs=1))
+    assert {e.span.path for e in facts.events} == {"good.cu"}
+    assert [(e.path, e.internal) for e in facts.errors] == [("bad.cu", True)]
