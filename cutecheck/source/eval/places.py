@@ -169,6 +169,10 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
         value = m.eval(node, env)
         if m.returned is None and passes_on(node):
             return value, again(m, node.args[0].value, env)
+        if m.returned is None and type(value) is TensorVal:
+            from cutecheck.source.eval.statements.elements import gotten
+
+            return value, gotten(m, node, env)
         return value, m.returned
     return whole(m, node, env), None
 

@@ -90,6 +90,18 @@ def element(m: Machine, cells: Cells | None, index: Value) -> Cells | None:
     return None if of is None else ((of, _number(m, index)),)
 
 
+def part(m: Machine, cells: Cells | None, index: Value) -> Cells | None:
+    """The cell of a tuple's element: ``get<1>(tensors)``."""
+    if cells is None or len(cells) != 1:
+        return None
+    where, name = cells[0]
+    whole, n = where.get(name), constant(index)
+    if type(where) in (Apart, Seen, Settled, Slots) or type(whole) is not tuple or n is None or n >= len(whole):
+        return None
+    of = m.slots.setdefault(id(where), {})
+    return ((of.setdefault(name, Slots(where, name)), n),)
+
+
 def is_address(value: Value) -> bool:
     """A pointer to elements of arrays."""
     return isinstance(value, Address) and all(type(where) is Slots for where, _ in value.cells)

@@ -255,6 +255,8 @@ def _may_write(
             elif i < len(node.args):
                 losses.lost(m, node.args[i].value, env)
         elif name in _ITERATES and i < len(node.args) and isinstance(value, tuple):
+            if name == "transform" and isinstance(fn, Intrinsic) and type(value) is tuple:
+                continue  # CuTe's, which makes another tuple
             losses.lost_part(m, node.args[i].value, env)  # through the iterator elements may be written
         elif isinstance(value, Closure) and foreign.undeclared(fn):
             may_run(m, value, node.span)

@@ -9,7 +9,7 @@ from cutecheck.model.expr import ANY
 from cutecheck.model.identity import once
 from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import ir, losses, places, std_arrays
+from cutecheck.source.eval import ir, losses, places, slots, std_arrays
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
@@ -62,6 +62,16 @@ def write(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bo
         return False
     places.store(m, *cells[0], changed, span)
     return True
+
+
+def gotten(m: Machine, node: ir.Call, env: Env) -> places.Cells | None:
+    """The cell of a tuple's element that ``get<1>(tensors)`` names."""
+    if len(node.args) != 1 or not places.quiet(node.args[0].value):
+        return None
+    fn = m.eval(node.fn, env) if isinstance(node.fn, (ir.Name, ir.Scoped)) else None
+    if not isinstance(fn, Intrinsic) or fn.name != "get" or fn.self_ is not None or len(fn.targs or ()) != 1:
+        return None
+    return slots.part(m, places.again(m, node.args[0].value, env), (fn.targs or ())[0])
 
 
 @once
