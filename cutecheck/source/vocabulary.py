@@ -58,7 +58,7 @@ _SWIZZLED_ATOMS = tuple(f"Layout_{m}_{w}_Atom" for m in ("MN", "K") for w in ("I
 
 
 _NAMED = re.compile(
-    r"#\s*include\s*[<\"](?:cute|cutlass)/|\bcute\s*::|\bnamespace\s+cute\b|=\s*(?:::\s*)?cute\s*;|\bcutecheck:"
+    r"#\s*include\s*[<\"](?:cute|cutlass)/|(?<!\w::)\bcute\s*::|\bnamespace\s+cute\b|=\s*(?:::\s*)?cute\s*;|\bcutecheck:"
 )
 
 

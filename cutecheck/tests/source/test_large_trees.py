@@ -221,6 +221,9 @@ def test_names_that_others_have_too_count_where_they_may_be_cutes(text: str, nam
         ("namespace c = cute;", True),
         ("auto l = ::cute::make_layout(n);", True),
         ("namespace cutegen { auto l = make_layout(n); }", False),
+        ("using namespace mlir::compiler::cute;\nvoid f() { auto l = mlir::compiler::cute::make_layout(8); }", False),
+        ("void f() { auto l = ::cute::make_layout(cute::Int<8>{}); }", True),
+        ("using namespace cute;", True),
     ],
 )
 def test_a_library_with_functions_of_the_same_names_is_not_cute(text: str, named: bool) -> None:
