@@ -141,3 +141,8 @@ class BlockLowering(ExpressionLowering):
             return other.statements(body.named_children)
 
         return self.reread_as("void f() {", begin, end, "}", lower)
+
+
+def made(block: ir.Block) -> ir.Lazy:
+    """A body that is lowered already."""
+    return ir.Lazy(lambda: block)

@@ -10,6 +10,7 @@ from typing import Any
 from tree_sitter import Node
 
 from cutecheck.source.cpp.lower import gtest
+from cutecheck.source.cpp.lower.blocks import made
 from cutecheck.source.cpp.lower.declarators import Declarator
 from cutecheck.source.cpp.lower.functions import Heads
 from cutecheck.source.cpp.lower.hands import Fail
@@ -22,6 +23,7 @@ from cutecheck.source.eval import ir
 _SILENT = words("access_specifier : ; { } comment attribute_declaration")
 _TO_MEMBER = re.compile(r"::\s*\*\s*(\w+)\s*\)?[^)]*\)?\s*[;={]")
 _WORDS = re.compile(r"\w+")
+_CODE = re.compile(r"\][^\[\];]*\{|&\s*[A-Za-z_]|\w\s*<")  # a lambda, an address, an instance of a template
 CONTRACT = "__assume"  # the variable that stands for `// cutecheck: assume E`
 
 
@@ -312,8 +314,10 @@ class Lowering(ScopeLowering):
                             self.place(node))]  # fmt: skip
 
     def expression_declaration(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
-        """A statement where a declaration should stand: assertions by macro; other macros are stepped over."""
+        """A statement for a declaration: assertions by macro, what registers code; other macros are stepped over."""
         found: list[ir.Decl] = []
+        if scope == "namespace" and (block := self.registered_block(node)) is not None:
+            return [self.registered(node, block)]
         for stmt in self.statement(node):
             if isinstance(stmt, ir.Assert) or (isinstance(stmt, ir.ExprStmt) and isinstance(stmt.expr, ir.Opaque)):
                 found.append(ir.TopLevel(stmt))
@@ -321,9 +325,25 @@ class Lowering(ScopeLowering):
                 found.append(stmt.decl)
             elif isinstance(stmt, ir.ExprStmt) and (listed := self.suite(stmt.expr)):
                 found.extend(listed)
+            elif isinstance(stmt, ir.ExprStmt) and scope == "namespace" and _CODE.search(self.of(node)):
+                found.append(self.registered(node, made(ir.Block((stmt,), stmt.span))))
             else:
                 self.note("macro", self.of(node).rstrip(";"), node.start_byte, node.end_byte)
         return found
+
+    def registered(self, node: Node, body: ir.Lazy) -> ir.Function:
+        """``REGISTER("name").set_body([](Args args) {...});`` runs before ``main``: a function that nobody calls."""
+        place = self.place(node)
+        name, nothing = f"registered@{place.line}:{place.column}", ir.Name("void", None, place)
+        return ir.Function(name, None, None, (), nothing, body, frozenset(), place, place)
+
+    def registered_block(self, node: Node) -> ir.Lazy | None:
+        """The block of ``AT_START({ ... });``, which is left out of the tree around it."""
+        call = node.named_children[0] if len(node.named_children) == 1 else None
+        given = call.child_by_field_name("arguments") if call is not None and call.type == "call_expression" else None
+        only = given.named_children[0] if given is not None and len(given.named_children) == 1 else None
+        block = only is not None and only.type in ("initializer_list", "compound_statement") and ";" in self.of(only)
+        return self.lazy_block(only) if block and only is not None and only.start_byte in self.piece.holes else None
 
     def suite(self, expr: ir.Expr) -> list[ir.Decl]:
         if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Name):

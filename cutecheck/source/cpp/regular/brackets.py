@@ -102,7 +102,7 @@ class Brackets(Writer):
                     self.embrace(at, close)
                     after = texts[close + 1]
         elif around == "{" and before.isupper() and self.before(at - 1) in _OUTSIDE and not self.is_body(open_at):
-            if after not in ("{", ";", "->", ":", "", "="):  # MY_MACRO(x) before another declaration
+            if after not in ("{", ";", "->", ":", "", "=", "."):  # MY_MACRO(x) before another declaration
                 self.blank(at - 1, close, "macro")
         elif after == "[" and self.declares_array(at, close, around) and (around == "(" or self.is_body(open_at)):
             self.put(self.starts[at], b" ")
