@@ -118,8 +118,9 @@ def method_of_object(m: Machine, obj: Object, name: str, span: Span) -> Value:
 def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Choose an overload and run it."""
     (given, of_object), m.given = m.given, ((), "")
+    m.kinds = (args, given)
     open_pointers = ""
-    found = [c for c in (bind(m, entry, fset, args, kwargs) for entry in fset.entries) if c is not None]
+    found = [c for c in (bind(m, entry, fset, args, kwargs, given) for entry in fset.entries) if c is not None]
     if m.leads[0] is args:
         found = constness.by_pointers(found, m.leads[1])
         open_pointers = constness.open_pointers(found, m.leads[1])
@@ -315,6 +316,8 @@ def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> st
 def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """A lambda: its names are those of the place it was written."""
     fn.called |= not m.recorder.rehearsal
+    (given, _), m.given = m.given, ((), "")
+    m.kinds = (args, given)
     env = Env(fn.env, "function")
     current = m.recorder.frame
     depth = 0 if current is None else current.depth + 1
@@ -322,7 +325,7 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
         return Unknown(f"calls nested deeper than {m.budget.limits.call_depth}", span)
     outer = fn.env.frame or current
     if fn.node.tparams:
-        bound = deduced(m, fn, args, kwargs)
+        bound = deduced(m, fn, args, kwargs, given)
         if bound is None:
             may_write(m, fn.node, args, span, self_of(fn.env))
             forget_captured(m, fn, span)

@@ -8,7 +8,19 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import DType
 from cutecheck.model.integers import INTEGERS
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import ages, conversions, copies, enums, ir, leaks, outside, places, qualifiers, std_arrays
+from cutecheck.source.eval import (
+    ages,
+    conversions,
+    copies,
+    enums,
+    ir,
+    leaks,
+    outside,
+    places,
+    qualified,
+    qualifiers,
+    std_arrays,
+)
 from cutecheck.source.eval.ancestry import ends_never, named_bases
 from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.machine import Machine
@@ -60,6 +72,8 @@ def instance(
         return made
     template = Env(entry.env, "template")
     template.vars.update(bindings or {})
+    for name in bindings or ():
+        qualified.note(template, name)
     env = Env(template, "class")
     inst = ClassInst(entry, decl, env, args, shown, outer)
     inst.ident = len(m.instances) + 1

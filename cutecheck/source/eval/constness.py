@@ -118,7 +118,9 @@ def to_constant(t: ir.Expr | None) -> bool:
 
 def takes_pointers(functions: Iterable[ir.Function]) -> bool:
     """Whether overloads are told apart by what a pointer leads to."""
-    return any(to_constant(p.type) for fn in functions for p in fn.params)
+    return any(
+        to_constant(p.type) or (fn.tparams and _pointer(fn, i)) for fn in functions for i, p in enumerate(fn.params)
+    )
 
 
 def by_pointers(found: list[Candidate], leads: Sequence[bool | None]) -> list[Candidate]:

@@ -15,6 +15,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import declared_value
 from cutecheck.source.eval.mentions import taken_over
 from cutecheck.source.eval.program import is_element
+from cutecheck.source.eval.qualified import may_be, plain
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope, self_of
 from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.values import (
@@ -56,6 +57,8 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
     while at is not None:
         if name in at.vars:
             value = at.vars[name]
+            if may_be(value):
+                value = plain(value)
             if type(value) is Reference:
                 return places.read(m, value.cells, span)
             if type(value) is Pack and any(type(v) is Reference for v in value.items):

@@ -154,6 +154,9 @@ class Machine:
         self.deriving = 0  # classes whose bases are being evaluated
         # what the arguments of the call at hand are, and its object
         self.given: tuple[tuple[Given, ...], Given] = ((), "")
+        self.spelled: tuple[ir.Expr | None, Value] = (None, None)  # the last type that was evaluated, as it is spelled
+        self.owner: tuple[ir.Expr | None, Value] = (None, None)  # and what the last name stood in, before its `::`
+        self.kinds: tuple[list[Value], tuple[Given, ...]] = ([], ())  # of the arguments that are about to be bound
         self.chosen: ir.Function | None = None  # that the last call of a function of the tree ran
         self.leads: tuple[Any, tuple[bool | None, ...]] = (None, ())  # arguments, and whether they lead to constants
         self.constants: tuple[Any, frozenset[int]] = (None, frozenset())  # arguments, and which of them are constants

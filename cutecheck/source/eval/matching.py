@@ -12,7 +12,9 @@ from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import mentions, names_in
+from cutecheck.source.eval.qualified import note, plain, without
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.spellings import decompose
 from cutecheck.source.eval.types import is_type, same_type, type_key
 from cutecheck.source.eval.values import (
@@ -28,6 +30,7 @@ from cutecheck.source.eval.values import (
     Value,
 )
 
+_NOT_OF_NUMBERS = "is known of a scalar"
 _COUNTED = ("array", "array_aligned")  # templates of a type and a size_t
 TUPLE_HEADS = frozenset({"Shape", "Stride", "Step", "Coord", "Tile", "tuple", "Underscore"})
 
@@ -56,6 +59,12 @@ def weight(pattern: ir.Expr, names: dict[str, Any]) -> int:
     return 0 if isinstance(pattern, ir.Auto) else 3
 
 
+def marks(pattern: ir.Expr) -> int:
+    """How many qualifiers and references a pattern has: ``T const&`` is more than ``T&``."""
+    pattern = pattern.pattern if isinstance(pattern, ir.Expand) else pattern
+    return 0 if not isinstance(pattern, ir.TypeMod) else (pattern.kind not in ("ptr", "array")) + marks(pattern.inner)
+
+
 def weights(patterns: Sequence[ir.Expr], names: dict[str, Any]) -> int:
     """How much structure a list of patterns has; a parameter that stands in it twice is structure, too."""
     used = [name for p in patterns for name in names_in(p) if name in names]
@@ -72,17 +81,18 @@ def match_all(
     names: dict[str, Any],
     env: Env,
     around: _Postponed | None = None,
+    strict: bool = False,
 ) -> bool | None:
     """Match a list of argument patterns, a trailing pack taking the rest; what deduces nothing comes last.
 
     None: whether they match depends on a condition that is not known. ``around``: what the patterns around are to ask
-    last, where these are a part of one.
+    last, where these are a part of one. ``strict``: the types of ``values`` have their qualifiers and references.
     """
     later: _Postponed = []
     sure = True
     for i, pattern in enumerate(patterns):
         if isinstance(pattern, ir.Expand):
-            answer = _match_rest(m, pattern.pattern, values[i:], names, env)
+            answer = _match_rest(m, pattern.pattern, values[i:], names, env, strict)
             if answer is False:
                 return False
             sure = sure and answer is not None
@@ -92,7 +102,7 @@ def match_all(
         if is_trait(m, pattern, env):
             later.append((pattern, values[i]))
         else:
-            answer = match(m, pattern, values[i], names, env, later)
+            answer = match(m, pattern, values[i], names, env, later, strict)
             if answer is False:
                 return False
             sure = sure and answer is not None
@@ -106,10 +116,12 @@ def match_all(
     return False if False in answers else None if None in answers or not sure else True
 
 
-def _match_rest(m: Machine, pattern: ir.Expr, values: Sequence[Value], names: dict[str, Any], env: Env) -> bool | None:
+def _match_rest(
+    m: Machine, pattern: ir.Expr, values: Sequence[Value], names: dict[str, Any], env: Env, strict: bool = False
+) -> bool | None:
     """The last pattern, of a pack, and all the values that are left."""
     if not isinstance(pattern, ir.Name) or pattern.ident not in names:
-        return match_each(m, pattern, values, names, env)
+        return match_each(m, pattern, values, names, env, strict)
     if pattern.ident in env.vars:
         return bool(type_key(env.vars[pattern.ident]) == type_key(Pack(tuple(values))))
     env.vars[pattern.ident] = Pack(tuple(values))
@@ -121,14 +133,16 @@ def _open(pattern: ir.Expr, names: dict[str, Any], env: Env) -> bool:
     return any(name in names and name not in env.vars for name in names_in(pattern))
 
 
-def match_each(m: Machine, pattern: ir.Expr, values: Sequence[Value], names: dict[str, Any], env: Env) -> bool | None:
+def match_each(
+    m: Machine, pattern: ir.Expr, values: Sequence[Value], names: dict[str, Any], env: Env, strict: bool = False
+) -> bool | None:
     """``Int<Ns>...``: every value against the pattern, what each parameter of it is in a pack."""
     own = [name for name in names_in(pattern) if name in names and name not in env.vars]
     found: dict[str, list[Value]] = {name: [] for name in own}
     for value in values:
         trial = Env(env.parent, "template")
         trial.vars.update(env.vars)
-        answer = match(m, pattern, value, names, trial)
+        answer = match(m, pattern, value, names, trial, strict=strict)
         if not answer:
             return answer
         if any(name not in trial.vars for name in own):
@@ -160,8 +174,9 @@ def _matches_trait(m: Machine, pattern: ir.Expr, value: Value, env: Env) -> bool
     except SubstitutionFailure:
         return False
     if isinstance(wanted, Unknown):
-        return False if classes.NO_MEMBER in wanted.reason else None  # substitution fails where a member is missing
-    return isinstance(value, Unknown) or same_type(wanted, value) or related(m, wanted, value)
+        missing = classes.NO_MEMBER in wanted.reason or wanted.reason.endswith(_NOT_OF_NUMBERS)
+        return False if missing else None  # substitution fails where a member is missing
+    return isinstance(value, Unknown) or same_type(wanted, plain(value)) or related(m, wanted, value)
 
 
 def _asks_number(pattern: ir.Expr, env: Env) -> bool:
@@ -173,32 +188,45 @@ def _asks_number(pattern: ir.Expr, env: Env) -> bool:
 
 
 def match(
-    m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], env: Env, around: _Postponed | None = None
+    m: Machine,
+    pattern: ir.Expr,
+    value: Value,
+    names: dict[str, Any],
+    env: Env,
+    around: _Postponed | None = None,
+    strict: bool = False,
 ) -> bool | None:
     """Match one argument (a type or constant) against a pattern, binding the parameters in ``names``.
 
-    None: whether it matches is not known. ``around``: see :func:`match_all`."""
+    None: whether it matches is not known. ``around``, ``strict``: see :func:`match_all`.
+    """
     if isinstance(pattern, ir.Auto):
         return True
+    if not strict:
+        value = plain(value)
     if isinstance(pattern, ir.TypeMod) and pattern.kind in ("const", "volatile", "ref", "rref"):
-        return match(m, pattern.inner, value, names, env, around)
+        rest = without(value, pattern.kind) if strict else value
+        return False if rest is None else match(m, pattern.inner, rest, names, env, around, strict)
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "ptr":
-        return isinstance(value, PtrType) and match(m, pattern.inner, value.inner, names, env, around)
+        return isinstance(value, PtrType) and match(m, pattern.inner, value.inner, names, env, around, strict)
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "array":
-        return _match_array(m, pattern, value, names, env)
+        return _match_array(m, pattern, value, names, env, strict)
     if isinstance(pattern, ir.Name) and pattern.targs is None and pattern.ident in names:
         old = env.vars.get(pattern.ident)
         if isinstance(old, TemplateRef):
             return isinstance(value, TemplateRef) and _same_template(old, value)
         if old is not None:
+            old = old if strict else plain(old)
             return same_type(old, value) or isinstance(old, Unknown) or _same_engine(old, value)
         env.vars[pattern.ident] = value
+        note(env, pattern.ident)
         return True
     if isinstance(value, Unknown):
         return True
     if isinstance(pattern, (ir.Name, ir.Scoped)) and pattern.targs is not None and set(names_in(pattern)) & set(names):
         return _match_template(m, pattern, value, names, env, around)
     wanted = _constant_pattern(m, pattern, names, env)
+    wanted = wanted if strict else plain(wanted)
     if isinstance(wanted, Unknown):
         return False
     return same_type(wanted, value) or related(m, wanted, value)
@@ -210,7 +238,7 @@ def _constant_pattern(m: Machine, pattern: ir.Expr, names: dict[str, Any], env: 
     key = ("pattern", id(pattern))
     if key in m.functions:
         return m.functions[key]
-    wanted = m.eval(pattern, env)
+    wanted = written(m, pattern, env)
     outside = env.parent is not None and env.parent.kind == "namespace"
     if outside and not isinstance(wanted, Unknown) and not mentions(pattern, tuple(names)):
         m.functions[key] = wanted
@@ -230,9 +258,15 @@ def _engine(tensor: TensorVal) -> tuple[Value, ...]:
     return tensor.space, tensor.dtype, swizzle, registers
 
 
-def _match_array(m: Machine, pattern: ir.TypeMod, value: Value, names: dict[str, Any], env: Env) -> bool | None:
+def _match_array(
+    m: Machine, pattern: ir.TypeMod, value: Value, names: dict[str, Any], env: Env, strict: bool
+) -> bool | None:
     """``T[N]``, of an array of arrays its first extent."""
-    if not isinstance(value, ArrayType) or value.name or not match(m, pattern.inner, value.inner, names, env):
+    if (
+        not isinstance(value, ArrayType)
+        or value.name
+        or not match(m, pattern.inner, value.inner, names, env, None, strict)
+    ):
         return False
     extent = pattern.extra
     if extent is None or isinstance(value.extent, Unknown):
@@ -269,7 +303,7 @@ def _match_template(
             if not any(isinstance(p, ir.Expand) for p in patterns):
                 args = _defaulted(m, value, head, len(patterns), args)
             left: _Postponed | None = None if around is None else []
-            answer = match_all(m, patterns, args, names, trial, left)
+            answer = match_all(m, patterns, args, names, trial, left, isinstance(value, ClassInst))
             if answer is None or (answer and may_be_pair):
                 return None
             if answer:
@@ -316,7 +350,7 @@ def are_defaults(m: Machine, tparams: Sequence[ir.TParam], values: Sequence[Valu
     for p, value in zip(tparams, values, strict=True):
         if p.default is None:
             return False
-        wanted = m.eval(p.default, env)
+        wanted = written(m, p.default, env)
         if isinstance(wanted, Unknown) or not (same_type(wanted, value) or related(m, wanted, value)):
             return False
     return True

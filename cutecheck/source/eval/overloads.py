@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
 from cutecheck.model.integers import INTEGERS, canonical
 from cutecheck.model.ints import Sym
-from cutecheck.source.eval import classes, constraints, conversions, ir, matching, qualifiers, templates
+from cutecheck.source.eval import classes, constraints, conversions, ir, matching, qualified, qualifiers, templates
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import mentions, names_in
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -30,6 +30,9 @@ from cutecheck.source.eval.values import (
     Value,
     ValueType,
 )
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.ranking import Given
 
 _EXACT, _CONVERTED, _ELLIPSIS = 6, -1, -4  # the latter below any parameter whose type is deduced
 
@@ -61,7 +64,14 @@ class Candidate:
         self.env = env
 
 
-def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dict[str, Value]) -> Candidate | None:
+def bind(
+    m: Machine,
+    entry: Entry,
+    fset: FuncSet,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    given_as: Sequence[Given] = (),
+) -> Candidate | None:
     """Deduce an overload's template arguments; None when it cannot take the arguments."""
     fn = entry.decl
     params = fn.params
@@ -86,6 +96,7 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
                 return None  # a type where a value is needed, or the other way round
             if p.name:
                 env.vars[p.name] = matching.typed(m, p, value, env)
+                qualified.note(env, p.name)
     explicit = {n for n, v in env.vars.items() if not isinstance(v, Pack)}
     used = [n for p in params for n in names_in(p.type) if n in names]
     score = (1 if fn.body is not None else 0) + len(used) - len(set(used))  # `f(T, T)` is more than `f(T, U)`
@@ -102,7 +113,10 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
                 while isinstance(inner, (ir.TypeMod, ir.Expand)):
                     inner = inner.inner if isinstance(inner, ir.TypeMod) else inner.pattern
                 if isinstance(inner, ir.Name) and inner.ident in names:
-                    env.vars[inner.ident] = Pack(tuple(type_of(a) for a in rest))
+                    kinds: list[Given] = [*given_as[i:], *[""] * (len(rest) - len(given_as[i:]))]  # type: ignore[list-item]
+                    own = p.type.pattern if isinstance(p.type, ir.Expand) else p.type
+                    types = (qualified.deduced(own, type_of(a), k) for a, k in zip(rest, kinds, strict=True))
+                    env.vars[inner.ident] = Pack(tuple(types))
                 elif inner is not None and not _deduces_each(m, inner, rest, names, env):
                     return None
                 fits += [1] * len(rest)
@@ -115,9 +129,12 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
             if i >= len(args) or p.type is None:
                 fits += [0] * (i < len(args))
                 continue
+            before = set(env.vars)
             gain = match_parameter(m, p.type, args[i], names, explicit, env)
             if gain is None:
                 return None
+            leads = m.leads[1][i] if m.leads[0] is args and i < len(m.leads[1]) else None
+            _qualify(p.type, before, given_as[i] if i < len(given_as) else "", leads, env)
             fits.append(gain)
             score += gain
         open_ = [p.name for p in tparams if p.name and p.name not in env.vars and p.default is None]
@@ -139,6 +156,13 @@ def bind(m: Machine, entry: Entry, fset: FuncSet, args: list[Value], kwargs: dic
     return Candidate(score, tuple(fits), entry, fn, env, bool(takes and returns and (sure or not several)), asks)
 
 
+def _qualify(t: ir.Expr, before: set[str], given: Given, leads: bool | None, env: Env) -> None:
+    """``T`` of ``T&`` and ``T*`` may be a constant, of ``T&&`` a reference."""
+    name = t.inner.ident if isinstance(t, ir.TypeMod) and isinstance(t.inner, ir.Name) else ""
+    if name and name in env.vars and name not in before:
+        env.vars[name] = qualified.deduced(t, env.vars[name], given, leads)
+
+
 def _deduces_each(m: Machine, pattern: ir.Expr, args: list[Value], names: dict[str, ir.TParam], env: Env) -> bool:
     """``Array<Ts, N> const&... xs``: what each argument says of the packs; False where one is no match."""
     packs = [n for n in names_in(pattern) if n in names and names[n].pack and n not in env.vars]
@@ -151,7 +175,9 @@ def _deduces_each(m: Machine, pattern: ir.Expr, args: list[Value], names: dict[s
     return True
 
 
-def deduced(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value]) -> Env | None:
+def deduced(
+    m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value], given_as: Sequence[Given] = ()
+) -> Env | None:
     """The template arguments of a call of ``[]<class T>(T x) {...}``."""
     node = fn.node
     own = ir.Function(
@@ -162,7 +188,7 @@ def deduced(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value]
         unit = next((e.unit for e in m.program.entries() if e.unit.path == node.span.path), None)
     if unit is None:
         return None
-    found = bind(m, Entry(own, fn.env, unit), FuncSet("operator()", (), targs=fn.targs or None), args, kwargs)
+    found = bind(m, Entry(own, fn.env, unit), FuncSet("operator()", (), targs=fn.targs or None), args, kwargs, given_as)
     return None if found is None else found.env
 
 

@@ -46,9 +46,12 @@ def bind_parameters(
     cells = places.of_arguments(m, args) if m.dialect.by_value else []
     m.lvalues = ([], [])
     of, constants = m.constants
+    kinds = m.kinds[1] if m.kinds[0] is args else ()
     for i, p in enumerate(params):
         inner = p.type.pattern if isinstance(p.type, ir.Expand) else p.type
         stands = references.stands(m, inner, env)
+        if m.dialect.by_value and p.name and not p.pack:
+            env.declare_as(p.name, (inner, False, kinds[i] if i < len(kinds) else ""))
         if qualifiers.settled(inner) and (not stands or qualifiers.refers(inner)):
             env.fix(p.name)
         if constness.to_constant(inner):

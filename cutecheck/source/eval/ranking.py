@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from cutecheck.source.eval import constness, foreign, ir, places, qualifiers, references
+from cutecheck.source.eval import constness, foreign, ir, places, qualified, qualifiers, references, spelled
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import FuncSet, Object, Scalar, Value
 
@@ -31,12 +31,23 @@ def given(m: Machine, node: ir.Expr, value: Value, env: Env) -> Given:
         return "variable" if foreign.writable(m, node, env) else "constant"
     if isinstance(node, ir.Call) and places.passes_on(node):
         inner = given(m, node.args[0].value, value, env)
+        if getattr(node.fn, "ident", "") == "forward":
+            return _forwarded(m, node, env)
         return "value" if getattr(node.fn, "ident", "") == "move" and inner == "variable" else ""
     if isinstance(node, ir.Call):
         made = isinstance(value, Object) and getattr(node.fn, "ident", "") == value.cls.decl.name
         return "value" if made else _returned(m, node.fn, env)
     computed = isinstance(node, ir.Binary) and node.op in _COMPUTES and isinstance(value, (Scalar, int))
     return "value" if computed or isinstance(node, (ir.Lit, ir.Construct)) else ""
+
+
+def _forwarded(m: Machine, node: ir.Call, env: Env) -> Given:
+    """``std::forward<T>(t)``."""
+    targs: Sequence[ir.Expr] = getattr(node.fn, "targs", None) or ()
+    t = qualified.parts(spelled.written(m, targs[0], env)) if len(targs) == 1 else None
+    if t is None or t.ref is None or t.const is None:
+        return ""
+    return "value" if t.ref != "ref" else "constant" if t.const else "variable"
 
 
 def of_object(m: Machine, called: ir.Expr, before: ir.Function | None, obj: Value, env: Env) -> Given:

@@ -137,10 +137,15 @@ def _alias(m: Machine, decl: ir.Alias, where: Env, t: ir.Name | ir.Scoped, env: 
     return stands(m, decl.target, where, depth + 1)
 
 
+def is_doubled(m: Machine, t: ir.DeclType) -> bool:
+    """``decltype((x))``."""
+    return _DOUBLE.match(m.recorder.text(t)) is not None
+
+
 def _expression(m: Machine, t: ir.DeclType, node: ir.Expr, env: Env, depth: int) -> bool:
     """``decltype(...)`` of what can be written."""
     if isinstance(node, (ir.Name, ir.Attr)):
-        return _DOUBLE.match(m.recorder.text(t)) is not None or bound(m, node, env)
+        return is_doubled(m, t) or bound(m, node, env)
     if isinstance(node, ir.Unary):
         return node.op in ("*", "++", "--")
     if isinstance(node, ir.Call):

@@ -167,6 +167,7 @@ class Env:
         "refs",
         "scope",
         "self_",
+        "types",
         "usings",
         "vars",
     )
@@ -188,6 +189,7 @@ class Env:
         self.refs: set[str] | None = None  # types that are references, and objects that stand for others
         self.as_base: dict[str, ClassInst] | None = None  # objects that are named as one of a base class
         self.usings: list[Scope] | None = None  # namespaces that using directives of this block name
+        self.types: dict[str, Any] | None = None  # what variables are declared as (source/eval/qualified.py)
         self.scope = scope
         self.cls = cls
         self.self_ = self_
@@ -210,6 +212,12 @@ class Env:
         if self.refs is None:
             self.refs = set()
         self.refs.add(name)
+
+    def declare_as(self, name: str, what: Any) -> None:
+        """A variable of this frame is declared with a type, and made of an expression."""
+        if self.types is None:
+            self.types = {}
+        self.types[name] = what
 
     def name_as(self, name: str, base: ClassInst) -> None:
         """A variable of this frame is a reference or pointer to a base class of its object's."""

@@ -12,10 +12,12 @@ from cutecheck.source.eval import classes, constness, constraints, ir, places
 from cutecheck.source.eval.intrinsics.registry import TYPES
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
-from cutecheck.source.eval.matching import are_defaults, is_trait, match_all, typed, weight, weights
+from cutecheck.source.eval.matching import are_defaults, is_trait, marks, match_all, typed, weight, weights
 from cutecheck.source.eval.mentions import mentions, names_in, unexpanded
 from cutecheck.source.eval.ordering import most_specialised
+from cutecheck.source.eval.qualified import assumed, note, open_marks, plain
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import (
     EnumVal,
@@ -36,9 +38,9 @@ def arguments(m: Machine, nodes: Sequence[ir.Expr], env: Env) -> tuple[Value, ..
     out: list[Value] = []
     for node in nodes:
         if isinstance(node, ir.Expand):
-            out.extend(expand(m, node.pattern, env))
+            out.extend(expand(m, node.pattern, env, written))
         else:
-            value = m.eval(node, env)
+            value = written(m, node, env)
             if isinstance(value, Pack):
                 out.extend(value.items)
             else:
@@ -67,11 +69,12 @@ def settled(m: Machine, value: Object) -> Object:
     return known if isinstance(known, Object) else value
 
 
-def expand(m: Machine, pattern: ir.Expr, env: Env) -> list[Value]:
+def expand(m: Machine, pattern: ir.Expr, env: Env, evaluate: Any = None) -> list[Value]:
     """``pattern...``: one value an element of the packs it names."""
+    evaluate = evaluate or Machine.eval
     names = [n for n in unexpanded(pattern) if isinstance(_variable(env, n), Pack)]
     if not names:
-        value = m.eval(pattern, env)
+        value = evaluate(m, pattern, env)
         return list(value.items) if isinstance(value, Pack) else [value]
     packs = {n: _variable(env, n) for n in names}
     count = min(len(p.items) for p in packs.values())
@@ -80,7 +83,7 @@ def expand(m: Machine, pattern: ir.Expr, env: Env) -> list[Value]:
         inner = Env(env, "block")
         for n, p in packs.items():
             inner.vars[n] = p.items[i]
-        out.append(m.eval(pattern, inner))
+        out.append(evaluate(m, pattern, inner))
     return out
 
 
@@ -110,17 +113,22 @@ def bind(m: Machine, tparams: Sequence[ir.TParam], given: Sequence[Value], env: 
         elif rest:
             value = typed(m, p, rest.pop(0), env)
         elif p.default is not None:
-            value = typed(m, p, m.eval(p.default, env), env)
+            value = typed(m, p, written(m, p.default, env), env)
         else:
             value = m.recorder.open_parameter(m, p)
         if p.name:
             env.vars[p.name] = value
+            note(env, p.name)
         out.append(value)
     return tuple(out)
 
 
 def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span: Span) -> Value:
     """A class, alias or variable template under arguments."""
+    if any(map(open_marks, given)):
+        if constness.tells_apart(ref.entries):
+            return Unknown("whether a template argument is a constant or a reference is not known", span)
+        given = tuple(map(assumed, given))
     bad = next((g for g in given if isinstance(g, Unknown)), None)
     primary = next((e for e in ref.entries if getattr(e.decl, "spec_args", None) is None), ref.entries[0])
     decl = primary.decl
@@ -137,7 +145,7 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
         return m.functions[key]
     refused = m.budget.refused
     if isinstance(decl, ir.Alias):
-        value = m.eval(decl.target, env)
+        value = written(m, decl.target, env)
     else:
         special = _special(m, ref, tuple(env.vars.values()), decl.tparams or (), env)
         if isinstance(special, Unknown):
@@ -147,7 +155,7 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
         value = variable_value(m, decl, env)
     if m.budget.refused == refused:
         m.functions[key] = value
-    m.recorder.declared(m, decl, value, env, primary.unit)
+    m.recorder.declared(m, decl, plain(value), env, primary.unit)
     return value
 
 
@@ -202,8 +210,6 @@ def _special(
         decl = entry.decl
         if getattr(decl, "spec_args", None) is None or getattr(decl, "forward", False):
             continue
-        if any(map(constness.qualifies, decl.spec_args)):
-            continue  # `X<T const>`: types are kept without qualifiers and references
         env = Env(entry.env, "template")
         names = {p.name: p for p in decl.tparams or ()}
         written = len(decl.spec_args)
@@ -211,7 +217,7 @@ def _special(
         values = flat[:written] if short else flat
         if not tparams and written > len(flat) and _asks_more(m, decl, flat, names, env):
             values = [*flat, *(VoidType() for _ in range(written - len(flat)))]
-        matched = match_all(m, decl.spec_args, values, names, env)
+        matched = match_all(m, decl.spec_args, values, names, env, strict=True)
         if matched is False or (short and not are_defaults(m, tparams[written:], flat[written:], given)):
             continue
         if matched is None:
@@ -229,7 +235,11 @@ def _special(
             return Unknown(f"whether a specialisation of `{ref.name}` applies is not known", decl.span)
         if any(n and n not in env.vars for n in names):
             bind_missing(m, decl.tparams or (), env)
-        score = 1000 * (weights(decl.spec_args, names) + (_left_out(tparams, written) if short else 0))
+        score = 1000 * (
+            sum(map(marks, decl.spec_args))
+            + weights(decl.spec_args, names)
+            + (_left_out(tparams, written) if short else 0)
+        )
         score += len(constraints.atoms(m, decl, env)) if constrained else 0  # who asks more
         if best is None or score > best[0]:
             best = (score, entry, env)
@@ -292,9 +302,10 @@ def bind_missing(m: Machine, tparams: Sequence[ir.TParam], env: Env) -> bool:
             env.vars[p.name] = Pack(())
         elif p.name not in env.vars or not p.name:
             if p.default is not None:
-                value = m.eval(p.default, env)
+                value = written(m, p.default, env)
                 if p.name:
                     env.vars[p.name] = value
+                    note(env, p.name)
             elif p.name:
                 env.vars[p.name] = m.recorder.open_parameter(m, p)
     return sure

@@ -35,6 +35,7 @@ from cutecheck.source.eval.values import (
     Pack,
     Pointer,
     PtrType,
+    Qualified,
     Scalar,
     ScalarType,
     Settled,
@@ -48,7 +49,7 @@ from cutecheck.source.eval.values import (
     VoidType,
 )
 
-TYPES = (ScalarType, ValueType, PtrType, ArrayType, VoidType, ExternType, TraitType, ClassInst, EnumRef)
+TYPES = (ScalarType, ValueType, PtrType, ArrayType, VoidType, ExternType, TraitType, ClassInst, EnumRef, Qualified)
 
 
 def is_type(v: Value) -> bool:
@@ -132,6 +133,8 @@ def type_key(v: Value) -> Any:
         return ("pack", type_key(v.items))
     if isinstance(v, ClassInst):
         return ("class", v.ident)
+    if isinstance(v, Qualified):
+        return ("qualified", v.const, v.volatile, v.ref, type_key(v.inner))
     if isinstance(v, (PtrType,)):
         return ("ptr", type_key(v.inner))
     if isinstance(v, ArrayType):
@@ -202,6 +205,9 @@ def spell(v: Value) -> str:
         return f"({','.join(spell(x) for x in v)})"
     if isinstance(v, Pack):
         return ",".join(spell(x) for x in v.items)
+    if isinstance(v, Qualified):
+        marks = " const" * bool(v.const) + " volatile" * v.volatile
+        return spell(v.inner) + marks + {"ref": "&", "rref": "&&"}.get(v.ref or "", "")
     if isinstance(v, PtrType):
         return f"{spell(v.inner)}*"
     if isinstance(v, ArrayType) and v.name:

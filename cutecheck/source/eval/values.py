@@ -57,6 +57,19 @@ class PtrType:
 
 
 @record(frozen=True, slots=True)
+class Qualified:
+    """A type with qualifiers, which template arguments alone keep; ``None`` where one of them is not known.
+
+    ``inner`` has none itself; of a reference ``const`` is of what it refers to.
+    """
+
+    inner: Value
+    const: bool | None = False
+    volatile: bool = False
+    ref: str | None = ""  # "ref" or "rref"
+
+
+@record(frozen=True, slots=True)
 class ArrayType:
     """``T[n]``, ``cute::array<T, n>``, ``array_aligned<T, n, align>``: ``align`` in bytes, None the element's own.
 

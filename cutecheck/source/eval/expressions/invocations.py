@@ -117,12 +117,14 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
                 m.recorder.comma(a.value)
     if isinstance(fn, Unknown):
         calls.synchronises(m, getattr(node.fn, "ident", ""), args, node.span)
-    if isinstance(fn, FuncSet) and len(fn.entries) > 1 and len(args) == len(node.args):
+    if len(args) == len(node.args) and _minds_kinds(fn):
         m.given = (
             tuple(ranking.given(m, a.value, v, env) for a, v in zip(node.args, args, strict=True)),
-            "" if fn.self_ is None else ranking.of_object(m, node.fn, before, fn.self_, env),
+            ""
+            if not isinstance(fn, FuncSet) or fn.self_ is None
+            else ranking.of_object(m, node.fn, before, fn.self_, env),
         )
-        if constness.takes_pointers(e.decl for e in fn.entries):
+        if isinstance(fn, FuncSet) and constness.takes_pointers(e.decl for e in fn.entries):
             m.leads = (args, tuple(constness.leads_to_constant(m, a.value, env) for a in node.args))
     if m.dialect.by_value and fn == leaks.UNFOLLOWED:
         for value, where in zip(args, cells, strict=False):
@@ -150,6 +152,18 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             m.returned = None
         _may_write(m, node, fn, args, cells, env, value)
     return value
+
+
+def _minds_kinds(fn: Value) -> bool:
+    """Whether it matters to a call which of its arguments are variables, constants and values."""
+    if isinstance(fn, FuncSet):
+        return len(fn.entries) > 1 or any(e.decl.tparams for e in fn.entries)
+    return isinstance(fn, Closure) and any(map(_deduced_reference, fn.node.params))
+
+
+def _deduced_reference(p: ir.Param) -> bool:
+    t = p.type.pattern if isinstance(p.type, ir.Expand) else p.type
+    return isinstance(t, ir.TypeMod) and t.kind in ("ref", "rref")
 
 
 def _offset(m: Machine, node: ir.Call, env: Env) -> Value:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import (
     classes,
-    constness,
     intrinsics,
     ir,
     leaks,
@@ -15,18 +14,20 @@ from cutecheck.source.eval import (
     memory,
     named_bases,
     places,
-    qualifiers,
+    qualified,
     references,
     std_arrays,
     templates,
 )
 from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.intrinsics.registry import KEEP_QUALIFIERS
 from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, missing, namespace_of, type_member
 from cutecheck.source.eval.machine import Machine, handles
+from cutecheck.source.eval.qualified import plain
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.tuples import Elements, Held
-from cutecheck.source.eval.types import is_type, same_type, type_key, type_of
+from cutecheck.source.eval.types import is_type, type_key, type_of
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
@@ -102,7 +103,7 @@ def _name(m: Machine, node: ir.Name, env: Env) -> Value:
     value = lookup(m, node.ident, env, node.span)
     if node.targs is not None:
         called = node is m.callee
-        value = _with_targs(m, value, node.targs, env, node.span)
+        value = _spelled(m, node, _with_targs(m, value, node.targs, env, node.span))
         if type(value) is FuncSet and not called:
             _taken(m, value, node.span)
     elif type(value) is Pack and len(value.items) == 1:
@@ -123,12 +124,24 @@ def _scoped(m: Machine, node: ir.Scoped, env: Env) -> Value:
             value = lookup(m, node.ident, m.program.root.env, node.span)
     else:
         base = _scope_of(m, node.base, env)
-        value = _member_of(m, base, node, env)
-    value = _with_targs(m, value, node.targs, env, node.span)
+        base = m.spelled[1] if m.spelled[0] is node.base else base
+        value = _member_of(m, plain(base), node, env)
+        if node.targs is None:
+            m.owner = (node, base)
+    if node.targs is not None:
+        value = _spelled(m, node, _with_targs(m, value, node.targs, env, node.span))
+    elif isinstance(value, Pack) and len(value.items) == 1:
+        value = value.items[0]
     if type(value) is FuncSet and not called:
         _taken(m, value, node.span)
     m.recorder.used(m, node.ident, node.span, value)
     return value
+
+
+def _spelled(m: Machine, node: ir.Expr, value: Value) -> Value:
+    """A type as what an expression gives, its qualifiers kept for who asks next (source/eval/spelled.py)."""
+    m.spelled = (node, value)
+    return plain(value)
 
 
 def _taken(m: Machine, value: FuncSet, span: Span) -> None:
@@ -176,18 +189,19 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
             return value.items[0]
         return value
     given = templates.arguments(m, targs, env)
-    if m.dialect.by_value and _refers(m, value, targs, env):
-        return Unknown("a template argument that is a reference is not followed", span)
     if isinstance(value, TemplateRef):
-        if m.dialect.by_value and _qualified(m, value, targs, given, env):
-            return Unknown("constants and references among template arguments are not followed", span)
         if value.entries:
             return templates.apply_template(m, value, given, span)
         if m.dialect.by_value and value.name in _TUPLES:
             given = _elements(m, targs, given, env)
-        return intrinsics.apply_type(m, value.name, given, span)
+        made = intrinsics.apply_type(m, value.name, given, span)
+        if is_type(made) and value.name not in KEEP_QUALIFIERS and any(plain(g) is not g for g in given):
+            return qualified.made(made, None, False, "")  # what it is made of is kept without
+        return made
     if isinstance(value, FuncSet):
         return FuncSet(value.name, value.entries, value.self_, value.cls, given)
+    if not isinstance(value, (Closure, ClassInst)):
+        given = tuple(map(plain, given))
     if isinstance(value, Intrinsic):
         return Intrinsic(value.name, given, value.self_)
     if isinstance(value, Closure):
@@ -204,45 +218,15 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
     return value
 
 
-def _qualified(m: Machine, ref: TemplateRef, targs: tuple[ir.Expr, ...], given: tuple[Value, ...], env: Env) -> bool:
-    """What a template means depends on what types are kept without."""
-    if not ref.entries:
-        two = ref.name in ("is_same", "is_same_v") and len(targs) == len(given) == 2
-        return two and same_type(*given) and not constness.alike(*targs)
-    if not constness.tells_apart(ref.entries):
-        return False
-    if len(targs) != len(given):
-        return True
-    types = ((t, v) for t, v in zip(targs, given, strict=True) if is_type(v))
-    return any(not constness.unqualified(m, t, v, env) for t, v in types)
-
-
 def _elements(m: Machine, targs: tuple[ir.Expr, ...], given: tuple[Value, ...], env: Env) -> tuple[Value, ...]:
     """The types of a tuple's elements; what one stands for that is a reference may change."""
     if len(targs) != len(given):
         return given
     kinds = (ScalarType, PtrType, ClassInst)
     return tuple(
-        leaks.UNFOLLOWED if isinstance(v, kinds) and references.stands(m, t, env) else v
+        leaks.UNFOLLOWED if isinstance(plain(v), kinds) and references.stands(m, t, env) else v
         for t, v in zip(targs, given, strict=True)
     )
-
-
-def _refers(m: Machine, value: Value, targs: tuple[ir.Expr, ...], env: Env) -> bool:
-    """A function or class of the tree is named with a reference that may be written through: types are kept without."""
-    if isinstance(value, TemplateRef):
-        of_tree = bool(value.entries) and isinstance(value.entries[0].decl, ir.Class)
-    else:
-        of_tree = isinstance(value, FuncSet)
-    return of_tree and any(references.stands(m, t, env) and not _settled(t, env) for t in targs)
-
-
-def _settled(t: ir.Expr, env: Env) -> bool:
-    """A reference to a constant: nothing is written through it, so that a copy does as well."""
-    if isinstance(t, ir.DeclType) and isinstance(t.expr, ir.Name):
-        at = env.find_var(t.expr.ident)
-        return at is not None and at.fixed is not None and t.expr.ident in at.fixed
-    return qualifiers.settled(t)
 
 
 @handles(ir.Attr)
@@ -257,7 +241,7 @@ def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
         array = type_of(base)
         assert isinstance(array, ArrayType)
         return attribute(m, m.recorder.array(m, array, node.span), node.ident, node.span)
-    return _with_targs(m, value, node.targs, env, node.span)
+    return plain(_with_targs(m, value, node.targs, env, node.span))
 
 
 def of_base(m: Machine, node: ir.Attr, base: Value, env: Env) -> Value:

@@ -18,6 +18,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     tmem,
     traits,
     tuples,
+    type_traits,
     warps,
 )
 from cutecheck.source.eval.intrinsics.dispatch import (

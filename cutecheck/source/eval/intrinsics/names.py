@@ -10,7 +10,8 @@ from cutecheck.model import atoms
 from cutecheck.model.dtype import dtype
 from cutecheck.source.eval.intrinsics import cuda, launch, selectors
 from cutecheck.source.eval.intrinsics.refusals import guarded
-from cutecheck.source.eval.intrinsics.registry import CONSTANTS, FUNCTIONS, TORCH_TYPES, TYPES
+from cutecheck.source.eval.intrinsics.registry import CONSTANTS, FUNCTIONS, KEEP_QUALIFIERS, TORCH_TYPES, TYPES
+from cutecheck.source.eval.qualified import plain
 from cutecheck.source.eval.values import (
     TMA_DESCRIPTOR,
     CuteOp,
@@ -110,6 +111,8 @@ def apply_type(m: Machine, name: str, targs: tuple[Value, ...], span: Span) -> V
     maker = TYPES.get(name)
     if maker is None:
         return ValueType(CuteOp(name, targs))
+    if name not in KEEP_QUALIFIERS:
+        targs = tuple(map(plain, targs))
     if name not in ("conditional", "conditional_t", "is_void", "is_void_v", "enable_if", "enable_if_t", "declval"):
         for t in targs:
             if isinstance(t, Unknown):

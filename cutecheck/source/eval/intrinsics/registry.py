@@ -56,6 +56,7 @@ FUNCTIONS: dict[str, Function] = {}
 TOLERANT: set[str] = set()  # called even with Unknown arguments
 CONFIGURING: set[str] = set()  # results are configuration sites
 TYPES: dict[str, TypeMaker] = {}
+KEEP_QUALIFIERS: set[str] = set()  # types made of types with their qualifiers and references
 # elements of PyTorch's tensors that are classes, in at::, c10:: and torch::
 TORCH_TYPES = frozenset({"Half", "BFloat16", "Float8_e4m3fn", "Float8_e5m2", "Float8_e4m3fnuz", "Float8_e5m2fnuz"})
 CONSTANTS: dict[str, Any] = {}
@@ -75,10 +76,12 @@ def function(*names: str, tolerant: bool = False, configuring: bool = False) -> 
     return register
 
 
-def type_maker(*names: str) -> Callable[[TypeMaker], TypeMaker]:
+def type_maker(*names: str, qualified: bool = False) -> Callable[[TypeMaker], TypeMaker]:
     def register(f: TypeMaker) -> TypeMaker:
         for name in names:
             TYPES[name] = f
+        if qualified:
+            KEEP_QUALIFIERS.update(names)
         return f
 
     return register

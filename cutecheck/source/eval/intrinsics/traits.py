@@ -12,12 +12,12 @@ from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import CuteError, Dyn, is_constant
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
-from cutecheck.source.eval.intrinsics.types import bits_of, is_integer, static_value
+from cutecheck.source.eval.intrinsics.types import bits_of, static_value
+from cutecheck.source.eval.qualified import open_marks, plain
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import same_type
 from cutecheck.source.eval.values import (
     ArrayType,
-    ExternType,
     Intrinsic,
     Pointer,
     PtrType,
@@ -58,13 +58,6 @@ def _boolean(v: bool) -> Value:
     return TraitType(ValueType(int(v)), Scalar(int(v), "bool"))
 
 
-@type_maker("conditional", "conditional_t")
-def _conditional(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    if isinstance(targs[0], Unknown):
-        return targs[0]
-    return targs[1] if truth_of(m, targs[0]) else targs[2]
-
-
 @type_maker("enable_if", "enable_if_t")
 def _enable_if(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     known = m.dialect.truth(targs[0])
@@ -73,21 +66,6 @@ def _enable_if(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     if known is None:
         return targs[0] if isinstance(targs[0], Unknown) else Unknown("a condition of enable_if is not known", span)
     return targs[1] if len(targs) > 1 else VoidType()
-
-
-@type_maker("is_same", "is_same_v")
-def _is_same(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    for t in targs:
-        if isinstance(t, Unknown):
-            return t
-        if isinstance(t, ExternType) and t.name.startswith("std::") and t.name.endswith(("_t", "::type")):
-            return Unknown(f"the type that {t.name} gives is not known", span)
-    return _boolean(same_type(targs[0], targs[1]))
-
-
-@type_maker("is_any_of", "is_any_of_v")
-def _is_any_of(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return _boolean(any(same_type(targs[0], t) for t in targs[1:]))
 
 
 @type_maker("is_base_of", "is_base_of_v")
@@ -113,11 +91,6 @@ def _is_base_of(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 @type_maker("is_void", "is_void_v")
 def _is_void(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return targs[0] if isinstance(targs[0], Unknown) else _boolean(isinstance(targs[0], VoidType))
-
-
-@type_maker("is_pointer", "is_pointer_v")
-def _is_pointer(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return _boolean(isinstance(targs[0], PtrType))
 
 
 def _logical_trait(name: str, stop: bool) -> None:
@@ -185,8 +158,6 @@ _kind_trait("is_rmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space
 _kind_trait("is_tmem", lambda v: isinstance(v, (TensorVal, Pointer)) and v.space == "tmem")
 _kind_trait("is_complex", _is_complex)
 _kind_trait("is_static", _stores_nothing)
-_kind_trait("is_integral", lambda v: isinstance(v, int) or (isinstance(v, ScalarType) and is_integer(v.dtype)))
-_kind_trait("is_floating_point", lambda v: isinstance(v, ScalarType) and v.dtype.name in ("float", "double"))
 
 
 @type_maker("is_constant", "is_constant_v")
@@ -198,31 +169,6 @@ def _is_constant(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     if number is None:
         raise Unsupported("is_constant of a number that is not known")
     return _boolean(is_constant(number, static_value(m, targs[1])))
-
-
-@type_maker(
-    "remove_cv_t", "remove_cvref_t", "remove_reference_t", "remove_const_t", "type_identity_t",
-    "add_const_t", "remove_cv", "remove_cvref", "remove_reference", "type_identity", "add_lvalue_reference_t",
-    "unwrap_ref_decay_t",
-)  # fmt: skip
-def _identity_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return targs[0]
-
-
-@type_maker("decay_t", "decay")
-def _decay(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    t = targs[0]
-    return PtrType(t.inner) if isinstance(t, ArrayType) and not t.name else t
-
-
-@type_maker("add_pointer_t")
-def _add_pointer(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return targs[0] if isinstance(targs[0], Unknown) else PtrType(targs[0])
-
-
-@type_maker("remove_pointer_t", "remove_pointer")
-def _remove_pointer(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return targs[0].inner if isinstance(targs[0], PtrType) else targs[0]
 
 
 @type_maker("declval")
@@ -245,8 +191,11 @@ def _tuple_size(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     raise Unsupported("tuple_size of something that is not a tuple")
 
 
-@type_maker("tuple_element", "tuple_element_t")
+@type_maker("tuple_element", "tuple_element_t", qualified=True)
 def _tuple_element(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    if open_marks(targs[1]):
+        raise Unsupported("a tuple of constants or references")
+    targs = tuple(map(plain, targs))
     i, v = constant(targs[0]), static_value(m, targs[1])
     if isinstance(v, tuple) and i is not None:
         from cutecheck.source.eval.types import type_of

@@ -27,6 +27,7 @@ from cutecheck.source.eval.enums import EnumRef, enumerator
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.scope import Entry, Env
+from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import forget
@@ -99,6 +100,7 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
             env.fix(decl.name)
         if m.dialect.by_value:
             constness.declare(m, decl.name, decl.type, _only(decl), env)
+            env.declare_as(decl.name, (decl.type, "constexpr" in decl.flags, _only(decl)))
         if stands and (init := _only(decl)) is not None:
             value, cells = places.locate(m, init, env)
             if cells is not None and not isinstance(value, Object):
@@ -134,7 +136,7 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
         m.recorder.declared(m, decl, value, env, unit)
     elif isinstance(decl, ir.Alias) and decl.tparams is None:
         value = m.eval(decl.target, env)
-        m.journal.set(env.vars, decl.name, value)
+        m.journal.set(env.vars, decl.name, written(m, decl.target, env))
         if references.stands(m, decl.target, env):
             env.refer(decl.name)
         m.recorder.declared(m, decl, value, env, unit)
