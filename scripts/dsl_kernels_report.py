@@ -23,7 +23,7 @@ import tomllib
 
 from cutecheck.facts import Unknown
 from cutecheck.source.dsl import sites
-from cutecheck.source.dsl.extract import runs
+from cutecheck.source.dsl.extract import Runner
 from cutecheck.source.eval.intrinsics.dsl_show import show
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.values import Object
@@ -70,10 +70,10 @@ def main() -> int:
                     unknown[key] = str(site.reason)
 
     for path in drivers:
-        collect(runs(files, [path], (arguments.tree,), tuple(sorted(own.get(path, every))), limits))
+        collect(Runner(files, (arguments.tree,), tuple(sorted(own.get(path, every))), limits).script(path))
     for text in bindings:
         start = time.process_time()
-        collect(runs(files, [], (arguments.tree,), (), limits, [text]))
+        collect(Runner(files, (arguments.tree,), (), limits).bound([], [text]))
         print(f"{time.process_time() - start:.1f} s {text[:150]}", file=sys.stderr)
     reasons: Counter[str] = Counter()
     counts = {"sites": 0, "resolved": 0, "other values": 0, "unknown": 0, "missing": 0}

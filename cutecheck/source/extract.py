@@ -11,9 +11,8 @@ from pathlib import Path, PurePosixPath
 from cutecheck.cache import digest
 from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import cute_version
-from cutecheck.progress import counted
 from cutecheck.source.bindings import unmatched
-from cutecheck.source.collect import Collected, absorb, bound_elsewhere, collect, note_unit, uncovered
+from cutecheck.source.collect import Collected, absorb, bound_elsewhere, uncovered
 from cutecheck.source.cpp import errors
 from cutecheck.source.cpp.errors import Refused
 from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
@@ -24,10 +23,10 @@ from cutecheck.source.eval.launches import Walks
 from cutecheck.source.eval.limits import MANY_UNITS
 from cutecheck.source.files import read_bytes
 from cutecheck.source.generations import ARCHITECTURES, DEFAULT_ARCH, architectures_of
-from cutecheck.source.installed import find_cutlass
-from cutecheck.source.recall import Recall, ScriptRecall
+from cutecheck.source.recall import Recall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
+from cutecheck.source.scripts import evaluate
 from cutecheck.source.translate import Job, Part, Template, Translator
 from cutecheck.source.vendored import include_dirs, note
 from cutecheck.timing import phase
@@ -101,7 +100,10 @@ def _extract(request: ExtractRequest) -> Facts:
         python = []
     scripts = {p: f for p, f in files.items() if p.endswith((".py", ".ipynb"))}
     if python:
-        _python(scripts, python, request, out)
+        try:
+            evaluate(scripts, python, request, _about(request), out)
+        except KeyboardInterrupt:
+            out.errors["", INTERRUPTED] = SourceError("", INTERRUPTED)
     if request.changed is None and any(p.is_dir() for p in request.paths):  # of single files, bindings may mean others
         for error in unmatched(request.instantiate, files):
             out.errors[error.path, error.message] = error
@@ -228,44 +230,3 @@ def _errors_of(errors: Iterable[SourceError], changed: tuple[Path, ...] | None) 
         return list(errors)
     names = {f.name for f in changed}
     return [e for e in errors if PurePosixPath(e.path).name in names]
-
-
-def _python(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest, out: Collected) -> None:
-    """Every Python file that names CuTe, run as a script; or what that came to before."""
-    reported = frozenset(scripts if request.changed is None else wanted)
-    with phase("  of this: scripts"):
-        if request.store is None or request.tracing is not None:
-            absorb(_run_scripts(scripts, wanted, reported, request), out)
-            return
-        places = [os.path.abspath(p) for p in request.paths]  # noqa: PTH100
-        about = digest(_about(request), repr((request.archs, request.include_dirs, places, sorted(reported))))
-        known = ScriptRecall(request.store, about, str(find_cutlass((*request.include_dirs, *request.paths))))
-        absorb(known.recall(scripts, wanted, lambda: _run_scripts(scripts, wanted, reported, request)), out)
-
-
-def _run_scripts(
-    scripts: dict[str, Path], wanted: list[str], reported: frozenset[str], request: ExtractRequest
-) -> Collected:
-    from cutecheck.source.dsl import extract as dsl
-
-    out = Collected()
-    runs = dsl.runs(
-        scripts, wanted, request.paths, request.archs, request.limits,
-        request.instantiate, request.include_dirs, request.tracing,
-    )  # fmt: skip
-    for path, driver in counted("evaluating Python", runs, len(wanted)):
-        unit = driver.library.unit(scripts[path])
-        note_unit(unit, out)
-        for error in dsl.unit_errors(unit, scripts[path]):
-            out.errors.setdefault((error.path, error.message), error)
-        for unknown in driver.cut:
-            where = unknown.span.path if unknown.span is not None else path
-            out.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
-        driver.recorder.flush_loose()
-        own = Collected()
-        collect(driver.recorder, reported | driver.library.cells_of(reported), own)
-        absorb(own, out)
-    bound = {key[:4] for key, site in out.sites.items() if site.status != "unbound"}
-    for key in [k for k, site in out.sites.items() if site.status == "unbound" and k[:4] in bound]:
-        del out.sites[key]  # one script calls what is around it, another does not
-    return out

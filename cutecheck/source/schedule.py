@@ -55,7 +55,7 @@ def _evaluated(
 
     ``step`` hears of each that is evaluated; ``early`` gets those that an interrupt finds evaluated before their turn.
     """
-    if processes <= 1 or len(jobs) < _WORTH or not _can_fork():
+    if processes <= 1 or len(jobs) < _WORTH or not can_fork():
         for job in jobs:
             part = translator.run(job, walks.of(walks.key(job.arch, job.path)).copy())
             if recall is not None:
@@ -76,7 +76,7 @@ def _evaluated(
             raise
 
 
-def _can_fork() -> bool:
+def can_fork() -> bool:
     import multiprocessing
 
     return "fork" in multiprocessing.get_all_start_methods()

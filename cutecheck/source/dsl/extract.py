@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,60 +63,63 @@ def archs_of(library: Library, file: Path, data: bytes) -> tuple[str, ...]:
     return tuple(a for a in ("sm_90a", "sm_100a", "sm_103a", "sm_120a") if a in found) or default_archs(data)
 
 
-def runs(
-    files: Mapping[str, Path],
-    wanted: Iterable[str],
-    roots: tuple[Path, ...],
-    archs: tuple[str, ...],
-    limits: Limits,
-    instantiate: Iterable[str] = (),
-    include: tuple[Path, ...] = (),
-    tracing: Tracing | None = None,
-) -> Iterable[tuple[str, Driver]]:
-    """A finished run for each wanted file and architecture, and one for the bindings of each file given by hand."""
-    bindings = [b for text in instantiate if (b := asked(text, dict(files))) is not None]
-    full = limits
-    if limits.steps_per_root == Limits().steps_per_root:
-        limits = replace(limits, steps_per_root=STEPS_A_FILE)
-    library = Library(dict(files), roots, find_cutlass((*include, *roots)))
-    for path in wanted:
-        file = files[path]
+class Runner:
+    """Runs scripts over one set of ``files``, whose sources it reads and parses once. ``roots`` are what is scanned."""
+
+    def __init__(
+        self,
+        files: Mapping[str, Path],
+        roots: tuple[Path, ...],
+        archs: tuple[str, ...],
+        limits: Limits,
+        include: tuple[Path, ...] = (),
+        tracing: Tracing | None = None,
+    ) -> None:
+        self._files = files
+        self._archs = archs
+        self._full = limits
+        many = limits.steps_per_root == Limits().steps_per_root
+        self._limits = replace(limits, steps_per_root=STEPS_A_FILE) if many else limits
+        self._tracing = tracing
+        self._library = Library(dict(files), roots, find_cutlass((*include, *roots)))
+
+    def script(self, path: str) -> Iterator[tuple[str, Driver]]:
+        """A finished run of a file for each of its architectures; what other files walked is walked again."""
+        file, library = self._files[path], self._library
+        library.launches.clear()
         try:
             data = read_bytes(file)
         except OSError:
-            continue
-        wanted_archs = archs or archs_of(library, file, data)
-        for arch in wanted_archs:
-            driver = Driver(library, arch, limits, tracing)
-            driver.machine.functions[ARCH_IS_CERTAIN] = len(wanted_archs) == 1
+            return
+        wanted = self._archs or archs_of(library, file, data)
+        for arch in wanted:
+            driver = Driver(library, arch, self._limits, self._tracing)
+            driver.machine.functions[ARCH_IS_CERTAIN] = len(wanted) == 1
             driver.run(file, path)
             yield path, driver
-        if b"cutecheck" in data:
-            bindings += in_comments(path, file, data.decode("utf-8", "replace"))
-    yield from _bound(library, bindings, archs, full, tracing)
 
-
-def _bound(
-    library: Library,
-    bindings: list[Binding],
-    archs: tuple[str, ...],
-    limits: Limits,
-    tracing: Tracing | None,
-) -> Iterable[tuple[str, Driver]]:
-    """A run for each file and architecture that bindings name."""
-    grouped: dict[tuple[str, str], list[Binding]] = {}
-    for b in bindings:
-        wanted = (b.arch,) if b.arch else archs or default_archs(b.file.read_bytes())
-        for arch in wanted:
-            if not archs or arch in archs:
-                grouped.setdefault((b.path, arch), []).append(b)
-    for (path, arch), group in grouped.items():
-        driver = Driver(library, arch, limits, tracing)
-        driver.machine.functions[ARCH_IS_CERTAIN] = True
-        for b in group:
-            driver.spent = 0
-            run_binding(driver, b)
-        yield path, driver
+    def bound(self, paths: Iterable[str], instantiate: Iterable[str]) -> Iterator[tuple[str, Driver]]:
+        """A run for each file and architecture that bindings name: those given, and those in comments of ``paths``."""
+        self._library.launches.clear()
+        bindings = [b for text in instantiate if (b := asked(text, dict(self._files))) is not None]
+        for path in paths:
+            with suppress(OSError):
+                data = read_bytes(self._files[path])
+                if b"cutecheck" in data:
+                    bindings += in_comments(path, self._files[path], data.decode("utf-8", "replace"))
+        grouped: dict[tuple[str, str], list[Binding]] = {}
+        for b in bindings:
+            wanted = (b.arch,) if b.arch else self._archs or default_archs(b.file.read_bytes())
+            for arch in wanted:
+                if not self._archs or arch in self._archs:
+                    grouped.setdefault((b.path, arch), []).append(b)
+        for (path, arch), group in grouped.items():
+            driver = Driver(self._library, arch, self._full, self._tracing)
+            driver.machine.functions[ARCH_IS_CERTAIN] = True
+            for b in group:
+                driver.spent = 0
+                run_binding(driver, b)
+            yield path, driver
 
 
 def unit_errors(unit: ir.Unit, file: Path) -> list[SourceError]:

@@ -11,7 +11,7 @@ import pytest
 from cutecheck.cli import main
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
-from cutecheck.source import extract
+from cutecheck.source import scripts
 
 KERNEL = """#include "parts/tile.h"
 #include <elsewhere/pad.h>
@@ -121,8 +121,8 @@ def test_facts_of_python_files_are_kept_while_a_kernel_is_edited(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran = []
-    scripts = extract._run_scripts
-    monkeypatch.setattr(extract, "_run_scripts", lambda *given: ran.append(1) or scripts(*given))
+    run = scripts.run
+    monkeypatch.setattr(scripts, "run", lambda *given: ran.append(1) or run(*given))
     warm(tree, tmp_path / "w.json")
     (tree / "a.cu").write_text("\n" + KERNEL)
     after = warm(tree, tmp_path / "w.json")

@@ -1,0 +1,144 @@
+"""Python files to facts: each a run of its own as a script, in this process or side by side in others, with one result.
+
+What one file's launches walked is not walked again by the same file; files share nothing but what was read and parsed.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from cutecheck.cache import digest
+from cutecheck.facts import SourceError
+from cutecheck.progress import progress
+from cutecheck.source.collect import Collected, absorb, collect, note_unit
+from cutecheck.source.files import noted, watched
+from cutecheck.source.installed import find_cutlass
+from cutecheck.source.recall import ScriptRecall
+from cutecheck.source.request import ExtractRequest
+from cutecheck.source.schedule import can_fork
+from cutecheck.timing import phase
+
+_WORTH = 4  # files for which more processes are worth their start
+
+
+def evaluate(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest, about: str, out: Collected) -> None:
+    """Every Python file that names CuTe, run as a script; or what that came to before.
+
+    ``about``: a digest of what the facts depend on besides the files.
+    """
+    reported = frozenset(scripts if request.changed is None else wanted)
+    with phase("  of this: scripts"):
+        if request.store is None or request.tracing is not None:
+            absorb(run(scripts, wanted, reported, request), out)
+            return
+        places = [os.path.abspath(p) for p in request.paths]  # noqa: PTH100
+        about = digest(about, repr((request.archs, request.include_dirs, places, sorted(reported))))
+        known = ScriptRecall(request.store, about, str(find_cutlass((*request.include_dirs, *request.paths))))
+        absorb(known.recall(scripts, wanted, lambda: run(scripts, wanted, reported, request)), out)
+
+
+def run(scripts: dict[str, Path], wanted: list[str], reported: frozenset[str], request: ExtractRequest) -> Collected:
+    out = Collected()
+    work = _Work(scripts, wanted, reported, request)
+    with progress("evaluating Python", len(wanted)) as step:
+        for part in work.parts(request.jobs if request.tracing is None else 1):
+            absorb(part, out)
+            step()
+    absorb(work.bound(), out)
+    bound = {key[:4] for key, site in out.sites.items() if site.status != "unbound"}
+    for key in [k for k, site in out.sites.items() if site.status == "unbound" and k[:4] in bound]:
+        del out.sites[key]  # one script calls what is around it, another does not
+    return out
+
+
+class _Work:
+    """The runs of one request."""
+
+    def __init__(
+        self, scripts: Mapping[str, Path], wanted: Sequence[str], reported: frozenset[str], request: ExtractRequest
+    ) -> None:
+        from cutecheck.source.dsl.extract import Runner
+
+        self._scripts = scripts
+        self._wanted = wanted
+        self._reported = reported
+        self._instantiate = request.instantiate
+        self._runner = Runner(
+            scripts, request.paths, request.archs, request.limits, request.include_dirs, request.tracing
+        )
+
+    def one(self, path: str) -> Collected:
+        """What a file comes to."""
+        return self._collected(self._runner.script(path))
+
+    def bound(self) -> Collected:
+        """What bindings that are given by hand come to."""
+        return self._collected(self._runner.bound(self._wanted, self._instantiate))
+
+    def parts(self, processes: int) -> Iterator[Collected]:
+        """What every file comes to, in order."""
+        if processes <= 1 or len(self._wanted) < _WORTH or not can_fork():
+            yield from map(self.one, self._wanted)
+            return
+        before = set(multiprocessing.active_children())
+        context = multiprocessing.get_context("fork")
+        size = min(processes, len(self._wanted))
+        with ProcessPoolExecutor(size, context, initializer=_begin, initargs=(self,)) as pool:
+            coming: list[Future[bytes]] = []
+            try:
+                coming += [pool.submit(_run, path) for path in self._wanted]
+                for path, future in zip(self._wanted, coming, strict=True):
+                    yield self._received(path, future)
+            except BaseException:  # an interrupt, say: none goes on
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in set(multiprocessing.active_children()) - before:
+                    process.kill()
+                raise
+
+    def _received(self, path: str, future: Future[bytes]) -> Collected:
+        try:
+            part, seen = pickle.loads(future.result())
+        except Exception:  # one of them died, which ends the others, or a value does not travel or arrive
+            return self.one(path)
+        noted(seen)
+        assert isinstance(part, Collected)
+        return part
+
+    def _collected(self, runs: Iterator[tuple[str, Any]]) -> Collected:
+        from cutecheck.source.dsl.extract import unit_errors
+
+        out = Collected()
+        for path, driver in runs:
+            unit = driver.library.unit(self._scripts[path])
+            note_unit(unit, out)
+            for error in unit_errors(unit, self._scripts[path]):
+                out.errors.setdefault((error.path, error.message), error)
+            for unknown in driver.cut:
+                where = unknown.span.path if unknown.span is not None else path
+                out.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
+            driver.recorder.flush_loose()
+            own = Collected()
+            collect(driver.recorder, self._reported | driver.library.cells_of(self._reported), own)
+            absorb(own, out)
+        return out
+
+
+_mine: list[_Work] = []  # in a worker: what its parent is at
+
+
+def _begin(work: _Work) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends us
+    _mine.append(work)
+
+
+def _run(path: str) -> bytes:
+    with watched() as seen:
+        part = _mine[0].one(path)
+    return pickle.dumps((part, dict(seen)))
