@@ -28,7 +28,7 @@ def number(text: str, span: Span) -> ir.Expr:
             lit = ir.Lit(value, "int", span)
             return ir.Construct(ir.Name("Int", (lit,), span), (), span)
         if suffix and suffix.strip("ulz"):
-            return ir.Opaque(f"user-defined literal {text}", span)
+            return _user(text, match.group(2), ir.Lit(value, "unsigned long long", span))
         return ir.Lit(value, _int_type(value, suffix, hexadecimal), span)
     match = _FLOAT.match(text)
     if match is None:
@@ -38,7 +38,16 @@ def number(text: str, span: Span) -> ir.Expr:
         real = float.fromhex(digits) if digits[:2].lower() == "0x" else float(digits)
     except (ValueError, OverflowError):
         return ir.Opaque(f"number {text} not understood", span)
+    if suffix.strip("f"):
+        return _user(text, match.group(2), ir.Lit(real, "double", span))
     return ir.Lit(real, "float" if suffix == "f" else "double", span)
+
+
+def _user(text: str, suffix: str, lit: ir.Lit) -> ir.Expr:
+    """``64_KB`` calls ``operator""_KB``; suffixes without an underscore are the standard library's."""
+    if not suffix.startswith("_"):
+        return ir.Opaque(f"literal {text}", lit.span)
+    return ir.Call(ir.Name(f'operator""{suffix}', None, lit.span), (ir.Arg(lit),), lit.span)
 
 
 def _looks_float(text: str) -> bool:

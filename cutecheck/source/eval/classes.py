@@ -327,7 +327,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         return elements(m, type_, value, span)
     if isinstance(type_, enums.EnumRef) and m.dialect.by_value:
         return enums.made(m, type_, value[0] if isinstance(value, tuple) and len(value) == 1 else value, span)
-    if isinstance(type_, ExternType) and type_.name.endswith(leaks.WRAPPER):
+    if isinstance(type_, ExternType) and type_.name.endswith((leaks.WRAPPER, *places.BOXES)):
         return Extern(type_.name, span, type_)
     if isinstance(type_, ClassInst):
         from cutecheck.source.eval.constructors import construct_object, part_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Unknown
-from cutecheck.source.eval import classes, foreign, ir, places, qualifiers
+from cutecheck.source.eval import classes, foreign, ir, places, qualifiers, repeatable
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, self_of
 from cutecheck.source.eval.tuples import Elements
@@ -50,7 +50,7 @@ def constant(m: Machine, node: ir.Expr, env: Env) -> bool | None:
             return at.fixed is not None and node.ident in at.fixed
         return _member(m, node.ident, self_of(env), this_is_constant(env))
     if isinstance(node, ir.Attr):
-        base = m.eval(node.base, env) if places.quiet(node.base) else None
+        base = m.eval(node.base, env) if repeatable.quiet(node.base) else None
         base = base.to if isinstance(base, ObjectPointer) else base
         return _member(m, node.ident, base, of_object(m, node.base, env))
     if isinstance(node, ir.Index):
@@ -80,7 +80,7 @@ def of_object(m: Machine, node: ir.Expr, env: Env) -> bool | None:
     """Whether ``node.f()`` or ``node->f()`` is called for a constant."""
     if isinstance(node, ir.Name) and node.ident == "this":
         return this_is_constant(env)
-    value = m.eval(node, env) if places.quiet(node) else None
+    value = m.eval(node, env) if repeatable.quiet(node) else None
     if isinstance(value, (ObjectPointer, Pointer, Address)):
         return leads_to_constant(m, node, env)
     return constant(m, node, env)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import names_in
-from cutecheck.source.eval.places import Cells, address, again, held, named, of_arguments, quiet, read
+from cutecheck.source.eval.places import Cells, address, again, held, named, of_arguments, read
 from cutecheck.source.eval.qualifiers import refers
+from cutecheck.source.eval.repeatable import quiet
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.slots import roots, slots
 from cutecheck.source.eval.tuples import Elements

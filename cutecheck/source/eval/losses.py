@@ -12,7 +12,8 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.copies import DEPTH
 from cutecheck.source.eval.leaks import Place, all_leaked, forgotten, leak, led_to
 from cutecheck.source.eval.mentions import names_in
-from cutecheck.source.eval.places import Cells, again, base_of, cells_of, named, quiet, read
+from cutecheck.source.eval.places import Cells, again, base_of, cells_of, named, read
+from cutecheck.source.eval.repeatable import quiet
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.slots import Slots, root
 from cutecheck.source.eval.threads import some

@@ -13,6 +13,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import ANY
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.copies import copied
+from cutecheck.source.eval.repeatable import changes_nothing, is_assignment, passes_on, quiet
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.slots import Slots, roots
 from cutecheck.source.eval.tuples import designators
@@ -39,11 +40,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 Cells = tuple[Cell, ...]
-_ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
-
-
-def is_assignment(node: ir.Expr) -> bool:
-    return isinstance(node, ir.Binary) and node.op in _ASSIGNS
+BOXES = ("std::optional", "c10::optional", "std::any", "std::expected")  # what they hold is not followed
 
 
 def read(m: Machine, cells: Cells, span: Span | None = None) -> Value:
@@ -131,7 +128,7 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
         if node.op == ",":
             m.eval(node.left, env)
             return locate(m, node.right, env)
-        if node.op in _ASSIGNS:
+        if is_assignment(node):
             return m.eval(node, env), again(m, node.left, env)
     if isinstance(node, ir.Select):
         from cutecheck.source.eval.conversions import tested
@@ -210,41 +207,11 @@ def aliased(m: Machine, cells: Cells, type_: Value, value: Value) -> tuple[Value
     return other, ((Apart({"bits": other}), "bits"),)
 
 
-def quiet(node: ir.Expr) -> bool:
-    if isinstance(node, (ir.Name, ir.Scoped)):
-        return True
-    if isinstance(node, ir.Attr):
-        return quiet(node.base)
-    if isinstance(node, ir.Index):
-        return quiet(node.base) and all(isinstance(a, ir.Lit) or quiet(a) for a in node.args)
-    return isinstance(node, ir.Unary) and node.op == "*" and quiet(node.operand)
-
-
 def with_other(m: Machine, value: Value, beside: ir.Expr, env: Env) -> Value:
     """The value of ``?:`` whose other branch is not evaluated: a number has the type that both have in common."""
     if isinstance(value, Scalar) and m.dialect.by_value and changes_nothing(beside):
         value, _ = m.dialect.alike(value, m.eval(beside, env))
     return value
-
-
-def changes_nothing(node: ir.Expr) -> bool:
-    """Names, numbers and operators that can be evaluated for their type alone."""
-    if isinstance(node, (ir.Lit, ir.Name, ir.Scoped, ir.SizeOf)):
-        return True
-    if isinstance(node, ir.Attr):
-        return changes_nothing(node.base)
-    if isinstance(node, ir.Unary):
-        return node.op in ("-", "+", "~", "!", "not") and changes_nothing(node.operand)
-    if isinstance(node, ir.Cast):
-        return changes_nothing(node.operand)
-    if isinstance(node, ir.Binary):
-        return not is_assignment(node) and changes_nothing(node.left) and changes_nothing(node.right)
-    return isinstance(node, ir.Select) and all(map(changes_nothing, (node.cond, node.then, node.other)))
-
-
-def passes_on(node: ir.Call) -> bool:
-    """``std::move(x)`` and ``std::forward<T>(x)``."""
-    return len(node.args) == 1 and getattr(node.fn, "ident", "") in ("move", "forward")
 
 
 def arguments(m: Machine, args: Iterable[ir.Arg], env: Env) -> list[Value]:
@@ -294,6 +261,8 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
         value = classes.convert(m, type_of(old), value, span)
     if isinstance(old, Extern) and _is_container(old.type) and isinstance(value, (Extern, Unknown)):
         value = old  # gets what the other holds, and stays where and of what type it is
+    if isinstance(old, Extern) and isinstance(old.type, ExternType) and old.type.name.endswith(BOXES):
+        value = old
     if isinstance(old, Unknown) and isinstance(value, (Scalar, tuple)):
         value = old  # of a type that is not known, and so it is what it makes of this
     m.journal.set(where, name, copied(m, value))

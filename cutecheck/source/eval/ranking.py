@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from cutecheck.source.eval import constness, foreign, ir, places, qualified, qualifiers, references, spelled
+from cutecheck.source.eval import constness, foreign, ir, qualified, qualifiers, references, repeatable, spelled
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import FuncSet, Object, Scalar, Value
 
@@ -29,7 +29,7 @@ def given(m: Machine, node: ir.Expr, value: Value, env: Env) -> Given:
         if isinstance(node, ir.Name) and env.find_var(node.ident) is None:
             return ""
         return "variable" if foreign.writable(m, node, env) else "constant"
-    if isinstance(node, ir.Call) and places.passes_on(node):
+    if isinstance(node, ir.Call) and repeatable.passes_on(node):
         inner = given(m, node.args[0].value, value, env)
         if getattr(node.fn, "ident", "") == "forward":
             return _forwarded(m, node, env)
@@ -67,7 +67,7 @@ def of_object(m: Machine, called: ir.Expr, before: ir.Function | None, obj: Valu
 
 def _returned(m: Machine, called: ir.Expr, env: Env) -> Given:
     """What a call returns, where all functions of the name declare the same."""
-    fn = m.eval(called, env) if places.quiet(called) else None
+    fn = m.eval(called, env) if repeatable.quiet(called) else None
     if not isinstance(fn, FuncSet):
         return ""
     types = [e.decl.ret for e in fn.entries]

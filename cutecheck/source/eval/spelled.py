@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
-from cutecheck.source.eval import ir
+from cutecheck.source.eval import ir, repeatable
 from cutecheck.source.eval.qualified import deduced, made, may_be, parts, plain, qualify
 from cutecheck.source.eval.scope import ClassInst, Env, Scope
 from cutecheck.source.eval.types import is_type
@@ -164,7 +164,7 @@ def _declared(m: Machine, node: ir.DeclType, value: Value, env: Env, depth: int)
 
 def _variable(m: Machine, node: ir.Name | ir.Attr | ir.Scoped, value: Value, env: Env, depth: int) -> Value:
     """The type that a variable or data member is declared with."""
-    from cutecheck.source.eval import classes, places
+    from cutecheck.source.eval import classes
 
     if isinstance(node, ir.Name):
         at = env.find_var(node.ident)
@@ -173,7 +173,7 @@ def _variable(m: Machine, node: ir.Name | ir.Attr | ir.Scoped, value: Value, env
             return _by_note(m, node.ident, known, value, at, depth) if known is not None else None
         cls: Value = _class_around(env, node.ident)
     elif isinstance(node, ir.Attr):
-        base = m.eval(node.base, env) if places.quiet(node.base) else None
+        base = m.eval(node.base, env) if repeatable.quiet(node.base) else None
         base = base.to if isinstance(base, ObjectPointer) else base
         cls = base.cls if isinstance(base, Object) else base.type if isinstance(base, Pointer) else None
     else:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.eval import classes, constness, constraints, ir, places
+from cutecheck.source.eval import classes, constness, constraints, ir, repeatable
 from cutecheck.source.eval.intrinsics.registry import TYPES
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
@@ -72,24 +72,33 @@ def settled(m: Machine, value: Object) -> Object:
 def expand(m: Machine, pattern: ir.Expr, env: Env, evaluate: Any = None) -> list[Value]:
     """``pattern...``: one value an element of the packs it names."""
     evaluate = evaluate or Machine.eval
-    names = [n for n in unexpanded(pattern) if isinstance(_variable(env, n), Pack)]
-    if not names:
+    if not _packs(pattern, env):
         value = evaluate(m, pattern, env)
         return list(value.items) if isinstance(value, Pack) else [value]
-    packs = {n: _variable(env, n) for n in names}
-    count = min(len(p.items) for p in packs.values())
-    out = []
-    for i in range(count):
+    return [evaluate(m, pattern, inner) for inner in each(pattern, env)]
+
+
+def _packs(pattern: ir.Expr, env: Env) -> dict[str, Pack]:
+    found = {n: _variable(env, n) for n in unexpanded(pattern)}
+    return {n: v for n, v in found.items() if isinstance(v, Pack)}
+
+
+def each(pattern: ir.Expr, env: Env) -> Iterator[Env]:
+    """Where to evaluate a pattern for each element of the packs that it names; once where it names none."""
+    packs = _packs(pattern, env)
+    if not packs:
+        yield env
+        return
+    for i in range(min(len(p.items) for p in packs.values())):
         inner = Env(env, "block")
         for n, p in packs.items():
             inner.vars[n] = p.items[i]
-        out.append(evaluate(m, pattern, inner))
-    return out
+        yield inner
 
 
 def references(pattern: ir.Expr, env: Env) -> list[Any]:
     """The cells that the elements of a pack of references stand for, where the pattern is the pack, or hands it on."""
-    if isinstance(pattern, ir.Call) and places.passes_on(pattern):
+    if isinstance(pattern, ir.Call) and repeatable.passes_on(pattern):
         pattern = pattern.args[0].value
     pack = _variable(env, pattern.ident) if isinstance(pattern, ir.Name) else None
     if not isinstance(pack, Pack):

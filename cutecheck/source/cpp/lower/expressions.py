@@ -82,7 +82,9 @@ class ExpressionLowering(CallLowering):
             return literals.number(self.of(node), self.place(node))
         name = ir.Name('operator""' + self.of(suffix), None, self.place(suffix))
         literal = literals.string([self.of(inner)], self.place(inner))
-        return ir.Call(name, (ir.Arg(literal),), self.place(node))
+        length = int(literal.ctype.partition("[")[2][:-1]) - 1
+        given = (ir.Arg(literal), ir.Arg(ir.Lit(length, "unsigned long", literal.span)))
+        return ir.Call(name, given, self.place(node))
 
     # ------------------------------------------------------------ operators
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle, SwizzleUnit
-from cutecheck.source.eval import calls, conversions, foreign, intrinsics, ir, leaks, places, templates
+from cutecheck.source.eval import calls, conversions, foreign, intrinsics, ir, leaks, places, repeatable, templates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import pipeline
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
@@ -140,13 +141,13 @@ def _stepped(m: Machine, node: ir.Unary, old: Value) -> Value:
 
 def _element(m: Machine, node: ir.Expr, env: Env) -> Value | None:
     """``&p[i]`` of a pointer or array in memory: the pointer to that element."""
-    if isinstance(node, ir.Unary) and node.op == "*" and places.changes_nothing(node.operand):
+    if isinstance(node, ir.Unary) and node.op == "*" and repeatable.changes_nothing(node.operand):
         pointer = m.eval(node.operand, env)
         return pointer if isinstance(pointer, Pointer) and isinstance(pointer.type, ScalarType) else None
     if isinstance(node, ir.Call) and node.launch is None and isinstance(node.fn, ir.Name) and not node.fn.targs:
         tensor = m.eval(node.fn, env)
         return _of_tensor(m, tensor, node, env) if isinstance(tensor, TensorVal) else None
-    if not isinstance(node, ir.Index) or len(node.args) != 1 or not places.quiet(node.base):
+    if not isinstance(node, ir.Index) or len(node.args) != 1 or not repeatable.quiet(node.base):
         return None
     base = places.whole(m, node.base, env)
     if isinstance(base, TensorVal):
@@ -174,7 +175,7 @@ def _of_tensor(m: Machine, tensor: TensorVal, node: ir.Call | ir.Index, env: Env
     if isinstance(layout, ComposedLayout) and not _swizzles_elements(layout, tensor):
         return None
     given = [a.value if isinstance(a, ir.Arg) else a for a in node.args]
-    if not all((isinstance(a, ir.Construct) and not a.args) or places.changes_nothing(a) for a in given):
+    if not all((isinstance(a, ir.Construct) and not a.args) or repeatable.changes_nothing(a) for a in given):
         return None
     coord = [m.dialect.to_model(m.eval(a, env)) for a in given]
     if any(not isinstance(c, (int, Dyn, Sym, tuple)) for c in coord):
@@ -195,7 +196,7 @@ def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
         value = m.eval(node.right, env)
         assign(m, node.left, value, env, node.span)
         return value
-    if m.dialect.by_value and places.is_assignment(node):
+    if m.dialect.by_value and repeatable.is_assignment(node):
         assign_by(m, node.left, node.op, m.eval(node.right, env), env, node.span)
         return m.eval(node.left, env)
     left = m.eval(node.left, env)
@@ -304,6 +305,8 @@ def _select(m: Machine, node: ir.Select, env: Env) -> Value:
 
 @handles(ir.Fold)
 def _fold(m: Machine, node: ir.Fold, env: Env) -> Value:
+    if node.op in ("&&", "||") and m.dialect.by_value:
+        return _logical_fold(m, node, env)
     values = templates.expand(m, node.pattern, env)
     if node.init is not None:
         first = m.eval(node.init, env)
@@ -311,14 +314,31 @@ def _fold(m: Machine, node: ir.Fold, env: Env) -> Value:
     if not values:
         empty = {"&&": Scalar(1, "bool"), "||": Scalar(0, "bool")}.get(node.op)
         return empty if empty is not None else Unknown("a fold over an empty pack", node.span)
-    if node.op in ("&&", "||"):
-        truths = [m.dialect.truth(v) for v in values]
-        stop = node.op == "||"
-        if any(t is stop for t in truths):
-            return Scalar(int(stop), "bool")
-        return Scalar(None if None in truths else int(not stop), "bool")
+    if node.op == ",":
+        return values[-1]  # whichever way it is folded
     order = values if node.left else values[::-1]
     result = order[0]
     for v in order[1:]:
-        result = v if node.op == "," else binary(m, node.op, *((result, v) if node.left else (v, result)), node.span)
+        result = binary(m, node.op, *((result, v) if node.left else (v, result)), node.span)
     return result
+
+
+def _logical_fold(m: Machine, node: ir.Fold, env: Env) -> Value:
+    """``(... && f(xs))``: what follows the operand that decides is not evaluated."""
+    operands: list[tuple[ir.Expr, Env]] = [(node.pattern, inner) for inner in templates.each(node.pattern, env)]
+    if node.init is not None:
+        operands.insert(0 if node.left else len(operands), (node.init, env))
+    stop = node.op == "||"
+    answer: Value = Scalar(int(not stop), "bool")
+    for operand, inner in operands:
+        known = m.dialect.truth(answer)
+        if known is stop:
+            break
+        if known is None:
+            step = ir.Binary(node.op, operand, operand, node.span)
+            value = perhaps(m, step, answer, inner, partial(conversions.tested, m, operand, inner))
+            answer = Scalar(int(stop), "bool") if m.dialect.truth(value) is stop else answer
+        else:
+            answer = conversions.tested(m, operand, inner)
+    known = m.dialect.truth(answer)
+    return answer if known is None else Scalar(int(known), "bool")

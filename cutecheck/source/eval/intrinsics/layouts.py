@@ -263,7 +263,7 @@ def _layout_other(c: Call) -> Value:
     if c.name == "with_shape":
         return alg.with_shape(first, rest[0] if len(rest) == 1 else tuple(rest))
     if c.name == "tile":
-        return alg.logical_divide(first, rest[0] if len(rest) == 1 else tuple(rest))
+        return alg.tiled_divide(first, rest[0] if len(rest) == 1 else tuple(rest))
     return getattr(alg, c.name)(first, *rest)
 
 

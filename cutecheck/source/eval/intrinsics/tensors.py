@@ -319,7 +319,7 @@ def _parts(c: Call) -> Value:
 def _tile(c: Call) -> Value:
     t = c.arg(0)
     args = c.args[1] if len(c.args) == 2 else tuple(c.args[1:])
-    f = alg.logical_divide if c.name == "tile" else alg.composition
+    f = alg.tiled_divide if c.name == "tile" else alg.composition
     return on_tensor(Call(c.m, c.name, (), [t, args], c.span), f)
 
 

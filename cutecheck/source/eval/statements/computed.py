@@ -14,7 +14,7 @@ from cutecheck.model.identity import once
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.places import is_assignment
+from cutecheck.source.eval.repeatable import is_assignment
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.types import is_type

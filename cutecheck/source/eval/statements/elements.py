@@ -9,7 +9,7 @@ from cutecheck.model.expr import ANY
 from cutecheck.model.identity import once
 from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import ir, losses, places, slots, std_arrays
+from cutecheck.source.eval import ir, losses, places, repeatable, slots, std_arrays
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
@@ -36,7 +36,7 @@ def write(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bo
     path: list[int] = []
     while isinstance(target, ir.Call) or (isinstance(target, ir.Attr) and target.ident in FIRST_AND_SECOND):
         if isinstance(target, ir.Attr):
-            if not places.quiet(target.base) or not isinstance(places.whole(m, target.base, env), Pair):
+            if not repeatable.quiet(target.base) or not isinstance(places.whole(m, target.base, env), Pair):
                 break
             path = [FIRST_AND_SECOND.index(target.ident), *path]
             target = target.base
@@ -49,7 +49,7 @@ def write(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bo
             return False
         path = [*cast("list[int]", indices), *path]
         target = target.args[0].value
-    if not path or not places.quiet(target):
+    if not path or not repeatable.quiet(target):
         return False
     cells = places.again(m, target, env)
     unknown = isinstance(value, Unknown) or (isinstance(value, Scalar) and value.value is None)
@@ -66,7 +66,7 @@ def write(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bo
 
 def gotten(m: Machine, node: ir.Call, env: Env) -> places.Cells | None:
     """The cell of a tuple's element that ``get<1>(tensors)`` names."""
-    if len(node.args) != 1 or not places.quiet(node.args[0].value):
+    if len(node.args) != 1 or not repeatable.quiet(node.args[0].value):
         return None
     fn = m.eval(node.fn, env) if isinstance(node.fn, (ir.Name, ir.Scoped)) else None
     if not isinstance(fn, Intrinsic) or fn.name != "get" or fn.self_ is not None or len(fn.targs or ()) != 1:

@@ -13,7 +13,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.identity import once
 from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn, Sym
-from cutecheck.source.eval import ir, places, slots
+from cutecheck.source.eval import ir, repeatable, slots
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.alike import alike
@@ -100,7 +100,7 @@ def assigned(node: Any) -> Iterator[str]:
             found.append(at.target.ident)
         elif isinstance(at, ir.Assign) and isinstance(at.target, ir.Sequence_):
             found.extend(a.value.ident for a in at.target.items if isinstance(a.value, ir.Name))
-        elif isinstance(at, ir.Binary) and places.is_assignment(at) and isinstance(at.left, ir.Name):
+        elif isinstance(at, ir.Binary) and repeatable.is_assignment(at) and isinstance(at.left, ir.Name):
             found.append(at.left.ident)
         elif isinstance(at, ir.Unary) and at.op in ("++", "--", "p++", "p--") and isinstance(at.operand, ir.Name):
             found.append(at.operand.ident)

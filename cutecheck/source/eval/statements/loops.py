@@ -16,6 +16,7 @@ from cutecheck.source.eval import (
     places,
     qualifiers,
     references,
+    repeatable,
     slots,
 )
 from cutecheck.source.eval.machine import Machine, runs
@@ -306,7 +307,7 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
 
 def _named_items(m: Machine, node: ir.Loop, env: Env) -> slots.Slots | None:
     """The elements of the array that a loop goes through, where it is one that a name stands for."""
-    if not m.dialect.by_value or node.iterable is None or not places.quiet(node.iterable):
+    if not m.dialect.by_value or node.iterable is None or not repeatable.quiet(node.iterable):
         return None
     return slots.slots(m, places.again(m, node.iterable, env))
 

@@ -1,0 +1,41 @@
+"""Which expressions may be evaluated once more, by what they are made of: nothing is written, no function is called."""
+
+from __future__ import annotations
+
+from cutecheck.source.eval import ir
+
+_ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
+
+
+def is_assignment(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Binary) and node.op in _ASSIGNS
+
+
+def quiet(node: ir.Expr) -> bool:
+    if isinstance(node, (ir.Name, ir.Scoped)):
+        return True
+    if isinstance(node, ir.Attr):
+        return quiet(node.base)
+    if isinstance(node, ir.Index):
+        return quiet(node.base) and all(isinstance(a, ir.Lit) or quiet(a) for a in node.args)
+    return isinstance(node, ir.Unary) and node.op == "*" and quiet(node.operand)
+
+
+def changes_nothing(node: ir.Expr) -> bool:
+    """Names, numbers and operators that can be evaluated for their type alone."""
+    if isinstance(node, (ir.Lit, ir.Name, ir.Scoped, ir.SizeOf)):
+        return True
+    if isinstance(node, ir.Attr):
+        return changes_nothing(node.base)
+    if isinstance(node, ir.Unary):
+        return node.op in ("-", "+", "~", "!", "not") and changes_nothing(node.operand)
+    if isinstance(node, ir.Cast):
+        return changes_nothing(node.operand)
+    if isinstance(node, ir.Binary):
+        return not is_assignment(node) and changes_nothing(node.left) and changes_nothing(node.right)
+    return isinstance(node, ir.Select) and all(map(changes_nothing, (node.cond, node.then, node.other)))
+
+
+def passes_on(node: ir.Call) -> bool:
+    """``std::move(x)`` and ``std::forward<T>(x)``."""
+    return len(node.args) == 1 and getattr(node.fn, "ident", "") in ("move", "forward")
