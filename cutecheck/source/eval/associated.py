@@ -1,4 +1,4 @@
-"""Functions that a call finds by the classes of its arguments: those of the namespaces they are declared in."""
+"""Functions that a call finds by the classes of its arguments: their friends, and those of their namespaces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ def with_associated(m: Machine, node: ir.Expr, fn: Value, args: Iterable[Value])
             return fn
     elif not isinstance(fn, Unknown) or f"`{node.ident}` is not declared" not in fn.reason:
         return fn
-    found = {id(e.decl): e for scope in _scopes(m, args) for e in _functions(scope, node.ident)}
+    own = _classes(m, args, of_arguments=False)
+    found: dict[object, Entry] = {
+        (id(cls), id(d)): cls.entry_of(d) for cls in own for d in cls.friends.get(node.ident, ())
+    }
+    found |= {id(e.decl): e for scope in _scopes(m, args) for e in _functions(scope, node.ident)}
     if not found:
         return fn
     if isinstance(fn, FuncSet):
@@ -40,8 +44,8 @@ def _functions(scope: Scope, name: str) -> Iterator[Entry]:
             yield entry
 
 
-def _scopes(m: Machine, args: Iterable[Value]) -> list[Scope]:
-    """The namespaces of the classes of arguments, of their bases and template arguments."""
+def _classes(m: Machine, args: Iterable[Value], *, of_arguments: bool) -> list[ClassInst]:
+    """The classes of arguments, their bases and the classes around them; those of template arguments, too."""
     todo = [a.cls if isinstance(a, Object) else a.to.cls for a in args if isinstance(a, (Object, ObjectPointer))]
     seen: dict[int, ClassInst] = {}
     while todo:
@@ -51,9 +55,15 @@ def _scopes(m: Machine, args: Iterable[Value]) -> list[Scope]:
         seen[id(cls)] = cls
         todo += classes.bases(m, cls)
         flat = (v for a in cls.args for v in (a.items if isinstance(a, Pack) else (a,)))
-        todo += (v for v in flat if isinstance(v, ClassInst))
+        todo += (v for v in flat if of_arguments and isinstance(v, ClassInst))
+    around = [cls.outer for cls in seen.values() if cls.outer is not None]
+    return list((seen | {id(cls): cls for cls in around}).values())
+
+
+def _scopes(m: Machine, args: Iterable[Value]) -> list[Scope]:
+    """The namespaces of the classes of arguments, of their bases and template arguments."""
     found: dict[int, Scope] = {}
-    for cls in seen.values():
+    for cls in _classes(m, args, of_arguments=True):
         scope = cls.env.namespace()
         if scope is not None and scope is not m.program.root:
             found[id(scope)] = scope

@@ -93,6 +93,7 @@ class ClassInst:
         "entry",
         "env",
         "fields",
+        "friends",
         "ident",
         "index",
         "known_bases",
@@ -121,12 +122,16 @@ class ClassInst:
         self.fields: list[tuple[ClassInst, ir.Variable]] | None = None  # once the bases are known
         self.memo: dict[Any, Value] = {}
         self.index: dict[str, list[Any]] = {}
+        self.friends: dict[str, list[ir.Function]] = {}  # no members: only calls with an object of the class find them
         self.ident = 0
         self.absent: set[str] = set()  # names that neither the class nor its bases have
         self.defined: dict[int, Entry] = {}  # members that are defined outside of the class, by ``id``
         for member in decl.members:
             for name, item in declared_names(member):
-                self.index.setdefault(name, []).append(item)
+                if isinstance(item, ir.Function) and "friend" in item.flags and not name.startswith("operator"):
+                    self.friends.setdefault(name, []).append(item)
+                else:
+                    self.index.setdefault(name, []).append(item)
 
     @property
     def name(self) -> str:
@@ -137,8 +142,9 @@ class ClassInst:
         return self.defined.get(id(fn)) or Entry(fn, self.env, self.entry.unit)
 
     def methods(self) -> list[ir.Function]:
-        """The member functions, as far as they are defined with their definitions."""
-        return [d for found in self.index.values() for d in found if isinstance(d, ir.Function)]
+        """The functions of the class and its friends, as far as they are defined with their definitions."""
+        members = [d for found in self.index.values() for d in found if isinstance(d, ir.Function)]
+        return members + [d for found in self.friends.values() for d in found]
 
 
 def declared_names(decl: ir.Decl) -> Iterator[tuple[str, Any]]:
