@@ -185,10 +185,19 @@ def _composed(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ValueType(ComposedLayout(a, offset, b))
 
 
-@type_maker("E", "ScaledBasis")
+@type_maker("E")
 def _basis(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    numbers = [static_value(m, t) for t in targs]
-    return ValueType(ScaledBasis(1, tuple(numbers)))
+    path = tuple(static_value(m, t) for t in targs)
+    return ValueType(ScaledBasis(1, path) if path else 1)
+
+
+@type_maker("ScaledBasis")
+def _scaled_basis(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    """``ScaledBasis<T, Ns...>``: the type of its value comes first."""
+    value, *path = (static_value(m, t) for t in targs)
+    if type(value) is not int or not path:
+        raise Unsupported("ScaledBasis of a value that is known at run time only")
+    return ValueType(ScaledBasis(value, tuple(path)))
 
 
 def _array(name: str, targs: tuple[Value, ...], align: int | None = None) -> ArrayType:
