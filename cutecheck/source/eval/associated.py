@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import Unknown
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.scope import ClassInst, Entry, Scope
-from cutecheck.source.eval.values import FuncSet, Object, ObjectPointer, Pack, Value
+from cutecheck.source.eval.values import EnumVal, FuncSet, Object, ObjectPointer, Pack, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -24,11 +24,7 @@ def with_associated(m: Machine, node: ir.Expr, fn: Value, args: Iterable[Value])
             return fn
     elif not isinstance(fn, Unknown) or f"`{node.ident}` is not declared" not in fn.reason:
         return fn
-    own = _classes(m, args, of_arguments=False)
-    found: dict[object, Entry] = {
-        (id(cls), id(d)): cls.entry_of(d) for cls in own for d in cls.friends.get(node.ident, ())
-    }
-    found |= {id(e.decl): e for scope in _scopes(m, args) for e in _functions(scope, node.ident)}
+    found = functions(m, node.ident, args)
     if not found:
         return fn
     if isinstance(fn, FuncSet):
@@ -38,14 +34,22 @@ def with_associated(m: Machine, node: ir.Expr, fn: Value, args: Iterable[Value])
     return FuncSet(node.ident, tuple(found.values()))
 
 
+def functions(m: Machine, name: str, args: Iterable[Value]) -> dict[object, Entry]:
+    """The friends of the classes of arguments, and functions of the namespaces of these."""
+    args = list(args)
+    own = _classes(m, args, of_arguments=False)
+    found: dict[object, Entry] = {(id(cls), id(d)): cls.entry_of(d) for cls in own for d in cls.friends.get(name, ())}
+    return found | {id(e.decl): e for scope in _scopes(m, args) for e in _functions(scope, name)}
+
+
 def _functions(scope: Scope, name: str) -> Iterator[Entry]:
     for entry in scope.decls.get(name, ()):
         if isinstance(entry.decl, ir.Function):
             yield entry
 
 
-def _classes(m: Machine, args: Iterable[Value], *, of_arguments: bool) -> list[ClassInst]:
-    """The classes of arguments, their bases and the classes around them; those of template arguments, too."""
+def _classes(m: Machine, args: list[Value], *, of_arguments: bool) -> list[ClassInst]:
+    """The classes of arguments, their bases, and the classes around these and enumerations."""
     todo = [a.cls if isinstance(a, Object) else a.to.cls for a in args if isinstance(a, (Object, ObjectPointer))]
     seen: dict[int, ClassInst] = {}
     while todo:
@@ -57,14 +61,16 @@ def _classes(m: Machine, args: Iterable[Value], *, of_arguments: bool) -> list[C
         flat = (v for a in cls.args for v in (a.items if isinstance(a, Pack) else (a,)))
         todo += (v for v in flat if of_arguments and isinstance(v, ClassInst))
     around = [cls.outer for cls in seen.values() if cls.outer is not None]
+    around += [a.of.env.cls for a in args if isinstance(a, EnumVal) and a.of is not None and a.of.env.cls is not None]
     return list((seen | {id(cls): cls for cls in around}).values())
 
 
-def _scopes(m: Machine, args: Iterable[Value]) -> list[Scope]:
-    """The namespaces of the classes of arguments, of their bases and template arguments."""
+def _scopes(m: Machine, args: list[Value]) -> list[Scope]:
+    """The namespaces of enumerations and of the classes of arguments, of their bases and template arguments."""
     found: dict[int, Scope] = {}
-    for cls in _classes(m, args, of_arguments=True):
-        scope = cls.env.namespace()
+    enums = [a.of.env for a in args if isinstance(a, EnumVal) and a.of is not None]
+    for env in (*enums, *(cls.env for cls in _classes(m, args, of_arguments=True))):
+        scope = env.namespace()
         if scope is not None and scope is not m.program.root:
             found[id(scope)] = scope
             if scope.parent is not None and any(kind == "namespace" for kind, _, _ in scope.parent.usings):

@@ -10,6 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import (
     callbacks,
     classes,
+    comparisons,
     constness,
     conversions,
     intrinsics,
@@ -142,6 +143,9 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         return Unknown(f"which `{fset.name}` is called is not known: {unsure}", span)
     best = best_of(found, given, of_object)
     if best.fn.body is None:
+        own = comparisons.defaulted(m, best.fn, [*([] if fset.self_ is None else [fset.self_]), *args], span)
+        if own is not None:
+            return own
         may_write(m, best.fn, args, span, fset.self_)
         return Unknown(f"`{fset.name}` is declared but not defined in the scanned files", span)
     if fset.self_ is None and not kwargs and left_out.leaves_out(m, best, args):

@@ -30,14 +30,15 @@ class EnumRef:
 def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:
     """The value of one enumerator: explicit, or one more than the one before."""
     offset = 0
+    of = EnumRef(decl.name, decl, env)
     for index in range(position, -1, -1):
         _, init, _ = decl.enumerators[index]
         if init is not None:
             base = constant(m.eval(init, _among(m, decl, index, init, env)))
             number = None if base is None else base + offset
-            return EnumVal(decl.name, decl.enumerators[position][0], number, _promoted(m, decl, number, env))
+            return EnumVal(decl.name, decl.enumerators[position][0], number, _promoted(m, decl, number, env), of)
         offset += 1
-    return EnumVal(decl.name, decl.enumerators[position][0], offset - 1, _promoted(m, decl, offset - 1, env))
+    return EnumVal(decl.name, decl.enumerators[position][0], offset - 1, _promoted(m, decl, offset - 1, env), of)
 
 
 def _promoted(m: Machine, decl: ir.Enum, number: int | None, env: Env) -> str:
@@ -89,4 +90,4 @@ def made(m: Machine, of: EnumRef, value: Value, span: Span) -> Value:
         return number
     every = (enumerator(m, of.decl, i, of.env) for i in range(len(of.decl.enumerators)))
     named = (v for v in every if isinstance(v, EnumVal) and v.value == number.value)
-    return next(named, EnumVal(of.name, str(int(number.value)), int(number.value), promoted(number.ctype)))
+    return next(named, EnumVal(of.name, str(int(number.value)), int(number.value), promoted(number.ctype), of))

@@ -9,6 +9,7 @@ from cutecheck.facts import Unknown
 from cutecheck.model.integers import INTEGERS, canonical
 from cutecheck.model.ints import Sym
 from cutecheck.source.eval import classes, constraints, conversions, ir, matching, qualified, qualifiers, templates
+from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import mentions, names_in
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -266,6 +267,8 @@ def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | No
             return _CONVERTED + 1
         own = actual.type if isinstance(actual, TraitType) else actual
         return None if isinstance(own, ValueType) and isinstance(own.value, int) else _CONVERTED
+    if isinstance(wanted, EnumRef) or isinstance(actual, EnumRef):
+        return _enumeration(wanted, actual)
     if isinstance(actual, PtrType) and isinstance(wanted, PtrType):
         return None if _elements(actual) and _elements(wanted) else _CONVERTED
     if isinstance(actual, PtrType):
@@ -275,6 +278,15 @@ def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | No
     if isinstance(wanted, ScalarType) and isinstance(actual, ScalarType):
         return _CONVERTED + _promotes(actual.dtype.name, canonical(wanted.dtype.name))
     return _CONVERTED
+
+
+def _enumeration(wanted: Value, actual: Value) -> int | None:
+    """Numbers and other enumerations are no values of one, and values of a scoped one are no numbers."""
+    if isinstance(wanted, EnumRef):
+        return None if isinstance(actual, (EnumRef, ScalarType, PtrType)) else _CONVERTED
+    if not isinstance(wanted, ScalarType) or not isinstance(actual, EnumRef):
+        return _CONVERTED
+    return None if actual.decl.scoped else _CONVERTED + (canonical(wanted.dtype.name) == "int")
 
 
 def _elements(pointer: PtrType) -> bool:
@@ -309,9 +321,8 @@ def _converts(m: Machine, value: Value, wanted: ClassInst) -> bool:
                 return True
         elif not isinstance(value, Object) or isinstance(taken, Unknown):
             return True
-    return isinstance(value, Object) and any(
-        isinstance(d, ir.Function) and d.name.startswith("operator ") for d in value.cls.decl.members
-    )
+    made = conversions.functions(m, value.cls) if isinstance(value, Object) else []
+    return any(isinstance(to, Unknown) or to is wanted for _, to, explicit in made if not explicit)
 
 
 def _above(m: Machine, type_: Value) -> Iterator[Value]:

@@ -128,7 +128,7 @@ class ClassInst:
         self.defined: dict[int, Entry] = {}  # members that are defined outside of the class, by ``id``
         for member in decl.members:
             for name, item in declared_names(member):
-                if isinstance(item, ir.Function) and "friend" in item.flags and not name.startswith("operator"):
+                if isinstance(item, ir.Function) and "friend" in item.flags:
                     self.friends.setdefault(name, []).append(item)
                 else:
                     self.index.setdefault(name, []).append(item)

@@ -83,7 +83,7 @@ def type_of(v: Value) -> Value:
         if isinstance(aimed, (ScalarType, PtrType)) or (type(where) is Slots and is_type(aimed)):
             return PtrType(aimed)
     if isinstance(v, EnumVal):
-        return ExternType(v.enum)
+        return ExternType(v.enum) if v.of is None else v.of
     if isinstance(v, Extern):
         return v.type if v.type is not None else ExternType(v.what)
     if isinstance(v, Str):
@@ -116,9 +116,9 @@ def type_key(v: Value) -> Any:
     if isinstance(v, ScalarType):
         return ("type", canonical(v.dtype.name))
     if isinstance(v, EnumRef):
-        return ExternType(v.name)
+        return ("enum", v.name, v.decl.span)
     if isinstance(v, EnumVal) and v.value is not None:
-        return ("enumerator", v.enum, v.value)
+        return ("enumerator", v.enum if v.of is None else v.of.decl.span, v.value)
     if isinstance(v, Dyn):
         return "run-time"
     if isinstance(v, bool):

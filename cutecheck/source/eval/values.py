@@ -132,12 +132,13 @@ class TemplateRef:
 
 @record(frozen=True, slots=True)
 class EnumVal:
-    """An enumerator, or another value of its type; ``ctype``: the type of its promotion."""
+    """An enumerator, or another value of its type; ``ctype``: the type of its promotion, ``of``: its enumeration."""
 
     enum: str
     name: str
     value: int | None
     ctype: str = "int"
+    of: Any = field(default=None, compare=False)
 
 
 @record(frozen=True, slots=True)

@@ -165,7 +165,7 @@ class ScopeLowering(ClassLowering):
         ]
 
     def friend(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
-        """Friend functions with a body are functions of the namespace; other friends say nothing."""
+        """Friend functions that are defined here are functions of the namespace; other friends say nothing."""
         specs = Specs(node.start_byte)
         for child in node.children:
             self.specifier(child, specs)
@@ -173,7 +173,9 @@ class ScopeLowering(ClassLowering):
         for child in node.named_children:
             if child.type in ("function_definition", "declaration"):
                 for decl in self.declaration(child, "class", heads):
-                    if isinstance(decl, ir.Function) and (decl.body is not None or "deleted" in decl.flags):
+                    if isinstance(decl, ir.Function) and (
+                        decl.body is not None or decl.flags & {"deleted", "defaulted"}
+                    ):
                         flags = decl.flags | specs.flags | {"friend"}
                         found.append(replace(decl, flags=flags, full_span=self.place(node)))
         return found

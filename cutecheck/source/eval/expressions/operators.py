@@ -9,11 +9,21 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle, SwizzleUnit
-from cutecheck.source.eval import calls, conversions, foreign, intrinsics, ir, leaks, places, repeatable, templates
+from cutecheck.source.eval import (
+    conversions,
+    foreign,
+    intrinsics,
+    ir,
+    leaks,
+    own_operators,
+    places,
+    repeatable,
+    templates,
+)
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import pipeline
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
-from cutecheck.source.eval.lookup import lookup, member, missing
+from cutecheck.source.eval.lookup import member, missing
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import assign, assign_by
@@ -23,6 +33,7 @@ from cutecheck.source.eval.threads import short
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
+    EnumVal,
     Extern,
     ExternType,
     FuncSet,
@@ -34,8 +45,6 @@ from cutecheck.source.eval.values import (
     TensorVal,
     Value,
 )
-
-_NO_OPERATOR = "operator"
 
 
 @handles(ir.Unary)
@@ -50,11 +59,13 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
             return old  # any coordinate before, any after
         if isinstance(old, Extern) and pipeline.is_state(old):
             return old  # which stage it stands at is asked anew each time
-        if isinstance(old, Object):
-            method = member(m, old.cls, f"operator{node.op[-2:]}", old, node.span)
-            if isinstance(method, FuncSet):
-                given: list[Value] = [Scalar(0, "int")] if node.op.startswith("p") else []
-                return calls.apply(m, method, given, {}, node.span)
+        if isinstance(old, (Object, EnumVal)) and m.dialect.by_value:
+            post = node.op.startswith("p")
+            own = own_operators.changing(m, node.op[-2:], [old], cells, node.span, post)
+            if own is not None:
+                if cells is None and isinstance(old, EnumVal):
+                    assign(m, node.operand, own, env, node.span)
+                return own
         step = _stepped(m, node, old)
         if cells is not None:
             places.write(m, cells, step, node.span)
@@ -99,37 +110,21 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
     if isinstance(value, (Unknown, Extern)):
         return value if isinstance(value, Unknown) else Extern(value.what, node.span)
     if isinstance(value, Object) and m.dialect.by_value:
-        own = _own_unary(m, node, value)
+        own = own_operators.unary(m, "!" if node.op == "not" else node.op, value, node.span)
         if own is not None:
             return own
         known = conversions.condition(m, value, node.span) if node.op in ("!", "not") else value
         value = conversions.number(m, known, node.span)
         if isinstance(value, Unknown):
             return value
+    if isinstance(value, EnumVal):
+        own = own_operators.of_enumerations(m, "!" if node.op == "not" else node.op, [value], node.span)
+        if own is not None:
+            return own
     if isinstance(value, Object) and m.dialect.by_value:
         return Unknown(f"operator {node.op} on `{value.cls.name}`", node.span)
     op = "!" if node.op == "not" else node.op
     return intrinsics.guarded(m, f"operator {op}", node.span, lambda: m.dialect.unary(op, value, node.span))
-
-
-def _own_unary(m: Machine, node: ir.Unary, value: Object) -> Value | None:
-    """What a class, or a function beside it, says of ``-x``, ``+x``, ``~x`` and ``!x``; None where neither does."""
-    name = f"operator{'!' if node.op == 'not' else node.op}"
-    method = member(m, value.cls, name, value, node.span)
-    if isinstance(method, FuncSet):
-        own = tuple(e for e in method.entries if len(e.decl.params) == ("friend" in e.decl.flags))
-        friends = [e for e in own if "friend" in e.decl.flags]
-        if own and not friends:
-            return calls.apply(m, replace(method, entries=own), [], {}, node.span)
-        if friends and len(friends) == len(own):
-            return calls.apply(m, replace(method, entries=own, self_=None, cls=None), [value], {}, node.span)
-        if own:
-            return Unknown(f"operator {node.op} on `{value.cls.name}`", node.span)
-    free = lookup(m, name, value.cls.env, node.span)
-    if isinstance(free, FuncSet) and free.cls is None:
-        own = tuple(e for e in free.entries if len(e.decl.params) == 1)
-        return calls.apply(m, replace(free, entries=own), [value], {}, node.span) if own else None
-    return None
 
 
 def _stepped(m: Machine, node: ir.Unary, old: Value) -> Value:
@@ -214,7 +209,9 @@ def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
 def _own_comma(m: Machine, left: Value, right: Value) -> bool:
     """Whether a class says what a comma after or before its objects does."""
     return any(
-        isinstance(v, Object) and not missing(member(m, v.cls, "operator,", v, v.cls.decl.span)) for v in (left, right)
+        isinstance(v, Object)
+        and ("operator," in v.cls.friends or not missing(member(m, v.cls, "operator,", v, v.cls.decl.span)))
+        for v in (left, right)
     )
 
 
@@ -226,6 +223,10 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: lis
     own = m.dialect.operator(m, op, left, right, span)
     if own is not DEFER:
         return own
+    if isinstance(left, EnumVal) or isinstance(right, EnumVal):
+        special = own_operators.of_enumerations(m, op, [left, right], span)
+        if special is not None:
+            return special
     special = intrinsics.binary(m, op, left, right, span)
     if special is not None:
         return special
@@ -233,9 +234,9 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: lis
         if isinstance(v, Extern):
             return Extern(f"{v.what} {op} ...", span)
     if isinstance(left, Object) or isinstance(right, Object):
-        own = _own_binary(m, op, left, right, span, args)
+        own = own_operators.binary(m, op, left, right, span, args)
         plain = None
-        if isinstance(own, Unknown) and own.reason.startswith(("no overload of", _NO_OPERATOR)):
+        if own_operators.none_takes(own):
             plain = conversions.number(m, left, span), conversions.number(m, right, span)
         if plain is None or any(isinstance(v, Object) for v in plain):
             return own
@@ -271,26 +272,6 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
         if isinstance(v, Unknown):
             return v
     return Scalar(None, "bool")
-
-
-def _own_binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: list[Value] | None) -> Value:
-    """What a class of an operand, or a function beside it, says."""
-    for v in (left, right):
-        if not isinstance(v, Object):
-            continue
-        method = member(m, v.cls, f"operator{op}", v, span)
-        if isinstance(method, FuncSet) and any("friend" in e.decl.flags for e in method.entries):
-            if not all("friend" in e.decl.flags for e in method.entries):
-                return Unknown(f"which operator {op} of `{v.cls.name}` is meant", span)
-            method = replace(method, self_=None, cls=None)
-            return calls.apply(m, method, [left, right] if args is None else args, {}, span)
-        if isinstance(method, FuncSet) and v is left:
-            return calls.apply(m, method, [right], {}, span)
-        free = lookup(m, f"operator{op}", v.cls.env, span) if m.dialect.by_value else None
-        if isinstance(free, FuncSet) and free.cls is None:
-            return calls.apply(m, free, [left, right] if args is None else args, {}, span)
-    of = next(v for v in (left, right) if isinstance(v, Object))
-    return Unknown(f"{_NO_OPERATOR} {op} on `{of.cls.name}`", span)
 
 
 @handles(ir.Select)

@@ -17,7 +17,7 @@ from cutecheck.source.eval.statements import elements
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
-    FuncSet,
+    EnumVal,
     Object,
     Pointer,
     Reference,
@@ -84,8 +84,15 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
             old = places.read(m, cells, span)
         else:
             old, cells = places.locate(m, target, env)
-        if isinstance(old, Object) and _own_operator(m, old, op, value, span):
-            return
+        if isinstance(old, (Object, EnumVal)):
+            from cutecheck.source.eval.own_operators import changing
+
+            own = changing(m, op, [old, value], cells, span)
+            if own is not None and (cells is not None or isinstance(old, Object)):
+                return
+            if own is not None:
+                assign(m, target, own, env, span)
+                return
         if op != "=":
             from cutecheck.source.eval.expressions.operators import binary
 
@@ -105,17 +112,6 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
         own = m.dialect.augmented(m, op[:-1], old, value, span)
         value = binary(m, op[:-1], old, value, span) if own is DEFER else own
     assign(m, target, value, env, span)
-
-
-def _own_operator(m: Machine, obj: Object, op: str, value: Value, span: Span) -> bool:
-    from cutecheck.source.eval.calls import apply
-    from cutecheck.source.eval.lookup import member
-
-    method = member(m, obj.cls, f"operator{op}", obj, span)
-    if not isinstance(method, FuncSet) or not any(e.decl.body is not None for e in method.entries):
-        return False
-    apply(m, method, [value], {}, span)
-    return True
 
 
 def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> None:
