@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import Unknown
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.scope import ClassInst, Entry, Scope
-from cutecheck.source.eval.values import EnumVal, FuncSet, Object, ObjectPointer, Pack, Value
+from cutecheck.source.eval.values import EnumVal, ExternType, FuncSet, Object, ObjectPointer, Pack, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -22,7 +22,10 @@ def with_associated(m: Machine, node: ir.Expr, fn: Value, args: Iterable[Value])
     if isinstance(fn, FuncSet):
         if fn.self_ is not None or fn.cls is not None:
             return fn
-    elif not isinstance(fn, Unknown) or f"`{node.ident}` is not declared" not in fn.reason:
+    elif isinstance(fn, Unknown):
+        if f"`{node.ident}` is not declared" not in fn.reason:
+            return fn
+    elif not isinstance(fn, ExternType):  # of the library: `using std::swap;`
         return fn
     found = functions(m, node.ident, args)
     if not found:

@@ -11,6 +11,7 @@ from cutecheck.source.eval import (
     constness,
     conversions,
     copies,
+    exchanges,
     foreign,
     intrinsics,
     ir,
@@ -128,6 +129,9 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             leaks.leak_place(m, value, where)
     if given_outside and isinstance(fn, FuncSet):
         m.rewritten.update(given_outside)
+    exchange = exchanges.exchanged(m, node, fn, args, cells, env)
+    if exchange is not None:
+        return exchange
     m.lvalues = (args, cells)
     if m.dialect.by_value and isinstance(fn, (FuncSet, Closure)):
         to = [fn.node.params] if isinstance(fn, Closure) else [e.decl.params for e in fn.entries]

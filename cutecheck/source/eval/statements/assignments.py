@@ -18,6 +18,7 @@ from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
     EnumVal,
+    ExternType,
     Object,
     Pointer,
     Reference,
@@ -78,6 +79,11 @@ def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
 
 def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span: Span) -> None:
     """``target op value``, by the operator of its own that an object has."""
+    if op == "=" and isinstance(value, tuple) and isinstance(target, ir.Call) and _ties(m, target, value, env):
+        for a, part in zip(target.args, [copies.copied(m, m.dialect.from_model(v)) for v in value], strict=True):
+            if getattr(a.value, "ident", "") != "ignore":
+                assign_by(m, a.value, "=", part, env, span)
+        return
     if m.dialect.by_value and not isinstance(target, ir.Sequence_):
         cells = places.named(m, target.ident, env) if isinstance(target, ir.Name) else None
         if cells is not None:
@@ -97,21 +103,35 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
             from cutecheck.source.eval.expressions.operators import binary
 
             value = binary(m, op[:-1], old, value, span)
-        if cells is not None:
-            places.write(m, cells, value, span)
-            return
-        if isinstance(old, Object) and old.pointer is None and not isinstance(target, ir.Name):
-            places.overwrite(m, old, value, span)
-            return
-        if elements.write(m, target, value, env, span):
-            return
-    elif op != "=":
+        put(m, target, old, cells, value, env, span)
+        return
+    if op != "=":
         from cutecheck.source.eval.expressions.operators import binary
 
         old = m.eval(target, env)
         own = m.dialect.augmented(m, op[:-1], old, value, span)
         value = binary(m, op[:-1], old, value, span) if own is DEFER else own
     assign(m, target, value, env, span)
+
+
+def _ties(m: Machine, target: ir.Call, value: tuple[Value, ...], env: Env) -> bool:
+    """``std::tie(a, b)``, as the target of an assignment of as many parts."""
+    if getattr(target.fn, "ident", "") != "tie" or len(target.args) != len(value) or not m.dialect.by_value:
+        return False
+    fn = m.eval(target.fn, env)
+    return isinstance(fn, ExternType) and fn.name in ("std::tie", "cuda::std::tie")
+
+
+def put(
+    m: Machine, target: ir.Expr, old: Value, cells: places.Cells | None, value: Value, env: Env, span: Span
+) -> None:
+    """Write to what an expression names: to ``cells``, where those are known, which hold ``old``."""
+    if cells is not None:
+        places.write(m, cells, value, span)
+    elif isinstance(old, Object) and old.pointer is None and not isinstance(target, ir.Name):
+        places.overwrite(m, old, value, span)
+    elif not elements.write(m, target, value, env, span):
+        assign(m, target, value, env, span)
 
 
 def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> None:
