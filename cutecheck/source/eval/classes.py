@@ -22,7 +22,7 @@ from cutecheck.source.eval import (
     std_arrays,
 )
 from cutecheck.source.eval.ancestry import ends_never, named_bases
-from cutecheck.source.eval.fitting import fitted
+from cutecheck.source.eval.fitting import decayed, fitted
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.symbolic import any_of, symbolic
@@ -315,7 +315,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
             return any_of(m, type_, f"value@{span.line}:{span.column}", span)
         return m.dialect.cast(type_, value, span)
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
-        return value
+        return decayed(type_, value)
     if isinstance(type_, PtrType) and isinstance(value, (Extern, Scalar)):
         return _some_pointer(m, type_, span)
     if isinstance(type_, ValueType):

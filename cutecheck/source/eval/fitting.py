@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.basis import Underscore
 from cutecheck.model.integers import INTEGERS
@@ -13,7 +15,7 @@ from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.tuples import Pair
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import CuteOp, Scalar, ScalarType, Value
+from cutecheck.source.eval.values import ArrayType, CuteOp, Pointer, PtrType, Scalar, ScalarType, Value
 
 _NOWHERE = Span("", 1, 1, 1, 1)
 _STATELESS = (int, Sym, Swizzle, Underscore, CuteOp)
@@ -86,3 +88,9 @@ def fits(target: Value, value: Value) -> bool:
             return False
         return len(value) == len(target) and all(fits(t, v) for t, v in zip(target, value, strict=True))
     return not isinstance(value, (tuple, Layout, ComposedLayout))
+
+
+def decayed(target: PtrType, value: Pointer) -> Pointer:
+    """A pointer as one of a type: of an array, which has no class of its own, to its first element."""
+    array = isinstance(value.type, ArrayType) and not value.type.name and not isinstance(target.inner, ArrayType)
+    return replace(value, type=value.type.inner) if array else value

@@ -272,7 +272,8 @@ def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | No
     if isinstance(actual, PtrType) and isinstance(wanted, PtrType):
         return None if _elements(actual) and _elements(wanted) else _CONVERTED
     if isinstance(actual, PtrType):
-        return _CONVERTED - 1  # to bool, at best
+        number = isinstance(wanted, ScalarType) and canonical(wanted.dtype.name) != "bool"
+        return None if number else _CONVERTED - 1  # to bool, at best
     if isinstance(wanted, ScalarType) and isinstance(value, Scalar) and value.ctype == "nullptr_t":
         return None  # it is no number
     if isinstance(wanted, ScalarType) and isinstance(actual, ScalarType):

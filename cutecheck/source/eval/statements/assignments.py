@@ -50,7 +50,7 @@ def _take_apart(m: Machine, node: ir.Bind, value: Value, env: Env) -> None:
     if isinstance(value, (tuple, list)) and len(value) == len(node.names):
         parts = [m.dialect.from_model(v) for v in value]
     elif isinstance(value, Object):
-        parts = [classes.get_field(m, value, d.name, node.span) for _, d in classes.fields(m, value.cls)]
+        parts = [_part(m, value, d.name, node.span) for _, d in classes.fields(m, value.cls)]
         if node.refers and len(parts) == len(node.names):
             for name, (_, d) in zip(node.names, classes.fields(m, value.cls), strict=True):
                 m.journal.set(env.vars, name, Reference(places.cells_of(value.fields, d.name)))
@@ -67,6 +67,13 @@ def _take_apart(m: Machine, node: ir.Bind, value: Value, env: Env) -> None:
         m.journal.set(
             env.vars, name, replace(part, name=name) if isinstance(part, TensorVal) else copies.copied(m, part)
         )
+
+
+def _part(m: Machine, obj: Object, name: str, span: Span) -> Value:
+    """A member of an object, where it is a reference that itself: its name stands for the same."""
+    value = classes.get_field(m, obj, name, span)
+    held = obj.fields.get(name)
+    return held if type(held) is Reference else value
 
 
 @runs(ir.Assign)
