@@ -186,6 +186,8 @@ class CppDialect(Dialect):
             a, b = converted(a, at, operands), b if shift else converted(b, bt, operands)
         if comparison:
             return self._compare(op, a, b, static)
+        if (type(left) is int and _absorbs(op, left, None)) or (type(right) is int and _absorbs(op, None, right)):
+            return 0  # a constant, whatever the other number is
         result_int = self._arithmetic(op, a, b, span)
         if isinstance(result_int, Unknown):
             return result_int
@@ -284,6 +286,13 @@ def in_type(value: float, name: str) -> float | None:
     except OverflowError:
         return None
     return held
+
+
+def _absorbs(op: str, left: int | None, right: int | None) -> bool:
+    """CuTe's ``_0{} * n``, ``_0{} / n``, ``n % _1{}`` ... which are the constant 0."""
+    if op == "%" and right in (1, -1):
+        return True
+    return (left == 0 and op in ("*", "/", "%", "&")) or (right == 0 and op in ("*", "&"))
 
 
 def _plain(value: Value) -> Value:
