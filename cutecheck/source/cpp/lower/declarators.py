@@ -110,7 +110,10 @@ class DeclaratorLowering(StatementLowering):
             text = self.text[node.children[0].end_byte : rest.start_byte].strip()
             return Declarator("operator " + text, inner, node.children[0], owner, None, rest, pack)
         ident = self.ident(node)
-        if "::" in ident:
+        cut = ident.rfind("::")
+        if cut > 0 and "<" in ident[:cut] and ">" not in ident[cut:]:  # `X<T>::Y<I>::f`, seen as one name
+            owner, ident = self.reread_type(first, node.start_byte + cut), ident[cut + 2 :]
+        elif cut >= 0:
             *outer, ident = ident.split("::")
             at = node.start_byte
             for part in outer:
