@@ -9,6 +9,7 @@ from cutecheck.source.eval import associated, calls, comparisons, places
 from cutecheck.source.eval.lookup import lookup, member
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
+from cutecheck.source.eval.ranking import Given
 from cutecheck.source.eval.scope import Entry, Scope
 from cutecheck.source.eval.values import EnumVal, FuncSet, Object, Scalar, Value
 
@@ -16,13 +17,14 @@ NO_OPERATOR = "operator"
 _EXACT = 3  # from here on an argument is what a parameter takes
 
 
-def unary(m: Machine, op: str, value: Object, span: Span) -> Value | None:
+def unary(m: Machine, op: str, value: Object, span: Span, kind: Given) -> Value | None:
     """What a class, or a function beside it, says of ``-x``, ``+x``, ``~x`` and ``!x``; None where neither does."""
     name = f"operator{op}"
     method = member(m, value.cls, name, value, span)
     if isinstance(method, FuncSet):
         own = tuple(e for e in method.entries if not e.decl.params)
         if own:
+            m.given = ((), kind)
             return calls.apply(m, replace(method, entries=own), [], {}, span)
     free = functions(m, name, [value], span)
     made = None if free is None else calls.apply(m, free, [value], {}, span)
@@ -77,9 +79,17 @@ def of_enumerations(m: Machine, op: str, operands: list[Value], span: Span) -> V
     return calls.apply(m, free, operands, {}, span)
 
 
-def binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: list[Value] | None) -> Value:
+def binary(
+    m: Machine,
+    op: str,
+    left: Value,
+    right: Value,
+    span: Span,
+    args: list[Value] | None,
+    kinds: tuple[Given, Given] = ("", ""),
+) -> Value:
     """``left op right`` where one of them is an object; ``args``: the two, as what they name is known of them."""
-    value = _called(m, op, left, right, span, args)
+    value = _called(m, op, left, right, span, args, kinds)
     if not none_takes(value) or not m.dialect.by_value:
         return value
     rewritten = comparisons.rewritten(m, op, left, right, span, _called)
@@ -91,7 +101,15 @@ def none_takes(value: Value) -> bool:
     return isinstance(value, Unknown) and value.reason.startswith(("no overload of", NO_OPERATOR))
 
 
-def _called(m: Machine, op: str, left: Value, right: Value, span: Span, args: list[Value] | None = None) -> Value:
+def _called(
+    m: Machine,
+    op: str,
+    left: Value,
+    right: Value,
+    span: Span,
+    args: list[Value] | None = None,
+    kinds: tuple[Given, Given] = ("", ""),
+) -> Value:
     name = f"operator{op}"
     own = member(m, left.cls, name, left, span) if isinstance(left, Object) else None
     both = [left, right] if args is None else args
@@ -102,8 +120,10 @@ def _called(m: Machine, op: str, left: Value, right: Value, span: Span, args: li
             return Unknown(f"which {name} of `{own.cls.name if own.cls else ''}` is meant", span)
         own, free = (own, None) if choice else (None, free)
     if isinstance(own, FuncSet):
+        m.given = (kinds[1:], kinds[0])
         return calls.apply(m, own, [right], {}, span)
     if free is not None:
+        m.given = (kinds, "")
         return calls.apply(m, free, both, {}, span)
     of = next(v for v in (left, right) if isinstance(v, Object))
     return Unknown(f"{NO_OPERATOR} {op} on `{of.cls.name}`", span)

@@ -117,6 +117,9 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
             if isinstance(pointer, Address):
                 return read(m, pointer.cells), pointer.cells
             if dereferences(m, pointer, node.span):
+                from cutecheck.source.eval.ranking import operand
+
+                m.given = ((), operand(m, node.operand, m.chosen, pointer, env))
                 m.returned = None
                 return overloaded(m, pointer, "operator*", node.span), m.returned
             from cutecheck.source.eval import intrinsics

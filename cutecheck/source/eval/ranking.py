@@ -55,11 +55,16 @@ def of_object(m: Machine, called: ir.Expr, before: ir.Function | None, obj: Valu
     if not isinstance(called, ir.Attr):
         known = constness.this_is_constant(env)
         return "" if known is None else "constant" if known else "variable"
-    if isinstance(called.base, ir.Call) and before is not None and isinstance(before.ret, ir.TypeMod):
+    return operand(m, called.base, before, obj, env)
+
+
+def operand(m: Machine, node: ir.Expr, before: ir.Function | None, obj: Value, env: Env) -> Given:
+    """What an object is that an expression names; ``before``: the function that a call in its place calls."""
+    if isinstance(node, ir.Call) and before is not None and isinstance(before.ret, ir.TypeMod):
         t = before.ret
         return "constant" if qualifiers.constant(t) else "variable" if qualifiers.refers(t) else ""
-    known = constness.of_object(m, called.base, env)
-    what = given(m, called.base, obj, env)
+    known = constness.of_object(m, node, env)
+    what = given(m, node, obj, env)
     if what == "value" or known is None:
         return what
     return "constant" if known else "variable"

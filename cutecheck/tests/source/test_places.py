@@ -178,6 +178,8 @@ def test_values_that_are_known(tmp_path: Path, body: str, shown: str, value: int
         ("int a[3] = {1, 2, 3}; auto& [p, q, r] = a; q = 9;", "a[1]"),
         ("int a[3] = {1, 2, 3}; std::ranges::swap(a[0], a[1]);", "a[0]"),
         ("int a[3] = {1, 2, 3}; for (auto i = std::begin(a); i != std::end(a); ++i) { *i += 1; }", "a[0]"),
+        ("int a[2][2] = {{1, 2}, {3, 4}}; for (auto& [p, q] : a) { p += q; }", "a[0][0]"),
+        ("std::pair<int, int> a[2] = {{1, 2}, {3, 4}}; for (auto& [p, q] : a) { p += q; }", "a[1].first"),
         ("Counter a; Counter* p = &a; p[0] = Counter{5};", "a.at"),
         ("Counter a; int* p = reinterpret_cast<int*>(&a); for (int i = 0; i < n; ++i) { p[i] = 5; }", "a.at"),
         ("int* p = &y; for (int i = 0; i < n; ++i) { *p = 5; p = &x; }", "x"),

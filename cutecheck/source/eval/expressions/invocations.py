@@ -60,6 +60,11 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     m.chosen = None
     fn = m.eval(node.fn, env)
     before = m.chosen  # of `f().g()` what `f` is
+    called = node.fn
+    if isinstance(fn, Object) and m.dialect.by_value and node.launch is None:
+        method = member(m, fn.cls, "operator()", fn, node.span)
+        if isinstance(method, FuncSet):
+            fn, called = method, ir.Attr(node.fn, "operator()", None, node.span)
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
     cells: list[places.Cells | None] = []
@@ -120,7 +125,7 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             tuple(ranking.given(m, a.value, v, env) for a, v in zip(node.args, args, strict=True)),
             ""
             if not isinstance(fn, FuncSet) or fn.self_ is None
-            else ranking.of_object(m, node.fn, before, fn.self_, env),
+            else ranking.of_object(m, called, before, fn.self_, env),
         )
         if isinstance(fn, FuncSet) and constness.takes_pointers(e.decl for e in fn.entries):
             m.leads = (args, tuple(constness.leads_to_constant(m, a.value, env) for a in node.args))
@@ -257,10 +262,10 @@ def indexed(m: Machine, node: ir.Index, env: Env) -> tuple[Value, places.Cells |
                 leaks.leak(m, base)  # any of them
             return value, cells
     m.returned = None
-    return _element(m, node, base, args), m.returned
+    return _element(m, node, base, args, env), m.returned
 
 
-def _element(m: Machine, node: ir.Index, base: Value, args: list[Value]) -> Value:
+def _element(m: Machine, node: ir.Index, base: Value, args: list[Value], env: Env) -> Value:
     """An element of anything else."""
     own = m.dialect.index(m, base, args, node.span)
     if own is not DEFER:
@@ -272,6 +277,8 @@ def _element(m: Machine, node: ir.Index, base: Value, args: list[Value]) -> Valu
     if isinstance(base, Object):
         method = member(m, base.cls, "operator[]", base, node.span)
         if isinstance(method, FuncSet):
+            before = m.chosen if isinstance(node.base, ir.Call) and not node.args else None
+            m.given = ((), ranking.operand(m, node.base, before, base, env) if m.dialect.by_value else "")
             return calls.apply(m, method, args, {}, node.span)
     value = intrinsics.index(m, base, [conversions.number(m, a, node.span) for a in args], node.span)
     if isinstance(value, Unknown) and m.dialect.by_value:

@@ -17,6 +17,7 @@ from cutecheck.source.eval import (
     leaks,
     own_operators,
     places,
+    ranking,
     repeatable,
     templates,
 )
@@ -105,12 +106,14 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         return value
     if node.op == "*":
         if places.dereferences(m, value, node.span):
+            m.given = ((), ranking.operand(m, node.operand, m.chosen, value, env))
             return places.overloaded(m, value, "operator*", node.span)
         return intrinsics.dereference(m, value, node.span)
     if isinstance(value, (Unknown, Extern)):
         return value if isinstance(value, Unknown) else Extern(value.what, node.span)
     if isinstance(value, Object) and m.dialect.by_value:
-        own = own_operators.unary(m, "!" if node.op == "not" else node.op, value, node.span)
+        kind = ranking.operand(m, node.operand, m.chosen, value, env)
+        own = own_operators.unary(m, "!" if node.op == "not" else node.op, value, node.span, kind)
         if own is not None:
             return own
         known = conversions.condition(m, value, node.span) if node.op in ("!", "not") else value
@@ -194,16 +197,22 @@ def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
     if m.dialect.by_value and repeatable.is_assignment(node):
         assign_by(m, node.left, node.op, m.eval(node.right, env), env, node.span)
         return m.eval(node.left, env)
+    m.chosen = None
     left = m.eval(node.left, env)
+    before, m.chosen = m.chosen, None
     right = m.eval(node.right, env)
+    last = m.chosen
     if node.op == "," and not _own_comma(m, left, right):
         return right
     if node.op == ">>" and m.dialect.by_value and foreign.undeclared(left):
         foreign.read_into(m, node.right, env)
     args: list[Value] = [left, right]
+    kinds: tuple[ranking.Given, ranking.Given] = ("", "")
     if isinstance(left, Object) or isinstance(right, Object):
+        if m.dialect.by_value:
+            kinds = ranking.operand(m, node.left, before, left, env), ranking.operand(m, node.right, last, right, env)
         m.lvalues = (args, [places.again(m, node.left, env), places.again(m, node.right, env)])
-    return binary(m, node.op, left, right, node.span, args)
+    return binary(m, node.op, left, right, node.span, args, kinds)
 
 
 def _own_comma(m: Machine, left: Value, right: Value) -> bool:
@@ -215,8 +224,16 @@ def _own_comma(m: Machine, left: Value, right: Value) -> bool:
     )
 
 
-def binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: list[Value] | None = None) -> Value:
-    """``left op right``; ``args`` are the two where it is known which variables they name."""
+def binary(
+    m: Machine,
+    op: str,
+    left: Value,
+    right: Value,
+    span: Span,
+    args: list[Value] | None = None,
+    kinds: tuple[ranking.Given, ranking.Given] = ("", ""),
+) -> Value:
+    """``left op right``; ``args`` are the two where it is known which variables they name, ``kinds`` what they are."""
     for v in (left, right):
         if isinstance(v, Unknown):
             return v
@@ -234,7 +251,7 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span, args: lis
         if isinstance(v, Extern):
             return Extern(f"{v.what} {op} ...", span)
     if isinstance(left, Object) or isinstance(right, Object):
-        own = own_operators.binary(m, op, left, right, span, args)
+        own = own_operators.binary(m, op, left, right, span, args, kinds)
         plain = None
         if own_operators.none_takes(own):
             plain = conversions.number(m, left, span), conversions.number(m, right, span)

@@ -251,6 +251,9 @@ def _unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = 
 
 def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     of = _named_items(m, node, env)
+    whole = () if of is None or not isinstance(node.target, ir.Bind) else of.where.get(of.name)
+    if isinstance(whole, tuple) and any(isinstance(v, tuple) for v in whole):
+        of = None  # parts of such elements have no place of their own
     if of is None and m.dialect.by_value and node.iterable is not None and _writes_items(m, node, env):
         losses.lost_part(m, node.iterable, env)
         leaks.leak_root(m, ir.Index(node.iterable, (), node.span), env)
