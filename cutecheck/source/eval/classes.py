@@ -161,7 +161,7 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
                 value = m.eval(decl.init, owner.env)
                 if isinstance(value, (tuple, Scalar)) and decl.type is not None and not qualifiers.never_written(decl):
                     typed = m.eval(decl.type, owner.env)
-                    kinds = (ArrayType, ValueType) if isinstance(value, tuple) else (ScalarType, ClassInst)
+                    kinds = (ArrayType, ValueType, ClassInst) if isinstance(value, tuple) else (ScalarType, ClassInst)
                     value = convert(m, typed, value, span) if isinstance(typed, kinds) else value
                 obj.initial[name] = value
                 value = copies.copied(m, value)
@@ -175,7 +175,9 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
                 if obj.zeroed and not obj.name and _is_zero(typed) and not has_constructors(owner):
                     value = convert(m, typed, (), span)
                 else:
-                    value = symbolic(m, typed, f"{obj.name or obj.cls.name}.{name}", span)
+                    from cutecheck.source.eval.member_defaults import unset
+
+                    value = unset(m, obj, owner, decl, typed, span)
                 obj.initial[name] = value
                 value = copies.copied(m, value)
             if type(obj.fields) is Apart and isinstance(value, Object) and value.pointer is None:
@@ -386,7 +388,6 @@ def declare(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value:
 
 
 __all__ = [
-    "ScalarType",
     "bases",
     "construct",
     "convert",

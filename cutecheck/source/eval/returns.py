@@ -9,7 +9,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.symbolic import symbolic
-from cutecheck.source.eval.values import VARIANT, Cell, Extern, ExternType, Object, Scalar, Value
+from cutecheck.source.eval.values import VARIANT, Cell, Extern, ExternType, Object, Scalar, ScalarType, Value
 
 
 def result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span: Span) -> Value:
@@ -38,7 +38,7 @@ def unfollowed(m: Machine, fn: ir.Function | ir.Lambda, env: Env, value: Unknown
         typed = m.eval(fn.ret, env)
         if isinstance(typed, ExternType) and typed.name == VARIANT:
             return Extern(VARIANT, span, typed)
-        if isinstance(typed, classes.ScalarType):
+        if isinstance(typed, ScalarType):
             name = "lambda" if isinstance(fn, ir.Lambda) else fn.name
             return symbolic(m, typed, f"{name}(){PER_THREAD}{m.number()}", span)
     return value

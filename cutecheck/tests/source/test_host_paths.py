@@ -210,3 +210,21 @@ def test_an_offset_of_each_thread_stays_what_it_is_where_stages_take_turns(tmp_p
     )
     (event,) = facts.events
     assert "threadIdx.x" in str(event.operands[0].offset) and "~" not in str(event.operands[0].offset)
+
+
+def test_members_that_nothing_initialises_are_told_apart_where_their_class_says_others(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path,
+        """
+struct Matrix { int tile = 8; int rows; };
+struct Params { Matrix a, b; };
+__global__ void kernel(Params p) {
+  extern __shared__ float s[];
+  Tensor t = make_tensor(make_smem_ptr(s), make_layout(make_shape(p.a.rows, p.b.rows, p.a.tile)));
+  copy(t, t);
+}
+int main() { Params p; kernel<<<1, 32>>>(p); }
+""",
+    )
+    layouts = {str(e.operands[0].layout) for e in facts.events}
+    assert layouts == {"(Params.a.rows,Params.b.rows,8):(_1,Params.a.rows,{Params.a.rows*Params.b.rows})"}
