@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from cutecheck.source.extract import INTERRUPTED, extract
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.translate import Job, Part, Translator
 
+RUN = Translator.run
 HEADER = """
 #pragma once
 #include <cute/tensor.hpp>
@@ -49,6 +51,27 @@ def facts(folder: Path, jobs: int, limits: Limits = Limits()) -> Facts:  # noqa:
     return extract(ExtractRequest((folder,), jobs=jobs, limits=limits))
 
 
+def logged(monkeypatch: pytest.MonkeyPatch, log: Path, first: str, others: int) -> None:
+    """Writes who evaluates which unit; the first one waits until so many others are under way."""
+    evaluate, parent = RUN, os.getpid()
+
+    def run(self: Translator, job: Job, launches: Launches) -> Part:
+        if job.open is None:
+            with log.open("a") as out:
+                out.write(f"{job.path} {os.getpid() == parent}\n")
+            until = time.monotonic() + 120
+            while job.path == first and len(runs(log)) <= others and time.monotonic() < until:
+                time.sleep(0.01)
+        return evaluate(self, job, launches)
+
+    monkeypatch.setattr(Translator, "run", run)
+
+
+def runs(log: Path) -> list[tuple[str, str]]:
+    """The path of each unit that was evaluated, as often as it was, and whether the parent did it."""
+    return [(path, by) for path, _, by in (line.partition(" ") for line in log.read_text().splitlines())]
+
+
 def test_any_number_of_processes_gives_the_same_facts(tmp_path: Path) -> None:
     alone = facts(tree(tmp_path), 1)
     assert len(alone.events) == 6  # two combinations of flags for each of three tiles
@@ -72,20 +95,15 @@ def test_of_many_units_none_waits_for_what_others_walked(tmp_path: Path, monkeyp
     many = Limits(many=True)
     alone = facts(tmp_path, 1, many)
     assert {e.span.path for e in alone.events} == {f"part{i}/kernel.cuh" for i in range(3)}
-    evaluate, parent = Translator.run, os.getpid()
-    here: list[str] = []
-
-    def run(self: Translator, job: Job, launches: Launches) -> Part:
-        if os.getpid() == parent and job.open is None:
-            here.append(job.path)
-        return evaluate(self, job, launches)
-
-    monkeypatch.setattr(Translator, "run", run)
+    log = tmp_path / "runs"
+    logged(monkeypatch, log, first="part0/unit0.cu", others=0)
     for jobs in (2, 4):
         assert facts(tmp_path, jobs, many) == alone
-    assert here == []
-    facts(tmp_path, 2)  # the limits of few units: what others walked counts, and is evaluated again
-    assert here
+        assert max(Counter(runs(log)).values()) == 1
+        log.unlink()
+    logged(monkeypatch, log, first="part0/unit0.cu", others=2)
+    facts(tmp_path, 3)  # the limits of few units: what others walked counts, and is evaluated again
+    assert max(Counter(path for path, _ in runs(log)).values()) > 1
 
 
 def test_addresses_of_variables_are_no_facts(tmp_path: Path) -> None:
@@ -192,25 +210,15 @@ def test_a_guess_counts_only_when_the_run_agrees() -> None:
 def test_wrong_guesses_are_evaluated_again_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first unit comes last: what the others walked of its kernels they walk no more, and not in the parent."""
     alone = facts(tree(tmp_path, 6), 1)
-    evaluate, parent = Translator.run, os.getpid()
-    runs = tmp_path / "runs"
-
-    def run(self: Translator, job: Job, launches: Launches) -> Part:
-        if job.open is None:
-            if job.path == "unit0.cu":
-                time.sleep(1)
-            with runs.open("a") as log:
-                log.write(f"{job.path} {os.getpid() == parent}\n")
-        return evaluate(self, job, launches)
-
+    log = tmp_path / "runs"
+    logged(monkeypatch, log, first="unit0.cu", others=5)
     results, steps = workers.Crew.results, []
     monkeypatch.setattr(workers.Crew, "results", lambda crew, step: results(crew, lambda: steps.append(step())))
-    monkeypatch.setattr(Translator, "run", run)
     assert facts(tmp_path, 6) == alone
     assert len(steps) == 6  # however often they were evaluated
-    ran = runs.read_text().split("\n")
-    assert not any(line.endswith("True") for line in ran)
-    assert ran.count("unit1.cu False") == 2 and ran.count("unit3.cu False") == 1  # 3 is the first of its kernels
+    ran = runs(log)
+    assert not any(by == "True" for _, by in ran)
+    assert ran.count(("unit1.cu", "False")) == 2 and ran.count(("unit3.cu", "False")) == 1  # 3: first of its kernels
 
 
 def test_recursion_on_what_is_not_known_ends_soon(tmp_path: Path) -> None:
