@@ -133,20 +133,37 @@ def unvaried(predicate: Predicate, part: Guarded) -> str | None:
     return None
 
 
-def foreign(limit: Int, part: Guarded, event: Event, context: Context) -> str | None:
-    """The global tensor of the same kernel whose extent a limit is, where it is none of this tensor's."""
+def foreign(limit: Int, mode: int, part: Guarded, event: Event, context: Context) -> str | None:
+    """The global tensor of the same kernel whose extent a limit is, where it is none of this tensor's.
+
+    Only one that another block index moves along that mode, or in other steps, is certainly another matrix's: code that
+    computes one predicate for all operands of an elementwise kernel means tensors of one shape.
+    """
     if known_value(limit) is not None or any(as_expr(e) == as_expr(limit) for e in part.extents):
         return None
     if any(known_value(e) is not None for e in part.extents):
         return None
+    found: str | None = None
     for other in context.facts.events:
         if (other.enclosing, other.arch) != (event.enclosing, event.arch):
             continue
         for tensor in other.operands:
             whole = guarded(tensor)
-            if whole is not None and any(as_expr(e) == as_expr(limit) for e in whole.extents):
-                return tensor.name
-    return None
+            if whole is None:
+                continue
+            its = [i for i, e in enumerate(whole.extents) if as_expr(e) == as_expr(limit)]
+            walks, own = [_walk(whole, i) for i in its], _walk(part, mode)
+            if any(walk is None or own in (None, walk) for walk in walks):
+                return None
+            if its:
+                found = found or tensor.name
+    return found
+
+
+def _walk(part: Guarded, mode: int) -> tuple[str, int] | None:
+    """The block index that moves a tensor along a mode, and the tile's extent."""
+    index, size = block_modes(part).get(mode), known_value(part.tile[mode])
+    return None if index is None or size is None else (index, size)
 
 
 def open_limits(event: Event, context: Context) -> bool:

@@ -140,7 +140,7 @@ def _of_limits(
                 f"`{limit}` is the extent of mode {other}",
                 "give the limits in the order of the matrix's modes",
             )
-        whose = foreign(limit, part, event, context) if other is None else None
+        whose = foreign(limit, mode, part, event, context) if other is None else None
         if whose is not None and _differ(event, limit, own, context):
             yield Fault(
                 f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, an extent of `{whose}`; "
