@@ -24,6 +24,7 @@ from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.intrinsics.dsl_show import copy_type, mma_type, op_json
 from cutecheck.source.eval.intrinsics.dsl_tensors import dtype_of, plain_layout
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.undetermined import part
 from cutecheck.source.eval.values import Slice, TensorVal, Value, constant
 
 OP, TYPE = "dsl op", "dsl type"  # of an atom's `extra`
@@ -121,10 +122,19 @@ def _accepted(c: Call, make: Callable[[], TiledCopy]) -> TiledCopy:
             return make()
 
 
+def _constants(**given: Any) -> None:
+    """A TiledCopy is a type: its layouts are constants, which what a kernel gets in a plain tuple no longer is."""
+    for name, value in given.items():
+        fixed = alg.is_static((value.shape, value.stride) if isinstance(value, Layout) else value)
+        if not fixed and part(value) is None:
+            raise alg.CuteError(f"expects a static {name}", value)
+
+
 @function("dsl.make_tiled_copy_tv", configuring=True)
 def _tv(c: Call) -> Value:
     atom = _copy_atom(_argument(c, 0, "atom"))
     thr, val = plain_layout(c, _argument(c, 1, "thr_layout")), plain_layout(c, _argument(c, 2, "val_layout"))
+    _constants(thr_layout=thr, val_layout=val)
     tiler, layout_tv = dsl.make_layout_tv(thr, val)
     return _accepted(c, lambda: TiledCopy(atom, layout_tv, tiler))
 
@@ -134,12 +144,15 @@ def _tiled_copy(c: Call) -> Value:
     atom = _copy_atom(_argument(c, 0, "atom"))
     tiler = number(c, _argument(c, 2, "tiler_mn"))
     layout_tv = plain_layout(c, _argument(c, 1, "layout_tv"))
+    _constants(layout_tv=layout_tv, tiler_mn=tiler)
     return _accepted(c, lambda: TiledCopy(atom, layout_tv, tiler))
 
 
 @function("dsl.make_cotiled_copy", configuring=True)
 def _cotiled(c: Call) -> Value:
-    return tiled.make_cotiled_copy(_copy_atom(c.arg(0)), layout_of(c.arg(1)), layout_of(c.arg(2)))
+    layout_tv, data = layout_of(c.arg(1)), layout_of(c.arg(2))
+    _constants(atom_layout_tv=layout_tv, data_layout=data)
+    return tiled.make_cotiled_copy(_copy_atom(c.arg(0)), layout_tv, data)
 
 
 @function(

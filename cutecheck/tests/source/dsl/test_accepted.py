@@ -160,3 +160,58 @@ def test_swizzles_that_look_at_rows_are_left_alone(tmp_path: Path, capsys: pytes
         bad = f"bad = cute.make_composed_layout(cute.make_swizzle(3, 0, 3), 0, {layout})"
         file.write_text(SWIZZLES.replace("{bad}", bad))
         assert [f["code"] for f in _run("check", file, capsys)["findings"]] == ["CUT211"], shape
+
+
+CONSTANTS = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+
+@cute.kernel
+def named(m: cute.Tensor, tv: cute.Layout, tiler: cute.Shape):
+    copy = cute.make_tiled_copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), m.element_type), tv, tiler)  # taken
+
+
+@cute.kernel
+def plain(m: cute.Tensor, tv: cute.Layout, tiler):
+    copy = cute.make_tiled_copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), m.element_type), tv, tiler)  # refused
+
+
+@cute.kernel
+def packed(m: cute.Tensor, both):
+    copy = cute.make_tiled_copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), m.element_type), *both)  # refused
+
+
+@cute.jit
+def host(m: cute.Tensor, rows: int, which: cutlass.Constexpr):
+    tiler, tv = cute.make_layout_tv(cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((4, 4), stride=(4, 1)))
+    if cutlass.const_expr(which == 0):
+        named(m, tv, tiler).launch(grid=[1, 1, 1], block=[128, 1, 1])
+    elif cutlass.const_expr(which == 1):
+        plain(m, tv, tiler).launch(grid=[1, 1, 1], block=[128, 1, 1])
+    elif cutlass.const_expr(which == 2):
+        packed(m, (tv, tiler)).launch(grid=[1, 1, 1], block=[128, 1, 1])
+    else:
+        atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), m.element_type)
+        copy = cute.make_tiled_copy_tv(atom, cute.make_layout((rows, 32)), cute.make_layout((4, 4)))  # refused
+
+
+def uncalled(m: cute.Tensor, tv, tiler, which: int):
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16)
+    copy = cute.make_tiled_copy(atom, cute.make_layout((32, which)), (32, which))
+
+
+if __name__ == "__main__":
+    for which in range(4):
+        m = make_fake_compact_tensor(cutlass.Float32, (64, 128), stride_order=(1, 0), assumed_align=16)
+        cute.compile(host, m, 4, which)
+"""
+
+
+def test_a_tiled_copy_is_made_of_constants(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "constants.py"
+    file.write_text(CONSTANTS)
+    refused = [i for i, line in enumerate(CONSTANTS.split("\n"), 1) if line.endswith("# refused")]
+    said = [(f["code"], f["line"]) for f in _run("check", file, capsys)["findings"]]
+    assert said == [("CUT303", line) for line in refused]
