@@ -29,6 +29,7 @@ from cutecheck.source.eval.symbolic import any_of, symbolic
 from cutecheck.source.eval.tuples import Elements, Held, designators
 from cutecheck.source.eval.types import is_type, pointed_to, type_key, type_of
 from cutecheck.source.eval.values import (
+    TYPE_TAG,
     Address,
     Apart,
     ArrayType,
@@ -103,7 +104,8 @@ def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:
         inst.known_bases = tuple(  # `struct X : cute::false_type`
             b
             for b in named
-            if isinstance(b, (ValueType, TraitType, Scalar)) or (isinstance(b, ExternType) and b.name == ALIGNED)
+            if isinstance(b, (ValueType, TraitType, Scalar))
+            or (isinstance(b, ExternType) and b.name in (ALIGNED, TYPE_TAG))
         )
     return inst.bases
 

@@ -265,7 +265,7 @@ def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: S
         if found is not _MISSING:
             return found
     for known in inst.known_bases:
-        if isinstance(known, ExternType):
+        if isinstance(known, ExternType) and known.name == classes.ALIGNED:
             continue  # aligns, and has no members
         found = intrinsics.static_member(m, known, name, span)
         if found is not None:

@@ -92,6 +92,8 @@ def bind_parameters(
                     value = symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
                 elif isinstance(typed, (ClassInst, ValueType) if isinstance(value, tuple) else (ScalarType, ClassInst)):
                     value = classes.convert(m, typed, value, span)
+                elif isinstance(value, Extern) and isinstance(typed, PtrType) and not stands:
+                    value = classes.convert(m, typed, value, span)  # `x.data_ptr<int8_t>()`
             elif isinstance(value, Unknown) and p.type is not None and not stands and m.recorder.on_host():
                 typed = m.eval(p.type, env) if m.dialect.by_value and not is_auto(p.type) else None
                 value = classes.convert(m, typed, value, span) if isinstance(typed, PtrType) else value

@@ -11,7 +11,9 @@ from cutecheck.source.eval.qualified import deduced, made, may_be, parts, plain,
 from cutecheck.source.eval.scope import ClassInst, Env, Scope
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
+    TYPE_TAG,
     ArrayType,
+    ExternType,
     FuncSet,
     Object,
     ObjectPointer,
@@ -127,6 +129,8 @@ def _member(m: Machine, node: ir.Scoped, base: Value, depth: int) -> Value:
     scope = getattr(base, "scope", None)
     if isinstance(scope, Scope):
         return _of_scope(m, scope, node.ident, depth)
+    if isinstance(base, ExternType) and base.name == TYPE_TAG and node.ident == "type":
+        return base.args[0]
     return base if node.ident == "type" and is_type(base) and not isinstance(base, TraitType) else None
 
 

@@ -95,6 +95,7 @@ class ExternType:
     args: tuple[Value, ...] = ()
 
 
+TYPE_TAG = "type_identity"  # of the standard library: a class whose member ``type`` is its argument
 TMA_DESCRIPTOR = "CUtensorMap"  # of the driver's header; CuTe's names for it mean this type
 
 

@@ -36,6 +36,19 @@ void run(lib::Buffer<lib::F16> x) {
     "a declared pointer": "void run(Foreign x) { half_t const* p = x.data(); kern<<<1, 64>>>(p); }",
     "a parameter of the host": "void run(Foreign x) { launch<half_t>(x.template data<half_t>(), 64); }",
     "a parameter of the kernel": "void run(Foreign x) { kern<half_t><<<1, 64>>>(x.data()); }",
+    "data whose type is said": "void run(Foreign x) { kern<<<1, 64>>>(x.data_ptr<half_t>()); }",
+    "data whose type is said, in a variable": """
+void run(const Foreign& x) {
+  auto p = x.template mutable_data_ptr<half_t>();
+  launch(p, 64);
+}""",
+    "a parameter that is not deduced": """
+template <class T> struct Traits { using Element = T; };
+template <class Tr> __global__ void kern_of(typename Tr::Element const* a) {
+  Tensor g = make_tensor(make_gmem_ptr(a), make_shape(_8{}, _4{}));
+  copy(g, make_tensor_like(g));
+}
+void run(const at::Tensor& x) { kern_of<Traits<half_t>><<<1, 64>>>(x.data_as_halves()); }""",
     "an object for the kernel": "void run(Foreign x) { auto p = x.params(); of_params<<<1, 64>>>(p); }",
 }
 
@@ -48,7 +61,8 @@ def _facts(tmp_path: Path, host: str) -> Facts:
 @pytest.mark.parametrize("style", HOSTS)
 def test_the_declared_type_is_taken(tmp_path: Path, style: str) -> None:
     facts = _facts(tmp_path, HOSTS[style])
-    kernel = "of_params" if "of_params" in HOSTS[style] else "kern<cutlass::half_t>"
+    of_halves = "kern_of<Traits<cutlass::half_t>>" if "kern_of" in HOSTS[style] else "kern<cutlass::half_t>"
+    kernel = "of_params" if "of_params" in HOSTS[style] else of_halves
     assert kernel in {x.kernel for x in facts.launches}
     events = [e for e in facts.events if e.enclosing == kernel]
     shown = {tuple((o.space, o.dtype.name if o.dtype else "", str(o.layout)) for o in e.operands) for e in events}

@@ -33,6 +33,7 @@ from cutecheck.source.eval.values import (
     ArrayType,
     Closure,
     CuteOp,
+    Extern,
     ExternType,
     FuncSet,
     Intrinsic,
@@ -50,6 +51,10 @@ from cutecheck.source.eval.values import (
 )
 
 _TUPLES = frozenset({"tuple", "pair"})  # whose elements may be references
+# methods of frameworks' tensors: with `<T>` they give a `T*`
+_TYPED_DATA = frozenset({
+    "data", "data_ptr", "mutable_data_ptr", "const_data_ptr", "mutable_data", "Data", "MutableData",
+})  # fmt: skip
 
 
 @handles(ir.Lit)
@@ -241,6 +246,11 @@ def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
         array = type_of(base)
         assert isinstance(array, ArrayType)
         return attribute(m, m.recorder.array(m, array, node.span), node.ident, node.span)
+    if node.ident in _TYPED_DATA and node.targs and isinstance(value, (Unknown, Extern)) and m.recorder.on_host():
+        (said, *more) = map(plain, templates.arguments(m, node.targs, env))
+        if not more and is_type(said):
+            shown = value.what if isinstance(value, Extern) else f"{node.ident}@{node.span.line}:{node.span.column}"
+            return Extern(shown, node.span, ExternType(node.ident, (said,)))
     return plain(_with_targs(m, value, node.targs, env, node.span))
 
 

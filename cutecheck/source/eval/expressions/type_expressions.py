@@ -123,6 +123,12 @@ def _pointed(m: Machine, value: Pointer, node: ir.SizeOf, env: Env) -> ByteCount
             declared = _declared(m, operand, env)
         if declared is not None:
             return size_bytes(m, declared, node.span)
+    if isinstance(operand, ir.Unary) and operand.op == "*":
+        with m.recorder.unevaluated():
+            first = m.eval(operand.operand, env)
+        array = first.type if isinstance(first, Pointer) else None
+        if isinstance(array, ArrayType) and not array.name:
+            return size_bytes(m, array.inner, node.span)
     buffer = m.recorder.buffers.get(value.buffer)
     if isinstance(operand, ir.Name) and buffer is not None and buffer.fact.name == operand.ident:
         size = buffer.fact.size_bytes

@@ -15,6 +15,7 @@ from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.intrinsics.registry import TYPES
 from cutecheck.source.eval.tuples import IntegerSequence
 from cutecheck.source.eval.values import (
+    TYPE_TAG,
     ArrayType,
     ExternType,
     PtrType,
@@ -70,6 +71,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
     if isinstance(v, ExternType) and v.name == "Engine" and name in ("value_type", "element_type"):
         tensor = v.args[0]
         return ScalarType(tensor.dtype) if tensor.dtype is not None else None
+    if isinstance(v, ExternType) and v.name == TYPE_TAG and name == "type":
+        return v.args[0]
     if isinstance(v, (ScalarType, PtrType, ArrayType, VoidType)) and name == "type":
         return v
     if isinstance(v, ExternType) and v.name == std_numbers.LIMITS:

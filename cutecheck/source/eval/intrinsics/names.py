@@ -66,6 +66,8 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
     number = _STATIC_INT.match(name)
     if number:
         return ValueType(int(number.group(1)))
+    if path == "std" and name == "size":
+        return Intrinsic("std::size")
     if path.split("::", 1)[0] in _FOREIGN and name in _CUTE_ONLY:
         return None
     if path in ("at", "c10", "torch") and name in TORCH_TYPES:

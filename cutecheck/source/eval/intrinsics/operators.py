@@ -19,6 +19,7 @@ from cutecheck.source.eval.intrinsics.refusals import describe, guarded
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES, any_coordinate
 from cutecheck.source.eval.threads import varies
+from cutecheck.source.eval.tuples import Elements, Held
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
     Address,
@@ -170,6 +171,8 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
         if isinstance(v.type, ArrayType) and not v.type.name and isinstance(v.type.inner, ArrayType):
             return replace(v, type=v.type.inner)  # the first of an array of arrays
         return v
+    if isinstance(v, Elements) and type(v) is not Held:
+        return v[0] if v else Unknown("the first element of an array without any", span)
     if isinstance(v, Extern) and isinstance(v.type, ExternType) and v.type.name == COORDINATES:
         return any_coordinate(m, v.type.args[0])
     return v

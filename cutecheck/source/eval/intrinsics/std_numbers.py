@@ -164,10 +164,10 @@ def _clamp(c: Call) -> Value:
     return Scalar(low if v < low else high if high < v else v, value.ctype)
 
 
-@function("ssize")
+@function("ssize", "std::size")
 def _ssize(c: Call) -> Value:
     if isinstance(c.raw[0], Elements):
-        return Scalar(len(c.raw[0]), "ptrdiff_t")
+        return Scalar(len(c.raw[0]), "ptrdiff_t" if c.name == "ssize" else "size_t")
     raise Unsupported("the size of this container")
 
 

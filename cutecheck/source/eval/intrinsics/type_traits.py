@@ -16,6 +16,7 @@ from cutecheck.source.eval.intrinsics.types import is_integer
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import is_type, same_type, type_key
 from cutecheck.source.eval.values import (
+    TYPE_TAG,
     ArrayType,
     ExternType,
     Pack,
@@ -149,9 +150,15 @@ _removing("remove_reference", ref=True)
 _removing("remove_cvref", "unwrap_ref_decay", const=True, volatile=True, ref=True)
 
 
-@type_maker("type_identity", "type_identity_t", qualified=True)
+@type_maker("type_identity_t", qualified=True)
 def _identity(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return targs[0]
+
+
+@type_maker(TYPE_TAG, qualified=True)
+def _tag(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    """A type of its own: functions are called with one to say a type."""
+    return ExternType(TYPE_TAG, targs[:1])
 
 
 def _adding(name: str, *kinds: str) -> None:
