@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import cast
 
 from cutecheck.facts import Event, Loop, TensorFact, Unknown
@@ -12,8 +13,8 @@ from cutecheck.model import expr as ex
 from cutecheck.model.algebra import cosize
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
-from cutecheck.model.ints import CuteError, Int, UndecidedError, as_expr, known_value
-from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
+from cutecheck.model.ints import CuteError, Dyn, Int, UndecidedError, as_expr, known_value
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle
 from cutecheck.model.prove.domains import per_thread
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.records import record
@@ -133,7 +134,7 @@ def by_others(earlier: Use, use: Use) -> bool:
         return False
     if use.tensor.provenance != "partition":
         return False
-    return source != now or earlier.root != use.root
+    return source != now or earlier.root != use.root or _moved(earlier, use)
 
 
 def one_space(a: Use, b: Use) -> bool:
@@ -160,6 +161,52 @@ def _crossed(a: Use, b: Use) -> bool:
             if own is not None and (everyone or own != thread):
                 return True
     return False
+
+
+def _moved(a: Use, b: Use) -> bool:
+    """One partitioning of two views of a tensor (of its transpose, say): a thread has what only others had before."""
+    if (a.tensor.layout, a.tensor.offset) == (b.tensor.layout, b.tensor.offset) or not one_space(a, b):
+        return False
+    if uniform(a) != uniform(b):
+        return False  # another stage, as far as the source says
+    left, right = _places(a), _places(b)
+    if left is None or right is None or len(left) != len(right) or _swizzle_to_come(a) != _swizzle_to_come(b):
+        return False
+    had = set().union(*left)
+    return any((now & had) - then for then, now in zip(left, right, strict=True))
+
+
+def _swizzle_to_come(use: Use) -> Swizzle | None:
+    """The swizzle that the offsets of a view do not have yet: that of a part with a thread's own strides is in them."""
+    parts = None if isinstance(use.tensor.layout, Unknown) else plain(use.tensor.layout)
+    return None if parts is None else parts.swizzle
+
+
+def _places(use: Use) -> list[set[int]] | None:
+    """The elements of each thread as they lie in memory, at the first iteration; None where they are not numbers."""
+    layout, offset = use.tensor.layout, use.tensor.offset
+    parts = None if isinstance(layout, Unknown) else plain(layout)
+    threads = thread_count(use.event) or 1
+    if parts is None or isinstance(offset, (Unknown, tuple, ScaledBasis)):
+        return None
+    if not all(isinstance(n, int) and isinstance(d, (int, Dyn)) for n, d in parts.modes):
+        return None
+    modes = [(cast("int", n), as_expr(d)) for n, d in parts.modes if n != 1]
+    start = ex.add(as_expr(offset), parts.offset)
+    names = {v.name for e in (start, *(d for _, d in modes)) for v in e.variables()}
+    if prod(n for n, _ in modes) * threads > _MOST or any(per_thread(name) for name in names - {THREAD}):
+        return None
+    found: list[set[int]] = []
+    for thread in range(threads):
+        at = {**dict.fromkeys(names, 0), THREAD: thread}
+        try:
+            places, strides = {start.evaluate(at)}, [(n, d.evaluate(at)) for n, d in modes]
+        except (KeyError, ZeroDivisionError, ValueError):
+            return None
+        for extent, stride in strides:
+            places = {x + i * stride for x in places for i in range(extent)}
+        found.append(places)
+    return found
 
 
 def uniform(use: Use) -> Expr:
