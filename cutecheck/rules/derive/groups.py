@@ -9,7 +9,7 @@ from cutecheck.facts import Call, Event, Loop, TensorFact, Unknown
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.records import record
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.uses import Use, uniform
+from cutecheck.rules.derive.uses import Use, in_assembly, uniform
 
 _WAITS = ("cp_async_wait", "cp_async_wait_group")
 COMMITS = ("cp_async_fence", "cp_async_commit_group", "commit")  # the last is inline assembly
@@ -110,7 +110,7 @@ def steps(context: Context) -> dict[str, list[Call]]:
                 continue  # the assembly of a function that was counted where it is called
             if call.function in followed and call.function not in (*_WAITS, *COMMITS):
                 continue  # a helper with a wait in its name: what it calls is counted
-            if "wait" in call.function or call.function in ("barrier", *COMMITS):
+            if "wait" in call.function or call.function in COMMITS or in_assembly(call):
                 found.setdefault(call.arch, []).append(call)
         for calls in found.values():
             calls.sort(key=lambda c: c.order)

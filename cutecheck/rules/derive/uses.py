@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import cast
 
-from cutecheck.facts import Event, Loop, TensorFact, Unknown
+from cutecheck.facts import Call, Event, Loop, TensorFact, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.algebra import cosize
 from cutecheck.model.basis import ScaledBasis
@@ -96,12 +96,17 @@ def order(context: Context) -> Order:
                 found.barriers.setdefault(call.arch, []).append(call.order)
                 for loop in call.loops:
                     found.looped.setdefault((call.arch, loop), []).append(call.order)
-            if any(word in call.function for word in ("wait", "acquire")) or call.function == "barrier":
+            if any(word in call.function for word in ("wait", "acquire")) or in_assembly(call):
                 found.waits.setdefault(call.arch, []).append(call.order)
         for times in (*found.barriers.values(), *found.waits.values()):
             times.sort()
         context.memo["uses"] = found
     return cast("Order", context.memo["uses"])
+
+
+def in_assembly(call: Call) -> bool:
+    """Assembly that may wait for copies; what the DSL calls a barrier is ``bar.sync``, which waits for threads."""
+    return call.function == "barrier" and not call.span.is_python
 
 
 def uses_of(event: Event) -> Iterator[Use]:
