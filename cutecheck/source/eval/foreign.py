@@ -16,7 +16,16 @@ from cutecheck.model.basis import Underscore
 from cutecheck.source.eval import classes, ir, leaks, losses, places, qualifiers
 from cutecheck.source.eval.foreign_names import CUTE, CUTLASS, MATH, METHODS, OF_C, STANDARD
 from cutecheck.source.eval.scope import Env, self_of
-from cutecheck.source.eval.values import Extern, ExternType, FuncSet, Object, ObjectPointer, TemplateRef, Value
+from cutecheck.source.eval.values import (
+    Extern,
+    ExternType,
+    FuncSet,
+    Object,
+    ObjectPointer,
+    Reference,
+    TemplateRef,
+    Value,
+)
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -38,7 +47,7 @@ def harmless(node: ir.Expr, fn: Value) -> bool:
     name = getattr(node, "ident", "")
     if isinstance(node, ir.Attr):
         return name in METHODS
-    root = fn.name.split("::", 1)[0] if isinstance(fn, ExternType) else _root(node)
+    root = fn.name.rpartition("::")[0].split("::", 1)[0] if isinstance(fn, ExternType) else _root(node)
     if root:
         return root in _LIBRARIES and (name in MATH or name in OF_C or name in _OF_LIBRARIES)
     if _INTERFACE.match(name) or _VECTOR.match(name) or name in MATH or name in OF_C or name in CUTE:
@@ -104,6 +113,8 @@ def writable(m: Machine, node: ir.Expr, env: Env) -> bool:
     if isinstance(node, ir.Name):
         at = env.find_var(node.ident)
         if at is not None:
+            if at.kind == "template":
+                return _refers(at.vars[node.ident], node.ident, env)
             return at.fixed is None or node.ident not in at.fixed
         this = self_of(env)
         if this is None:
@@ -117,6 +128,16 @@ def writable(m: Machine, node: ir.Expr, env: Env) -> bool:
     if isinstance(node, ir.Index):
         return not isinstance(node.base, (ir.Name, ir.Attr)) or writable(m, node.base, env)
     return not isinstance(node, (ir.Lit, ir.Binary))
+
+
+def _refers(value: Value, name: str, env: Env) -> bool:
+    """Whether a template parameter is a reference (``template <int& R>``); any other is a constant."""
+    this = self_of(env)
+    templates: list[ir.Function | ir.Class] = [] if this is None else [this.cls.decl]
+    if env.frame is not None and isinstance(env.frame.function, ir.Function):
+        templates.append(env.frame.function)
+    declared = (p.type for t in templates for p in t.tparams or () if p.name == name)
+    return isinstance(value, Reference) or any(t is not None and qualifiers.refers(t) for t in declared)
 
 
 def _holds(m: Machine, node: ir.Expr, env: Env) -> bool:

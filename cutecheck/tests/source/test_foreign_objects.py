@@ -42,6 +42,9 @@ void run(const Foreign& x) {
   auto p = x.template mutable_data_ptr<half_t>();
   launch(p, 64);
 }""",
+    "data of a pack of types": """
+template <class... Ts> void over(Foreign x) { kern<half_t><<<1, 64>>>(x.template data<Ts...>()); }
+void run(Foreign x) { over<>(x); }""",
     "a parameter that is not deduced": """
 template <class T> struct Traits { using Element = T; };
 template <class Tr> __global__ void kern_of(typename Tr::Element const* a) {

@@ -29,6 +29,10 @@ template <class T> __device__ void seen(T const& t) { copy(t, t); }
 template <class... Ts> __device__ void pass(Ts&&... ts) { helper(ts...); }
 template <class T> __device__ void on_to(T&& t) { helper(std::forward<T>(t)); }
 template <int N> __device__ void matches_none(Other<N> const& o, int& x) { x = N; }
+template <int N> __device__ int given(int n) { helper(n, N); Helper h(N); dim3 g(n, N); return N; }
+template <int N> struct Of { __device__ int given(int n) { helper(N); Helper h{n, N}; return N; } };
+__device__ int outside = 1;
+template <int& R> __device__ int referred() { R = 1; helper(R); return R; }
 __global__ void k(int n, Pair* p) {
   __shared__ half_t s[65536];
   int x = 0;
@@ -77,6 +81,7 @@ LOST = [
     ("auto l = make_layout(make_shape(3, 4)); helper(l);", "size<0>(l)"),
     ("auto y = other(); y = 3;", "y"),
     ("int const* q = &x; int y = 1; helper(q);", "*q + y"),
+    ("", "referred<outside>()"),
 ]
 KEPT = [
     ("int const y = 3; helper(y);", "y", 3),
@@ -93,6 +98,10 @@ KEPT = [
     ("auto t = other(); t(_, x); t(_, _, x);", "x", 0),
     ("auto tma = other(); tma.get_slice(x); tma.partition_S(x);", "x", 0),
     ("Reader r; int y = 0; r << y;", "y", 7),
+    ("", "given<4>(n)", 4),
+    ("", "Of<4>{}.given(n)", 4),
+    ("auto f = []<int N>(Int<N>) { helper(N); Helper h(N); return N; };", "f(_4{})", 4),
+    ("int y = 3; dim3 g(n, y); dim3 h{y};", "y", 3),
 ]
 
 

@@ -247,10 +247,10 @@ def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
         assert isinstance(array, ArrayType)
         return attribute(m, m.recorder.array(m, array, node.span), node.ident, node.span)
     if node.ident in _TYPED_DATA and node.targs and isinstance(value, (Unknown, Extern)) and m.recorder.on_host():
-        (said, *more) = map(plain, templates.arguments(m, node.targs, env))
-        if not more and is_type(said):
+        said = tuple(map(plain, templates.arguments(m, node.targs, env)))
+        if len(said) == 1 and is_type(said[0]):
             shown = value.what if isinstance(value, Extern) else f"{node.ident}@{node.span.line}:{node.span.column}"
-            return Extern(shown, node.span, ExternType(node.ident, (said,)))
+            return Extern(shown, node.span, ExternType(node.ident, said))
     return plain(_with_targs(m, value, node.targs, env, node.span))
 
 
