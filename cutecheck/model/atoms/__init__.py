@@ -12,6 +12,7 @@ from cutecheck.model.atoms.lookup import (
     is_copy_op,
     is_mma_op,
     mma_op,
+    sparse_element,
 )
 from cutecheck.model.atoms.table import cutlass_version
 
@@ -29,4 +30,5 @@ __all__ = [
     "is_copy_op",
     "is_mma_op",
     "mma_op",
+    "sparse_element",
 ]

@@ -16,6 +16,7 @@ from cutecheck.model.version import Version, cute_version
 from cutecheck.records import record
 
 Argument = object  # DType, int, or the text of an enumerator or type
+_SPARSE = re.compile(r"sparse_elem<(\d+),(.+)>")
 _BIT = DType("uint1b_t", Bits(1))
 
 
@@ -244,7 +245,7 @@ def element_type(text: str) -> DType | None:
 
     A sparse element has the width of its type divided by the sparsity; ``bits`` is None where that is no integer.
     """
-    if m := re.fullmatch(r"sparse_elem<(\d+),(.+)>", text):
+    if m := _SPARSE.fullmatch(text):
         inner = element_type(m[2])
         if inner is None or inner.bits is None:
             return None
@@ -259,6 +260,13 @@ def element_type(text: str) -> DType | None:
     if m := re.fullmatch(r"(?:detail::)?type_erased_dynamic_float(\d+)(?:_unpacksmem)?_t", text):
         return DType(text, Bits(int(m[1])))
     return dtype(text)
+
+
+def sparse_element(d: DType) -> tuple[int, DType] | None:
+    """The sparsity and the stored type of ``sparse_elem<S,T>`` (cute/pointer_sparse.hpp); None of any other type."""
+    match = _SPARSE.fullmatch(d.name)
+    raw = None if match is None else element_type(match[2])
+    return None if match is None or raw is None else (int(match[1]), raw)
 
 
 def _type(text: str) -> DType:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.algebra import cosize
+from cutecheck.model.atoms import sparse_element
+from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn, Int
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.prove.domains import PER_THREAD
@@ -44,7 +46,8 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
     if isinstance(t, Unknown):
         return t
     if isinstance(t, ScalarType):
-        bits = t.dtype.bits
+        sparse = sparse_element(t.dtype)
+        bits = t.dtype.bits if sparse is None else sparse[1].bits
         return Unknown(f"the size of {t.dtype.name} is not known", span) if bits is None else bytes_to_hold(bits)
     if isinstance(t, PtrType):
         return Bytes(8)
@@ -58,7 +61,7 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
         word = _word(t)
         if word and isinstance(t.extent, int) and isinstance(t.inner, ScalarType) and t.inner.dtype.bits:
             total: Int = -(-t.extent // max(1, word * BYTE // int(t.inner.dtype.bits))) * word
-        elif isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and t.inner.dtype.bits < BYTE:
+        elif isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and _is_packed(t, t.inner.dtype):
             total = byte_count(t.extent, t.inner.dtype.bits)
         else:
             one = size_bytes(m, t.inner, span)
@@ -78,6 +81,11 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
         found = _tuple_layout(m, t.value, span)
         return found if isinstance(found, Unknown) else Bytes(found[0])
     return Unknown("the size of this type is not known", span)
+
+
+def _is_packed(t: ArrayType, inner: DType) -> bool:
+    """Whether elements take their share of bits: those of less than a byte, and sparse ones of a tensor's storage."""
+    return int(inner.bits or 0) < BYTE or (t.name == "ArrayEngine" and sparse_element(inner) is not None)
 
 
 def _is_empty(m: Machine, v: Value) -> bool:

@@ -11,6 +11,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     layouts,
     pipeline,
     selectors,
+    sparse,
     std_numbers,
     tensors,
     tiled,

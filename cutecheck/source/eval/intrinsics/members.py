@@ -13,6 +13,7 @@ from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval.intrinsics import refusals, std_numbers, tiled_members
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.intrinsics.registry import TYPES
+from cutecheck.source.eval.intrinsics.sparse import sparse_member
 from cutecheck.source.eval.tuples import IntegerSequence
 from cutecheck.source.eval.values import (
     TYPE_TAG,
@@ -75,6 +76,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
         return v.args[0]
     if isinstance(v, (ScalarType, PtrType, ArrayType, VoidType)) and name == "type":
         return v
+    if isinstance(v, ScalarType):
+        return sparse_member(v, name)
     if isinstance(v, ExternType) and v.name == std_numbers.LIMITS:
         found = std_numbers.of_limits(v, name)
         return Unknown(f"numeric_limits::{name}", span) if found is None else found

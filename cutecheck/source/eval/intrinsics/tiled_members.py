@@ -13,6 +13,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.atoms import atom_args
 from cutecheck.source.eval.intrinsics.block_scaled import scale_factor_member
+from cutecheck.source.eval.intrinsics.sparse import metadata_member
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import CuteOp, Intrinsic, Scalar, ScalarType, Slice, Tag, Value, ValueType
 
@@ -45,9 +46,9 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
         if name in table:
             return ValueType(table[name])
         kinds = {"A": 0, "B": 1, "C": 2, "D": 3}
-        scaled = scale_factor_member(v, name)
-        if scaled is not None:
-            return scaled
+        special = scale_factor_member(v, name) or metadata_member(v, name, span)
+        if special is not None:
+            return special
         if name[:-1] == "FrgType" and name[-1] in "ABC" and v.frg_types["ABC".index(name[-1])].startswith("UMMA::tmem"):
             return ValueType(Tag(v.frg_types["ABC".index(name[-1])]))
         for prefix in ("ValType", "FrgType"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import expr as ex
-from cutecheck.model.atoms import element_type
+from cutecheck.model.atoms import element_type, sparse_element
 from cutecheck.model.basis import ScaledBasis, X
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import Dyn
@@ -225,7 +225,8 @@ for _name in ("array_aligned", "AlignedBuffer"):
 @type_maker("ArrayEngine")
 def _array_engine(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     """An ``array_aligned``, of elements that are no whole bytes an ``array_subbyte``, which is of bytes."""
-    bits = element_bits(targs[0])
+    stored = sparse_element(targs[0].dtype) if isinstance(targs[0], ScalarType) else None
+    bits = element_bits(targs[0]) if stored is None else stored[1].bits
     return _array("ArrayEngine", targs, None if bits is not None and bits % BYTE else 16)
 
 
@@ -271,6 +272,8 @@ def element_bits(t: Value) -> Bits | None:
         return Bits(1) if t.dtype.name == "bool" else t.dtype.bits  # `bin1_t` is `bool`
     if isinstance(t, ValueType) and isinstance(t.value, int):
         return BYTE
+    if isinstance(t, ClassInst) and not t.args and t.name.endswith("_t") and (found := _detail(t)) is not None:
+        return found.bits
     return None
 
 
@@ -282,13 +285,18 @@ def _is_subbyte(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ValueType(int(bits < BYTE))
 
 
+def _detail(t: ClassInst) -> DType | None:
+    """``cutlass::detail::float_e2m1_unpacksmem_t`` and its like; None of any other class."""
+    scope = t.env.namespace()
+    return element_type(f"detail::{t.name}") if scope is not None and scope.path == "cutlass::detail" else None
+
+
 def element(t: Value) -> DType | None:
     """The element type that a template argument names; a fixed-size array is one, too (``Array<half_t, 8>``)."""
     if isinstance(t, ScalarType):
         return t.dtype
-    if isinstance(t, ClassInst) and not t.args and t.name.endswith("_t"):  # `cutlass::detail::float_e2m1_unpacksmem_t`
-        scope = t.env.namespace()
-        return element_type(f"detail::{t.name}") if scope is not None and scope.path == "cutlass::detail" else None
+    if isinstance(t, ClassInst) and not t.args and t.name.endswith("_t"):
+        return _detail(t)
     a = fixed_array(t)
     return None if a is None else array_element(a)
 

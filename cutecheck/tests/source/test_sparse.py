@@ -1,0 +1,55 @@
+"""Sparse elements and the metadata of sparse MMAs in C++, against CuTe itself on the host."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cutecheck.model.notation import show
+from cutecheck.tests.source.real import lines_of
+from cutecheck.tests.source.test_extract import run
+
+E3M2 = "cutlass::float_e3m2_t"
+MAJORS = "UMMA::Major::K, UMMA::Major::K"
+UMMA = f"SM100_MMA_F8F6F4_SS_SPARSE<{E3M2}, {E3M2}, float, 128, 128, {MAJORS}, UMMA::ScaleIn::One, UMMA::ScaleIn::One>"
+GMMA = "SM90::GMMA::SPARSE::GMMA_64x64x32_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>"
+STATEMENTS = f"""
+  using Umma = decltype(make_tiled_mma({UMMA}{{}}));
+  using Gmma = decltype(make_tiled_mma({GMMA}{{}}));
+  using Dense = decltype(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{{}}));
+  using A = typename Gmma::ValTypeA;
+  using E = typename Gmma::ValTypeE;
+  using Packed = sparse_elem<4, uint8_t>;
+  auto told = make_layout(make_shape(Int<A::sparsity>{{}}, Int<E::sparsity>{{}}, Int<sizeof(A)>{{}}, Int<sizeof(E)>{{}},
+      Int<sizeof_bits_v<A>>{{}}, Int<sizeof_bits_v<E>>{{}}, Int<sizeof_bits_v<typename A::raw_type>>{{}},
+      Int<2 + is_sparse_v<A>>{{}}, Int<2 + is_sparse<half_t>::value>{{}},
+      Int<is_same_v<Packed::raw_type, uint8_t>>{{}}));
+  auto sized = make_layout(make_shape(Int<sizeof(ArrayEngine<A, 96>)>{{}}, Int<sizeof(ArrayEngine<E, 192>)>{{}},
+      Int<alignof(ArrayEngine<E, 192>)>{{}}, Int<sizeof(ArrayEngine<Packed, 64>)>{{}}, Int<sizeof(Packed)>{{}}));
+  auto sparse = make_layout(make_shape(Int<1 + Told<Umma>::value>{{}}, Int<1 + Told<Gmma>::value>{{}},
+      Int<1 + Told<Dense>::value>{{}}, Int<Umma::ValTypeE::sparsity>{{}}));
+  typename Gmma::Atom::Traits::ELayout places{{}};
+  auto threads = make_layout(shape(places), stride(places));
+  auto shape_E = make_shape(make_shape(_128{{}}, _64{{}}), _1{{}}, _2{{}});
+  auto metadata = make_tensor<typename Umma::FrgTypeE>(shape_E).layout();
+"""
+TOLD = """
+template <class T, class = void> struct Told { static constexpr int value = 0; };
+template <class T> struct Told<T, cute::void_t<typename T::ValTypeE>> { static constexpr int value = 1; };
+"""
+LAYOUTS = ["told", "sized", "sparse", "threads", "metadata"]
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    shown = "".join(f'print({n}); print("\\n");' for n in LAYOUTS)
+    headers = ("cstdio", "cute/tensor.hpp", "cute/atom/mma_atom.hpp", "cute/pointer_sparse.hpp")
+    text = "".join(f"#include <{h}>\n" for h in headers) + f"using namespace cute;\n{TOLD}"
+    out = lines_of(tmp_path_factory.mktemp("sparse"), f"{text} int main() {{ {STATEMENTS} {shown} }}\n")
+    return [line for line in out if line.startswith("(")]
+
+
+def test_sparse_elements_and_metadata_are_those_of_cute(tmp_path: Path, real: list[str]) -> None:
+    facts = run(tmp_path, f"{TOLD} void host() {{ {STATEMENTS} }}", arch="sm_100a")
+    values: dict[str, Any] = {s.symbol.rpartition("::")[2]: s.value for s in facts.sites}
+    assert [show(values[n]) for n in LAYOUTS] == real
