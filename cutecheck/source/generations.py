@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from cutecheck.source.cpp.tree import Tree
 
 DEFAULT_ARCH = "sm_80"
-# an architecture of each generation, and the numbers (SM70_ to SM120_, arch::Sm90) that ask for it
+# an architecture of each generation, and the numbers (SM70_ to SM120_, arch::Sm90, CUTLASS's switches) that ask for it
 ARCHITECTURES = {"sm_80": (70, 90), "sm_90a": (90, 100), "sm_100a": (100, 120), "sm_120a": (120, 130)}
-_SM = re.compile(r"\b(?:SM(?=\d+_)|arch::Sm(?=\d+\b))(\d\d\d?)|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
+_SWITCH = r"(?:CUTE|CUTLASS)_ARCH_(?:[A-Z]\w*_)?SM(?=\d+[AF]?_\w*(?:ENABLED|SUPPORTED)\b)"
+_SM = re.compile(rf"\b(?:SM(?=\d+_)|arch::Sm(?=\d+\b)|{_SWITCH})(\d\d\d?)|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
 _CARRIED = re.compile(r"\bSM(?:(?:7\d|8\d)_\w|90_(?:TMA|BULK|U\d))")
 _GUARDED = re.compile(r"__CUDA_ARCH__|\b(?:CUTE|CUTLASS)_ARCH_\w+_(?:ENABLED|SUPPORTED)\b|\barch::Sm\d")
 _LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/|^cutlass/")  # from the root, or as `-I` names it

@@ -30,6 +30,12 @@ GUARD = "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n#endif\n"
         (GUARD + ATOM.format(LDMATRIX) + WGMMA, {"sm_80", "sm_90a"}),
         (GUARD + WARP, {"sm_80", "sm_90a"}),
         ("using T = cutlass::arch::Sm80;\n" + WGMMA, {"sm_80", "sm_90a"}),
+        ("#if defined(CUTLASS_ARCH_MMA_SM100_SUPPORTED)\n#endif\n" + ATOM.format("DefaultCopy"), {"sm_100a"}),
+        (
+            "#if defined(CUTLASS_ARCH_MMA_MODIFIABLE_TMA_SM90_SUPPORTED)\n#endif\n" + ATOM.format("DefaultCopy"),
+            {"sm_90a"},
+        ),
+        ("#if defined(CUTLASS_ARCH_MMA_SM103A_ENABLED)\n#endif\n" + ATOM.format(LDMATRIX), {"sm_80", "sm_100a"}),
         ("#ifdef CUTE_ARCH_TMA_SM90_ENABLED\n#endif\n" + WARP + TMA, {"sm_80", "sm_90a"}),
     ],
 )
