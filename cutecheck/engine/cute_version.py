@@ -49,6 +49,16 @@ def _candidates(paths: Sequence[Path], include: Sequence[Path]) -> Iterator[Path
         yield from _in_project(root)
     for root in roots:
         yield from _below(root)
+    yield from _above(roots)
+
+
+def around(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The include directories with CUTLASS's headers in the folders above what is scanned, nearest first."""
+    roots = [p if p.is_dir() else p.parent for p in paths]
+    return tuple(dict.fromkeys(h.parent.parent for h in _above(roots) if h.is_file()))
+
+
+def _above(roots: Sequence[Path]) -> Iterator[Path]:
     for root in roots:
         for above in list(root.resolve().parents)[:_ABOVE]:
             yield from _in_project(above)

@@ -16,6 +16,7 @@ from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import REFERENCE, using_cute
 from cutecheck.records import record
 from cutecheck.report.data import Report
+from cutecheck.source.collectives import Library
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.files import exists, noted, watched
 from cutecheck.source.request import ExtractRequest
@@ -112,6 +113,7 @@ def _request(
         paths=tuple(paths),
         archs=settings.arch or (flags.arch if flags is not None else ()),
         include_dirs=tuple(Path(i) for i in (*settings.include, *(flags.include if flags is not None else ()))),
+        installed=_libraries(paths),
         defines=(*(flags.define if flags is not None else ()), *settings.define),
         instantiate=settings.instantiate,
         exclude=settings.exclude,
@@ -129,6 +131,15 @@ def _request(
             mebibytes=settings.max_memory,
         ),
     )
+
+
+def _libraries(paths: Sequence[Path]) -> tuple[Library, ...]:
+    """CUTLASS above what is scanned, as the environment names it, and as it is installed (``confirm`` compiles it)."""
+    from cutecheck.engine.cute_version import around
+    from cutecheck.exec.headers import cutlass_directories, cutlass_version
+
+    installed = (d for d in cutlass_directories() if exists(d / "cutlass" / "version.h"))
+    return tuple(Library(d, cutlass_version(d)) for d in (*around(paths), *installed))
 
 
 def compile_flags(paths: Sequence[Path], settings: Settings) -> CompileFlags | None:

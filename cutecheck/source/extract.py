@@ -13,6 +13,7 @@ from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import cute_version
 from cutecheck.source.bindings import unmatched
 from cutecheck.source.collect import Collected, absorb, bound_elsewhere, uncovered
+from cutecheck.source.collectives import collectives
 from cutecheck.source.cpp import errors
 from cutecheck.source.cpp.errors import Refused
 from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
@@ -52,6 +53,9 @@ def _extract(request: ExtractRequest) -> Facts:
     files = {f.path: f.file for f in found.files}
     wanted = [f.path for f in found.files if f.cute and not f.path.endswith((".py", ".ipynb"))]
     wanted_set = frozenset(wanted)
+    used = collectives(files, wanted, request.include_dirs, request.installed)
+    if used.read is not None:
+        request = replace(request, include_dirs=(*request.include_dirs, *used.read.directories()))
     user = tuple((name, value or "1") for name, _, value in (d.partition("=") for d in request.defines))
     tree = Tree({p: f for p, f in files.items() if not p.endswith((".py", ".ipynb"))}, request.include_dirs, user)
     recall = None if request.store is None else Recall(request.store, tree, _about(request))
@@ -124,7 +128,7 @@ def _extract(request: ExtractRequest) -> Facts:
         archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),
         reported=partial,
-        notes=tuple(filter(None, [note(found.vendored), *errors.notes(met, bool(request.archs))])),
+        notes=tuple(filter(None, [note(found.vendored), used.note(), *errors.notes(met, bool(request.archs))])),
         commented=tuple(
             p
             for p in ([*(f.path for f in found.files if f.cute or f.path in fragments)] if partial is None else partial)

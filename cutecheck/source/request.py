@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.cache import Store
 from cutecheck.records import record
+from cutecheck.source.collectives import Library
 from cutecheck.source.eval.limits import Limits
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class ExtractRequest:
     paths: tuple[Path, ...]
     archs: tuple[str, ...] = ()
     include_dirs: tuple[Path, ...] = ()
+    installed: tuple[Library, ...] = ()  # read where CUTLASS's collectives are used and nothing else declares them
     defines: tuple[str, ...] = ()
     instantiate: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()

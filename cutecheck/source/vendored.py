@@ -44,7 +44,12 @@ def vendored(folder: Path, shown: str, named: Sequence[Path]) -> Vendored | None
 def include_dirs(found: Sequence[Vendored]) -> tuple[Path, ...]:
     """Where includes of their headers are looked for, copies nearest to the root first."""
     ordered = sorted(found, key=lambda v: (v.shown.count("/"), v.shown))
-    return tuple(d for v in ordered for p in _SEARCHED if (d := v.folder / p).is_dir())
+    return tuple(d for v in ordered for d in searched(v.folder))
+
+
+def searched(folder: Path) -> tuple[Path, ...]:
+    """The include directories of a checkout, or of what holds its headers alone."""
+    return tuple(d for p in _SEARCHED if (d := folder / p).is_dir())
 
 
 def note(found: Sequence[Vendored]) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from cutecheck.cli import main
 from cutecheck.config.settings import Settings
-from cutecheck.engine.cute_version import detect, with_version
+from cutecheck.engine.cute_version import around, detect, with_version
 
 PRODUCT = "blocked_product(Layout<Shape<_8,_2>>{}, Layout<Shape<_4,_1>,Stride<_1,_4>>{})"
 OLD, NEW = "((_8,_4),_2):((_1,_16),_8)", "((_8,_4),(_2,_1)):((_1,_16),(_8,_64))"
@@ -83,3 +83,44 @@ def test_verdicts_name_the_version_and_values_are_its_own(tmp_path: Path, capsys
         assert texts == [expected] and document["cutlass_version"] == followed
     assert main(["check", "--isolated", str(tmp_path)]) == 0
     assert "CUTLASS 3.7 is followed" in capsys.readouterr().out
+
+
+def test_a_checkout_above_what_is_scanned_is_a_library(tmp_path: Path) -> None:
+    file = source(tmp_path / "examples" / "48_gemm")
+    assert around([file]) == ()
+    header(tmp_path / "include", "4.2.0")
+    assert [a.resolve() for a in around([file])] == [(tmp_path / "include").resolve()]
+    (tmp_path / "examples" / ".git").mkdir()
+    assert around([file]) == ()  # another repository
+
+
+def test_collectives_are_read_from_where_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernel = tmp_path / "tree" / "gemm.cu"
+    kernel.parent.mkdir()
+    kernel.write_text(
+        "#include <cute/tensor.hpp>\n#include <cutlass/gemm/collective/collective_builder.hpp>\n"
+        "using Made = cutlass::gemm::collective::CollectiveBuilder<float>::CollectiveOp;\n"
+        "void host() { auto layout = make_layout(cute::size(Made{})); }\n"
+    )
+    include = tmp_path / "checkout" / "include"
+    builder = include / "cutlass" / "gemm" / "collective" / "collective_builder.hpp"
+    header(include, "4.3.0")
+    builder.parent.mkdir(parents=True)
+    cache = ("--cache-dir", str(tmp_path / "cache"))
+    monkeypatch.setenv("CUTECHECK_CUTLASS", str(include.parent))
+
+    def told(command: str, form: str) -> str:
+        main([command, "--isolated", "--output-format", form, *cache, str(kernel)])
+        return capsys.readouterr().out
+
+    for width in (4, 8):  # a warm run sees that the headers changed
+        builder.write_text(
+            "namespace cutlass::gemm::collective { template <class T> struct CollectiveBuilder {"
+            f" using CollectiveOp = cute::Layout<cute::Int<{width}>>; }}; }}\n"
+        )
+        for _ in range(2):
+            assert f"_{width}:_1" in told("facts", "text")
+            (note,) = json.loads(told("check", "json"))["notes"]
+            assert f"CUTLASS 4.3.0 is read from {include}" in note
