@@ -118,6 +118,29 @@ def test_a_fix_that_does_not_help_is_rolled_back_and_said(tmp_path: Path, capsys
     assert file.read_bytes() == data
 
 
+ROW_OF_33 = """#include <cute/tensor.hpp>
+using namespace cute;
+__global__ void k() {
+  __shared__ ALIGN float buf[32 * 36];
+  auto s = make_tensor(make_smem_ptr(buf), Layout<Shape<_32, _32>, Stride<Int<ROW>, _1>>{});
+  auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{}, Layout<Shape<_16, _8>, Stride<_8, _1>>{},
+                               Layout<Shape<_1, _4>>{});
+  auto source = tiled.get_slice(threadIdx.x).partition_S(s);
+  auto r = make_fragment_like(source);
+  copy(tiled, source, r);
+}
+void run() { k<<<1, 128>>>(); }
+"""
+
+
+@pytest.mark.parametrize("align", ["", "alignas(16)"])
+def test_alignment_of_an_array_is_offered_only_where_it_is_at_fault(tmp_path: Path, align: str) -> None:
+    file = put(tmp_path, ROW_OF_33.replace("ALIGN", align).replace("ROW", "33").encode())
+    (finding,) = fixed(file, unsafe=False).report.findings
+    assert finding.code == "CUT402" and "a stride of 33 elements" in finding.message
+    assert finding.fixes == ()
+
+
 def test_links_and_files_outside_are_never_written(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     inside = tmp_path / "inside"

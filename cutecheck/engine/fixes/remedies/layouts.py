@@ -68,7 +68,9 @@ def aligned_array(finding: Finding, bench: Bench) -> Iterator[Proposal]:
     """``alignas`` of a shared array, or the DSL's ``byte_alignment``: what the finding says is needed, or 128."""
     stated = re.search(r"needs (\d+)", finding.message)
     buffers = [b for b in bench.facts.buffers if b.span == finding.span and b.arch == finding.arch]
-    names = {t.buffer for e in bench.events(finding) for t in e.operands}
+    # of other accesses the array is not at fault: a stride is, or where the tensor starts
+    low = (a for e in bench.events(finding) for a in accesses(e) if a.base_known and a.base % a.width_bytes)
+    names = {a.tensor.buffer for a in low}
     buffers = buffers or [b for b in bench.facts.buffers if b.buffer_id in names and b.arch == finding.arch]
     for buffer in buffers:
         yield from _aligned(buffer, int(stated[1]) if stated else 128, bench)
