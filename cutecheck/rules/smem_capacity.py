@@ -13,7 +13,7 @@ from cutecheck.model.prove.properties import Holds
 from cutecheck.model.units import ByteCount, Bytes
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.guards import asks_device
-from cutecheck.rules.derive.launches import in_dynamic, kernel_name
+from cutecheck.rules.derive.launches import allocated, in_dynamic, kernel_name
 from cutecheck.rules.derive.limits import STATIC_SMEM, smem_limit
 
 
@@ -24,10 +24,12 @@ class SmemCapacity(Rule):
         The shared-memory buffers of one kernel together fit the architecture's limit for a block: 227 KB on sm_90 and
         sm_100, 163 KB on sm_80 and sm_87, 99 KB on sm_86, sm_89 and sm_120, 64 KB on sm_75. So do the bytes of dynamic
         shared memory of every launch; ``__shared__`` arrays of a size known to the compiler fit 48 KB everywhere.
+        What a kernel of the Python DSL allocates fits the ``smem=`` of its launch.
 
     Why
         The launch fails at run time, or the kernel silently does not run where nobody reads the launch's status. Static
-        arrays beyond 48 KB do not compile ("uses too much shared data").
+        arrays beyond 48 KB do not compile ("uses too much shared data"). What a kernel
+        of the DSL has past ``smem=`` is not its own.
 
     Example
         __shared__ float stages[4][64 * 64];  // 64 KB
@@ -111,6 +113,19 @@ class SmemCapacity(Rule):
                 enclosing=launch.kernel,
                 arch=launch.arch,
             )
+        elif size is not None:
+            group = allocated(launch, context)
+            over = self._over(group, size, context) if group else None
+            if over is not None:
+                yield self.finding(
+                    launch.span,
+                    f"`{kernel_name(launch)}` allocates {over} bytes of shared memory and is launched with {size}",
+                    label=f"smem={size}",
+                    help="leave `smem` out, the DSL then takes what the kernel allocates, or pass the storage's size",
+                    related=[Related(b.span, f"{b.size_bytes} bytes") for b in group],
+                    enclosing=launch.kernel,
+                    arch=launch.arch,
+                )
 
     def _over(self, group: list[SmemBuffer], limit: int, context: Context) -> int | None:
         """The bytes of the buffers where they are more than the limit."""

@@ -75,7 +75,7 @@ class DynamicSmemOptIn(Rule):
 
     def on_launch(self, launch: Launch, context: Context) -> Iterable[Finding]:
         wanted = None if launch.smem_bytes is None else known_value(launch.smem_bytes)
-        if launch.origin != "launch" or wanted is None:
+        if launch.origin != "launch" or wanted is None or launch.span.is_python:  # the DSL sets the attribute
             return
         allowed = [_allows(x, launch) for x in context.facts.launches if x.origin == "attribute"]
         if None in allowed:

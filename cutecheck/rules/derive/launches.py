@@ -19,7 +19,12 @@ def kernel_name(launch: Launch) -> str:
 
 
 def dynamic_bytes(buffer: SmemBuffer, facts: Facts) -> int | None:
-    """Bytes of dynamic shared memory of every launch of the kernel that declares the buffer, the least; None: open."""
+    """Bytes of dynamic shared memory of every launch of the kernel that declares the buffer, the least; None: open.
+
+    The DSL's kernels allocate theirs: a buffer of no known size is then not all that the launch asks for.
+    """
+    if buffer.span.is_python:
+        return None
     sizes = [
         None if x.smem_bytes is None else known_value(x.smem_bytes)
         for x in facts.launches
@@ -27,6 +32,21 @@ def dynamic_bytes(buffer: SmemBuffer, facts: Facts) -> int | None:
     ]
     known = [s for s in sizes if s is not None]
     return min(known) if known and len(known) == len(sizes) else None
+
+
+def allocated(launch: Launch, context: Context) -> list[SmemBuffer]:
+    """The buffers of known size that a kernel of the DSL allocates, in helpers too, from what its launch asks for.
+
+    Empty where launches of the kernel ask for different sizes: which of them has the buffers is not known.
+    """
+    if not launch.span.is_python or launch.smem_bytes is None:
+        return []
+    others = [x for x in context.index.launches_of.get(launch.kernel, []) if x.arch == launch.arch]
+    if any(x.smem_bytes != launch.smem_bytes for x in others):
+        return []
+    starts = (f"{launch.kernel}::smem@", f"{launch.kernel}/")
+    mine = [b for b in context.facts.buffers if b.arch == launch.arch and b.buffer_id.startswith(starts)]
+    return [b for b in mine if b.size_bytes is not None and known_value(b.size_bytes) is not None]
 
 
 def in_dynamic(buffer: SmemBuffer, facts: Facts) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span
+from cutecheck.model.units import Bytes
 from cutecheck.source.dsl import modules
 from cutecheck.source.dsl.functions import keyed, run
 from cutecheck.source.dsl.likeness import likeness
@@ -75,7 +76,7 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     reached: set[int] = set()
     modules.state(m)["walked"] = reached
     try:
-        _walk(m, call, entry, dims, threads, span)
+        _walk(m, call, entry, dims, threads, _shared_memory(kwargs), span)
     finally:
         modules.state(m)["walked"] = walked
         walked |= reached
@@ -89,16 +90,39 @@ def _likeness(m: Machine, call: KernelCall, entry: Entry, kwargs: dict[str, Valu
     if m.recorder.rehearsal or m.recorder.open:
         return None
     certain = bool(m.functions.get("dsl architecture is certain"))
-    found = likeness([replace(call.function, entries=(entry,)), call.args, call.kwargs, kwargs.get("block")])
+    found = likeness(
+        [
+            replace(call.function, entries=(entry,)),
+            call.args,
+            call.kwargs,
+            kwargs.get("block"),
+            constant(kwargs.get("smem")),
+        ]
+    )
     return None if found is None else (m.arch, certain, found)
 
 
-def _walk(m: Machine, call: KernelCall, entry: Entry, dims: list[int | None], threads: int | None, span: Span) -> None:
+def _shared_memory(kwargs: dict[str, Value]) -> Bytes | None:
+    """Bytes of dynamic shared memory that a launch names; what it leaves to the DSL is what the kernel allocates."""
+    given = constant(kwargs.get("smem"))
+    merged = kwargs.get("smem_merge_branch_allocs") not in (None, False)  # allocations of branches share their memory
+    return Bytes(given) if given and not merged else None
+
+
+def _walk(
+    m: Machine,
+    call: KernelCall,
+    entry: Entry,
+    dims: list[int | None],
+    threads: int | None,
+    smem: Bytes | None,
+    span: Span,
+) -> None:
     _configure(m, entry.decl, call, tuple(dims))
     symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl))
     m.recorder._threads.pop(symbol, None)
     m.recorder._dims.pop(symbol, None)
-    m.recorder.launched(symbol, span, threads, None)
+    m.recorder.launched(symbol, span, threads, smem)
     if any(d is not None for d in dims):
         m.recorder._dims[symbol] = tuple(dims)
     run(m, call.function, entry, list(call.args), dict(call.kwargs), span)

@@ -1,0 +1,68 @@
+"""Shared memory that a launch of the DSL names, against what its kernel allocates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+
+KERNEL = """
+import cutlass
+import cutlass.cute as cute
+
+def scratch(smem):
+    return smem.allocate_array(cutlass.Float32, 64)
+
+@cute.kernel
+def rows(storage: cutlass.Constexpr):
+    smem = cutlass.utils.SmemAllocator()
+    kept = smem.allocate(storage)
+    tile = kept.tile.get_tensor(cute.make_layout((64, 32)))
+    sums = cute.make_tensor(scratch(smem), cute.make_layout(64))
+    out = cute.make_rmem_tensor(cute.make_layout(32), cutlass.Float16)
+    cute.autovec_copy(tile[cute.arch.thread_idx()[0], None], out)
+
+@cute.jit
+def host():
+    @cute.struct
+    class Storage:
+        tile: cute.struct.MemRange[cutlass.Float16, 64 * 32]
+
+    rows(Storage).launch(grid=(1, 1, 1), block=(64, 1, 1)SMEM)
+
+host()
+"""
+
+
+def too_small(smem: str, folder: Path, kernel: str = KERNEL) -> list[str]:
+    path = folder / "kernel.py"
+    path.write_text(kernel.replace("SMEM", smem))
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",), select=("CUT702", "CUT705")))
+    assert report.facts.launches and not report.errors
+    return [f.message for f in report.findings]
+
+
+@pytest.mark.parametrize("smem", ["", ", smem=None", ", smem=4096 + 256", ", smem=Storage.size_in_bytes() + 256"])
+def test_a_launch_with_what_its_kernel_allocates(smem: str, tmp_path: Path) -> None:
+    """The storage's 4,096 bytes and the 256 of the array that a helper allocates."""
+    assert too_small(smem, tmp_path) == []
+
+
+@pytest.mark.parametrize("bytes_", ["Storage.size_in_bytes()", "4096 + 255", "64"])
+def test_a_launch_with_less_than_its_kernel_allocates(bytes_: str, tmp_path: Path) -> None:
+    (message,) = too_small(f", smem={bytes_}", tmp_path)
+    assert "allocates 4352 bytes" in message
+
+
+def test_a_launch_past_48_kilobytes_needs_no_attribute(tmp_path: Path) -> None:
+    """The DSL sets it; more than a block can have fails all the same."""
+    assert too_small(", smem=60000", tmp_path) == []
+    (message,) = too_small(", smem=400000", tmp_path)
+    assert "400000 bytes" in message
+
+
+def test_branches_that_share_their_allocations_are_not_added_up(tmp_path: Path) -> None:
+    assert too_small(", smem=64, smem_merge_branch_allocs=True", tmp_path) == []
