@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from cutecheck.model.algebra import dsl
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import Underscore, X
 from cutecheck.model.dtype import DType
-from cutecheck.model.layout import Layout, Swizzle
+from cutecheck.model.layout import Layout, Swizzle, text
 from cutecheck.model.tiled import TiledCopy, TiledMMA, smem_atoms
 from cutecheck.model.tiled.copy import unchecked
 from cutecheck.model.units import Bytes, bytes_to_bits
@@ -127,7 +128,12 @@ def _constants(**given: Any) -> None:
     for name, value in given.items():
         fixed = alg.is_static((value.shape, value.stride) if isinstance(value, Layout) else value)
         if not fixed and part(value) is None:
-            raise alg.CuteError(f"expects a static {name}", value)
+            raise alg.CuteError(f"expects a static {name}, and it is {_as_written(text(value))}")
+
+
+def _as_written(shown: str) -> str:
+    """A value's text with variables as the source names them: `tiler[0]` for the variable `tiler.0#5`."""
+    return re.sub(r"(?<=\w)\.(\d+)", r"[\1]", re.sub(r"#\d+|[{}]", "", shown))
 
 
 @function("dsl.make_tiled_copy_tv", configuring=True)

@@ -213,5 +213,8 @@ def test_a_tiled_copy_is_made_of_constants(tmp_path: Path, capsys: pytest.Captur
     file = tmp_path / "constants.py"
     file.write_text(CONSTANTS)
     refused = [i for i, line in enumerate(CONSTANTS.split("\n"), 1) if line.endswith("# refused")]
-    said = [(f["code"], f["line"]) for f in _run("check", file, capsys)["findings"]]
-    assert said == [("CUT303", line) for line in refused]
+    findings = _run("check", file, capsys)["findings"]
+    assert [(f["code"], f["line"]) for f in findings] == [("CUT303", line) for line in refused]
+    assert findings[0]["message"].endswith("it is (tiler[0],tiler[1])")
+    assert findings[1]["message"].endswith("it is (both[1][0],both[1][1])")
+    assert not any("#" in f["message"] for f in findings)
