@@ -10,7 +10,7 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
 from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.ints import CuteError, UndecidedError
+from cutecheck.model.ints import CuteError, UndecidedError, known_value
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledMMA
@@ -84,6 +84,7 @@ def _box(m: Machine, operand: str, given: dict[str, Value], span: Span) -> CopyA
         if alg.rank(smem) == modes + 1:
             smem = alg.take(smem, 0, modes)
         if not operand:
+            _same_tile(m, smem, tiler, span)
             count = given.get("num_multicast", 1)
             return model.make_tma_atom(
                 name, gmem.layout, gmem.dtype, smem, tiler,
@@ -98,6 +99,17 @@ def _box(m: Machine, operand: str, given: dict[str, Value], span: Span) -> CopyA
         )  # fmt: skip
     except _FAILURES:
         return None
+
+
+def _same_tile(m: Machine, smem: Layout | ComposedLayout, tiler: Any, span: Span) -> None:
+    """The DSL refuses a box that is not the tile of shared memory, mode by mode."""
+    if not isinstance(tiler, tuple) or alg.rank(smem) != len(tiler) or any(isinstance(n, Layout) for n in tiler):
+        return
+    sizes = [(known_value(alg.size(alg.get(smem, i))), known_value(it.product(n))) for i, n in enumerate(tiler)]
+    if all(None not in pair for pair in sizes) and any(a != b for a, b in sizes):
+        box, tile = (",".join(str(pair[k]) for pair in sizes) for k in (1, 0))
+        reason = f"the DSL rejects make_tiled_tma_atom: a box of ({box}) for a tile of ({tile}) in shared memory"
+        m.recorder.called(m, Call(m, "make_tiled_tma_atom", (), [], span), Unknown(reason, span, True))
 
 
 def _coordinates(m: Machine, gmem: TensorVal, atom: CopyAtom | None, internal: Value, span: Span) -> Value:

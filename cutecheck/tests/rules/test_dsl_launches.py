@@ -66,3 +66,27 @@ def test_a_launch_past_48_kilobytes_needs_no_attribute(tmp_path: Path) -> None:
 
 def test_branches_that_share_their_allocations_are_not_added_up(tmp_path: Path) -> None:
     assert too_small(", smem=64, smem_merge_branch_allocs=True", tmp_path) == []
+
+
+BOX = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.nvgpu import cpasync
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+@cute.jit
+def host(m: cute.Tensor):
+    smem = cute.make_layout((64, 64), stride=(64, 1))
+    cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), m, smem, BOX)
+
+cute.compile(host, make_fake_compact_tensor(cutlass.Float16, (512, 512), stride_order=(1, 0), assumed_align=16))
+"""
+
+
+@pytest.mark.parametrize("box, refused", [("(64, 64)", False), ("(64, 32)", True), ("(64, 128)", True)])
+def test_a_box_is_the_tile_of_shared_memory(box: str, refused: bool, tmp_path: Path) -> None:
+    """nvidia-cutlass-dsl 4.8.1: "expected top-level shape equivalence between the SMEM layout and the CTA V-map"."""
+    path = tmp_path / "box.py"
+    path.write_text(BOX.replace("BOX", box))
+    report = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT303",)))
+    assert [f"a box of ({box[1:-1].replace(' ', '')})" in f.message for f in report.findings] == [True] * refused
