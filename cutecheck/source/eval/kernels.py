@@ -37,7 +37,7 @@ def launch(
         return _launch_operator(m, fn.targs[0], args, block, smem, span, cluster)
     if not isinstance(fn, FuncSet):
         return fn if isinstance(fn, Unknown) else Unknown("the launched kernel is not known", span)
-    args = _symbolic_arguments(m, fn, span) if args is None else [uniform(a) for a in args]
+    args = _symbolic_arguments(m, fn, span) if args is None else [_unless_object(a) for a in args]
     found = [c for c in (bind(m, entry, fn, args, {}) for entry in fn.entries) if c is not None]
     best = best_of(found) if found else None
     if best is None or best.fn.body is None:
@@ -61,7 +61,7 @@ def launch(
     if answer == "before":
         return Unknown("walked before", span)
     env = Env(best.env, "function", self_=fn.self_)
-    args = [_of_type(m, best.fn, best.env, i, a, span) for i, a in enumerate(args)]
+    args = [_of_type(m, best.fn, best.env, i, uniform(a), span) for i, a in enumerate(args)]
     try:
         with apart(m), m.budget.at_most(m.budget.limits.idle_steps // FILES_SHARE) if chore else nullcontext():
             return run_function(m, best.entry, best.fn, env, args, {}, span)
@@ -88,6 +88,11 @@ def _of_type(m: Machine, fn: ir.Function, env: Env, index: int, value: Value, sp
         return value
     typed = symbolic_parameter(m, fn.params[index], env, span)
     return value if isinstance(typed, Unknown) else typed
+
+
+def _unless_object(value: Value) -> Value:
+    """As an argument of a kernel; objects, of which no type says what they hold, once the kernel is walked."""
+    return value if isinstance(value, Object) else uniform(value)
 
 
 def _symbolic_arguments(m: Machine, fn: FuncSet, span: Span) -> list[Value]:

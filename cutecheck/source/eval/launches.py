@@ -78,6 +78,20 @@ class Launches:
         """A call on the host was not walked again (source/eval/repeats.py); noted, but nothing hangs on it."""
         self.attempts.append(Attempt(function, "", "", False, "repeat"))
 
+    def only_dropped(self, since: int) -> bool:
+        """Whether the attempts after the first ``since`` walked nothing, and asked for no kernel and types of which
+        they were not told that no further flags are walked."""
+        asked = self.attempts[since:]
+        kinds = {(a.kernel, a.types) for a in asked if a.answer != "repeat"}
+        full = {(a.kernel, a.types) for a in asked if a.answer == "dropped" and a.capped}
+        return bool(full) and kinds == full and all(a.answer in ("dropped", "before", "repeat") for a in asked)
+
+    def as_before(self, since: int) -> None:
+        """Another way through host code, that was not walked, would have asked as the attempts after ``since`` did."""
+        for a in self.attempts[since:]:
+            if a.answer in ("dropped", "repeat"):
+                self.repeats(a.kernel)
+
     def _answer(self, kernel: str, types: str, signature: str, capped: bool, alike: str) -> Answer:
         done = self.done.setdefault((kernel, types), set()) if signature else set()
         if signature in done:

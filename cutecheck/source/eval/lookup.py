@@ -64,6 +64,7 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
             if type(value) is Pack and any(type(v) is Reference for v in value.items):
                 return Pack(tuple(places.read(m, v.cells) if type(v) is Reference else v for v in value.items))
             return value
+        scope = at.scope
         if at.kind == "class" and at.cls is not None:
             if name == at.cls.name:
                 return at.cls
@@ -73,15 +74,17 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
                 found = member(m, this.cls, name, this, span)
             if found is not _MISSING:
                 return found
-        elif (scope := at.scope) is not None and name not in scope.absent:
+        elif scope is not None and name not in scope.absent:
             found = in_namespace(m, scope, name, span)
             if found is not _MISSING:
                 return _with_used(m, scope, name, found) if isinstance(found, FuncSet) else found
-        used += at.usings or ()
-        for other in at.seen_in(used):
-            found = in_namespace(m, other, name, span)
-            if found is not _MISSING:
-                return found
+        if at.usings:
+            used += at.usings
+        if used and scope is not None:
+            for other in at.seen_in(used):
+                found = in_namespace(m, other, name, span)
+                if found is not _MISSING:
+                    return found
         at = at.parent
     if name == "this":
         this = self_of(env)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tree_sitter import Node
 
@@ -34,7 +34,7 @@ class BlockLowering(ExpressionLowering):
             except Misread:
                 return other.text_block(begin, end)
 
-        return ir.Lazy(lambda: steady(make))
+        return ir.Lazy(lambda: steady(make), self.spelling(begin, end))
 
     def lazy_text(self, begin: int, end: int) -> ir.Lazy:
         """The block between offsets of the source, braces included, parsed on first use."""
@@ -44,7 +44,12 @@ class BlockLowering(ExpressionLowering):
             outer.own_stack = own_stack
             return outer.text_block(begin, end)
 
-        return ir.Lazy(lambda: steady(make))
+        return ir.Lazy(lambda: steady(make), self.spelling(begin, end))
+
+    def spelling(self, begin: int, end: int) -> Callable[[], str]:
+        """What stands between offsets of the source, with its macros expanded."""
+        source = self.source
+        return lambda: source.text[begin:end]
 
     def fresh(self, own_stack: bool) -> BlockLowering:
         """Another lowering of the same piece, for what is lowered later."""

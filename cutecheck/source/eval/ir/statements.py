@@ -163,13 +163,14 @@ Stmt: TypeAlias = Union[
 
 
 class Lazy:
-    """A function body lowered on first use."""
+    """A function body lowered on first use. ``spelled`` gives its text with macros expanded, where that is known."""
 
-    __slots__ = ("_make", "_value")
+    __slots__ = ("_make", "_value", "spelled")
 
-    def __init__(self, make: Callable[[], Block]) -> None:
+    def __init__(self, make: Callable[[], Block], spelled: Callable[[], str] | None = None) -> None:
         self._make: Callable[[], Block] | None = make
         self._value: Block | None = None
+        self.spelled = spelled
 
     def get(self) -> Block:
         if self._value is None:

@@ -12,6 +12,7 @@ from cutecheck.source.eval import conversions, ir, leaks, predicates
 from cutecheck.source.eval.dialect import MISSING
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.statements import flags
 from cutecheck.source.eval.statements.done import Done, Raised
 from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
@@ -60,18 +61,22 @@ def _both(
 ) -> Done:
     """Walk both branches from the same state, then join what they wrote. ``varying``: threads may part here."""
     mark = m.journal.mark()
+    before = flags.start(m)
     with m.recorder.guarded(guard, cond, True), m.recorder.passed(m, node, env, True):
         first = arm(m, then, env)
         left(m, first, env, varying)
     after_then = written(m, mark)
     m.journal.undo(mark)
-    bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
-    opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete)
-    with m.recorder.guarded(opposite, cond, False), m.recorder.passed(m, node, env, False):
-        second = arm(m, other, env) if other is not None else Done.NORMAL
-        left(m, second, env, varying)
-    after_else = written(m, mark)
-    m.journal.undo(mark)
+    if other is not None and flags.same_way(m, before, then, other, env):
+        second, after_else = first, after_then
+    else:
+        bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
+        opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete)
+        with m.recorder.guarded(opposite, cond, False), m.recorder.passed(m, node, env, False):
+            second = arm(m, other, env) if other is not None else Done.NORMAL
+            left(m, second, env, varying)
+        after_else = written(m, mark)
+        m.journal.undo(mark)
     gone = (Done.RETURN, Done.BREAK, Done.CONTINUE)
     for end, wrote in ((first, after_then), (second, after_else)):
         if (end is Done.BREAK and m.breaks is not None) or (end is Done.CONTINUE and m.continues is not None):

@@ -1,0 +1,174 @@
+"""Host code that makes a constant of a flag: ``if (c) { constexpr bool X = true; f(); } else { ... X = false; f(); }``.
+
+A dispatch over ``n`` flags is ``2^n`` ways to instantiations of one kernel, of which a few are walked
+(``max-flag-combinations``). Where a flag decides nothing but a ``bool`` template argument of kernels, and one way asked
+only for kernels of which no further flags are walked, the other way asks for these, too, and does the same otherwise:
+it need not be walked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span
+from cutecheck.records import field_names
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import FuncSet
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+_DEEP = 8  # host templates that pass a flag on
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What was known before the first of two ways: the attempts to launch, and how much was found."""
+
+    attempts: int
+    found: int
+
+
+def start(m: Machine) -> Start | None:
+    """Before the first of two ways; None where both have to be walked whatever it comes to."""
+    if not m.dialect.by_value or m.recorder.rehearsal or m.recorder.is_unevaluated() or not m.recorder.on_host():
+        return None
+    return Start(len(m.history.launches.attempts), m.recorder.all_found())
+
+
+def same_way(m: Machine, since: Start | None, then: ir.Block, other: ir.Block, env: Env) -> bool:
+    """Whether the other way adds nothing to the first, which was walked; what it would ask for is counted."""
+    launches = m.history.launches
+    if since is None or len(launches.attempts) == since.attempts or m.recorder.all_found() != since.found:
+        return False
+    if not launches.only_dropped(since.attempts):
+        return False
+    flag = _flag(m, then, other)
+    if not flag or not _only_chooses(m, then.body[1:], flag, env):
+        return False
+    launches.as_before(since.attempts)
+    return True
+
+
+def _flag(m: Machine, then: ir.Block, other: ir.Block | None) -> str:
+    """The constant that two blocks of one text differ in; empty where they differ otherwise."""
+    key = ("flag", id(then), id(other))
+    if key not in m.functions:
+        m.functions[key] = _differ_in(then, other)
+    return str(m.functions[key])
+
+
+def _differ_in(then: ir.Block, other: ir.Block | None) -> str:
+    if other is None or len(then.body) != len(other.body) or len(then.body) < 2:
+        return ""
+    name, opposite = _constant(then.body[0]), _constant(other.body[0])
+    return name if name and name == opposite and _alike(then.body[1:], other.body[1:]) else ""
+
+
+def _constant(node: ir.Stmt) -> str:
+    """The name of a ``constexpr bool`` that is a literal."""
+    decl = node.decl if isinstance(node, ir.Local) else None
+    if not isinstance(decl, ir.Variable) or "constexpr" not in decl.flags or not _is_bool(decl.type):
+        return ""
+    return decl.name if isinstance(decl.init, ir.Lit) else ""
+
+
+def _is_bool(t: ir.Expr | None) -> bool:
+    while isinstance(t, ir.TypeMod) and t.kind == "const":
+        t = t.inner
+    return isinstance(t, ir.Name) and t.ident == "bool" and t.targs is None
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two nodes are of the same text; that of bodies which may not be lowered yet is compared as it is."""
+    if isinstance(a, ir.Lazy) and isinstance(b, ir.Lazy):
+        return a.spelled is not None and b.spelled is not None and a.spelled() == b.spelled()
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(_alike(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, Span) and isinstance(b, Span):
+        return True  # a macro's body stands at the place of its use
+    names = field_names(type(a))
+    if not names:
+        return type(a) is type(b) and bool(a == b)
+    return type(a) is type(b) and all(_alike(getattr(a, n), getattr(b, n)) for n in names)
+
+
+def _only_chooses(m: Machine, nodes: tuple[Any, ...], flag: str, env: Env, depth: int = 0) -> bool:
+    """Whether all that a name does is to be in arguments of ``bool`` parameters of kernels.
+
+    Of a switch over another flag one way is looked at: both are of one text.
+    """
+    stack: list[Any] = list(nodes)
+    while stack:
+        at = stack.pop()
+        if isinstance(at, (ir.Name, ir.Scoped)):
+            if isinstance(at, ir.Name) and at.ident == flag:
+                return False
+            for position, arg in enumerate(at.targs or ()):
+                if _spells(arg, flag) and not _is_flag_of_kernel(m, at, position, env, depth):
+                    return False
+            stack += [at.base] if isinstance(at, ir.Scoped) else []
+        elif isinstance(at, ir.If) and _flag(m, at.then, at.other):
+            stack += [at.init, at.cond, at.then]
+        elif isinstance(at, ir.Lazy):
+            stack.append(at.get())
+        elif isinstance(at, str):
+            if at == flag:
+                return False
+        else:
+            stack += _parts(at)
+    return True
+
+
+def _spells(node: Any, flag: str) -> bool:
+    if isinstance(node, str):
+        return node == flag
+    if isinstance(node, ir.Lazy):
+        return True  # a lambda in a template argument
+    return any(_spells(p, flag) for p in _parts(node))
+
+
+def _parts(node: Any) -> Iterable[Any]:
+    if isinstance(node, (Sequence, frozenset)):
+        return node
+    return () if isinstance(node, Span) else [getattr(node, n) for n in field_names(type(node))]
+
+
+def _is_flag_of_kernel(m: Machine, name: ir.Name | ir.Scoped, position: int, env: Env, depth: int) -> bool:
+    """Whether an argument is that of a ``bool`` of a kernel, or of a host template that only passes it on to such."""
+    plain = ir.Name(name.ident, None, name.span) if isinstance(name, ir.Name) else _without_arguments(name)
+    with m.recorder.rehearsing(), m.budget.aside():
+        found = m.eval(plain, env)
+    if not isinstance(found, FuncSet) or found.self_ is not None or not found.entries:
+        return False
+    for entry in found.entries:
+        fn = entry.decl
+        if not isinstance(fn, ir.Function) or fn.tparams is None or position >= len(fn.tparams):
+            return False
+        own = fn.tparams[position]
+        if any(p.pack for p in fn.tparams[: position + 1]) or not _is_bool(own.type):
+            return False
+        if any(_spells((p.type, p.default), own.name) for p in fn.tparams):
+            return False
+        if "kernel" not in fn.flags and not _passes_on(m, fn, own.name, entry.env, depth):
+            return False
+    return True
+
+
+def _without_arguments(name: ir.Scoped) -> ir.Scoped:
+    return ir.Scoped(name.base, name.ident, None, name.span)
+
+
+def _passes_on(m: Machine, fn: ir.Function, flag: str, env: Env, depth: int) -> bool:
+    """Whether a function of the host does nothing with a template parameter but to choose kernels by it."""
+    if fn.body is None or depth >= _DEEP or fn.flags & {"device", "constexpr"}:
+        return False
+    key = ("passes on", id(fn), flag)
+    if key not in m.functions:
+        m.functions[key] = False  # while it is found out: a function that calls itself
+        parts = (fn.params, fn.ret, fn.body)
+        m.functions[key] = _only_chooses(m, parts, flag, env, depth + 1)
+    return bool(m.functions[key])

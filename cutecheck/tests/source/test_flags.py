@@ -1,0 +1,114 @@
+"""Dispatches over flags: ways that can only lead to instantiations which are not walked are not walked themselves."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cutecheck.facts import Facts, Launch
+from cutecheck.model.notation import show
+from cutecheck.source.eval import kernels
+from cutecheck.source.eval.statements import flags
+from cutecheck.tests.source.test_extract import run
+
+SWITCH = """
+#define SWITCH(COND, NAME, ...) \\
+  [&] { if (COND) { constexpr static bool NAME = true; return __VA_ARGS__(); } \\
+        else { constexpr static bool NAME = false; return __VA_ARGS__(); } }()
+template <int N, bool A, bool B, bool C, bool D, bool E, bool F>
+__global__ void k(int* p) { auto l = Layout<Shape<Int<N>>>{}; }
+"""
+
+
+def dispatch(leaf: str, names: str = "ABCDEF") -> str:
+    """A function that makes constants of flags ``a`` to ``f``, the first outermost."""
+    code = leaf
+    for name in reversed(names):
+        code = f"SWITCH({name.lower()} > 0, {name}, [&] {{ {code} }});"
+    given = ", ".join(f"int {n.lower()}" for n in "ABCDEF")
+    return f"{SWITCH}\nvoid host(int* p, {given}) {{ {code} }}"
+
+
+def extents(facts: Facts) -> list[str]:
+    return sorted({show(s.value) for s in facts.sites if s.symbol.endswith("::l") and s.value is not None})
+
+
+def unguarded(facts: Facts) -> list[Launch]:
+    """The launches without the way that led there last."""
+    return [replace(launch, guards=()) for launch in facts.launches]
+
+
+@pytest.fixture
+def launches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One item for each launch that was evaluated."""
+    met: list[int] = []
+    launch = kernels.launch
+
+    def counted(*args: object, **kwargs: object) -> object:
+        met.append(1)
+        return launch(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(kernels, "launch", counted)
+    return met
+
+
+def test_flags_of_one_kernel_take_a_few_ways(tmp_path: Path, launches: list[int]) -> None:
+    facts = run(tmp_path, dispatch("k<64, A, B, C, D, E, F><<<1, 128>>>(p);"))
+    assert extents(facts) == ["(_64):(_1)"]
+    assert len({launch.kernel for launch in facts.launches}) == 2
+    assert [count for _, count in facts.dropped] == [2**6 - 2]  # as many as all ways would have asked for
+    assert len(launches) == 2 + 5
+
+
+def test_the_ways_left_out_would_add_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = dispatch("auto f = &k<64, A && !B, B, C || D, D, E, F>; if (p != nullptr) f<<<1, 128>>>(p);")
+    short = run(tmp_path, text)
+    monkeypatch.setattr(flags, "start", lambda m: None)
+    whole = run(tmp_path, text)
+    assert (short.sites, short.events, unguarded(short)) == (whole.sites, whole.events, unguarded(whole))
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        "k<B || E ? 64 : 32, A, false, C, D, false, F><<<1, 128>>>(p);",
+        "using N = conditional_t<B || E, Int<64>, Int<32>>; k<N::value, A, B, C, D, E, F><<<1, 128>>>(p);",
+        "constexpr bool wide = B || E; k<wide ? 64 : 32, A, B, C, D, E, F><<<1, 128>>>(p);",
+        "if constexpr (B || E) k<64, A, B, C, D, E, F><<<1, 128>>>(p); else k<32, A, B, C, D, E, F><<<1, 128>>>(p);",
+        "auto go = [&](auto n) { k<n.value, A, B, C, D, E, F><<<1, 128>>>(p); }; "
+        "if (B || E) go(Int<64>{}); else go(Int<32>{});",
+    ],
+)
+def test_a_flag_that_decides_more_is_followed(tmp_path: Path, leaf: str) -> None:
+    """The other tile is met only where two flags are off, after all flags of the first were walked."""
+    assert extents(run(tmp_path, dispatch(leaf))) == ["(_32):(_1)", "(_64):(_1)"]
+
+
+def test_a_block_that_a_flag_decides_is_followed(tmp_path: Path) -> None:
+    facts = run(tmp_path, dispatch("k<64, A, B, C, D, E, F><<<1, B || E ? 128 : 256>>>(p);"))
+    assert {launch.block_threads for launch in facts.launches} == {128, 256}
+
+
+PASSING = """
+template <bool A, bool B, bool C, bool D, bool E, bool F> void start(int* p) { k<64, A, B, C, D, E, F><<<1, 128>>>(p); }
+template <bool A, bool B, bool C, bool D, bool E, bool F> void choose(int* p) {
+  k<(B || E) ? 64 : 32, A, B, C, D, E, F><<<1, 128>>>(p); }
+template <bool A, bool B, bool C, bool D, bool E, bool F, int N = (B || E) ? 64 : 32> void defaulted(int* p) {
+  k<N, A, B, C, D, E, F><<<1, 128>>>(p); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "found", "ways"),
+    [
+        ("start", ["(_64):(_1)"], 12),
+        ("choose", ["(_32):(_1)", "(_64):(_1)"], None),
+        ("defaulted", ["(_32):(_1)", "(_64):(_1)"], None),
+    ],
+)
+def test_host_templates_pass_flags_on(
+    tmp_path: Path, launches: list[int], function: str, found: list[str], ways: int | None
+) -> None:
+    text = dispatch(f"{function}<A, B, C, D, E, F>(p);").replace("\nvoid host", PASSING + "void host")
+    assert extents(run(tmp_path, text)) == found
+    assert ways is None or len(launches) < ways  # of 64
