@@ -68,12 +68,20 @@ def test_the_ways_left_out_would_add_nothing(tmp_path: Path, monkeypatch: pytest
     assert (short.sites, short.events, unguarded(short)) == (whole.sites, whole.events, unguarded(whole))
 
 
+def test_constants_that_are_made_of_flags_are_flags(tmp_path: Path, launches: list[int]) -> None:
+    leaf = "constexpr bool X = A && B; static constexpr bool Y = X || C; k<64, X, Y, C, D, E, F><<<1, 128>>>(p);"
+    facts = run(tmp_path, dispatch(leaf))
+    assert extents(facts) == ["(_64):(_1)"]
+    assert len(launches) < 20  # of 64
+
+
 @pytest.mark.parametrize(
     "leaf",
     [
         "k<B || E ? 64 : 32, A, false, C, D, false, F><<<1, 128>>>(p);",
         "using N = conditional_t<B || E, Int<64>, Int<32>>; k<N::value, A, B, C, D, E, F><<<1, 128>>>(p);",
         "constexpr bool wide = B || E; k<wide ? 64 : 32, A, B, C, D, E, F><<<1, 128>>>(p);",
+        "constexpr bool X = B || E; constexpr int N = X ? 64 : 32; k<N, A, B, C, D, E, F><<<1, 128>>>(p);",
         "if constexpr (B || E) k<64, A, B, C, D, E, F><<<1, 128>>>(p); else k<32, A, B, C, D, E, F><<<1, 128>>>(p);",
         "auto go = [&](auto n) { k<n.value, A, B, C, D, E, F><<<1, 128>>>(p); }; "
         "if (B || E) go(Int<64>{}); else go(Int<32>{});",

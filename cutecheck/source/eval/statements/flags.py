@@ -8,9 +8,9 @@ it need not be walked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from cutecheck.facts import Span
 from cutecheck.records import field_names
@@ -71,9 +71,11 @@ def _differ_in(then: ir.Block, other: ir.Block | None) -> str:
 def _constant(node: ir.Stmt) -> str:
     """The name of a ``constexpr bool`` that is a literal."""
     decl = node.decl if isinstance(node, ir.Local) else None
-    if not isinstance(decl, ir.Variable) or "constexpr" not in decl.flags or not _is_bool(decl.type):
-        return ""
-    return decl.name if isinstance(decl.init, ir.Lit) else ""
+    return decl.name if _is_constant_flag(decl) and isinstance(decl.init, ir.Lit) else ""
+
+
+def _is_constant_flag(decl: Any) -> TypeGuard[ir.Variable]:
+    return isinstance(decl, ir.Variable) and "constexpr" in decl.flags and _is_bool(decl.type)
 
 
 def _is_bool(t: ir.Expr | None) -> bool:
@@ -97,38 +99,57 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 def _only_chooses(m: Machine, nodes: tuple[Any, ...], flag: str, env: Env, depth: int = 0) -> bool:
-    """Whether all that a name does is to be in arguments of ``bool`` parameters of kernels.
+    """Whether all that a name does is to be in arguments of ``bool`` parameters of kernels, as part of other constants
+    that do no more, too.
 
     Of a switch over another flag one way is looked at: both are of one text.
     """
+    names = frozenset((flag,))
+    while True:
+        made: set[str] = set()
+        if not _used_as_flags(m, nodes, names, made, env, depth):
+            return False
+        if made <= names:
+            return True
+        names |= made
+
+
+def _used_as_flags(
+    m: Machine, nodes: tuple[Any, ...], names: frozenset[str], made: set[str], env: Env, depth: int
+) -> bool:
+    """Whether names do no more than that; ``made`` gets the constants that are made of them."""
     stack: list[Any] = list(nodes)
     while stack:
         at = stack.pop()
         if isinstance(at, (ir.Name, ir.Scoped)):
-            if isinstance(at, ir.Name) and at.ident == flag:
+            if isinstance(at, ir.Name) and at.ident in names:
                 return False
             for position, arg in enumerate(at.targs or ()):
-                if _spells(arg, flag) and not _is_flag_of_kernel(m, at, position, env, depth):
+                if _spells(arg, names) and not _is_flag_of_kernel(m, at, position, env, depth):
                     return False
             stack += [at.base] if isinstance(at, ir.Scoped) else []
         elif isinstance(at, ir.If) and _flag(m, at.then, at.other):
             stack += [at.init, at.cond, at.then]
         elif isinstance(at, ir.Lazy):
             stack.append(at.get())
+        elif isinstance(at, ir.Local) and _is_constant_flag(at.decl) and _spells(at.decl.init, names):
+            made.add(at.decl.name)
+        elif isinstance(at, ir.Variable) and at.name in names:
+            stack += [at.init, at.type]  # the constant itself, or one that hides it
         elif isinstance(at, str):
-            if at == flag:
+            if at in names:
                 return False
         else:
             stack += _parts(at)
     return True
 
 
-def _spells(node: Any, flag: str) -> bool:
+def _spells(node: Any, names: Collection[str]) -> bool:
     if isinstance(node, str):
-        return node == flag
+        return node in names
     if isinstance(node, ir.Lazy):
         return True  # a lambda in a template argument
-    return any(_spells(p, flag) for p in _parts(node))
+    return any(_spells(p, names) for p in _parts(node))
 
 
 def _parts(node: Any) -> Iterable[Any]:
@@ -151,7 +172,7 @@ def _is_flag_of_kernel(m: Machine, name: ir.Name | ir.Scoped, position: int, env
         own = fn.tparams[position]
         if any(p.pack for p in fn.tparams[: position + 1]) or not _is_bool(own.type):
             return False
-        if any(_spells((p.type, p.default), own.name) for p in fn.tparams):
+        if any(_spells((p.type, p.default), (own.name,)) for p in fn.tparams):
             return False
         if "kernel" not in fn.flags and not _passes_on(m, fn, own.name, entry.env, depth):
             return False
