@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -11,6 +12,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.alike import kind_of
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
+from cutecheck.source.eval.launches import key_of
 from cutecheck.source.eval.limits import FILES_SHARE
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import bind
@@ -21,6 +23,7 @@ from cutecheck.source.eval.threads import uniform
 from cutecheck.source.eval.types import class_name, is_type, spell, type_of
 from cutecheck.source.eval.values import FuncSet, Intrinsic, Object, Scalar, Value
 
+_FLAG = re.compile(r"\b(?:true|false)\b")  # of classes in their spelling
 _ELSEWHERE = "the kernel is of files that this run does not report"
 
 
@@ -51,9 +54,12 @@ def launch(
     shown = tuple(spell(v) for v in values)
     symbol = instance_symbol(best.entry, best.fn, shown)
     threads = str(m.recorder.block(block))
-    types = "|".join([*(spell(v) for v in values if not (isinstance(v, Scalar) and v.ctype == "bool")), threads])
+    types = "|".join([*(spell(v) for v in values if not _is_flag(v)), threads])
+    flags = "".join(_letter(spell(v)) for v in values if _is_flag(v))
+    if len(values) == 1 and isinstance(values[0], ClassInst) and _is_called(m, values[0], span):
+        types, flags = _told(types)
     signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)}){threads}"
-    answer = m.history.launches.ask(f"{best.fn.span}:{best.fn.name}", types, signature)
+    answer = m.history.launches.ask(key_of(best.fn), types, signature, flags=flags)
     m.history.walked.add((id(best.fn), id(best.entry.env.cls), shown))
     if answer == "dropped":
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
@@ -90,6 +96,23 @@ def _of_type(m: Machine, fn: ir.Function, env: Env, index: int, value: Value, sp
     return value if isinstance(typed, Unknown) else typed
 
 
+def _told(kernel: str) -> tuple[str, str]:
+    """Of a class that is a kernel what it is made of but for flags, and these."""
+    return _FLAG.sub("_", kernel), "".join(map(_letter, _FLAG.findall(kernel)))
+
+
+def _is_called(m: Machine, cls: ClassInst, span: Span) -> bool:
+    return isinstance(method_of_object(m, Object(cls), "operator()", span), FuncSet)
+
+
+def _is_flag(value: Value) -> bool:
+    return isinstance(value, Scalar) and value.ctype == "bool"
+
+
+def _letter(flag: str) -> str:
+    return "T" if flag == "true" else "F" if flag == "false" else "?"
+
+
 def _unless_object(value: Value) -> Value:
     """As an argument of a kernel; objects, of which no type says what they hold, once the kernel is walked."""
     return value if isinstance(value, Object) else uniform(value)
@@ -121,7 +144,9 @@ def _launch_operator(
     walked = f"{symbol}{m.recorder.block(block)}"
     kernel = f"{cls.decl.span}:{cls.name}"
     m.history.launched.add(id(cls))
-    answer = m.history.launches.ask(kernel, walked, walked, capped=False, alike=kind_of(m, kernel, (cls,)))
+    types, flags = _told(walked)
+    alike = kind_of(m, kernel, (cls,))
+    answer = m.history.launches.ask(kernel, types, walked, capped=False, alike=alike, flags=flags)
     if answer == "dropped":
         return Unknown(f"further instantiations of `{cls.name}` were not walked", span)
     if answer == "before":

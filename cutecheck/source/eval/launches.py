@@ -12,11 +12,12 @@ have been the same one after the other.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from zlib import crc32
 
 from cutecheck.records import record
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.limits import Limits
 
 Answer = Literal["walk", "before", "dropped", "barren", "repeat"]
@@ -31,11 +32,17 @@ def neighbourhood(path: str, limits: Limits) -> str:
     return f"{folder}#{crc32(name.encode()) % (_FEW_PARTS if limits.coarse else _PARTS)}"
 
 
+def key_of(kernel: ir.Function) -> str:
+    """What a kernel is asked for by."""
+    return f"{kernel.span}:{kernel.name}"
+
+
 @record(frozen=True, slots=True)
 class Attempt:
     """A kernel or host template (by its place and name) under template arguments, ``types`` those that are no flags.
 
-    ``alike`` is the same for those that are; without a signature it is a call on the host.
+    ``alike`` is the same for those that are; without a signature it is a call on the host. ``flags``: the values of
+    those that are, one letter each.
     """
 
     kernel: str
@@ -44,6 +51,7 @@ class Attempt:
     capped: bool  # whether the limits of a kernel apply
     answer: Answer
     alike: str = ""
+    flags: str = ""
 
 
 @dataclass(slots=True)
@@ -54,14 +62,18 @@ class Launches:
     done: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     count: dict[str, int] = field(default_factory=dict)  # walked instantiations a kernel
     kinds: dict[str, int] = field(default_factory=dict)  # walked, by what is alike
+    flags: dict[tuple[str, int, str], int] = field(default_factory=dict)  # walked, by kernel, place of a flag and value
     attempts: list[Attempt] = field(default_factory=list)
     place: str = ""  # the neighbourhood of the current translation unit, in which kinds are counted
 
-    def ask(self, kernel: str, types: str, signature: str, capped: bool = True, alike: str = "") -> Answer:
+    def ask(
+        self, kernel: str, types: str, signature: str, capped: bool = True, alike: str = "", flags: str = ""
+    ) -> Answer:
         """Whether to walk an instantiation; noted either way."""
         alike = alike and f"{self.place} {alike}"
-        answer = self._answer(kernel, types, signature, capped, alike)
-        self.attempts.append(Attempt(kernel, types, signature, capped, answer, alike))
+        attempt = Attempt(kernel, types, signature, capped, "walk", alike, flags)
+        answer = self._answer(attempt)
+        self.attempts.append(attempt if answer == "walk" else replace(attempt, answer=answer))
         return answer
 
     def ask_host(self, function: str, alike: str) -> bool:
@@ -92,23 +104,40 @@ class Launches:
             if a.answer in ("dropped", "repeat"):
                 self.repeats(a.kernel)
 
-    def _answer(self, kernel: str, types: str, signature: str, capped: bool, alike: str) -> Answer:
-        done = self.done.setdefault((kernel, types), set()) if signature else set()
-        if signature in done:
+    def knows(self, kernel: str, place: int) -> bool:
+        """Whether both values of a flag were walked in some instantiation of a kernel."""
+        return all((kernel, place, value) in self.flags for value in "TF")
+
+    def _answer(self, asked: Attempt) -> Answer:
+        done = self.done.setdefault((asked.kernel, asked.types), set()) if asked.signature else set()
+        if asked.signature in done:
             return "before"
-        # flags rarely change a layout: a few combinations of them stand for the rest
-        if capped and (
-            len(done) >= self.limits.flag_combinations or self.count.get(kernel, 0) >= self.limits.instantiations
-        ):
+        if asked.capped and self.count.get(asked.kernel, 0) >= self.limits.instantiations:
             return "dropped"
-        if alike and (self.kinds.get(alike, 0) >= self.limits.alike or self._worn(alike)):
+        # flags rarely change a layout: a few combinations of them, and each value of each once, stand for the rest
+        told = asked.capped or bool(asked.flags)
+        if told and len(done) >= self.limits.flag_combinations and self._known(asked):
             return "dropped"
-        if signature:
-            done.add(signature)
-            self.count[kernel] = self.count.get(kernel, 0) + 1
-        if alike:
-            self._count(alike, 1, bool(signature))
+        if asked.alike and (self.kinds.get(asked.alike, 0) >= self.limits.alike or self._worn(asked.alike)):
+            return "dropped"
+        if asked.signature:
+            done.add(asked.signature)
+            self.count[asked.kernel] = self.count.get(asked.kernel, 0) + 1
+            self._count_flags(asked, 1)
+        if asked.alike:
+            self._count(asked.alike, 1, bool(asked.signature))
         return "walk"
+
+    def _known(self, asked: Attempt) -> bool:
+        """Whether each flag had its value in some instantiation of the kernel that was walked."""
+        return all((asked.kernel, *each) in self.flags for each in enumerate(asked.flags))
+
+    def _count_flags(self, asked: Attempt, walks: int) -> None:
+        for place, value in enumerate(asked.flags):
+            key = asked.kernel, place, value
+            self.flags[key] = self.flags.get(key, 0) + walks
+            if not self.flags[key]:
+                del self.flags[key]
 
     def _count(self, alike: str, walks: int, kernel: bool) -> None:
         for key in (alike, *(self._working(alike) if kernel else ())):
@@ -136,7 +165,7 @@ class Launches:
                 self._count(a.alike, _BARREN, False)
                 added.append(a)
                 continue
-            answer = self._answer(a.kernel, a.types, a.signature, a.capped, a.alike)
+            answer = self._answer(a)
             if answer == "walk":
                 added.append(a)
             if answer != a.answer:
@@ -148,19 +177,21 @@ class Launches:
         """These walks count, whatever the answers would be now."""
         for a in attempts:
             if a.answer == "walk":
-                self._answer(a.kernel, a.types, a.signature, a.capped, a.alike)
+                self._answer(a)
 
     def _forget(self, attempts: Iterable[Attempt]) -> None:
         for a in attempts:
             if a.signature:
                 self.done[a.kernel, a.types].discard(a.signature)
                 self.count[a.kernel] -= 1
+                self._count_flags(a, -1)
             if a.alike:
                 self._count(a.alike, -_BARREN if a.answer == "barren" else -1, bool(a.signature))
 
     def copy(self) -> Launches:
         """The same state, with no attempts."""
-        return Launches(self.limits, {k: set(v) for k, v in self.done.items()}, dict(self.count), dict(self.kinds))
+        done = {k: set(v) for k, v in self.done.items()}
+        return Launches(self.limits, done, dict(self.count), dict(self.kinds), dict(self.flags))
 
 
 @dataclass(slots=True)

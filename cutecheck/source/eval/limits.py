@@ -16,12 +16,12 @@ _BARREN = 8
 @record(frozen=True, slots=True)
 class Limits:
     """What a user can raise. Steps are evaluated nodes; instantiations are walked kernels a declaration,
-    ``flag_combinations`` those that differ in boolean template arguments alone; ``idle_steps`` those at a stretch that
-    find nothing of CuTe; ``alike`` are walked kernels, and calls of host templates by what starts the evaluation, whose
-    arguments are made of the same class templates (source/eval/alike.py), in a neighbourhood of files; after
-    ``barren_iterations`` in a row over known items on the host (of loops in loops together) that did much and met
-    nothing new, the others are left out; ``seconds_per_file`` are of CPU time, ``mebibytes`` of memory of the process;
-    0 is no limit.
+    ``flag_combinations`` those that differ in boolean template arguments alone (each value of each is walked once);
+    ``idle_steps`` those at a stretch that find nothing of CuTe; ``alike`` are walked kernels, and calls of host
+    templates by what starts the evaluation, whose arguments are made of the same class templates
+    (source/eval/alike.py), in a neighbourhood of files; after ``barren_iterations`` in a row over known items on the
+    host (of loops in loops together) that did much and met nothing new, the others are left out; ``seconds_per_file``
+    are of CPU time, ``mebibytes`` of memory of the process; 0 is no limit.
 
     A file may take ``FILES_SHARE`` times the steps of a root: many roots that each run out are soon left alone."""
 

@@ -74,14 +74,14 @@ def runs(log: Path) -> list[tuple[str, str]]:
 
 def test_any_number_of_processes_gives_the_same_facts(tmp_path: Path) -> None:
     alone = facts(tree(tmp_path), 1)
-    assert len(alone.events) == 6  # two combinations of flags for each of three tiles
+    assert len(alone.events) == 7  # two combinations of flags for each of three tiles, and each value of each flag once
     assert any(s.symbol.startswith("Unused") for s in alone.sites)
     for jobs in (2, 3, 5):
         assert facts(tmp_path, jobs) == alone
 
 
 def test_the_limit_of_flag_combinations_can_be_raised(tmp_path: Path) -> None:
-    assert [(k.rsplit(":", 1)[-1], n) for k, n in facts(tree(tmp_path), 1).dropped] == [("kernel", 14)]
+    assert [(k.rsplit(":", 1)[-1], n) for k, n in facts(tree(tmp_path), 1).dropped] == [("kernel", 11)]
     raised = Limits(flag_combinations=4)
     assert facts(tmp_path, 1, raised).dropped == ()
     assert len(facts(tree(tmp_path), 1, raised).events) == 12
@@ -205,6 +205,19 @@ def test_a_guess_counts_only_when_the_run_agrees() -> None:
     assert launches.done == {("k", "int"): {"a"}} and launches.count == {"k": 1}
     assert launches.follows([attempt("b", "walk"), attempt("c", "dropped"), attempt("d", "walk", False)])
     assert [launches.ask("k", "int", s) for s in "abcd"] == ["before", "before", "dropped", "before"]
+
+
+def test_each_value_of_each_flag_is_walked_once() -> None:
+    launches = Launches(Limits(flag_combinations=1))
+    asked = [launches.ask("k", types, types + flags, flags=flags) for types, flags in (
+        ("int", "TT"), ("int", "TF"), ("int", "FT"), ("int", "FF"), ("char", "FF"), ("char", "TT"))]  # fmt: skip
+    assert asked == ["walk", "walk", "walk", "dropped", "walk", "dropped"]
+    assert launches.knows("k", 0) and launches.knows("k", 1) and not launches.knows("k", 2)
+    before = launches.copy()
+    wrong = [Attempt("n", "int", "T", True, "walk", "", "T"), Attempt("k", "int", "FF", True, "walk", "", "FF")]
+    assert not launches.follows(wrong)
+    assert launches.flags == before.flags
+    assert launches.ask("n", "int", "T", flags="T") == "walk"
 
 
 def test_wrong_guesses_are_evaluated_again_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

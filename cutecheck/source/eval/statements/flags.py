@@ -1,20 +1,21 @@
 """Host code that makes a constant of a flag: ``if (c) { constexpr bool X = true; f(); } else { ... X = false; f(); }``.
 
 A dispatch over ``n`` flags is ``2^n`` ways to instantiations of one kernel, of which a few are walked
-(``max-flag-combinations``). Where a flag decides nothing but a ``bool`` template argument of kernels, and one way asked
-only for kernels of which no further flags are walked, the other way asks for these, too, and does the same otherwise:
-it need not be walked.
+(``max-flag-combinations``, and each value of each flag once). Where a flag decides nothing but ``bool`` template
+arguments of kernels, both values of which were walked, and one way asked only for kernels of which no further flags
+are, the other way asks for these, too, and does the same otherwise: it need not be walked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from cutecheck.facts import Span
 from cutecheck.records import field_names
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.launches import key_of
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import FuncSet
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 _DEEP = 8  # host templates that pass a flag on
+Places: TypeAlias = frozenset[tuple[str, int]]  # a kernel, as it is asked for, and which of its flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ def same_way(m: Machine, since: Start | None, then: ir.Block, other: ir.Block, e
     if not launches.only_dropped(since.attempts):
         return False
     flag = _flag(m, then, other)
-    if not flag or not _only_chooses(m, then.body[1:], flag, env):
+    places = _chosen(m, then.body[1:], flag, env) if flag else None
+    if places is None or not all(launches.knows(kernel, place) for kernel, place in places):
         return False
     launches.as_before(since.attempts)
     return True
@@ -98,26 +101,31 @@ def _alike(a: Any, b: Any) -> bool:
     return type(a) is type(b) and all(_alike(getattr(a, n), getattr(b, n)) for n in names)
 
 
-def _only_chooses(m: Machine, nodes: tuple[Any, ...], flag: str, env: Env, depth: int = 0) -> bool:
-    """Whether all that a name does is to be in arguments of ``bool`` parameters of kernels, as part of other constants
-    that do no more, too.
+def _chosen(m: Machine, nodes: tuple[Any, ...], flag: str, env: Env, depth: int = 0) -> Places | None:
+    """The flags of kernels that a name is in arguments of, as part of other constants, too; None where it does more.
 
     Of a switch over another flag one way is looked at: both are of one text.
     """
     names = frozenset((flag,))
     while True:
         made: set[str] = set()
-        if not _used_as_flags(m, nodes, names, made, env, depth):
-            return False
+        places: set[tuple[str, int]] = set()
+        if not _used_as_flags(m, nodes, names, (made, places), env, depth):
+            return None
         if made <= names:
-            return True
+            return frozenset(places)
         names |= made
 
 
 def _used_as_flags(
-    m: Machine, nodes: tuple[Any, ...], names: frozenset[str], made: set[str], env: Env, depth: int
+    m: Machine,
+    nodes: tuple[Any, ...],
+    names: frozenset[str],
+    found: tuple[set[str], set[tuple[str, int]]],
+    env: Env,
+    depth: int,
 ) -> bool:
-    """Whether names do no more than that; ``made`` gets the constants that are made of them."""
+    """Whether names do no more than that; ``found`` gets the constants that are made of them, and the parameters."""
     stack: list[Any] = list(nodes)
     while stack:
         at = stack.pop()
@@ -125,15 +133,18 @@ def _used_as_flags(
             if isinstance(at, ir.Name) and at.ident in names:
                 return False
             for position, arg in enumerate(at.targs or ()):
-                if _spells(arg, names) and not _is_flag_of_kernel(m, at, position, env, depth):
-                    return False
+                if _spells(arg, names):
+                    places = _flags_of_kernels(m, at, position, env, depth)
+                    if places is None:
+                        return False
+                    found[1].update(places)
             stack += [at.base] if isinstance(at, ir.Scoped) else []
         elif isinstance(at, ir.If) and _flag(m, at.then, at.other):
             stack += [at.init, at.cond, at.then]
         elif isinstance(at, ir.Lazy):
             stack.append(at.get())
         elif isinstance(at, ir.Local) and _is_constant_flag(at.decl) and _spells(at.decl.init, names):
-            made.add(at.decl.name)
+            found[0].add(at.decl.name)
         elif isinstance(at, ir.Variable) and at.name in names:
             stack += [at.init, at.type]  # the constant itself, or one that hides it
         elif isinstance(at, str):
@@ -158,38 +169,44 @@ def _parts(node: Any) -> Iterable[Any]:
     return () if isinstance(node, Span) else [getattr(node, n) for n in field_names(type(node))]
 
 
-def _is_flag_of_kernel(m: Machine, name: ir.Name | ir.Scoped, position: int, env: Env, depth: int) -> bool:
-    """Whether an argument is that of a ``bool`` of a kernel, or of a host template that only passes it on to such."""
+def _flags_of_kernels(m: Machine, name: ir.Name | ir.Scoped, position: int, env: Env, depth: int) -> Places | None:
+    """The flag of a kernel that an argument is of, or those that a host template only passes it on to; else None."""
     plain = ir.Name(name.ident, None, name.span) if isinstance(name, ir.Name) else _without_arguments(name)
     with m.recorder.rehearsing(), m.budget.aside():
         found = m.eval(plain, env)
     if not isinstance(found, FuncSet) or found.self_ is not None or not found.entries:
-        return False
+        return None
+    places: set[tuple[str, int]] = set()
     for entry in found.entries:
         fn = entry.decl
         if not isinstance(fn, ir.Function) or fn.tparams is None or position >= len(fn.tparams):
-            return False
+            return None
         own = fn.tparams[position]
         if any(p.pack for p in fn.tparams[: position + 1]) or not _is_bool(own.type):
-            return False
+            return None
         if any(_spells((p.type, p.default), (own.name,)) for p in fn.tparams):
-            return False
-        if "kernel" not in fn.flags and not _passes_on(m, fn, own.name, entry.env, depth):
-            return False
-    return True
+            return None
+        if "kernel" in fn.flags:
+            places.add((key_of(fn), sum(_is_bool(p.type) for p in fn.tparams[:position])))
+            continue
+        passed = _passed_on(m, fn, own.name, entry.env, depth)
+        if passed is None:
+            return None
+        places |= passed
+    return frozenset(places)
 
 
 def _without_arguments(name: ir.Scoped) -> ir.Scoped:
     return ir.Scoped(name.base, name.ident, None, name.span)
 
 
-def _passes_on(m: Machine, fn: ir.Function, flag: str, env: Env, depth: int) -> bool:
-    """Whether a function of the host does nothing with a template parameter but to choose kernels by it."""
+def _passed_on(m: Machine, fn: ir.Function, flag: str, env: Env, depth: int) -> Places | None:
+    """The flags of kernels that a function of the host chooses by a template parameter; None where that does more."""
     if fn.body is None or depth >= _DEEP or fn.flags & {"device", "constexpr"}:
-        return False
+        return None
     key = ("passes on", id(fn), flag)
     if key not in m.functions:
-        m.functions[key] = False  # while it is found out: a function that calls itself
-        parts = (fn.params, fn.ret, fn.body)
-        m.functions[key] = _only_chooses(m, parts, flag, env, depth + 1)
-    return bool(m.functions[key])
+        m.functions[key] = None  # while it is found out: a function that calls itself
+        m.functions[key] = _chosen(m, (fn.params, fn.ret, fn.body), flag, env, depth + 1)
+    found: Places | None = m.functions[key]
+    return found
