@@ -2,6 +2,7 @@
 
 from cutecheck.facts.core import (
     NOT_WALKED,
+    PIPELINE,
     Bindings,
     Bound,
     Call,
@@ -24,6 +25,7 @@ from cutecheck.facts.tensor import Provenance, Space, TensorFact
 
 __all__ = [
     "NOT_WALKED",
+    "PIPELINE",
     "Bindings",
     "Bound",
     "Call",

@@ -104,8 +104,11 @@ class Event:
     order: int = 0  # when it was reached, among events and calls
     loops: tuple[Loop, ...] = ()  # around it, the outermost first
     block: tuple[int | None, ...] = ()
+    kernel: str = ""  # the kernel that was walked when it was reached
+    signals: str = ""  # the barriers that an asynchronous copy tells, as the ``subject`` of calls; empty: not known
 
 
+PIPELINE = "a pipeline"  # the result of a Call of a pipeline's method, or of what makes one
 NOT_WALKED = "a function that is not walked"  # the result of a Call of one: it may do anything
 
 
@@ -115,7 +118,8 @@ class Call:
 
     ``function`` is the name without namespaces (``make_tiled_copy``, ``zipped_divide``, ``make_tma_copy`` ...).
     ``arguments`` and ``result`` are model values, a :class:`TensorFact` for a tensor, Unknown for anything else; a
-    result that CuTe refuses is an Unknown with ``rejected``.
+    result that CuTe refuses is an Unknown with ``rejected``. ``subject``: of a method of a pipeline, which barriers it
+    has; ``keywords`` are what the call that makes one was given by name.
     """
 
     function: str
@@ -132,6 +136,8 @@ class Call:
     loops: tuple[Loop, ...] = ()
     kernel: str = ""  # the kernel that was walked when it was reached
     unevaluated: bool = False  # inside decltype or sizeof: it never runs
+    subject: str = ""
+    keywords: tuple[tuple[str, object], ...] = ()
 
 
 @record(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from cutecheck.rules.own import StaleBaseline, UnexplainedSuppression, UnknownSu
 from cutecheck.rules.partition_rounds_up import PartitionRoundsUp
 from cutecheck.rules.permutation_no_effect import PermutationNoEffect
 from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
+from cutecheck.rules.pipeline_steps import PipelineStepMissing
 from cutecheck.rules.predicate_coordinates import PredicateCoordinates
 from cutecheck.rules.predicate_shape import PredicateShape
 from cutecheck.rules.slow_plain_copy import SlowPlainCopy
@@ -52,10 +53,12 @@ from cutecheck.rules.tile_past_end import TilePastEnd
 from cutecheck.rules.tma_box import TmaBox
 from cutecheck.rules.tma_bytes import TmaTransactionBytes
 from cutecheck.rules.tma_multicast import TmaMulticast
+from cutecheck.rules.tma_store_order import TmaStoreNotOrdered
 from cutecheck.rules.tma_strides import TmaGlobalStride
 from cutecheck.rules.tv_coverage import TileNotCovered
 from cutecheck.rules.vector_alignment import VectorMisaligned
 from cutecheck.rules.vectorization import VectorNotContiguous
+from cutecheck.rules.wgmma_wait import WgmmaNotWaited
 
 RULES: tuple[type[Rule], ...] = (
     UnknownSuppression,
@@ -80,6 +83,9 @@ RULES: tuple[type[Rule], ...] = (
     AcceptedSilently,
     SmemReuseWithoutBarrier,
     CpAsyncNotWaited,
+    PipelineStepMissing,
+    WgmmaNotWaited,
+    TmaStoreNotOrdered,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,

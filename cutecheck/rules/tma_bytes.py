@@ -12,6 +12,7 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.announced import ADDS, EXPECTS, announced_bytes, announcements, brought_by
+from cutecheck.rules.derive.protocol import BY_TMA, expected, fills, pipelines
 
 
 class TmaTransactionBytes(Rule):
@@ -111,6 +112,8 @@ class TmaTransactionBytes(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        if call.subject:
+            yield from self._of_pipeline(call, context)
         if call.function not in EXPECTS:
             return
         group = next((g for g in announcements(context)[(call.enclosing, call.arch)] if call in g.calls), None)
@@ -141,3 +144,36 @@ class TmaTransactionBytes(Rule):
             enclosing=call.enclosing,
             arch=call.arch,
         )
+
+    def _of_pipeline(self, call: Call, context: Context) -> Iterable[Finding]:
+        """``tx_count`` of a pipeline, against what is loaded between one acquired stage and the next."""
+        pipeline = pipelines(context).get((call.subject, call.arch))
+        want = pipeline.number("tx_count") if pipeline is not None else None
+        if pipeline is None or pipeline.made is not call or want is None or pipeline.escapes:
+            return
+        if pipeline.kind not in BY_TMA:
+            return
+        for loads in fills(pipeline):
+            brought = [brought_by(e) for e in loads]
+            if None in brought:
+                continue
+            have = sum(cast("list[int]", brought))
+            if expected(pipeline, have, want):
+                have = want
+            payload = Holds((Condition(Rel.EQ, as_expr(want), as_expr(have)),), "bytes of the barrier")
+            outcome = context.prove(make_obligation(payload, arch=call.arch, span=call.span))
+            if outcome.verdict is not Verdict.REFUTED:
+                continue
+            parts = " + ".join(f"{b}" for b in brought)
+            yield self.finding(
+                call.span,
+                f"a stage of this pipeline expects {want} bytes, the TMA copies into one bring {have}"
+                + (f" ({parts})" if len(brought) > 1 else "")
+                + (": the wait ends before they are there" if want < have else ": the wait never ends"),
+                label=f"tx_count is {want}, {have} arrive",
+                help="sum the bytes of the shared tiles, one stage of each, of all copies that tell its barrier",
+                related=[Related(e.span, f"{b} bytes") for e, b in zip(loads, brought, strict=True)],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
+            return

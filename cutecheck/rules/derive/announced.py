@@ -35,7 +35,7 @@ def announcements(context: Context) -> dict[tuple[str, str], list[Announced]]:
             if call.function in EXPECTS:
                 steps[(call.enclosing, call.arch)].append(call)
         for event in context.facts.events:
-            if _is_load(event):
+            if is_load(event):
                 steps[(event.enclosing, event.arch)].append(event)
         found: dict[tuple[str, str], list[Announced]] = defaultdict(list)
         for key, items in steps.items():
@@ -51,7 +51,7 @@ def announcements(context: Context) -> dict[tuple[str, str], list[Announced]]:
     return cast("dict[tuple[str, str], list[Announced]]", context.memo["announced"])
 
 
-def _is_load(event: Event) -> bool:
+def is_load(event: Event) -> bool:
     atom = atom_of(event.tiled)
     return event.kind == "copy" and atom is not None and "TMA_LOAD" in atom.op
 

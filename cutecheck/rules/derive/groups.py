@@ -92,8 +92,11 @@ def _times(loops: tuple[Loop, ...], around: tuple[Loop, ...]) -> int | None:
 
 def left_open(wait: Call) -> int | None:
     """Groups that a wait leaves open; None for another kind of wait."""
-    if wait.function not in _WAITS:
-        return None
+    return groups_left(wait) if wait.function in _WAITS else None
+
+
+def groups_left(wait: Call) -> int | None:
+    """The one number that a wait is given: so many groups may still be open after it."""
     numbers = [a for a in wait.arguments if isinstance(a, (int, Dyn, Sym)) and not isinstance(a, bool)]
     return known_value(numbers[0]) if len(numbers) == 1 else None
 

@@ -11,12 +11,14 @@ from typing import cast
 from cutecheck.facts import Call, Event, Loop, TensorFact, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.algebra import cosize
+from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import CuteError, Dyn, Int, UndecidedError, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle
 from cutecheck.model.prove.domains import per_thread
 from cutecheck.model.prove.properties import THREAD
+from cutecheck.model.tiled import TiledCopy
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import thread_count
@@ -27,7 +29,8 @@ _MOST = 1 << 17  # elements of a copy that are listed
 # waits of one thread for its own copies, and what only tells threads apart, hold back no other thread
 _OWN = (
     "cp_async", "elect", "canonical", "shfl", "ballot", "any_sync", "all_sync", "match", "initialize", "init",
-    "transaction_bytes", "expect", "griddep", "bulk", "tma_store", "commit",
+    "transaction_bytes", "expect", "griddep", "bulk", "tma_store", "commit", "fence", "warpgroup_arrive",
+    "release",
 )  # fmt: skip
 
 
@@ -139,7 +142,16 @@ def by_others(earlier: Use, use: Use) -> bool:
         return False
     if use.tensor.provenance != "partition":
         return False
+    if source != now and _own(earlier) and _own(use) and one_space(earlier, use) and uniform(earlier) == uniform(use):
+        return _taken_from_others(earlier, use) is not False
     return source != now or earlier.root != use.root or _moved(earlier, use)
+
+
+def _own(use: Use) -> bool:
+    """A copy whose threads access the elements that they are given: no instruction of a whole warp or block."""
+    found = use.event.tiled.atom if isinstance(use.event.tiled, TiledCopy) else use.event.tiled
+    op = found.op if isinstance(found, CopyAtom) else ""
+    return use.event.kind == "copy" and not any(word in op for word in ("LDSM", "STSM", "TMA", "BULK"))
 
 
 def one_space(a: Use, b: Use) -> bool:
@@ -174,9 +186,14 @@ def _moved(a: Use, b: Use) -> bool:
         return False
     if uniform(a) != uniform(b):
         return False  # another stage, as far as the source says
+    return _taken_from_others(a, b) is True
+
+
+def _taken_from_others(a: Use, b: Use) -> bool | None:
+    """Whether a thread has an element in ``b`` that only others had in ``a``; None where places are not numbers."""
     left, right = _places(a), _places(b)
     if left is None or right is None or len(left) != len(right) or _swizzle_to_come(a) != _swizzle_to_come(b):
-        return False
+        return None
     had = set().union(*left)
     return any((now & had) - then for then, now in zip(left, right, strict=True))
 

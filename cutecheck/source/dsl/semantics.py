@@ -27,6 +27,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     launching,
     modules,
     package,
+    pipelines,
     protocol,
     reflection,
     stdlib,
@@ -34,6 +35,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     text,
     torch,
     type_tests,
+    unrolled,
 )
 from cutecheck.source.dsl.arithmetic import of_sets, plain
 from cutecheck.source.dsl.equality import contains, equal
@@ -262,7 +264,11 @@ class DslDialect(Merging):
 
     @contained
     def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-        return functions.apply(m, fn, args, kwargs, span)
+        pipelines.used(m, fn, args, kwargs, span)
+        return pipelines.created(m, fn, kwargs, functions.apply(m, fn, args, kwargs, span), span)
+
+    def barriers(self, value: Value) -> str:
+        return pipelines.subject(value)
 
     @contained
     def index(self, m: Machine, base: Value, args: list[Value], span: Span) -> Value:
@@ -353,6 +359,9 @@ class DslDialect(Merging):
             domain = Domain(low, None if high is None else high - 1, aligned)
             return m.fresh(name, domain) if functions.in_device_body(m) else undetermined(m, name, domain)
         return None
+
+    def passes(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> list[Value] | None:
+        return unrolled.passes(m, iterable, node) if functions.in_device_body(m) else None
 
     def configured(self, m: Machine, fn: ir.Function) -> tuple[str, ...]:
         return launching.configuration(m, fn)

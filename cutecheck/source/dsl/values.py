@@ -116,11 +116,12 @@ class Super:
 
 @record(frozen=True, slots=True)
 class RunTimeRange:
-    """The iterations of a loop that runs on the device."""
+    """The iterations of a loop that runs on the device; ``unrolled``: the compiler writes them one after the other."""
 
     start: Any
     stop: Any
     step: Any
+    unrolled: bool = False
 
 
 @record(frozen=True, slots=True)

@@ -54,9 +54,11 @@ from cutecheck.source.eval.values import (
 STREAM = "stream_wait"  # as if the kernel waited for what its stream holds
 # a producer that acquires a stage of a pipeline waits for who read it last
 _SYNCHRONISES = re.compile(
-    r"sync|barrier|wait|expect_t|transaction_bytes|producer_acquire|acquire_and_advance$|(?:^|\.)acquire$",
+    r"sync|barrier|wait|expect_t|transaction_bytes|producer_acquire|acquire_and_advance$|(?:^|\.)acquire$"
+    r"|fence|commit|warpgroup_arrive|tma_store_arrive|(?:^|\.|consumer_)release$",
     re.IGNORECASE,
 )
+_WAITS_FOR_GROUPS = ("cp_async_wait", "warpgroup_wait", "tma_store_wait")
 _ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
 # launches that are function calls are the evaluator's own, also where CUTLASS is in the tree
 LAUNCHERS = ("launch_kernel_on_cluster", "kernel_launch", "cudaLaunchKernelEx", "cudaLaunchKernelExC")
@@ -79,7 +81,7 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     """Call any callable value."""
     called = getattr(fn, "name", None) or getattr(fn, "what", None)
     if isinstance(called, str):
-        groups = getattr(fn, "targs", None) if called.endswith("cp_async_wait") else None
+        groups = getattr(fn, "targs", None) if called.endswith(_WAITS_FOR_GROUPS) else None
         synchronises(m, called, [*(groups or ()), *args], span)
     if isinstance(called, str) and _allocates_tensor_memory(called, fn):
         m.recorder.synchronises(m, called, [*args, *kwargs.values()], span, "tensor memory")

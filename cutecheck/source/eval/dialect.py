@@ -40,6 +40,10 @@ class Hooks:
         """``fn(args)``."""
         return DEFER
 
+    def barriers(self, value: Value) -> str:
+        """Which barriers a value stands for, empty where that is not known: a pointer to one, a pipeline, a handle."""
+        return ""
+
     def index(self, m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         """``base[args]``."""
         return DEFER
@@ -74,6 +78,10 @@ class Hooks:
 
     def loop_item(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> Value | None:
         """The item of a loop that is walked once for all its iterations."""
+        return None
+
+    def passes(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> list[Value] | None:
+        """The items of a run-time loop that is written out: its body is walked for each, one after the other."""
         return None
 
     def configured(self, m: Machine, fn: ir.Function) -> tuple[str, ...]:

@@ -60,7 +60,8 @@ def _copy(c: Call) -> Value:
     elif isinstance(tiled, (TiledCopy, CopyAtom)):
         tiled = _widened(c, tiled, *args[:2])
     call = Call(c.m, "copy", (), args, c.span, {}, c.raw)
-    c.m.recorder.event(c.m, "copy", call, tiled, [addressed(a) for a in args[:2]], predicate)
+    told = c.m.dialect.barriers(c.kwargs.get("tma_bar_ptr"))
+    c.m.recorder.event(c.m, "copy", call, tiled, [addressed(a) for a in args[:2]], predicate, signals=told)
     return None
 
 

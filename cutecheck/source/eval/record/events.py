@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Event, Span, TensorFact, Unknown
+from cutecheck.facts.core import PIPELINE
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.launches import LaunchRecorder
@@ -73,9 +74,20 @@ class EventRecorder(LaunchRecorder):
             bindings, (), self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
         )  # fmt: skip
 
+    def pipelined(self, name: str, subject: str, span: Span, keywords: tuple[tuple[str, object], ...] = ()) -> None:
+        """A pipeline is made, waited for or told; each time that it is reached."""
+        if self._events_off or self.frame is None:
+            return
+        self.clock += 1
+        where, bindings = self.frame.symbol, self.frame.bindings
+        self.calls[(span, name, where, bindings, self.clock)] = CallFact(
+            name, span, (), Unknown(PIPELINE, span), where, self.arch, bindings, (), self.clock, tuple(self._guards),
+            len(self._loops), self._loops, self.frame.kernel, False, f"{self.frame.kernel}|{subject}", keywords,
+        )  # fmt: skip
+
     def event(
         self, m: Machine, kind: Any, c: Call, tiled: Value, operands: list[Value], predicate: Value,
-        active: int | None = None,
+        active: int | None = None, signals: str = "",
     ) -> None:  # fmt: skip
         """A copy or gemm happens; ``active``: in so many threads, from the first on (None: in all)."""
         if self._events_off or self.frame is None:
@@ -118,7 +130,8 @@ class EventRecorder(LaunchRecorder):
             spans[0] if tiled is not None and spans else None, tuple(facts),
             self._tensor(predicate, c.span) if isinstance(predicate, TensorVal) else None, predicate is not None,
             self.frame.symbol, self.arch, len(self._loops), tuple(self._guards), threads, reason,
-            tuple(self.hypotheses), self.clock, self._loops, block,
+            tuple(self.hypotheses), self.clock, self._loops, block, self.frame.kernel,
+            f"{self.frame.kernel}|{signals}" if signals else "",
         )  # fmt: skip
         self.events.setdefault((*place, variant), event)  # walked before: events keep their first order
         for v in operands:

@@ -1,0 +1,137 @@
+"""Pipelines between producers and consumers: who waits, who releases, and which copies tell their barriers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import cast
+
+from cutecheck.facts import NOT_WALKED, Call, Event, Loop, Unknown
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.announced import is_load
+
+_STEP = re.compile(r"(?:^|_)(acquire|commit|wait|release)(?:_|$)")
+_ALONE = re.compile(r"(?:producer_|consumer_)?(acquire|commit|wait|release)(?:_and_advance)?")
+# what fills a stage tells its barrier by itself; the others' producers say so (commit)
+BY_TMA = ("PipelineTmaAsync", "PipelineTmaUmma", "PipelineTmaMultiConsumersAsync")
+BY_THREADS = ("PipelineUmmaAsync", "PipelineAsyncUmma", "PipelineAsync", "PipelineCpAsync")
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """One pipeline of a kernel: how it was made, its steps by kind and the loads into it, as they are reached."""
+
+    made: Call
+    steps: dict[str, list[Call]] = field(
+        default_factory=lambda: {s: [] for s in ("acquire", "commit", "wait", "release")}
+    )
+    loads: list[Event] = field(default_factory=list)
+    reads: list[Event] = field(default_factory=list)  # of the shared memory that the loads fill, and nothing else does
+    escapes: bool = False  # code that is not followed may do any of it
+
+    @property
+    def kind(self) -> str:
+        return self.made.function.removesuffix(".create")
+
+    def number(self, name: str) -> int | None:
+        found = dict(self.made.keywords).get(name)
+        return found if isinstance(found, int) else None
+
+
+def pipelines(context: Context) -> dict[tuple[str, str], Pipeline]:
+    """The pipelines of a run whose creation is known, by their barriers and architecture."""
+    if "protocols" not in context.memo:
+        found: dict[tuple[str, str], Pipeline] = {}
+        calls = sorted((c for c in context.facts.calls if c.subject), key=lambda c: c.order)
+        for call in calls:
+            if call.function.endswith(".create"):
+                found.setdefault((call.subject, call.arch), Pipeline(call))
+        for call in calls:
+            pipeline, step = found.get((call.subject, call.arch)), _STEP.search(call.function)
+            if pipeline is not None and step is not None:
+                pipeline.steps[step[1]].append(call)
+            elif pipeline is not None and call.function == "escapes":
+                pipeline.escapes = True
+        _link(context, found)
+        context.memo["protocols"] = found
+    return cast("dict[tuple[str, str], Pipeline]", context.memo["protocols"])
+
+
+def _link(context: Context, found: dict[tuple[str, str], Pipeline]) -> None:
+    """Loads by the barrier that they tell, and what reads where they alone write."""
+    events = sorted(context.facts.events, key=lambda e: e.order)
+    writers: dict[tuple[str, str], set[str]] = {}
+    for event in events:
+        pipeline = found.get((event.signals, event.arch))
+        if pipeline is not None and is_load(event):
+            pipeline.loads.append(event)
+        for place, t in enumerate(event.operands):
+            if t.buffer is not None and t.space == "smem" and event.kind == "copy" and place == 1:
+                writers.setdefault((t.buffer, event.arch), set()).add(event.signals)
+    ends = (c for c in context.facts.calls if isinstance(c.result, Unknown))
+    unread = {c.kernel for c in ends if isinstance(c.result, Unknown) and c.result.reason == NOT_WALKED}
+    by_buffer = {at: next(iter(who)) for at, who in writers.items() if len(who) == 1}
+    for event in events:
+        for place, t in enumerate(event.operands):
+            if t.space != "smem" or t.buffer is None or (event.kind == "copy" and place == 1):
+                continue
+            pipeline = found.get((by_buffer.get((t.buffer, event.arch), ""), event.arch))
+            if pipeline is not None and event.kernel == pipeline.made.kernel and event not in pipeline.reads:
+                pipeline.reads.append(event)
+    vague = _vague(context)
+    for pipeline in found.values():
+        pipeline.escapes |= pipeline.made.kernel in unread or cut_short(context, pipeline.made)
+        for step in vague.get((pipeline.made.kernel, pipeline.made.arch), []):
+            pipeline.steps[step[0]].append(step[1])  # it may be of this one
+
+
+def _vague(context: Context) -> dict[tuple[str, str], list[tuple[str, Call]]]:
+    """Steps of pipelines that are not known (a handle that branches leave open), by kernel."""
+    known = {(c.span, c.arch) for c in context.facts.calls if c.subject}
+    found: dict[tuple[str, str], list[tuple[str, Call]]] = {}
+    for call in context.facts.calls:
+        step = _ALONE.fullmatch(call.function)
+        if step is not None and not call.subject and (call.span, call.arch) not in known:
+            found.setdefault((call.kernel, call.arch), []).append((step[1], call))
+    return found
+
+
+def cut_short(context: Context, at: Call | Event) -> bool:
+    """Not all of its file was walked: what is missing there may be in the rest."""
+    return any(e.path == at.span.path for e in context.facts.errors)
+
+
+def expected(pipeline: Pipeline, brought: int, told: int) -> bool:
+    """Whether a stage gets so many bytes: of two CTAs that multiply together each brings half, the first is told."""
+    return told == brought or (pipeline.kind == "PipelineTmaUmma" and told == 2 * brought)
+
+
+def fills(pipeline: Pipeline) -> list[list[Event]]:
+    """The loads into each stage that is acquired, where they are certainly all of it.
+
+    Of several calls at one place those with other operands alone are kept, so a stage is left out in which one of its
+    loads comes from a place that was reached before. So are loads under conditions or in loops of their own.
+    """
+    acquired = pipeline.steps["acquire"]
+    out: list[list[Event]] = []
+    seen: set[object] = set()
+    for at, call in enumerate(acquired):
+        end = acquired[at + 1].order if at + 1 < len(acquired) else None
+        loads = [e for e in pipeline.loads if e.order > call.order and (end is None or e.order < end)]
+        places = {e.span for e in loads}
+        plain = all(e.loops == call.loops and set(e.guards) == set(call.guards) for e in loads)
+        if loads and plain and len(places) == len(loads) and not places & seen:
+            out.append(loads)
+        seen |= places
+    return out
+
+
+def outermost(at: Call | Event) -> Loop | None:
+    return at.loops[0] if at.loops else None
+
+
+def inside(loop: Loop, steps: list[Call]) -> list[Call]:
+    return [s for s in steps if loop in s.loops]
+
+
+__all__ = ["BY_THREADS", "BY_TMA", "Pipeline", "cut_short", "expected", "fills", "inside", "outermost", "pipelines"]

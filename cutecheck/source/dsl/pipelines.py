@@ -1,0 +1,100 @@
+"""Pipelines of ``cutlass.pipeline``: which barriers a value stands for, and what is done with them.
+
+A pipeline is told by where its barriers are: a pointer to them, an object that holds one (a pipeline, its producer or
+consumer, a handle). Where the package's source is not at hand, by where the pipeline was made.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.ints import Dyn, as_expr
+from cutecheck.source.eval.values import Extern, FuncSet, Object, Pointer, Value, constant
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+_MAKES = re.compile(r"(?:^|\.)(Pipeline\w+)\.create$")
+_MADE = re.compile(r".*?\.create\(\.\.\.\)(@\d+:\d+)")
+_USES = re.compile(r"(?:^|_)(?:acquire|commit|wait|release|tail|arrive)(?:_|$)")
+_HOLDERS = ("sync_object_full", "barrier_storage", "mbarrier_base")
+_LINKS = ("pipeline", "origin")  # ends of the names of fields that lead to a pipeline
+_DEPTH = 4
+
+
+def subject(value: Value, depth: int = 0) -> str:
+    """The place of the barriers; empty where it is not known."""
+    if isinstance(value, Pointer):
+        return _place(value)
+    if isinstance(value, Extern):
+        made = _MADE.match(value.what)
+        return made[1] if made is not None else ""
+    if not isinstance(value, Object) or depth > _DEPTH:
+        return ""
+    named = [value.fields[n] for n in _HOLDERS if n in value.fields]
+    named += [v for n, v in value.fields.items() if n.endswith(_LINKS)]
+    return next((found for v in named if (found := subject(v, depth + 1))), "")
+
+
+def _place(pointer: Pointer) -> str:
+    """The buffer, and where in it the first of an array of barriers is that a run-time index goes through."""
+    if pointer.space != "smem" or not isinstance(pointer.offset, (int, Dyn)):
+        return ""
+    offset = as_expr(pointer.offset)
+    try:
+        at = offset.evaluate({v.name: 0 for v in offset.variables()})
+    except (KeyError, ZeroDivisionError, ValueError):
+        return ""
+    return f"{pointer.buffer}+{at}" if at else pointer.buffer
+
+
+def used(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:
+    """Note a method of a pipeline that is about to be called, or a pipeline that is given to who knows whom."""
+    name, of = "", ""
+    if isinstance(fn, FuncSet) and isinstance(fn.self_, Object) and _USES.search(fn.name):
+        if fn.self_.fields.keys().isdisjoint(_HOLDERS[1:]):  # an array of barriers is part of a pipeline
+            name, of = fn.name, subject(fn.self_)
+    elif isinstance(fn, Extern):
+        name, of = fn.what.rpartition(".")[2], subject(fn)
+        if ".sync_object" in fn.what:
+            name = "escapes"  # its barriers one by one
+        elif not _USES.search(name):
+            of = ""
+    if of and not name.startswith(("try_", "consumer_try", "producer_try")) and not _in_tail(m):
+        m.recorder.pipelined(name, of, span)
+    if isinstance(fn, (Unknown, Extern)) and not of:
+        for given in (*args, *kwargs.values()):
+            for v in given if isinstance(given, (tuple, list)) else (given,):
+                if isinstance(v, (Object, Extern)) and (lost := subject(v)):
+                    m.recorder.pipelined("escapes", lost, span)
+
+
+def _in_tail(m: Machine) -> bool:
+    """A producer's tail waits for what was released: nothing of the main loop's."""
+    frame = m.recorder.frame
+    while frame is not None:
+        if frame.function is not None and frame.function.name in ("producer_tail", "tail"):
+            return True
+        frame = frame.caller
+    return False
+
+
+def created(m: Machine, fn: Value, kwargs: dict[str, Value], value: Value, span: Span) -> Value:
+    """Note that a pipeline was made, with the numbers that it was given."""
+    made = ""
+    if isinstance(fn, FuncSet) and fn.name == "create" and isinstance(value, Object):
+        made = value.cls.name
+    elif isinstance(fn, Extern) and (found := _MAKES.search(fn.what)) is not None:
+        made = found[1]
+        value = replace(value, what=f"{fn.what}(...)@{span.line}:{span.column}") if isinstance(value, Extern) else value
+    of = subject(value) if made.startswith("Pipeline") else ""
+    if of:
+        numbers = ((k, constant(kwargs[k])) for k in ("num_stages", "tx_count") if k in kwargs)
+        m.recorder.pipelined(f"{made}.create", of, span, tuple((k, n) for k, n in numbers if n is not None))
+    return value
+
+
+__all__ = ["created", "subject", "used"]
