@@ -84,6 +84,8 @@ def decide(condition: Condition, hypotheses: Sequence[Condition] = ()) -> bool |
             return (number == 0) == (rel is Rel.EQ)
         if (lo is not None and lo > 0) or (hi is not None and hi < 0):
             return rel is Rel.NE
+        if lo == hi == 0:
+            return rel is Rel.EQ
         constant_term = next((c for m, c in difference.terms if not m), 0)
         rest = ex.divisor(ex.sub(difference, ex.const(constant_term)))
         if rest > 1 and constant_term % rest:

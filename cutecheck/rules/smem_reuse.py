@@ -8,7 +8,7 @@ from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.passes import overtaken
+from cutecheck.rules.derive.passes import overtaken, unheld
 from cutecheck.rules.derive.reuse import overtakes
 from cutecheck.rules.derive.uses import Use, uses_of
 
@@ -43,7 +43,7 @@ class SmemReuseWithoutBarrier(Rule):
         another layout or element type, and between a write and the read of it by other threads, there is a barrier or
         wait. Of a buffer with stages that run-time indices choose, only a read with no barrier since the first write.
         In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too:
-        the next pass writes there again.
+        the next pass writes there again. A loop that writes stages and lets other threads read them has a barrier.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
@@ -121,8 +121,12 @@ class SmemReuseWithoutBarrier(Rule):
             earlier = overtakes(use, context)
             if earlier is None:
                 later = overtaken(use, context) if use.written else None
+                write = None if use.written else unheld(use, context)
                 if later is not None:
                     yield self._next_pass(use, later)
+                    return
+                if write is not None:
+                    yield self._without_barrier(use, write)
                     return
                 continue
             done = "written" if earlier.written else "read"
@@ -152,6 +156,18 @@ class SmemReuseWithoutBarrier(Rule):
             label=f"read at line {read.event.span.line}, no barrier from there to here",
             help="put __syncthreads() at the end of the loop's body",
             related=[Related(read.event.span, f"read here, through {read.root}")],
+            enclosing=use.event.enclosing,
+            arch=use.event.arch,
+        )
+
+    def _without_barrier(self, use: Use, write: Use) -> Finding:
+        return self.finding(
+            use.event.span,
+            f"`{use.tensor.name}` reads shared memory that other threads write through `{write.tensor.name}` in the "
+            "same loop, and no barrier stands in the loop: what they have written need not be there",
+            label=f"written at line {write.event.span.line}, no barrier in the loop",
+            help="put __syncthreads() between a pass's writes, or the wait for them, and its reads",
+            related=[Related(write.event.span, f"written here, through {write.root}")],
             enclosing=use.event.enclosing,
             arch=use.event.arch,
         )

@@ -6,7 +6,7 @@ from cutecheck.facts import Event, Loop
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.contracts import open_variables
 from cutecheck.rules.derive.targets import atom_of_event
-from cutecheck.rules.derive.uses import Use, by_others, elements, one_space, order, uniform
+from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, one_space, order, uniform
 
 
 def overtaken(write: Use, context: Context) -> Use | None:
@@ -17,8 +17,7 @@ def overtaken(write: Use, context: Context) -> Use | None:
     """
     if not write.event.loops or uniform(write).variables():
         return None
-    buffers = context.index.buffers.get((write.tensor.buffer or "", write.event.arch), [])
-    if not all(b.accesses_complete for b in buffers):
+    if not _complete(write, context):
         return None
     found = None
     for read in order(context).after(write):
@@ -31,6 +30,33 @@ def overtaken(write: Use, context: Context) -> Use | None:
         elif any(b > read.event.order for b in barriers):
             return None
     return found
+
+
+def unheld(read: Use, context: Context) -> Use | None:
+    """A write, in the same loop, of what other threads read in it, where no barrier stands in the loop at all.
+
+    Whichever stage each pass writes and reads: what one thread has written, or waited for, another does not see.
+    """
+    if not read.event.loops or not _complete(read, context):
+        return None
+    reached = order(context)
+    for write in (*reached.before(read), *reached.after(read)):
+        loop = _innermost(write.event, read.event)
+        if loop is None or not write.written or (loop.trips is not None and loop.trips < 2):
+            continue
+        common = [around for around in read.event.loops if around in write.event.loops]
+        if any(reached.looped.get((read.event.arch, around)) for around in common):
+            continue
+        atom = atom_of_event(write.event)
+        apart = write.last <= read.first or read.last <= write.first or exclusive(write.event, read.event)
+        if not apart and not (atom is not None and "TMA" in atom.op) and by_others(write, read):
+            return write
+    return None
+
+
+def _complete(use: Use, context: Context) -> bool:
+    buffers = context.index.buffers.get((use.tensor.buffer or "", use.event.arch), [])
+    return all(b.accesses_complete for b in buffers)
 
 
 def _innermost(a: Event, b: Event) -> Loop | None:

@@ -90,7 +90,7 @@ def _range(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
 @builtin("dsl.range", "dsl.range_dynamic")
 def _device_range(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     bad = known(m, args, span)
-    return bad if bad is not None else RunTimeRange(*limits(args))
+    return bad if bad is not None else RunTimeRange(*limits(args), kwargs.get("unroll_full") is True)
 
 
 @builtin("dsl.range_constexpr")

@@ -133,12 +133,13 @@ def turns(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
     if m.loop is None:
         return False
     number = cond.value if isinstance(cond, Scalar) else cond
+    since = m.loop.since if m.loop.turning is None else m.loop.turning
     if isinstance(number, (Dyn, Sym)):
-        return _made_since(number.expr, m.loop.since)
+        return _made_since(number.expr, since)
     with m.recorder.rehearsing():
         values = [m.eval(leaf, env) for leaf in _leaves(node) if not isinstance(leaf, ir.Call)]
     numbers = [v.value if isinstance(v, Scalar) else v for v in values]
-    return any(_made_since(v.expr, m.loop.since) for v in numbers if isinstance(v, (Dyn, Sym)))
+    return any(_made_since(v.expr, since) for v in numbers if isinstance(v, (Dyn, Sym)))
 
 
 def newest_number(value: Expr) -> int:

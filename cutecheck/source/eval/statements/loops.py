@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
@@ -198,11 +199,12 @@ def _walk(
     ends: Callable[[], bool],
     trips: int | None = None,
     quiet: bool = False,
+    around: bool = True,
 ) -> None:
     """Walk the body once for all iterations, after what it changes was found; then leave the loop.
 
-    ``quiet``: it is known to change nothing. ``ends``: whether the last walk went to the end of the body. Where no fact
-    is left the rehearsals are enough.
+    ``quiet``: it is known to change nothing; ``around`` False: there is one pass, no loop is around it. ``ends``:
+    whether the last walk went to the end of the body. Where no fact is left the rehearsals are enough.
     """
     with recurring(m, loop):
         settled = _SETTLED if m.recorder.in_kernel() else _SETTLED_ON_HOST
@@ -215,7 +217,7 @@ def _walk(
         if changed is not None and m.recorder.rehearsal and not (loop.ways or loop.exits or loop.left) and ends():
             stay(m, loop, changed)
         else:
-            with m.recorder.looping(loop.span, trips):
+            with m.recorder.looping(loop.span, trips) if around else nullcontext():
                 iteration()
     leave(m, loop)
 
@@ -262,6 +264,9 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     if isinstance(items, Unknown):
         loop = Recurrence(m.number(), node.span, env=env)
         havoc(m, node, env, loop, None)
+        passes = m.dialect.passes(m, iterable, node, env)
+        if passes is not None:
+            return _written_out(m, node, env, loop, passes)
         item = m.dialect.loop_item(m, iterable, node, env)
         item = m.recorder.loop_item(m, node, env) if item is None else item
         if node.target is not None:
@@ -306,6 +311,22 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
                     leave(m, rest)
                     break
     return each.end(done)
+
+
+def _written_out(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, items: list[Value]) -> Done:
+    """All passes of an unrolled loop, one after the other, as one: nothing is kept from before but what loops keep."""
+    ended: list[Done] = []
+    if m.loop is not None:
+        loop.turning = m.loop.since if m.loop.turning is None else m.loop.turning
+
+    def all_passes() -> None:
+        for item in items:
+            if node.target is not None:
+                bind_target(m, node.target, item, env, node.span)
+            ended.append(arm(m, node.body, env))
+
+    _walk(m, all_passes, loop, lambda: ended[-1] is Done.NORMAL, around=False)
+    return Done.NORMAL
 
 
 def _named_items(m: Machine, node: ir.Loop, env: Env) -> slots.Slots | None:

@@ -44,11 +44,13 @@ class Recurrence:
 
     ``since``: variables with this number or a greater one were made in the loop. ``count``: iterations before this one
     where an induction variable tells. ``apart``: threads of a warp may go on from different places of an iteration;
-    ``parts``: they may leave the loop after different numbers of iterations.
+    ``parts``: they may leave the loop after different numbers of iterations. ``turning``: as ``since``, of the loop
+    around one whose passes are written out: what changes there changes.
     """
 
     since: int
     span: Span
+    turning: int | None = None
     count: Int | None = None
     told: Key | None = None  # the induction variable: what it is in an iteration its loop says
     cells: dict[Key, Changing] = field(default_factory=dict)

@@ -1,0 +1,127 @@
+"""Kernels of the DSL with one step of their pipelines wrong; the DSL compiles all that have a finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+
+KERNELS = Path(__file__).parents[1] / "data" / "mainloops"
+BARRIER = "                cute.arch.barrier(barrier_id=1, number_of_threads=self.mma_threads)\n"
+LOAD = "                    cute.copy(tb, tBgB[None, state.count], tBsB[None, state.index], tma_bar_ptr=bar)\n"
+WAIT = (
+    "                cute.arch.cp_async_wait_group(STAGES - 2)\n"
+    "                cute.arch.sync_threads()\n"
+    "            nxt"
+)
+COMMIT = "                k_index = k_index + 1\n                cute.arch.cp_async_commit_group()\n"
+UNDER = "                    cute.arch.cp_async_commit_group()\n                k_index = k_index + 1\n"
+HOPPER = [
+    ("tx_count=nbytes", "tx_count=nbytes // 2", ["CUT805"]),
+    ("tx_count=nbytes", "tx_count=nbytes * 2", ["CUT805"]),
+    (LOAD, "", ["CUT805"]),
+    ("            pipe.consumer_wait(read)\n            warpgroup", "            warpgroup", ["CUT214"]),
+    ("                pipe.consumer_wait(read)\n", "", ["CUT214"]),
+    ("                    pipe.producer_acquire(state)\n", "", ["CUT214"]),
+    ("                pipe.consumer_release(release)\n                read", "                read", ["CUT214"]),
+    ("num_stages=self.stages,", "num_stages=self.stages + 1,", ["CUT214"]),
+    ("            warpgroup.fence()\n            for", "            for", ["CUT215"]),
+    ("                warpgroup.commit_group()\n", "", ["CUT215"]),
+    ("                warpgroup.wait_group(1)\n", "", ["CUT215"]),
+    ("            warpgroup.wait_group(0)\n", "            warpgroup.wait_group(1)\n", ["CUT215"]),
+    ('                cute.arch.fence_proxy("async.shared", space="cta")\n', "", ["CUT216"]),
+    ("                    store_pipe.producer_commit()\n", "", ["CUT216"]),
+    (BARRIER + "                if warp", "                if warp", ["CUT212"]),
+    # what does the same in other words
+    ("pipe.consumer_wait(read)", "pipe.consumer_wait(read, pipe.consumer_try_wait(read))", []),
+    ("pipe.producer_get_barrier(state)", "pipe.sync_object_full.get_barrier(state.index)", []),
+    ("                    pipe.producer_acquire(state)\n", "                    acquire(pipe, state)\n", []),
+]  # fmt: skip
+REGISTERS = [
+    (WAIT, WAIT.replace("                cute.arch.cp_async_wait_group(STAGES - 2)\n", ""), ["CUT213"]),
+    (WAIT, WAIT.replace("STAGES - 2", "STAGES - 1"), ["CUT213"]),
+    (WAIT, WAIT.replace("                cute.arch.sync_threads()\n", ""), ["CUT212"]),
+    (COMMIT, UNDER, ["CUT213"]),
+    ("if kb == nk - 1:", "if kb + 1 == nk:", []),
+]  # fmt: skip
+
+
+def codes(folder: Path, name: str, old: str, new: str) -> list[str]:
+    text = (KERNELS / name).read_text()
+    assert old in text
+    path = folder / name
+    path.write_text(text.replace(old, new))
+    made = check(inputs([str(path)]), Settings(cache=False))
+    assert not made.failures and not made.errors
+    return sorted({f.code for f in made.findings})
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), HOPPER)
+def test_a_step_of_a_warp_specialised_kernel(old: str, new: str, expected: list[str], tmp_path: Path) -> None:
+    assert codes(tmp_path, "dsl_hopper.py", old, new) == expected
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), REGISTERS)
+def test_a_condition_in_an_unrolled_loop(old: str, new: str, expected: list[str], tmp_path: Path) -> None:
+    assert codes(tmp_path, "dsl_registers.py", old, new) == expected
+
+
+@pytest.mark.parametrize("name", ["dsl_hopper.py", "dsl_registers.py"])
+def test_the_kernels_themselves(name: str, tmp_path: Path) -> None:
+    assert codes(tmp_path, name, "cutlass", "cutlass") == []
+
+
+ROWS = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+
+
+@cute.kernel
+def kernel(x: cute.Tensor, y: cute.Tensor, load: cute.TiledCopy, store: cute.TiledCopy):
+    tidx, _, _ = cute.arch.thread_idx()
+    row, _, _ = cute.arch.block_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(x.element_type, cute.make_layout((1, 1024), stride=(1024, 1)), 16)
+    thr = load.get_slice(tidx)
+    cute.copy(load, thr.partition_S(cute.local_tile(x, (1, 1024), (row, 0))), thr.partition_D(s))
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    out = store.get_slice(tidx)
+    mine = out.partition_S(s)
+    regs = cute.make_fragment_like(mine)
+    cute.autovec_copy(mine, regs)
+    cute.copy(store, regs, out.partition_D(cute.local_tile(y, (1, 1024), (row, 0))))
+
+
+@cute.jit
+def host(x: cute.Tensor, y: cute.Tensor):
+    cp = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), x.element_type, num_bits_per_copy=128)
+    un = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
+    threads = cute.make_layout((1, 128), stride=(128, 1))
+    load = cute.make_tiled_copy_tv(cp, threads, cute.make_layout((1, 8)))
+    store = cute.make_tiled_copy_tv(un, THREADS, cute.make_layout((1, 8)))
+    kernel(x, y, load, store).launch(grid=(4, 1, 1), block=(128, 1, 1))
+
+
+t = make_fake_tensor(cutlass.Float16, (4, 1024), stride=(1024, 1), assumed_align=16)
+cute.compile(host, t, t)
+"""
+
+
+@pytest.mark.parametrize(
+    ("threads", "expected"),
+    [
+        ("threads", []),  # another operation, but each thread reads what it copied
+        ("cute.make_layout((1, (64, 2)), stride=(128, (2, 1)))", ["CUT212"]),
+    ],
+)
+def test_a_thread_reads_what_it_copied(threads: str, expected: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "rows.py"
+    path.write_text(ROWS.replace("THREADS", threads))
+    made = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
+    assert not made.failures and not made.errors
+    assert sorted({f.code for f in made.findings} & {"CUT212", "CUT213"}) == expected
