@@ -69,10 +69,16 @@ def block_modes(part: Guarded) -> dict[int, str]:
         base = offset.evaluate(dict.fromkeys(names, 0))
         for name in sorted(n for n in names if n.startswith("blockIdx.")):
             step = offset.evaluate({n: int(n == name) for n in names}) - base
+            walked: dict[int, int] = {}
             for mode, (extent, stride) in enumerate(zip(part.tile, strides, strict=True)):
                 size, unit = known_value(extent), stride.substitute(values).constant
                 if size is not None and unit and step == size * unit:
-                    found[mode] = name
+                    walked[mode] = size
+            if len(walked) > 1:  # one whole row is a step along either mode, but only along one is there a next one
+                extents = {m: known_value(part.extents[m]) for m in walked}
+                walked = {m: n for m, n in walked.items() if (e := extents[m]) is None or e > n}
+            if len(walked) == 1:
+                found[next(iter(walked))] = name
     except (KeyError, ZeroDivisionError, ValueError):
         return {}
     return found

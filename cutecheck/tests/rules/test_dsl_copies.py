@@ -194,3 +194,43 @@ class Through:
     copies = [e for e in report.facts.events if e.kind == "copy"]
     assert len(copies) == 4 and all(e.reason is None for e in copies)
     assert [f.code for f in report.findings] == codes
+
+
+WHOLE_ROWS = (
+    HEAD
+    + """
+@cute.kernel
+def kernel(x: cute.Tensor, copy: cute.TiledCopy):
+    tid, _, _ = cute.arch.thread_idx()
+    row, _, _ = cute.arch.block_idx()
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128)
+    gX, cX = [cute.local_tile(t, (1, TILE), (row, 0)) for t in (x, cute.make_identity_tensor(x.shape))]
+    thr = copy.get_slice(tid)
+    tX, tC = thr.partition_S(gX), thr.partition_S(cX)
+    shape = (cute.size(tC, mode=[0, 1]), cute.size(tC, mode=[1]), cute.size(tC, mode=[2]))
+    pred = cute.make_rmem_tensor(cute.make_layout(shape, stride=(shape[2], 0, 1)), cutlass.Boolean)
+    for v in cutlass.range_constexpr(shape[0]):
+        for k in cutlass.range_constexpr(shape[2]):
+            pred[v, 0, k] = cute.elem_less(tC[(0, v), 0, k][1], x.shape[1])
+    regs = cute.make_fragment_like(tX)
+    cute.copy(atom, tX, regs, pred=pred)
+
+@cute.jit
+def host(x: cute.Tensor):
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128)
+    copy = cute.make_tiled_copy_tv(atom, cute.make_layout((1, 128), stride=(128, 1)), cute.make_layout((1, 8)))
+    kernel(x, copy).launch(grid=(64, 1, 1), block=(128, 1, 1))
+
+cute.compile(host, make_fake_compact_tensor(cutlass.Float16, (64, 2048), stride_order=(1, 0), assumed_align=16))
+"""
+)
+
+
+@pytest.mark.parametrize("tile", [2048, 1024])
+def test_a_block_for_each_row_walks_the_rows(tile: int, tmp_path: Path) -> None:
+    """A whole row is as far as the next row: the block index walks the mode that has another tile."""
+    path = tmp_path / "rows.py"
+    path.write_text(WHOLE_ROWS.replace("TILE", str(tile)))
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
+    assert not report.failures and not report.errors
+    assert [f.message for f in report.findings] == []
