@@ -1,4 +1,4 @@
-"""CUT214 pipeline-step-missing."""
+"""CUT214 pipeline-wrong-steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.announced import EXPECTS
 from cutecheck.rules.derive.protocol import BY_THREADS, BY_TMA, pipelines
-from cutecheck.rules.derive.steps import not_acquired, not_committed, not_released, not_waited, too_many_stages
+from cutecheck.rules.derive.steps import (
+    not_acquired,
+    not_advanced,
+    not_committed,
+    not_released,
+    not_waited,
+    other_state,
+    too_few_barriers,
+    too_many_stages,
+)
 
 _EXAMPLE = """
         import cutlass
@@ -73,8 +82,9 @@ class PipelineStepMissing(Rule):
         Of each pipeline of ``cutlass.pipeline`` that a kernel makes (steps in loops count as often as they are
         written): something acquires a stage before the first load that tells its barriers, and in the loop around a
         load; something waits before the first read of what the loads fill, and in a loop that reads and releases; a
-        loop that waits releases; a producer that is no TMA load commits; and it has no more stages than the buffer
-        that it fills.
+        loop that waits releases; a producer that is no TMA load commits; it has no more stages than the buffer that it
+        fills and barriers for them; and the states that it is given are of its stages and of who uses them, and
+        advance in the loops around.
 
     Why
         Without ``producer_acquire`` the copy overwrites a stage that is still read, and the barrier never hears how
@@ -104,7 +114,7 @@ class PipelineStepMissing(Rule):
     """
 
     code = "CUT214"
-    name = "pipeline-step-missing"
+    name = "pipeline-wrong-steps"
     family = "lint"
     severity = "error"
     confidence = "heuristic"
@@ -124,6 +134,7 @@ class PipelineStepMissing(Rule):
         for found in (
             None if announced else not_acquired(pipeline), not_waited(pipeline), not_released(pipeline, others),
             not_committed(pipeline), too_many_stages(pipeline),
+            not_advanced(pipeline, others), other_state(pipeline), too_few_barriers(pipeline),
         ):  # fmt: skip
             if found is not None:
                 at, message, label, advice = found

@@ -18,6 +18,15 @@ BY_THREADS = ("PipelineUmmaAsync", "PipelineAsyncUmma", "PipelineAsync", "Pipeli
 
 
 @dataclass(slots=True)
+class State:
+    """A stage and phase that go round: how it was made, and where it advances."""
+
+    made: Call
+    advances: list[Call] = field(default_factory=list)
+    escapes: bool = False
+
+
+@dataclass(slots=True)
 class Pipeline:
     """One pipeline of a kernel: how it was made, its steps by kind and the loads into it, as they are reached."""
 
@@ -27,6 +36,7 @@ class Pipeline:
     )
     loads: list[Event] = field(default_factory=list)
     reads: list[Event] = field(default_factory=list)  # of the shared memory that the loads fill, and nothing else does
+    states: dict[str, State] = field(default_factory=dict)  # what steps are given, by where they were made
     escapes: bool = False  # code that is not followed may do any of it
 
     @property
@@ -46,15 +56,36 @@ def pipelines(context: Context) -> dict[tuple[str, str], Pipeline]:
         for call in calls:
             if call.function.endswith(".create"):
                 found.setdefault((call.subject, call.arch), Pipeline(call))
+        states = _states(calls)
         for call in calls:
             pipeline, step = found.get((call.subject, call.arch)), _STEP.search(call.function)
             if pipeline is not None and step is not None:
                 pipeline.steps[step[1]].append(call)
+                state = states.get((f"{call.kernel}|{dict(call.keywords).get('state')}", call.arch))
+                if state is not None:
+                    pipeline.states[state.made.subject] = state
             elif pipeline is not None and call.function == "escapes":
                 pipeline.escapes = True
         _link(context, found)
         context.memo["protocols"] = found
     return cast("dict[tuple[str, str], Pipeline]", context.memo["protocols"])
+
+
+def _states(calls: list[Call]) -> dict[tuple[str, str], State]:
+    found = {(c.subject, c.arch): State(c) for c in calls if c.function == "make_pipeline_state"}
+    for call in calls:
+        state = found.get((call.subject, call.arch))
+        if state is not None and call.function == "advance":
+            state.advances.append(call)
+        elif state is not None and call.function == "escapes":
+            state.escapes = True
+    return found
+
+
+def state_of(pipeline: Pipeline, step: Call) -> State | None:
+    """What a step was given, where it is one that the kernel makes and nothing else gets."""
+    found = pipeline.states.get(f"{step.kernel}|{dict(step.keywords).get('state')}")
+    return None if found is None or found.escapes else found
 
 
 def _link(context: Context, found: dict[tuple[str, str], Pipeline]) -> None:
@@ -134,4 +165,15 @@ def inside(loop: Loop, steps: list[Call]) -> list[Call]:
     return [s for s in steps if loop in s.loops]
 
 
-__all__ = ["BY_THREADS", "BY_TMA", "Pipeline", "cut_short", "expected", "fills", "inside", "outermost", "pipelines"]
+__all__ = [
+    "BY_THREADS",
+    "BY_TMA",
+    "Pipeline",
+    "cut_short",
+    "expected",
+    "fills",
+    "inside",
+    "outermost",
+    "pipelines",
+    "state_of",
+]

@@ -6,7 +6,7 @@ from cutecheck.facts import Call, Event
 from cutecheck.model.algebra import get, rank, size
 from cutecheck.model.ints import CuteError, UndecidedError, known_value
 from cutecheck.model.layout import ComposedLayout
-from cutecheck.rules.derive.protocol import BY_THREADS, Pipeline, inside, outermost
+from cutecheck.rules.derive.protocol import BY_THREADS, Pipeline, inside, outermost, state_of
 
 Found = tuple[Call | Event, str, str, str] | None  # a place, a message, its label, what helps
 
@@ -64,8 +64,8 @@ def not_released(p: Pipeline, others: list[Call]) -> Found:
         return None  # a loop that only waits comes before the main loop
     stages = p.number("num_stages")
     for wait, loop in looped:
-        if any(len(c.loops) > len(wait.loops) and loop in c.loops for c in others):
-            continue  # a loop over tiles, which may run once
+        if _around_others(wait, others):
+            continue
         if loop.trips is None or (stages is not None and loop.trips > stages):
             return (
                 wait, f"the loop waits for a stage of a {p.kind} in each pass and releases none: the producer gets no "
@@ -104,3 +104,54 @@ def too_many_stages(p: Pipeline) -> Found:
                 f"{extent} stages here, {stages} in the pipeline", "give the layout and the pipeline as many stages",
             )  # fmt: skip
     return None
+
+
+def not_advanced(p: Pipeline, others: list[Call]) -> Found:
+    for step in (*p.steps["acquire"], *p.steps["wait"]):
+        state, loop = state_of(p, step), outermost(step)
+        if state is None or loop is None or inside(loop, state.advances) or _around_others(step, others):
+            continue
+        if loop.trips is None or loop.trips > 1:
+            return (
+                step, f"each pass of the loop asks for the same stage of a {p.kind}: its state does not advance in the "
+                "loop",
+                "the state does not advance", "advance the state in each pass (state.advance())",
+            )  # fmt: skip
+    return None
+
+
+def other_state(p: Pipeline) -> Found:
+    stages = p.number("num_stages")
+    for word, whose in (("acquire", "Consumer"), ("wait", "Producer")):
+        for step in p.steps[word]:
+            state = state_of(p, step)
+            given = dict(state.made.keywords) if state is not None else {}
+            if stages is not None and given.get("num_stages") not in (None, stages):
+                return (
+                    step, f"the state goes round {given['num_stages']} stages, the {p.kind} has {stages}",
+                    f"{given['num_stages']} stages, {stages} in the pipeline",
+                    "make the state with the pipeline's stages",
+                )  # fmt: skip
+            if given.get("type") == whose:
+                return (
+                    step, f"the state is a {whose.lower()}'s: its first phase is the other one, so that the first "
+                    f"{word} of each stage {'returns at once' if word == 'wait' else 'never ends'}",
+                    f"a {whose.lower()}'s state", "make it with the PipelineUserType of who uses it",
+                )  # fmt: skip
+    return None
+
+
+def too_few_barriers(p: Pipeline) -> Found:
+    room, stages = dict(p.made.keywords).get("barrier_bytes"), p.number("num_stages")
+    if not isinstance(room, int) or stages is None or room >= 16 * stages:
+        return None
+    return (
+        p.made, f"a {p.kind} of {stages} stages has two barriers of 8 bytes for each, {16 * stages} bytes; the array "
+        f"has {room}",
+        f"{room} bytes for {16 * stages}", "allocate 2 * num_stages barriers",
+    )  # fmt: skip
+
+
+def _around_others(step: Call, others: list[Call]) -> bool:
+    """Other steps are in loops inside of this one's: a loop over tiles, which may run once."""
+    return any(len(c.loops) > len(step.loops) and step.loops[0] in c.loops for c in others)

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 _MAKES = re.compile(r"(?:^|\.)(Pipeline\w+)\.create$")
-_MADE = re.compile(r".*?\.create\(\.\.\.\)(@\d+:\d+)")
-_USES = re.compile(r"(?:^|_)(?:acquire|commit|wait|release|tail|arrive)(?:_|$)")
+_MADE = re.compile(r".*?\.(?:create|make_pipeline_state)\(\.\.\.\)(@\d+:\d+)")
+_STATE = "make_pipeline_state"
+_USES = re.compile(r"(?:^|_)(?:acquire|commit|wait|release|tail|arrive|advance)(?:_|$)")
 _HOLDERS = ("sync_object_full", "barrier_storage", "mbarrier_base")
 _LINKS = ("pipeline", "origin")  # ends of the names of fields that lead to a pipeline
 _DEPTH = 4
@@ -64,8 +65,9 @@ def used(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], spa
         elif not _USES.search(name):
             of = ""
     if of and not name.startswith(("try_", "consumer_try", "producer_try")) and not _in_tail(m):
-        m.recorder.pipelined(name, of, span)
-    if isinstance(fn, (Unknown, Extern)) and not of:
+        state = subject(args[0]) if args and isinstance(args[0], Extern) and _STATE in args[0].what else ""
+        m.recorder.pipelined(name, of, span, (("state", state),) if state else ())
+    if isinstance(fn, (Unknown, Extern)) and not subject(fn):
         for given in (*args, *kwargs.values()):
             for v in given if isinstance(given, (tuple, list)) else (given,):
                 if isinstance(v, (Object, Extern)) and (lost := subject(v)):
@@ -82,19 +84,36 @@ def _in_tail(m: Machine) -> bool:
     return False
 
 
-def created(m: Machine, fn: Value, kwargs: dict[str, Value], value: Value, span: Span) -> Value:
-    """Note that a pipeline was made, with the numbers that it was given."""
-    made = ""
+def created(
+    m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], value: Value, span: Span
+) -> Value:  # fmt: skip
+    """Note that a pipeline, or a state of one, was made, with the numbers that it was given."""
+    made, given = "", dict(kwargs)
     if isinstance(fn, FuncSet) and fn.name == "create" and isinstance(value, Object):
         made = value.cls.name
-    elif isinstance(fn, Extern) and (found := _MAKES.search(fn.what)) is not None:
-        made = found[1]
-        value = replace(value, what=f"{fn.what}(...)@{span.line}:{span.column}") if isinstance(value, Extern) else value
-    of = subject(value) if made.startswith("Pipeline") else ""
+    elif isinstance(fn, Extern) and isinstance(value, Extern):
+        found = _MAKES.search(fn.what)
+        made = found[1] if found is not None else _STATE if fn.what.endswith(f".{_STATE}") else ""
+        value = replace(value, what=f"{fn.what}(...)@{span.line}:{span.column}") if made else value
+        given |= dict(zip(("type", "num_stages"), args, strict=False)) if made == _STATE else {}
+    of = subject(value) if made.startswith("Pipeline") or made == _STATE else ""
     if of:
-        numbers = ((k, constant(kwargs[k])) for k in ("num_stages", "tx_count") if k in kwargs)
-        m.recorder.pipelined(f"{made}.create", of, span, tuple((k, n) for k, n in numbers if n is not None))
+        numbers: list[tuple[str, object]] = [(k, constant(given[k])) for k in ("num_stages", "tx_count") if k in given]
+        user = given.get("type")
+        if isinstance(user, Extern):
+            numbers.append(("type", user.what.rpartition(".")[2]))
+        numbers.append(("barrier_bytes", _room(m, given.get("barrier_storage"))))
+        known = tuple((k, n) for k, n in numbers if n is not None)
+        m.recorder.pipelined(made if made == _STATE else f"{made}.create", of, span, known)
     return value
+
+
+def _room(m: Machine, barriers: Value) -> int | None:
+    """Bytes of the array that the barriers are in, where they start it."""
+    if not isinstance(barriers, Pointer) or barriers.offset != 0:
+        return None
+    found = m.recorder.buffers.get(barriers.buffer)
+    return None if found is None or found.fact.size_bytes is None else constant(found.fact.size_bytes)
 
 
 __all__ = ["created", "subject", "used"]

@@ -265,7 +265,7 @@ class DslDialect(Merging):
     @contained
     def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         pipelines.used(m, fn, args, kwargs, span)
-        return pipelines.created(m, fn, kwargs, functions.apply(m, fn, args, kwargs, span), span)
+        return pipelines.created(m, fn, args, kwargs, functions.apply(m, fn, args, kwargs, span), span)
 
     def barriers(self, value: Value) -> str:
         return pipelines.subject(value)

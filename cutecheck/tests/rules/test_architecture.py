@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(128) multiply(float* out) {
   clear(acc);
   warpgroup_arrive();
   gemm(mma, rA, rB, acc);
-  warpgroup_wait<0>();
+  warpgroup_commit_batch(); warpgroup_wait<0>();
   out[threadIdx.x] = acc(0);
 }
 """

@@ -33,6 +33,8 @@ def kernel(load: cute.CopyAtom, mA: cute.Tensor, store: cute.CopyAtom, mB: cute.
     cute.copy(load, tg[None, 0], ts[None, 0], tma_bar_ptr=bar)
     BETWEEN
     cute.copy(store, us[None, 0], ug[None, 0])
+    cute.arch.cp_async_bulk_commit_group()
+    cute.arch.cp_async_bulk_wait_group(0)
 
 
 @cute.jit

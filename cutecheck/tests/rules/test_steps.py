@@ -19,6 +19,7 @@ WAIT = (
 )
 COMMIT = "                k_index = k_index + 1\n                cute.arch.cp_async_commit_group()\n"
 UNDER = "                    cute.arch.cp_async_commit_group()\n                k_index = k_index + 1\n"
+STATE = "read = pipeline.make_pipeline_state(pipeline.PipelineUserType.Producer"
 HOPPER = [
     ("tx_count=nbytes", "tx_count=nbytes // 2", ["CUT805"]),
     ("tx_count=nbytes", "tx_count=nbytes * 2", ["CUT805"]),
@@ -28,6 +29,10 @@ HOPPER = [
     ("                    pipe.producer_acquire(state)\n", "", ["CUT214"]),
     ("                pipe.consumer_release(release)\n                read", "                read", ["CUT214"]),
     ("num_stages=self.stages,", "num_stages=self.stages + 1,", ["CUT214"]),
+    ("                    state.advance()\n", "", ["CUT214"]),
+    ("UserType.Producer, self.stages)", "UserType.Producer, self.stages - 1)", ["CUT214"]),
+    ("read = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer", STATE, ["CUT214"]),
+    ("cutlass.Int64, self.stages * 2]", "cutlass.Int64, self.stages]", ["CUT214"]),
     ("            warpgroup.fence()\n            for", "            for", ["CUT215"]),
     ("                warpgroup.commit_group()\n", "", ["CUT215"]),
     ("                warpgroup.wait_group(1)\n", "", ["CUT215"]),
