@@ -1,6 +1,8 @@
 """Facts extracted from sources: the only thing rules see."""
 
 from cutecheck.facts.core import (
+    ELEMENT_READ,
+    ELEMENT_STORED,
     NOT_WALKED,
     PIPELINE,
     Bindings,
@@ -24,6 +26,8 @@ from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import Provenance, Space, TensorFact
 
 __all__ = [
+    "ELEMENT_READ",
+    "ELEMENT_STORED",
     "NOT_WALKED",
     "PIPELINE",
     "Bindings",

@@ -108,6 +108,7 @@ class Event:
     signals: str = ""  # the barriers that an asynchronous copy tells, as the ``subject`` of calls; empty: not known
 
 
+ELEMENT_READ, ELEMENT_STORED = "an element is read", "an element is stored"  # of shared memory, the result of a Call
 PIPELINE = "a pipeline"  # the result of a Call of a pipeline's method, or of what makes one
 NOT_WALKED = "a function that is not walked"  # the result of a Call of one: it may do anything
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import Event
+from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.elements import is_read, unheld_element
 from cutecheck.rules.derive.passes import overtaken, unheld
 from cutecheck.rules.derive.reuse import overtakes
 from cutecheck.rules.derive.uses import Use, uses_of
@@ -43,7 +44,8 @@ class SmemReuseWithoutBarrier(Rule):
         another layout or element type, and between a write and the read of it by other threads, there is a barrier or
         wait. Of a buffer with stages that run-time indices choose, only a read with no barrier since the first write.
         In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too:
-        the next pass writes there again. A loop that writes stages and lets other threads read them has a barrier.
+        the next pass writes there again. So do single elements that threads of one warp store and those of another
+        read (in the DSL). A loop that writes stages and lets other threads read them has a barrier.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
@@ -147,6 +149,20 @@ class SmemReuseWithoutBarrier(Rule):
                 arch=event.arch,
             )
             return
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        store = unheld_element(call, context) if is_read(call) else None
+        if store is not None:
+            yield self.finding(
+                call.span,
+                "an element of shared memory is read that threads of other warps store, and no barrier comes between: "
+                "what they have stored need not be there",
+                label=f"stored at line {store.span.line}, no barrier since",
+                help="put __syncthreads() between the two",
+                related=[Related(store.span, "stored here")],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
 
     def _next_pass(self, use: Use, read: Use) -> Finding:
         return self.finding(

@@ -13,6 +13,7 @@ from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.source.dsl import storage
 from cutecheck.source.dsl.cute_attributes import ENUMERATIONS, INTEGERS, SLICE_METHODS, arch_number, attribute
@@ -257,6 +258,8 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
             coord = _inside(m, number(c, m.dialect.to_model(key)), base.layout)
             if isinstance(coord, TensorVal):
                 return Scalar(None, "vector")
+            if base.pointer is not None and isinstance(base.layout, Layout):
+                _touched(c, base, coord, False)
             if isinstance(coord, tuple) and not alg.has_underscore(coord) and base.pointer is not None:
                 return Scalar(None, base.dtype.name if base.dtype is not None else "value")
             return sliced(c, base, coord)
@@ -289,6 +292,25 @@ def stored(m: Machine, t: TensorVal, key: Value, value: Value, span: Span) -> No
     """``t[key] = value``: registers are written; shared memory outside of copies makes its accesses incomplete."""
     if t.space == "smem":
         m.recorder.escape(m, [t], span)
+        if t.pointer is not None and not isinstance(t.layout, Unknown) and not isinstance(key, Unknown):
+            from cutecheck.source.eval.intrinsics import guarded
+            from cutecheck.source.eval.intrinsics.dsl_layouts import number
+
+            c = Call(m, "tensor", (), [], span)
+            guarded(
+                m, "tensor index", span,
+                lambda: _touched(c, t, _inside(m, number(c, m.dialect.to_model(key)), t.layout), True),
+            )  # fmt: skip
+
+
+def _touched(c: Call, t: TensorVal, coord: Any, written: bool) -> Value:
+    """Note an element of shared memory; a part of it that a coordinate leaves open is not."""
+    whole = not alg.has_underscore(coord) and not isinstance(coord, TensorVal)
+    if t.space == "smem" and whole and not isinstance(t.layout, Unknown):
+        at = offset_value(alg.apply_layout(t.layout, coord))
+        if not isinstance(t.offset, Unknown) and isinstance(at, (int, Dyn)) and isinstance(t.offset, (int, Dyn)):
+            c.m.recorder.element(t.derive(Layout(1, 0), t.offset + at, t.provenance), written, c.span)
+    return None
 
 
 def operator(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value | None:

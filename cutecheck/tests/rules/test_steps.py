@@ -130,3 +130,59 @@ def test_a_thread_reads_what_it_copied(threads: str, expected: list[str], tmp_pa
     made = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
     assert not made.failures and not made.errors
     assert sorted({f.code for f in made.findings} & {"CUT212", "CUT213"}) == expected
+
+
+SUMS = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+
+
+@cute.kernel
+def kernel(y: cute.Tensor):
+    tid, _, _ = cute.arch.thread_idx()
+    lane = cute.arch.lane_idx()
+    warp = cute.arch.warp_idx()
+    total = cute.arch.warp_reduction(cutlass.Float32(tid), lambda a, b: a + b)
+    sums = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout(BLOCK), 4)
+    STORE
+    BETWEEN
+    READ
+    y[tid] = total
+
+
+@cute.jit
+def host(y: cute.Tensor):
+    kernel(y).launch(grid=(1, 1, 1), block=(BLOCK, 1, 1))
+
+
+cute.compile(host, make_fake_tensor(cutlass.Float32, (BLOCK,), stride=(1,), assumed_align=16))
+"""
+OF_WARPS = "if lane == 0:\n        sums[warp] = total"
+ALL_WARPS = "for w in cutlass.range_constexpr(BLOCK // 32):\n        total = total + sums[w]"
+OF_ONE = "if tid == 0:\n        sums[0] = total"
+
+
+@pytest.mark.parametrize(
+    ("store", "read", "block", "wrong"),
+    [
+        (OF_WARPS, ALL_WARPS, 128, True),
+        (OF_WARPS, ALL_WARPS.replace("_constexpr", ""), 128, True),
+        (OF_WARPS, "total = sums[lane % 4]", 128, True),
+        (OF_WARPS, ALL_WARPS, 32, False),  # one warp
+        (OF_WARPS, "total = sums[warp]", 128, False),  # its own
+        ("sums[tid] = total", "total = sums[tid]", 128, False),
+        ("sums[tid] = total", "total = sums[tid ^ 1]", 128, False),  # in its warp
+        ("sums[tid] = total", "total = sums[127 - tid]", 128, True),
+        (OF_ONE, "total = sums[0]", 128, True),
+        (OF_ONE, "if tid == 0:\n        total = sums[0]", 128, False),
+    ],
+)
+@pytest.mark.parametrize("between", ["pass", "cute.arch.sync_threads()", "cute.arch.barrier()"])
+def test_single_elements(store: str, read: str, block: int, wrong: bool, between: str, tmp_path: Path) -> None:
+    text = SUMS.replace("STORE", store).replace("READ", read).replace("BETWEEN", between)
+    path = tmp_path / "sums.py"
+    path.write_text(text.replace("BLOCK", str(block)))
+    made = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
+    assert not made.failures and not made.errors
+    assert sorted({f.code for f in made.findings}) == ["CUT212"] * (wrong and between == "pass")

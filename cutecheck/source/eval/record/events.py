@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Event, Span, TensorFact, Unknown
-from cutecheck.facts.core import PIPELINE
+from cutecheck.facts.core import ELEMENT_READ, ELEMENT_STORED, PIPELINE
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.launches import LaunchRecorder
@@ -84,6 +84,21 @@ class EventRecorder(LaunchRecorder):
             name, span, (), Unknown(PIPELINE, span), where, self.arch, bindings, (), self.clock, tuple(self._guards),
             len(self._loops), self._loops, self.frame.kernel, False, f"{self.frame.kernel}|{subject}", keywords,
         )  # fmt: skip
+
+    def element(self, t: TensorVal, written: bool, span: Span) -> None:
+        """One element of shared memory is stored, or read, by each thread that comes here; the first time counts."""
+        space = t.pointer.space if t.pointer is not None else t.space
+        if self._events_off or self.frame is None or not self.frame.kernel or space != "smem":
+            return
+        where, bindings = self.frame.symbol, self.frame.bindings
+        key = (span, "element", written, where, bindings, _FRESH.sub("#", str(t.offset)))
+        if key not in self.calls:
+            self.clock += 1
+            what = ELEMENT_STORED if written else ELEMENT_READ
+            self.calls[key] = CallFact(
+                "element", span, (self._tensor(t, span),), Unknown(what, span), where, self.arch, bindings, (),
+                self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
+            )  # fmt: skip
 
     def event(
         self, m: Machine, kind: Any, c: Call, tiled: Value, operands: list[Value], predicate: Value,
