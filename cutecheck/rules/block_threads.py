@@ -10,7 +10,7 @@ from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.launches import launches_of, slices_taken, threads_of
+from cutecheck.rules.derive.launches import launches_of, partitioned_by, slices_taken, threads_of
 
 
 class BlockTooSmall(Rule):
@@ -79,7 +79,8 @@ class BlockTooSmall(Rule):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        needed = threads_of(event.tiled)
+        tiled = event.tiled if threads_of(event.tiled) is not None else partitioned_by(event)
+        needed = threads_of(tiled)
         if needed is None or event.threads is None or event.callee == "cooperative_gemm":
             return
         payload = Holds((Condition(Rel.LE, as_expr(needed), as_expr(event.threads)),), "threads of the block")
@@ -91,7 +92,7 @@ class BlockTooSmall(Rule):
         if outcome.verdict is Verdict.REFUTED and have is not None and want is not None:
             yield self.finding(
                 event.span,
-                f"{type(event.tiled).__name__} of {want} threads in a block of {have}: "
+                f"{type(tiled).__name__} of {want} threads in a block of {have}: "
                 f"the parts of {want - have} threads are left out",
                 label=f"needs {want} threads",
                 help=f"launch {want} threads or build it for {have}",

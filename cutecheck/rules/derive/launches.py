@@ -67,6 +67,15 @@ def threads_of(tiled: object | None) -> Int | None:
     return None
 
 
+def partitioned_by(event: Event) -> TiledCopy | None:
+    """The tiled copy whose slice at the thread's index a copy by an atom alone moves."""
+    for tensor in event.operands if event.kind == "copy" else ():
+        whole = tensor.thread is not None and str(as_expr(tensor.thread)) == THREAD
+        if whole and tensor.provenance == "partition" and isinstance(tensor.source, TiledCopy):
+            return tensor.source
+    return None
+
+
 def launches_of(event: Event, threads: int, context: Context) -> list[Launch]:
     """The launch or launch bounds of the kernel an event is in, where it is the kernel itself."""
     found = [x for x in context.index.launches_of.get(event.enclosing, []) if x.arch in ("", event.arch)]

@@ -90,3 +90,43 @@ def test_a_box_is_the_tile_of_shared_memory(box: str, refused: bool, tmp_path: P
     path.write_text(BOX.replace("BOX", box))
     report = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT303",)))
     assert [f"a box of ({box[1:-1].replace(' ', '')})" in f.message for f in report.findings] == [True] * refused
+
+
+ADD = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+
+
+@cute.kernel
+def add(x: cute.Tensor, y: cute.Tensor, tv: cute.Layout, tiler: cute.Shape):
+    tid, _, _ = cute.arch.thread_idx()
+    bid, _, _ = cute.arch.block_idx()
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16)
+    thr = cute.make_tiled_copy(atom, tv, tiler).get_slice(tid)
+    source = thr.partition_S(x[((None, None), bid)])
+    regs = cute.make_fragment_like(source)
+    cute.copy(atom, source, regs)
+    cute.copy(atom, regs, thr.partition_D(y[((None, None), bid)]))
+
+
+@cute.jit
+def host(x: cute.Tensor, y: cute.Tensor):
+    threads = cute.make_ordered_layout((4, 32), order=(1, 0))
+    tiler, tv = cute.make_layout_tv(threads, cute.make_ordered_layout((4, 8), order=(1, 0)))
+    gx, gy = cute.zipped_divide(x, tiler), cute.zipped_divide(y, tiler)
+    add(gx, gy, tv, tiler).launch(grid=(cute.size(gx, mode=[1]), 1, 1), block=(cute.size(tv, mode=[MODE]), 1, 1))
+
+
+t = make_fake_tensor(cutlass.Float16, (64, 512), stride=(512, 1), assumed_align=16)
+cute.compile(host, t, t)
+"""
+
+
+@pytest.mark.parametrize(("mode", "expected"), [(0, set()), (1, {"CUT701"})])
+def test_a_copy_by_its_atom_has_the_threads_of_its_partitions(mode: int, expected: set[str], tmp_path: Path) -> None:
+    path = tmp_path / "add.py"
+    path.write_text(ADD.replace("MODE", str(mode)))
+    made = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
+    assert not made.failures and not made.errors
+    assert {f.code for f in made.findings} == expected
