@@ -55,8 +55,9 @@ def pipelines(context: Context) -> dict[tuple[str, str], Pipeline]:
         calls = sorted((c for c in context.facts.calls if c.subject), key=lambda c: c.order)
         for call in calls:
             if call.function.endswith(".create"):
-                found.setdefault((call.subject, call.arch), Pipeline(call))
-        states = _states(calls)
+                first = found.setdefault((call.subject, call.arch), Pipeline(call))
+                first.escapes |= _again(first.made, call, context)
+        states = _states(calls, context)
         for call in calls:
             pipeline, step = found.get((call.subject, call.arch)), _STEP.search(call.function)
             if pipeline is not None and step is not None:
@@ -71,8 +72,18 @@ def pipelines(context: Context) -> dict[tuple[str, str], Pipeline]:
     return cast("dict[tuple[str, str], Pipeline]", context.memo["protocols"])
 
 
-def _states(calls: list[Call]) -> dict[tuple[str, str], State]:
-    found = {(c.subject, c.arch): State(c) for c in calls if c.function == "make_pipeline_state"}
+def _again(first: Call, call: Call, context: Context) -> bool:
+    """One place makes several in one walk of a kernel: which of them is meant is not known."""
+    starts = (c.order for c in context.facts.calls if c.function == "stream_wait")
+    return call is not first and not any(first.order < s < call.order for s in starts)
+
+
+def _states(calls: list[Call], context: Context) -> dict[tuple[str, str], State]:
+    found: dict[tuple[str, str], State] = {}
+    for call in calls:
+        if call.function == "make_pipeline_state":
+            first = found.setdefault((call.subject, call.arch), State(call))
+            first.escapes |= _again(first.made, call, context)
     for call in calls:
         state = found.get((call.subject, call.arch))
         if state is not None and call.function == "advance":

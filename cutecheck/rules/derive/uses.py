@@ -30,7 +30,7 @@ _MOST = 1 << 17  # elements of a copy that are listed
 _OWN = (
     "cp_async", "elect", "canonical", "shfl", "ballot", "any_sync", "all_sync", "match", "initialize", "init",
     "transaction_bytes", "expect", "griddep", "bulk", "tma_store", "commit", "fence", "warpgroup_arrive",
-    "release",
+    "release", "tail",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ consumer, a handle). Where the package's source is not at hand, by where the pip
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 _MAKES = re.compile(r"(?:^|\.)(Pipeline\w+)\.create$")
-_MADE = re.compile(r".*?\.(?:create|make_pipeline_state)\(\.\.\.\)(@\d+:\d+)")
+_MADE = re.compile(r".*?\.(?:create|make_pipeline_state)\(\.\.\.\)(@\d+:\d+(?:~\w+)?)")
 _STATE = "make_pipeline_state"
 _USES = re.compile(r"(?:^|_)(?:acquire|commit|wait|release|tail|arrive|advance)(?:_|$)")
 _HOLDERS = ("sync_object_full", "barrier_storage", "mbarrier_base")
@@ -94,7 +95,8 @@ def created(
     elif isinstance(fn, Extern) and isinstance(value, Extern):
         found = _MAKES.search(fn.what)
         made = found[1] if found is not None else _STATE if fn.what.endswith(f".{_STATE}") else ""
-        value = replace(value, what=f"{fn.what}(...)@{span.line}:{span.column}") if made else value
+        mark = _mark(m, given.get("barrier_storage"), span) if made else ""
+        value = replace(value, what=f"{fn.what}(...){mark}") if mark else value
         given |= dict(zip(("type", "num_stages"), args, strict=False)) if made == _STATE else {}
     of = subject(value) if made.startswith("Pipeline") or made == _STATE else ""
     if of:
@@ -108,9 +110,19 @@ def created(
     return value
 
 
+def _mark(m: Machine, barriers: Value, span: Span) -> str:
+    """What tells a pipeline or state from others: its barriers, or the place, where the kernel's own body makes it."""
+    place = subject(barriers)
+    if place:
+        return f"@{span.line}:{span.column}~{hashlib.sha256(place.encode()).hexdigest()[:8]}"
+    frame = m.recorder.frame
+    own = frame is not None and frame.function is not None and "kernel" in frame.function.flags
+    return f"@{span.line}:{span.column}" if own else ""
+
+
 def _room(m: Machine, barriers: Value) -> int | None:
-    """Bytes of the array that the barriers are in, where they start it."""
-    if not isinstance(barriers, Pointer) or barriers.offset != 0:
+    """Bytes of the array that the barriers are in, where they start it; another may follow that of a struct."""
+    if not isinstance(barriers, Pointer) or barriers.offset != 0 or "." in barriers.buffer.rpartition("@")[2]:
         return None
     found = m.recorder.buffers.get(barriers.buffer)
     return None if found is None or found.fact.size_bytes is None else constant(found.fact.size_bytes)

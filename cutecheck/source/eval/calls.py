@@ -55,7 +55,7 @@ STREAM = "stream_wait"  # as if the kernel waited for what its stream holds
 # a producer that acquires a stage of a pipeline waits for who read it last
 _SYNCHRONISES = re.compile(
     r"sync|barrier|wait|expect_t|transaction_bytes|producer_acquire|acquire_and_advance$|(?:^|\.)acquire$"
-    r"|fence|commit|warpgroup_arrive|tma_store_arrive|(?:^|\.|consumer_)release$",
+    r"|fence|commit|warpgroup_arrive|tma_store_arrive|(?:^|\.|consumer_)release$|(?:^|\.|producer_)tail$",
     re.IGNORECASE,
 )
 _WAITS_FOR_GROUPS = ("cp_async_wait", "warpgroup_wait", "tma_store_wait")
