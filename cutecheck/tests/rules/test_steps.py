@@ -32,7 +32,7 @@ HOPPER = [
     ("                    state.advance()\n", "", ["CUT214"]),
     ("UserType.Producer, self.stages)", "UserType.Producer, self.stages - 1)", ["CUT214"]),
     ("read = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer", STATE, ["CUT214"]),
-    ("storage.bars.data_ptr(),\n            num", "smem.allocate_array(cutlass.Int64, 4),\n            num", ["CUT214"]),
+    ("barrier_storage=storage.bars.data_ptr()", "barrier_storage=smem.allocate_array(cutlass.Int64, 4)", ["CUT214"]),
     ("            warpgroup.fence()\n            for", "            for", ["CUT215"]),
     ("                warpgroup.commit_group()\n", "", ["CUT215"]),
     ("                warpgroup.wait_group(1)\n", "", ["CUT215"]),
