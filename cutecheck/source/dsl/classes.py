@@ -133,6 +133,8 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return bind(m, found, base, base, span)
         if name == "__name__":
             return base.name
+        if name == "__subclasses__":
+            return Builtin("class.subclasses", base)
         if name == "__members__" and base.memo.get("enum"):
             from cutecheck.source.dsl import enumerations
 

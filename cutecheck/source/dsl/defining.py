@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutecheck.facts import Span
+from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import enumerations, metaclasses
+from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.classes import ENUMS, SETTER
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import Builtin, BuiltinType, Enumerator
@@ -15,6 +16,8 @@ from cutecheck.source.eval.values import FuncSet, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+
+_CHILDREN = "subclasses"
 
 
 def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> Value:
@@ -49,7 +52,16 @@ def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> Value:
         enumerations.complete(m, inst, decl.span)
     given = {name: m.eval(node, env) for name, node in decl.keywords}
     metaclasses.choose(inst, given.pop("metaclass", None))
+    for parent in inst.bases:
+        m.journal.set(parent.memo, _CHILDREN, (*parent.memo.get(_CHILDREN, ()), inst))
     return metaclasses.made(m, inst, given, decl.span)
+
+
+@builtin("class.subclasses")
+def _subclasses(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``Base.__subclasses__()``: of those that were defined so far; what branches leave open is not known."""
+    found = args[0].memo.get(_CHILDREN, ())
+    return list(found) if isinstance(found, tuple) else Unknown("which subclasses there are is not known", span)
 
 
 def _named(m: Machine, inst: ClassInst, span: Span) -> None:

@@ -342,4 +342,17 @@ R = len(x), x[-1]
 
 x = (*([1] if U else []), 2)
 R = len(x)
+
+class A: pass
+class B(A): n = 3
+if U:
+    class C(A): n = 5
+R = len(A.__subclasses__()) + 2
+
+class A: pass
+def made(n):
+    class B(A): k = n
+    return B
+for i in range(U + 1): made(i + 2)
+R = sum(c.k for c in A.__subclasses__())
 """

@@ -230,4 +230,14 @@ class Shape(NamedTuple):
     m: int
     n: int
 R = int(Shape(1, 2) == (1, 2)) + 1, int((3, 4) == Shape(1, 2)) + 1, int(Shape(1, 2) in [(1, 2)]) + 1, int(Shape(1, 2) == Shape(1, 2)) + 1
+
+class A:
+    seen = ()
+    def __init_subclass__(cls, n=1, **kw):
+        super().__init_subclass__(**kw)
+        cls.n = n
+class B(A): pass
+class C(A, n=3): pass
+class D(B, n=4): pass
+R = [c.__name__ for c in A.__subclasses__()], [c.n for c in A.__subclasses__()], len(B.__subclasses__()), D.__subclasses__()
 """
