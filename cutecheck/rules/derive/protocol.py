@@ -9,6 +9,7 @@ from typing import cast
 from cutecheck.facts import NOT_WALKED, Call, Event, Loop, Unknown
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.announced import is_load
+from cutecheck.rules.derive.targets import atom_of_event
 
 _STEP = re.compile(r"(?:^|_)(acquire|commit|wait|release)(?:_|$)")
 _ALONE = re.compile(r"(?:producer_|consumer_)?(acquire|commit|wait|release)(?:_and_advance)?")
@@ -145,7 +146,9 @@ def cut_short(context: Context, at: Call | Event) -> bool:
 
 def expected(pipeline: Pipeline, brought: int, told: int) -> bool:
     """Whether a stage gets so many bytes: of two CTAs that multiply together each brings half, the first is told."""
-    return told == brought or (pipeline.kind == "PipelineTmaUmma" and told == 2 * brought)
+    atoms = [atom_of_event(e) for e in pipeline.reads if e.kind == "gemm"]
+    alone = bool(atoms) and all(a is not None and "2x1SM" not in a.op for a in atoms)
+    return told == brought or (pipeline.kind == "PipelineTmaUmma" and told == 2 * brought and not alone)
 
 
 def fills(pipeline: Pipeline) -> list[list[Event]]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.facts import PIPELINE, Call, Unknown
+from cutecheck.model.atoms import mma_op
+from cutecheck.rules.derive.protocol import Pipeline, expected
+from cutecheck.tests.rules.build import FLOAT, HALF, SPAN, copy_event, universal
 
 KERNELS = Path(__file__).parents[1] / "data" / "mainloops"
 BARRIER = "                cute.arch.barrier(barrier_id=1, number_of_threads=self.mma_threads)\n"
@@ -186,3 +191,24 @@ def test_single_elements(store: str, read: str, block: int, wrong: bool, between
     made = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
     assert not made.failures and not made.errors
     assert sorted({f.code for f in made.findings}) == ["CUT212"] * (wrong and between == "pass")
+
+
+@pytest.mark.parametrize(
+    ("made", "atom", "told", "right"),
+    [
+        ("PipelineTmaUmma", "SM100_MMA_F16BF16_SS", 4096, True),
+        ("PipelineTmaUmma", "SM100_MMA_F16BF16_SS", 8192, False),
+        ("PipelineTmaUmma", "SM100_MMA_F16BF16_2x1SM_SS", 8192, True),  # two CTAs bring as much each
+        ("PipelineTmaUmma", None, 8192, True),  # who reads is not known
+        ("PipelineTmaUmma", None, 2048, False),
+        ("PipelineTmaAsync", None, 8192, False),
+    ],
+)
+def test_bytes_of_two_ctas(made: str, atom: str | None, told: int, right: bool) -> None:
+    tile = ("gmem", "(_8,_8):(_8,_1)"), ("smem", "(_8,_8):(_8,_1)")
+    event = copy_event(universal(32, HALF, "(_8,_4):(_4,_1)", "(_1,_2):(_2,_1)"), HALF, *tile)
+    m = 256 if atom is not None and "2x1SM" in atom else 128
+    read = [] if atom is None else [mma_op(atom, (HALF, HALF, FLOAT, m, 128, "UMMA::Major::K", "UMMA::Major::K"))]
+    pipeline = Pipeline(Call(f"{made}.create", SPAN, (), Unknown(PIPELINE, SPAN), "k", "sm_100a"))
+    pipeline.reads = [replace(event, kind="gemm", tiled=tiled) for tiled in read]
+    assert expected(pipeline, 4096, told) is right
