@@ -222,6 +222,8 @@ def _by_note(m: Machine, name: str, note: Declared, value: Value, at: Env, depth
             found = PtrType(qualify(plain(value).inner, "const")) if fixed and isinstance(value, PtrType) else found
     else:
         found = written(m, t, at, depth)
+        if not is_type(found) and not isinstance(found, Unknown):  # `TiledCopy x = ...`: the template that x is of
+            found = _auto(t, value)
     return qualify(found, "const") if always else found
 
 
