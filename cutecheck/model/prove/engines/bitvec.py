@@ -26,12 +26,14 @@ from cutecheck.model.prove.engines.bv_translation import (
     Translation,
     UnsupportedError,
 )
+from cutecheck.model.prove.engines.loose import loosened
 from cutecheck.model.prove.engines.solver import check, solver
 from cutecheck.model.prove.obligation import Obligation
 from cutecheck.model.prove.properties import ZERO, Alignment, BankAccess, CosizeFits, GmemSectors, LayoutEqual
 
 _BASE = "smem base"
 _LANE = "lane of the phase"
+_LOOSE = "R2: what all lanes share and has no form in bits is any multiple of its divisor"
 _BASE_BITS = 16  # allocation addresses below 2^16: beyond every period of banks and swizzles
 
 
@@ -58,6 +60,20 @@ def _given(t: Translation, obligation: Obligation) -> list[Any]:
 
 
 def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Answer:
+    try:
+        return _conflicts(obligation, a, options)
+    except UnsupportedError as error:
+        loose = loosened(a, variable_domains(obligation))
+        if loose == a.offset:
+            raise
+        relaxed = replace(a, offset=loose)
+        answer = _conflicts(replace(obligation, objects=relaxed), relaxed, options)
+        if answer.answer != "holds":  # a conflict need not be attained
+            return unknown(str(error))
+        return replace(answer, reductions=(*answer.reductions, _LOOSE))
+
+
+def _conflicts(obligation: Obligation, a: BankAccess, options: Options) -> Answer:
     if int(a.element_bits) & (int(a.element_bits) - 1):
         raise UnsupportedError(f"{int(a.element_bits)}-bit elements")
     lane_bytes = int(a.vector_bytes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.model.layout import Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import FiniteSet, Multiple, Outcome, ParamDomain, Verdict, make_obligation, prove
 from cutecheck.model.prove.answer import Options
+from cutecheck.model.prove.engines.loose import loosened
 from cutecheck.model.prove.properties import BankAccess
 
 THREAD = ex.var("threadIdx.x", ex.Domain(0, 127))
@@ -71,6 +73,30 @@ def test_any_stage_of_any_number_of_iterations() -> None:
     assert outcome.verdict is Verdict.PROVED, outcome
     bad = ask(offset, Swizzle(2, 3, 3), Layout((rows,), (64 * 64,)))
     assert bad.verdict is Verdict.REFUTED
+
+
+def test_what_all_lanes_share_may_have_no_form_in_bits() -> None:
+    """Stages by `(a * b + 1) % 3` of open numbers, as loops settle `read = (read + 1) % 3`."""
+    a, b = ex.var("a", ex.Domain(0)), ex.var("b", ex.Domain(0))
+    stage = ex.op("mod", ex.add(ex.mul(a, b), ex.const(1)), ex.const(3))
+    offset = ex.add(ldmatrix_a(ex.const(64)), ex.mul(stage, ex.const(128 * 64)))
+    outcome = ask(offset, Swizzle(3, 3, 3))
+    assert outcome.verdict is Verdict.PROVED, outcome
+    assert any(r.startswith("R2: what all lanes share") for r in outcome.reductions)
+    assert ask(offset, Swizzle(2, 3, 3)).verdict is Verdict.REFUTED
+
+
+def test_a_part_that_is_any_multiple_is_loose_in_the_bits_of_its_divisor_alone() -> None:
+    a, b = ex.var("a", ex.Domain(0)), ex.var("b", ex.Domain(0))
+    stage = ex.op("mod", ex.mul(a, b), ex.const(3))
+    lane = ex.op("div", ex.op("mod", THREAD, ex.const(32)), ex.const(16))
+    offset = ex.add(ldmatrix_a(ex.const(64)), ex.add(ex.mul(ex.mul(stage, lane), ex.const(24)), ex.mul(stage, a)))
+    access = BankAccess("ldmatrix", 16, 128, offset, 128, matrices=4)
+    loose = loosened(access, {"a": a.variables()[0].domain, "b": ex.Domain(0), "threadIdx.x": ex.Domain(0, 127)})
+    steps = sorted(v.domain.step for v in loose.variables() if v.name.startswith("any multiple"))
+    assert steps == [1, 8]  # 24 as far as bits tell
+    assert "b" not in {v.name for v in loose.variables()}
+    assert loosened(replace(access, offset=ldmatrix_a(ex.const(64))), {}) == ldmatrix_a(ex.const(64))
 
 
 def test_stage_by_remainder() -> None:
