@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
+from cutecheck.model import expr as ex
 from cutecheck.model.ints import known_value
 from cutecheck.model.prove import Outcome, Verdict, make_obligation
 from cutecheck.model.prove.properties import CosizeFits
@@ -41,7 +42,8 @@ class SmemOutOfBounds(Rule):
 
     Assumptions
         Iterations and blocks whose number the source does not say are not judged, nor are copies under a predicate or
-        under a condition on the thread.
+        under a condition on the thread. An array under a swizzle on addresses starts at a multiple of the blocks that
+        the swizzle stays inside, which is listed where its declaration does not say so.
 
     Fix
         Allocate ``cosize_v`` of the layout, and launch with the bytes of the layouts that the kernel uses.
@@ -127,20 +129,26 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
     found = None if buffer is None else placed(event, tensor, buffer)
     if found is None or buffer is None:
         return None
-    layout, offset = found
     size = buffer.size_bytes if buffer.size_bytes is not None else dynamic_bytes(buffer, context.facts)
     total = None if size is None else known_value(size)
     if total is None:
         return None
     elements = int(total) * 8 // int(tensor.dtype.bits)
-    payload = CosizeFits(layout, Elements(elements), offset, tensor.name)
-    outcome = context.prove(
-        make_obligation(payload, (event.event_id, buffer.buffer_id), arch=event.arch, span=event.span,
-                        hypotheses=[h.condition for h in event.hypotheses])
+    payload = CosizeFits(found.layout, Elements(elements), found.offset, tensor.name, found.base)
+    obligation = make_obligation(
+        payload, (event.event_id, buffer.buffer_id), arch=event.arch, span=event.span,
+        hypotheses=[h.condition for h in event.hypotheses],
+        assumptions=[found.assumption] if found.assumption else [],
     )  # fmt: skip
+    outcome = context.prove(obligation)
     if outcome.verdict is not Verdict.REFUTED:
         return None
-    if offset.constant is None and any(not g.complete for g in event.guards):
+    at_each = (replace(obligation, objects=replace(payload, base=ex.const(n))) for n in found.starts())
+    if any(context.prover(o).verdict is not Verdict.REFUTED for o in at_each):
+        reason = f"whether it goes past the end depends on where `{buffer.name}` starts"
+        context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
+        return None
+    if found.offset.constant is None and any(not g.complete for g in event.guards):
         # which threads, and which values of the others, pass the condition is not known
         reason = f"`{next(g.text for g in event.guards if not g.complete)}` may leave out what goes past the end"
         context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))

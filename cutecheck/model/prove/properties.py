@@ -89,12 +89,17 @@ class Injective:
 
 @record(frozen=True, slots=True)
 class CosizeFits:
-    """Every offset of a layout, after its swizzle and the ``offset`` of its first element, lies in an allocation."""
+    """Every offset of a layout, after its swizzle and the ``offset`` of its first element, lies in an allocation.
+
+    ``base``: elements between a multiple of the swizzle's period and the allocation. A swizzle on addresses is one on
+    ``base`` and offset together, so ``base <= swizzle(base + offset + ...) < base + allocation``.
+    """
 
     layout: AnyLayout
     allocation: ElementCount
     offset: Expr = ZERO
     what: str = ""
+    base: Expr = ZERO
 
 
 @record(frozen=True, slots=True)

@@ -174,7 +174,9 @@ def cosize_fits(c: p.CosizeFits, values: Values) -> Witness | None:
     if isinstance(c.layout, Layout):
         x = start + offset(c.layout, index, values)
     elif isinstance(c.layout.a, Swizzle) and isinstance(c.layout.b, Layout):
-        x = swizzle(c.layout.a, start + number(c.layout.offset, values) + offset(c.layout.b, index, values))
+        base = c.base.evaluate(values)
+        inner = base + start + number(c.layout.offset, values) + offset(c.layout.b, index, values)
+        x = swizzle(c.layout.a, inner) - base
     else:
         return None
     allocation = number(c.allocation, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.model import expr as ex
@@ -10,24 +11,50 @@ from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain, Expr
 from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, MixedBits, SmemPtrFlag, Swizzle
-from cutecheck.model.prove.properties import THREAD
-from cutecheck.rules.derive.accesses import thread_count
+from cutecheck.model.prove.properties import THREAD, ZERO
+from cutecheck.records import record
+from cutecheck.rules.derive.accesses import SMEM_BASE, thread_count
 from cutecheck.rules.derive.slices import first_thread
 
 
-def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> tuple[AnyLayout, Expr] | None:
-    """The layout and the offset of its first element, over the threads of the copy.
+@record(frozen=True, slots=True)
+class Placed:
+    """A layout, the offset of its first element, and where the buffer starts (``CosizeFits.base``).
+
+    ``assumption``: what of the start is taken for granted; ``least``: elements that it is known to be a multiple of.
+    """
+
+    layout: AnyLayout
+    offset: Expr
+    base: Expr = ZERO
+    assumption: str = ""
+    least: int = 1
+
+    def starts(self) -> list[int]:
+        """Every start that differs for the swizzle, where it is open."""
+        return [] if self.base == ZERO else list(range(0, (ex.bounds(self.base)[1] or 0) + self.step, self.least))
+
+    @property
+    def step(self) -> int:
+        """Elements from one start to the next that is asked for."""
+        return ex.divisor(self.base)
+
+
+def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> Placed | None:
+    """Where the elements of the threads of a copy lie.
 
     None where a variable other than the thread has no bounds. A swizzle of CuTe's mixed bits is that of the number they
-    stand for. A swizzle on addresses is one on offsets in a buffer that starts at a multiple of its period.
+    stand for. A swizzle on addresses is one on offsets from a multiple of its period.
     """
     if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)) or isinstance(tensor.layout, Unknown):
         return None
     offset, layout = as_expr(tensor.offset), tensor.layout
+    made = Placed(layout, offset)
     if isinstance(layout, ComposedLayout) and isinstance(layout.offset, MixedBits):
         layout = ComposedLayout(layout.a, layout.offset.value, layout.b)
     elif isinstance(layout, ComposedLayout) and isinstance(layout.offset, SmemPtrFlag):
-        layout = _on_offsets(layout, tensor, buffer) or layout
+        made = _on_offsets(layout, tensor, buffer) or made
+        layout = made.layout
     inner = layout.offset if isinstance(layout, ComposedLayout) else 0
     start = as_expr(inner) if isinstance(inner, (int, Dyn)) else ex.const(0)
     variables = (*offset.variables(), *start.variables())
@@ -42,24 +69,37 @@ def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> tuple[AnyLay
         return None
     threads = threads if block is None else block - first if threads is None else min(block - first, threads)
     if threads is None:
-        return None if any(v.name == THREAD for v in variables) else (layout, offset)
+        return None if any(v.name == THREAD for v in variables) else replace(made, layout=layout, offset=offset)
     tops = [hi for v in variables if v.name == THREAD and (hi := v.domain.bounds()[1]) is not None]
     known = {THREAD: ex.var(THREAD, Domain(first, min([first + threads - 1, *tops])))}
     if isinstance(layout, ComposedLayout) and start.variables():
         layout = ComposedLayout(layout.a, Dyn(start.substitute(known)), layout.b)
-    return layout, offset.substitute(known)
+    return replace(made, layout=layout, offset=offset.substitute(known))
 
 
-def _on_offsets(layout: ComposedLayout, tensor: TensorFact, buffer: SmemBuffer) -> ComposedLayout | None:
-    """``layout`` with its swizzle on addresses as one on offsets of elements."""
+def _on_offsets(layout: ComposedLayout, tensor: TensorFact, buffer: SmemBuffer) -> Placed | None:
+    """``layout`` with its swizzle on addresses as one on offsets of elements.
+
+    Blocks of the highest bit that the swizzle changes are closed under it: that the buffer starts at one is assumed
+    where its declaration says less.
+    """
     swizzle, flag = layout.a, layout.offset
     bits = None if tensor.dtype is None else known_value(tensor.dtype.bits or 0)
     if not isinstance(swizzle, Swizzle) or not isinstance(flag, SmemPtrFlag) or flag.sparsity is not None:
         return None
     if not isinstance(layout.b, Layout) or not bits or bits % 8 or bits & (bits - 1):
         return None
-    base = swizzle.base - int(math.log2(bits // 8))
-    start = None if buffer.alignment_bytes is None else known_value(buffer.alignment_bytes)
-    if base < 0 or start is None or start % (1 << (swizzle.bits + swizzle.base + abs(swizzle.shift))):
+    granule = swizzle.base - int(math.log2(bits // 8))
+    if granule < 0:
         return None
-    return ComposedLayout(Swizzle(swizzle.bits, base, swizzle.shift), 0, layout.b)
+    made = ComposedLayout(Swizzle(swizzle.bits, granule, swizzle.shift), 0, layout.b)
+    period = 1 << (swizzle.bits + swizzle.base + abs(swizzle.shift))
+    block = 1 << (swizzle.bits + swizzle.base + max(0, -swizzle.shift))
+    known = int((buffer.alignment_bytes is not None and known_value(buffer.alignment_bytes)) or 1)
+    if not swizzle.bits or known % period == 0:
+        return Placed(made, ZERO)
+    step = math.gcd(known, period) if known % block == 0 else block
+    scale = bits // 8
+    base = ex.var(f"start of {buffer.name}", Domain(0, (period - step) // scale, step // scale))
+    assumption = "" if step <= known else f"`{buffer.name}` starts at a multiple of {block} bytes"
+    return Placed(made, ZERO, base, assumption, math.gcd(max(known, SMEM_BASE), step) // scale)

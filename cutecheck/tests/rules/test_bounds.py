@@ -80,23 +80,78 @@ def buffer(alignment: int) -> SmemBuffer:
 
 
 @pytest.mark.parametrize(("bits", "base", "shift"), [(3, 4, 3), (2, 4, 3), (1, 4, 3), (3, 3, 4), (3, 4, -3)])
-def test_a_swizzle_on_addresses_is_one_on_offsets_where_the_buffer_is_aligned(bits: int, base: int, shift: int) -> None:
+def test_a_swizzle_on_addresses_is_one_on_offsets_from_where_the_buffer_starts(
+    bits: int, base: int, shift: int
+) -> None:
     event = copy_event(
         universal(128, HALF, "(_16,_8):(_8,_1)", "(_1,_8):(_8,_1)"), HALF, ("smem", "(_16,_64):(_64,_1)"), None
     )
     bytewise = Swizzle(bits, base, shift, SwizzleUnit.BYTE)
     part = tensor("s", "smem", ComposedLayout(bytewise, SmemPtrFlag(Bits(16)), INNER), HALF, 24)
-    period = 1 << bits + base + abs(shift)
-    found = placed(event, part, buffer(period))
-    assert found is not None
-    layout, offset = found
-    assert isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle) and offset.constant == 24
-    elements = [swizzle(layout.a, 24 + x) for x in offsets(INNER, {})]
-    for start in (0, period, 5 * period):
-        addresses = [swizzle(bytewise, start + 2 * (24 + x)) for x in offsets(INNER, {})]
-        assert [a - start for a in addresses] == [2 * e for e in elements]
-    lower = placed(event, part, buffer(period // 2))  # what is moved depends on where the buffer starts
-    assert lower is not None and lower[0] == part.layout
+    period, block = 1 << bits + base + abs(shift), 1 << bits + base + max(0, -shift)
+    for alignment in (2, 16, block // 2, block, period // 2, period, 2 * period):
+        found = placed(event, part, buffer(alignment))
+        assert found is not None
+        layout, offset = found.layout, found.offset
+        assert isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle) and offset.constant == 24
+        assert bool(found.starts()) is (alignment < period)
+        assert found.assumption == ("" if alignment >= block else f"`b` starts at a multiple of {block} bytes")
+        for start in found.starts() or (0,):
+            elements = [swizzle(layout.a, start + 24 + x) - start for x in offsets(INNER, {})]
+            for at in (2 * start, 2 * start + 5 * period):
+                addresses = [swizzle(bytewise, at + 2 * (24 + x)) for x in offsets(INNER, {})]
+                assert [a - at for a in addresses] == [2 * e for e in elements]
+        if found.starts():
+            asked = found.base.variables()[0].domain
+            assert asked.lo == 0 and asked.hi == (period - max(alignment, block)) // 2
+            assert 2 * asked.step == max(alignment, block)
+            assert [s for s in found.starts() if s in asked] == list(range(0, period // 2, asked.step))
+            assert 2 * found.least == min(max(alignment, 16), max(alignment, block))
+
+
+STORED = """
+using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+    Layout<Shape<_32, _4>, Stride<_4, _1>>{}, Layout<Shape<_1, _8>>{}));
+using Tile = ComposedLayout<Swizzle<3, 4, 3>, smem_ptr_flag_bits<16>, Layout<Shape<_64, COLUMNS>, Stride<_64, _1>>>;
+__global__ void __launch_bounds__(128) k(half_t* out) {
+  __shared__ DECLARED half_t smem[SIZE];
+  Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
+  Tensor o = make_tensor(make_gmem_ptr(out), Layout<Shape<_64, COLUMNS>, Stride<_64, _1>>{});
+  auto t = Rows{}.get_slice(threadIdx.x);
+  copy(Rows{}, t.partition_S(s), t.partition_D(o));
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "columns", "size", "expected"),
+    [
+        ("alignas(1024)", "_64", 4096, "proved"),
+        ("alignas(128)", "_64", 4096, "proved"),
+        ("alignas(16)", "_64", 4096, "assumed"),
+        ("", "_64", 4096, "assumed"),
+        ("alignas(1024)", "_64", 4096 - 8, "refuted"),
+        ("alignas(128)", "_64", 4096 - 64, "refuted"),
+        ("", "_64", 4096 - 64, "refuted"),
+        ("alignas(1024)", "_32", 4096 - 8, "refuted"),  # row 63 puts columns 0 to 31 into its last half
+        ("alignas(128)", "_32", 4096 - 8, "open"),  # in its first half where smem starts at 128
+    ],
+)
+def test_a_tile_with_its_swizzle_on_addresses(
+    tmp_path: Path, declared: str, columns: str, size: int, expected: str
+) -> None:
+    text = STORED.replace("DECLARED", declared).replace("COLUMNS", columns).replace("SIZE", str(size))
+    (tmp_path / "k.cu").write_text(PREAMBLE + text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",)))
+    (outcome,) = [o for o in report.outcomes if o.obligation.property == "fits-allocation"]
+    starts = [a for a in outcome.assumptions if a.startswith("`smem` starts at a multiple of 128 bytes")]
+    verdict = {"assumed": "proved", "open": "unknown"}.get(expected, expected)
+    assert outcome.verdict.value == verdict, outcome
+    assert ("CUT209" in {f.code for f in report.findings}) is (expected == "refuted")
+    if expected in ("proved", "assumed"):
+        assert bool(starts) is (expected == "assumed")
+    if expected == "open":
+        assert outcome.reason == "whether it goes past the end depends on where `smem` starts"
 
 
 def test_mixed_bits_are_the_number_they_stand_for() -> None:
@@ -107,5 +162,5 @@ def test_mixed_bits_are_the_number_they_stand_for() -> None:
     )
     part = tensor("s", "smem", ComposedLayout(Swizzle(3, 3, 3), mixed, INNER), HALF, 1024)
     found = placed(event, part, buffer(128))
-    assert found is not None and isinstance(found[0], ComposedLayout) and isinstance(found[0].offset, Dyn)
-    assert [found[0].offset.expr.evaluate({"threadIdx.x": t}) for t in range(128)] == [512 + t for t in range(128)]
+    assert found is not None and isinstance(found.layout, ComposedLayout) and isinstance(found.layout.offset, Dyn)
+    assert [found.layout.offset.expr.evaluate({"threadIdx.x": t}) for t in range(128)] == [512 + t for t in range(128)]

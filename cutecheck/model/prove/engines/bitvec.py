@@ -297,10 +297,12 @@ def _cosize_fits(obligation: Obligation, c: CosizeFits, options: Options) -> Ans
         sw, at, plain = layout.a, as_expr(layout.offset), layout.b
     else:
         raise UnsupportedError("composition of more than a swizzle")
-    start = ex.add(c.offset, at)
+    base = ZERO if sw is None else c.base
+    start = ex.add(base, ex.add(c.offset, at))
     t.require_range(start)
     _require_no_wrap(t, plain)
-    place = t.swizzle(sw, t.expression(start) + t.layout_offset(plain.shape, plain.stride, "x"))
+    moved = t.swizzle(sw, t.expression(start) + t.layout_offset(plain.shape, plain.stride, "x"))
+    place = moved - t.expression(base)  # below the allocation it wraps to a large number
     allocation = as_expr(c.allocation)
     t.require_range(allocation)
     index, _ = _index(t, plain.shape, "x")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cutecheck.model.expr import Domain
-from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle
+from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import condition_value, first_values, meets, size_of, variable_domains
@@ -28,7 +28,6 @@ from cutecheck.model.prove.engines.concrete import (
     pairs,
     plain_offsets,
     product,
-    swizzle,
 )
 from cutecheck.model.prove.obligation import Obligation
 
@@ -171,8 +170,9 @@ def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
     if isinstance(layout, Layout):
         image = [start + x for x in offsets(layout, values)]
     elif isinstance(layout.a, Swizzle) and isinstance(layout.offset, int) and isinstance(layout.b, Layout):
-        sw, at = layout.a, start + layout.offset
-        image = [swizzle(sw, at + x) for x in offsets(layout.b, values)]
+        base = c.base.evaluate(values)
+        moved = ComposedLayout(layout.a, base + start + layout.offset, layout.b)
+        image = [x - base for x in offsets(moved, values)]
     else:
         raise TypeError("composed layout without a plain swizzle")
     allocation = number(c.allocation, values)

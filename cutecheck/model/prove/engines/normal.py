@@ -174,10 +174,10 @@ def _cosize_fits(c: p.CosizeFits, context: _Context) -> bool:
     if fits is None or starts is None:
         raise NoFormError(f"whether {high} is under {allocation} is not decided")
     if sw is not None:
-        period = ex.const(1 << (sw.bits + sw.base + abs(sw.shift)))
-        # A swizzle permutes within blocks of its period, so a whole number of blocks is closed under it.
-        if context.decide(Rel.DIVIDES, period, allocation) is not True:
-            raise NoFormError("the allocation is not whole swizzle periods")
+        # The highest bit that changes bounds the blocks that a swizzle permutes: whole ones are closed under it.
+        block = ex.const(1 << (sw.bits + sw.base + max(0, -sw.shift)))
+        if any(context.decide(Rel.DIVIDES, block, n) is not True for n in (allocation, context.expression(c.base))):
+            raise NoFormError("the allocation is not whole blocks of the swizzle")
     return fits and starts
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import Sym
-from cutecheck.model.layout import Layout, Swizzle
+from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.prove import Options, Verdict, make_obligation, prove
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.engines import banks, bitvec, brute, normal
@@ -113,6 +113,7 @@ def test_mutated_translation_disagrees(
         assert got in (right, Verdict.DISAGREE, Verdict.UNKNOWN)
 
 
+SWIZZLED = ComposedLayout(Swizzle(3, 3, 3), 0, Layout((8, 64), (64, 1)))
 SYMBOLIC = [
     p.Bijective(Layout((2, 8, 2), (1, 4, 2)), 32),
     p.Bijective(Layout((2, 8, 2), (1, 2, 2)), 32),
@@ -123,6 +124,16 @@ SYMBOLIC = [
     p.Injective(Layout((4, 8), (8, 1))),
     p.LayoutEqual(Layout((4, 2), (1, 4)), Layout(8, 1)),
     p.Divides((p.Division("M", 128, 64),)),
+    p.CosizeFits(SWIZZLED, 512, base=ex.var("start", ex.Domain(0, 448, 64))),
+    p.CosizeFits(SWIZZLED, 504, base=ex.const(64)),
+    p.CosizeFits(SWIZZLED, 512, base=ex.const(72)),
+    p.CosizeFits(
+        SWIZZLED,
+        512 << 16,
+        ex.mul(ex.var("stage", ex.Domain(0, 65535)), ex.const(512)),
+        "",
+        ex.var("start", ex.Domain(0, 448, 64)),
+    ),
 ]
 
 LAYOUT_MUTATIONS = [
@@ -132,6 +143,10 @@ LAYOUT_MUTATIONS = [
     (brute, "plain_offsets", "x + i * step", "x + i * step + i // 2"),
     (brute, "plain_offsets", "range(extent)", "range(max(1, extent - 1))"),
     (brute, "_bijective", "counts[x] > 1", "counts[x] > 2"),
+    (brute, "_cosize_fits", "base + start", "start"),
+    (brute, "_cosize_fits", "x - base", "x"),
+    (normal, "_cosize_fits", "Rel.LT, high, allocation", "Rel.LT, allocation, high"),
+    (bitvec, "_cosize_fits", "moved - t.expression(base)", "moved"),
 ]
 
 
@@ -153,7 +168,7 @@ def test_mutated_layout_engines_disagree(
 
 def tables(module: ModuleType) -> Iterator[dict[type, Callable[..., object]]]:
     """The dispatch tables of an engine."""
-    for name in ("_FORMS", "_CHECKS", "_GOALS"):
+    for name in ("_FORMS", "_CHECKS", "_GOALS", "_QUERIES"):
         if hasattr(module, name):
             yield getattr(module, name)
 

@@ -75,6 +75,9 @@ STATIC = [
     (p.Injective(SW), p.Injective(ComposedLayout(Swizzle(3, 3, 3), 0, Layout((8, 64), (32, 1))))),
     (p.CosizeFits(SW, 512), p.CosizeFits(SW, 511)),
     (p.CosizeFits(Layout((8, 64), (72, 1)), 8 * 72 - 8), p.CosizeFits(Layout((8, 64), (72, 1)), 8 * 64)),
+    # a block of 64 elements away from the period the swizzle stays inside, 8 more and row 1 goes below the start
+    (p.CosizeFits(SW, 512, base=ex.const(64)), p.CosizeFits(SW, 512, base=ex.const(72))),
+    (p.CosizeFits(SW, 512, base=ex.var("start", ex.Domain(0, 448, 64))), p.CosizeFits(SW, 504, base=ex.const(64))),
     (
         p.CosizeFits(Layout(8, 1), 64, ex.const(56)),
         p.CosizeFits(Layout(8, 1), 64, ex.const(57)),
