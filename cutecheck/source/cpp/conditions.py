@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from cutecheck.source.cpp.defines import Macro
+from cutecheck.source.cpp.uses import DEFINED, MAX_TOKENS, TooLarge, Use, text_of, tokens_of
 
 _TOKEN = re.compile(
     r"[^\W\d]\w*|0[xX][0-9a-fA-F']+[uUlL]*|0[bB][01']+[uUlL]*|\d[\d']*[uUlL]*|'(?:[^'\\]|\\.[0-7a-fA-F]*)'|&&|\|\||==|!=|<=|>=|<<|>>|\S"
@@ -18,6 +20,10 @@ _LEVELS: dict[str, int] = {
 }  # fmt: skip
 _LIMIT = 64
 _BITS = 64  # of the numbers in conditions
+_WORDS = {
+    "true": "1", "false": "0", "and": "&&", "or": "||", "not": "!", "bitand": "&", "bitor": "|", "xor": "^",
+    "compl": "~", "not_eq": "!=",
+}  # fmt: skip
 _COMPARES = frozenset(["==", "!=", "<", "<=", ">", ">="])
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11}
 
@@ -29,18 +35,51 @@ class _Unsigned(int):
 Lookup = Callable[[str], Macro | None]
 
 
+class _TakesArgumentsError(Exception):
+    """A condition uses a macro that has parameters."""
+
+
 def evaluate(text: str, lookup: Lookup) -> bool:
     """Whether the condition holds; names that nobody defines are 0, malformed conditions are false."""
     try:
         tokens = _expand(_TOKEN.findall(text), lookup, frozenset(), 0)
+    except _TakesArgumentsError:
+        known = _holds(_expanded(text, lookup))
+        return (_holds(_expanded(text, partial(_zero, lookup))) if known is None else known) or False
+    except (IndexError, RecursionError):
+        return False
+    return _holds(tokens) or False
+
+
+def _zero(lookup: Lookup, name: str) -> Macro | None:
+    """``#define X`` alone in a condition is an error in C; 0 keeps the rest of the file readable."""
+    found = lookup(name)
+    return Macro(name, None, "0") if found is not None and found.params is None and not found.body else found
+
+
+def _holds(tokens: list[str]) -> bool | None:
+    """None: it is malformed."""
+    try:
         value, at = _binary(tokens, 0, 1)
         return value != 0 and at <= len(tokens)
     except (ValueError, IndexError, RecursionError, OverflowError):
-        return False
+        return None
 
 
-def _expand(tokens: list[str], lookup: Lookup, hidden: frozenset[str], depth: int) -> list[str]:
-    """Macros replaced, ``defined`` answered."""
+def _expanded(text: str, lookup: Lookup) -> list[str]:
+    """The tokens of a condition after its macros, as the text of a file is expanded."""
+    use = Use(lambda name: DEFINED if name == "defined" else lookup(name), (0, 0), [MAX_TOKENS])
+    try:
+        done = text_of(use.expand(tokens_of(text, 0, len(text))))
+        return _expand(_TOKEN.findall(done), lambda name: None, frozenset(), 0, lookup)
+    except (TooLarge, IndexError, RecursionError):
+        return []
+
+
+def _expand(
+    tokens: list[str], lookup: Lookup, hidden: frozenset[str], depth: int, known: Lookup | None = None
+) -> list[str]:
+    """Macros replaced, ``defined`` answered (by ``known``, where the macros are replaced already)."""
     out: list[str] = []
     at = 0
     while at < len(tokens):
@@ -52,14 +91,12 @@ def _expand(tokens: list[str], lookup: Lookup, hidden: frozenset[str], depth: in
             parenthesised = at < len(tokens) and tokens[at] == "("
             name = tokens[at + 1] if parenthesised else tokens[at]
             at += 3 if parenthesised else 1
-            out.append("1" if name in HAS or lookup(name) is not None else "0")
+            out.append("1" if name in HAS or (known or lookup)(name) is not None else "0")
         elif token in HAS:
             at = _skip_group(tokens, at)
             out.append("0")
-        elif token in ("true", "false"):
-            out.append("1" if token == "true" else "0")
-        elif token in ("and", "or", "not"):
-            out.append({"and": "&&", "or": "||", "not": "!"}[token])
+        elif token in _WORDS:
+            out.append(_WORDS[token])
         else:
             macro = None if token in hidden or depth > _LIMIT else lookup(token)
             if macro is None:
@@ -67,27 +104,11 @@ def _expand(tokens: list[str], lookup: Lookup, hidden: frozenset[str], depth: in
                     at = _skip_group(tokens, at)
                 out.append("0")
                 continue
+            if macro.params is not None or "##" in macro.body:
+                raise _TakesArgumentsError
             body = _TOKEN.findall(macro.body)
-            if macro.params is not None:
-                after = _skip_group(tokens, at)
-                body = _substitute(macro, body, tokens[at + 1 : after - 1])
-                at = after
-            # `#define X` alone in a condition is an error in C; 0 keeps the rest of the file readable
-            out.extend(_expand(body, lookup, hidden | {token}, depth + 1) or ["0"])
+            out.extend(_expand(body, lookup, hidden | {token}, depth + 1) or ["0"])  # as `_zero`
     return out
-
-
-def _substitute(macro: Macro, body: list[str], inner: list[str]) -> list[str]:
-    args: list[list[str]] = [[]]
-    depth = 0
-    for token in inner:
-        depth += {"(": 1, ")": -1}.get(token, 0)
-        if token == "," and depth == 0:
-            args.append([])
-        else:
-            args[-1].append(token)
-    values = dict(zip(macro.params or (), args, strict=False))
-    return [part for token in body for part in values.get(token, [token])]
 
 
 def _skip_group(tokens: list[str], at: int) -> int:

@@ -17,6 +17,7 @@ DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:[^\\\n]|\\\r?\n|\\.)*)", re.MULT
 _SPLICE = re.compile(r"\\\r?\n")
 _DEFINE = re.compile(r"[ \t]*([^\W\d]\w*)(\(([^()]*)\))?")
 _INCLUDE = re.compile(r"[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
+_KEPT = re.compile(r"\s*(push|pop)_macro\s*\(\s*\"([^\W\d]\w*)\"\s*\)")
 _WORD = re.compile(r"[^\W\d]\w*")
 MAX_NESTING = 400
 
@@ -47,6 +48,7 @@ class MacroScope:
 
     defines: Defines
     events: dict[str, list[tuple[int, Macro | None]]] = field(default_factory=dict)
+    kept: dict[str, list[Macro | None]] = field(default_factory=dict)  # by ``#pragma push_macro``
 
     def at(self, name: str, offset: int) -> Macro | None:
         """The macro ``name`` at ``offset`` of the file, or None."""
@@ -271,6 +273,12 @@ def _plain(word: str, rest: str, end: int, scope: MacroScope) -> None:
         name = rest.strip()
         if name:
             scope.add(name, end, None)
+    elif word == "pragma" and (kept := _KEPT.match(rest)) is not None:
+        name = kept.group(2)
+        if kept.group(1) == "push":
+            scope.kept.setdefault(name, []).append(scope.at(name, end))
+        elif scope.kept.get(name):
+            scope.add(name, end, scope.kept[name].pop())
 
 
 class Scope(Protocol):
