@@ -8,7 +8,7 @@ from typing import Any
 
 from cutecheck.facts import Unknown
 from cutecheck.model.integers import canonical
-from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval import class_arguments, classes, ir
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import mentions, names_in
@@ -20,6 +20,7 @@ from cutecheck.source.eval.types import is_type, same_type, type_key
 from cutecheck.source.eval.values import (
     ArrayType,
     ExternType,
+    Object,
     Pack,
     PtrType,
     Scalar,
@@ -41,6 +42,8 @@ def typed(m: Machine, p: ir.TParam, value: Value, env: Env) -> Value:
         typed = m.eval(p.type, env)
         if isinstance(value, int):
             value = Scalar(value, "int")
+        if isinstance(typed, (ClassInst, TemplateRef)) and m.dialect.by_value and not isinstance(value, Unknown):
+            return class_arguments.made(m, typed, value, p.span)
         if not isinstance(typed, Unknown) and isinstance(value, Scalar):
             return m.dialect.cast(typed, value, p.span)
     return value
@@ -229,6 +232,10 @@ def match(
     wanted = wanted if strict else plain(wanted)
     if isinstance(wanted, Unknown):
         return False
+    if isinstance(wanted, Object) and isinstance(value, Object):
+        wanted = class_arguments.settled(m, wanted)
+        known = class_arguments.is_settled(wanted) and class_arguments.is_settled(value)
+        return wanted is value if known or wanted.cls is not value.cls else None
     return same_type(wanted, value) or related(m, wanted, value)
 
 

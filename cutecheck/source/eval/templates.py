@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval import classes, constness, constraints, ir, repeatable
+from cutecheck.source.eval.class_arguments import settled
 from cutecheck.source.eval.intrinsics.registry import TYPES
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
@@ -20,12 +20,9 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import (
-    EnumVal,
     Object,
     Pack,
     Reference,
-    Scalar,
-    Settled,
     SubstitutionFailure,
     TemplateRef,
     Value,
@@ -46,27 +43,6 @@ def arguments(m: Machine, nodes: Sequence[ir.Expr], env: Env) -> tuple[Value, ..
             else:
                 out.append(value)
     return tuple(settled(m, v) if isinstance(v, Object) else v for v in out)
-
-
-def settled(m: Machine, value: Object) -> Object:
-    """The one object that stands for all of these values as a template argument; itself if they are not all known."""
-    if value.pointer is not None or type(value.fields) is Settled:
-        return value
-    held: dict[str, Value] = {}
-    key: list[object] = []
-    for _, decl in classes.fields(m, value.cls):
-        part = classes.get_field(m, value, decl.name, decl.span)
-        part = held[decl.name] = settled(m, part) if isinstance(part, Object) else part
-        if isinstance(part, Object) and type(part.fields) is Settled:
-            key.append(id(part))
-        elif isinstance(part, (Scalar, EnumVal)) and isinstance(part.value, (int, float)):
-            key.append(part.value)
-        elif isinstance(part, (int, Layout, ComposedLayout)):
-            key.append(type_key(part))
-        else:
-            return value
-    known = m.functions.setdefault(("settled", value.cls.ident, *key), Object(value.cls, Settled(held)))
-    return known if isinstance(known, Object) else value
 
 
 def expand(m: Machine, pattern: ir.Expr, env: Env, evaluate: Any = None) -> list[Value]:

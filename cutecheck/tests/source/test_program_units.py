@@ -1,7 +1,8 @@
 """Programs with declarations of their own, each in a namespace: g++ 12 printed the values, with ``-std=c++20``.
 
 A file of ``cutecheck/tests/data/program_units`` has programs after lines ``@@@ name``: declarations, ``---``,
-statements of a kernel with ``n``, ``x = 0`` and ``y = 8``, and lines ``=> number ## what is printed`` or ``=L> layout ## ...``.
+statements of a kernel with ``n``, ``x = 0`` and ``y = 8``, and lines ``=> number ## what is printed`` or
+``=L> layout ## ...``.
 """
 
 from __future__ import annotations
