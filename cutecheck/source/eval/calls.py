@@ -33,6 +33,7 @@ from cutecheck.source.eval.ranking import best_of, undecided
 from cutecheck.source.eval.repeats import repeat
 from cutecheck.source.eval.returns import result, unfollowed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame, self_of
+from cutecheck.source.eval.specialised import specialised
 from cutecheck.source.eval.statements.exits import Exits, finish, unless_left
 from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell, type_key
@@ -144,6 +145,13 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
             may_write(m, c.fn, args, span, fset.self_)
         return Unknown(f"which `{fset.name}` is called is not known: {unsure}", span)
     best = best_of(found, given, of_object)
+    if any(e.decl.tparams == () for e in fset.entries):
+        special = specialised(m, fset.entries, best)
+        if isinstance(special, Unknown):
+            for entry in fset.entries:
+                may_write(m, entry.decl, args, span, fset.self_)
+            return special
+        best = special
     if best.fn.body is None:
         own = comparisons.defaulted(m, best.fn, [*([] if fset.self_ is None else [fset.self_]), *args], span)
         if own is not None:

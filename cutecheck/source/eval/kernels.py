@@ -18,6 +18,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
+from cutecheck.source.eval.specialised import specialised
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
 from cutecheck.source.eval.threads import uniform
 from cutecheck.source.eval.types import class_name, is_type, spell, type_of
@@ -43,6 +44,10 @@ def launch(
     args = _symbolic_arguments(m, fn, span) if args is None else [_unless_object(a) for a in args]
     found = [c for c in (bind(m, entry, fn, args, {}) for entry in fn.entries) if c is not None]
     best = best_of(found) if found else None
+    special = best if best is None else specialised(m, fn.entries, best)
+    if isinstance(special, Unknown):
+        return special
+    best = special
     if best is None or best.fn.body is None:
         return Unknown(f"no overload of kernel `{fn.name}` takes these arguments", span)
     values = [best.env.vars[p.name] for p in best.fn.tparams or () if p.name in best.env.vars]

@@ -79,6 +79,14 @@ class Definitions:
             )  # fmt: skip
         return self._merged[key]
 
+    def specialised(self, template: ir.Function, o: Outside) -> ir.Function:
+        """A specialisation of a member template with what only the template's declaration says."""
+        key = (id(template), id(o.fn))
+        if key not in self._merged:
+            flags = o.fn.flags | (template.flags & {"static"})
+            self._merged[key] = replace(o.fn, flags=flags, owner=None, owner_tparams=())
+        return self._merged[key]
+
 
 def owner_names(node: ir.Expr | None) -> tuple[str, ...]:
     """``a::X<T>`` as ``a``, ``X``."""
@@ -91,6 +99,9 @@ def complete(m: Machine, inst: ClassInst) -> None:
     """Give a class that is being instantiated the bodies of its members that are defined elsewhere."""
     found = m.program.outside.of(inst)
     for o in sorted(found, key=lambda o: o.special):  # a specialisation replaces what the template says
+        if o.fn.tparams == ():
+            _specialise(m, o, inst)
+            continue
         at = _declared(o, inst)
         if at is None:
             continue
@@ -102,6 +113,21 @@ def complete(m: Machine, inst: ClassInst) -> None:
             fn = m.program.outside.merged(declared, o)
             inst.index[o.fn.name][at] = fn
             inst.defined[id(fn)] = Entry(fn, _scope(o, inst), o.unit)
+
+
+def _specialise(m: Machine, o: Outside, inst: ClassInst) -> None:
+    """``template <> int X::f<3>() { ... }``: it stands beside the template that it specialises."""
+    beside = inst.index.get(o.fn.name, [])
+    template = next((d for d in beside if isinstance(d, ir.Function) and d.tparams), None)
+    fits = _specialised(m, o, inst) if _parameters(inst) else True
+    if template is None or fits is False:
+        return
+    if fits is None:
+        inst.index[o.fn.name] = [replace(d, body=None) if isinstance(d, ir.Function) else d for d in beside]
+        return
+    fn = m.program.outside.specialised(template, o)
+    beside.append(fn)
+    inst.defined[id(fn)] = Entry(fn, _scope(o, inst), o.unit)
 
 
 def _path(inst: ClassInst) -> tuple[str, ...]:

@@ -82,6 +82,8 @@ def bind(
         return None
     env = Env(entry.env, "template")
     tparams = fn.tparams or ()
+    if fn.tparams == () and fn.owner is None and any(e.decl.tparams for e in fset.entries):
+        return None  # what runs in place of the template (source/eval/specialised.py)
     if fset.targs is not None and fn.tparams is None and m.dialect.by_value:
         return None  # `f<int>(x)` names no function that is not a template
     names = {p.name: p for p in tparams if p.name}
