@@ -17,6 +17,7 @@ from cutecheck.source.cpp.text import Source
 from cutecheck.source.eval import ir
 
 T = TypeVar("T")
+MAX_REREAD = 40  # pieces read again inside of such pieces
 MAX_DEPTH = 110  # nested expressions, types and statements; CuTe's own sources stay below 40
 MAX_NESTING = 30  # classes in classes, each of them a piece of its own
 _BARRIER = re.compile(r"\bbar(?:rier)?\.|mbarrier\.|cp\.async\.(?:bulk\.)?wait")
@@ -48,6 +49,7 @@ class Hands:
         self.own_stack = own_stack  # a RecursionError is then the text's doing, not the callers'
         self.depth = 0
         self.nesting = 0  # of classes in classes
+        self.reread_in = 0  # pieces that were read again
         self.notes: list[ir.Note] = []
 
     # ------------------------------------------------------------ text and places
@@ -104,9 +106,11 @@ class Hands:
 
     def with_piece(self, make: Callable[[bool], Piece], lower: Callable[[Any], T]) -> T:
         """``lower`` of a lowering of ``make(folded)``."""
+        if self.reread_in >= MAX_REREAD:  # what is folded may be all of a piece, which would be read for ever
+            raise TooDeep(f"read again {MAX_REREAD} times")
         for folded in (False, True):
             other = type(self)(self.source, make(folded), self.class_name, self.own_stack)
-            other.depth, other.nesting = self.depth + 1, self.nesting
+            other.depth, other.nesting, other.reread_in = self.depth + 1, self.nesting, self.reread_in + 1
             try:
                 return lower(other)
             except Misread:

@@ -142,3 +142,13 @@ def test_a_large_generated_header() -> None:
     unit = load("big.h", text.encode())
     assert len(unit.decls) == 9000
     assert time.process_time() - began < 8
+
+
+def test_text_whose_folded_part_is_all_of_it_costs_its_own_statement_alone() -> None:
+    unit = load("x.cu", b"void f() { const int t = u$s(l % 4) + 1; g(3); }", Defines("sm_80"))
+    (fn,) = unit.decls
+    assert isinstance(fn, ir.Function) and fn.body is not None
+    block = fn.body.get()
+    assert isinstance(block, ir.Block)
+    last = block.body[-1]
+    assert isinstance(last, ir.ExprStmt) and isinstance(last.expr, ir.Call)
