@@ -31,7 +31,7 @@ from cutecheck.source.eval.overloads import Candidate, bind, deduced
 from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.ranking import best_of, undecided
 from cutecheck.source.eval.repeats import repeat
-from cutecheck.source.eval.returns import result, unfollowed
+from cutecheck.source.eval.returns import result, unevaluated, unfollowed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame, self_of
 from cutecheck.source.eval.specialised import specialised
 from cutecheck.source.eval.statements.exits import Exits, finish, unless_left
@@ -39,6 +39,7 @@ from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell, type_key
 from cutecheck.source.eval.unwalked import _BLIND_RECURSION, forget_captured, leap, leapt, may_write, refusal
 from cutecheck.source.eval.values import (
+    TAKES_OTHERS,
     BudgetExceeded,
     Closure,
     Extern,
@@ -157,6 +158,8 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         if own is not None:
             return own
         may_write(m, best.fn, args, span, fset.self_)
+        if m.recorder.is_unevaluated():
+            return unevaluated(m, best.fn, best.env, span)
         return Unknown(f"`{fset.name}` is declared but not defined in the scanned files", span)
     if fset.self_ is None and not kwargs and left_out.leaves_out(m, best, args):
         return left_out.result(m, best.fn, best.env, span)
@@ -330,6 +333,9 @@ def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> st
 def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """A lambda: its names are those of the place it was written."""
     fn.called |= not m.recorder.rehearsal
+    if m.dialect.by_value and not kwargs and not fn.takes(len(args)):
+        leaks.leak(m, *args)
+        return Unknown(f"{TAKES_OTHERS} {len(args)} arguments", span)
     (given, _), m.given = m.given, ((), "")
     m.kinds = (args, given)
     env = Env(fn.env, "function")

@@ -63,7 +63,9 @@ def _struct(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
     for base in cls.known_bases:
         if isinstance(base, ExternType) and base.name == classes.ALIGNED:
             made.aligned(*_number(base.args[0]))
-    if not classes.complete(m, cls):
+    if cls.decl.packed and (above or any(isinstance(p, ClassInst) for p in classes.parts(m, cls))):
+        made.end = Unknown(f"where the parts of the packed `{cls.name}` are", span)
+    elif not classes.complete(m, cls):
         made.end = Unknown(f"a base class of `{cls.name}` is not known", span)
     elif _polymorphic(m, cls):
         made.aligned(_POINTER, _POINTER)
@@ -130,7 +132,8 @@ def _member(m: Machine, cls: ClassInst, decl: ir.Variable, span: Span) -> tuple[
         return _POINTER, _POINTER, _POINTER
     t: Value = m.eval(decl.type, cls.env) if decl.type is not None else Unknown("untyped member", span)
     own = ClassLayout()
-    own.aligned(*alignments(m, t, span))
+    if not cls.decl.packed:
+        own.aligned(*alignments(m, t, span))
     if decl.alignas_ is not None:
         own.aligned(*_asked(m, decl.alignas_, cls))
     if "bits" in decl.flags:

@@ -5,20 +5,26 @@ Each answer is True, False, or None where it is not known.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Unknown
-from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval import classes, conversions, ir, spelled
+from cutecheck.source.eval.intrinsics.registry import CONCEPTS
+from cutecheck.source.eval.qualified import note, qualify
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.symbolic import symbolic
-from cutecheck.source.eval.types import same_type
+from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
+    TAKES_OTHERS,
     Extern,
     ExternType,
+    FuncSet,
+    Object,
+    Pack,
     Scalar,
-    ScalarType,
     SubstitutionFailure,
     TemplateRef,
     Value,
@@ -27,8 +33,10 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
-_OF_STD = {"integral": True, "floating_point": False}
 _NOT_OF_NUMBERS = "is known of a scalar"
+# of what a trait gives, too, which stands for the trait: that has `type` and `value`
+_OF_TYPES = re.compile(r"no member `(?!type`|value`)\w+` is known of (?:ScalarType|PtrType)$")
+_GIVEN = "what a requirement's expression gives"
 
 
 def satisfied(m: Machine, decl: ir.Function | ir.Class | ir.Variable, env: Env) -> bool | None:
@@ -74,22 +82,24 @@ def concept(m: Machine, p: ir.TParam, env: Env) -> ir.Expr | None:
 
 
 def _is_concept(m: Machine, node: ir.Name | ir.Scoped, env: Env) -> bool:
-    if _std_concept(node):
-        return True
     named = m.eval(replace(node, targs=None), env)
-    if not isinstance(named, TemplateRef) or not named.entries:
+    if not isinstance(named, TemplateRef):
         return False
+    if not named.entries:
+        return named.name in CONCEPTS
     decl = named.entries[0].decl
     return isinstance(decl, ir.Variable) and "concept" in decl.flags
 
 
-def _std_concept(node: ir.Expr) -> bool:
-    of_std = isinstance(node, ir.Scoped) and isinstance(node.base, ir.Name) and node.base.ident == "std"
-    return of_std and getattr(node, "ident", "") in (*_OF_STD, "same_as", "convertible_to", "signed_integral",
-                                                     "unsigned_integral", "invocable", "derived_from")  # fmt: skip
-
-
 def _holds(m: Machine, node: ir.Expr, env: Env) -> bool | None:
+    """Whether a constraint does; one that cannot be formed does not."""
+    try:
+        return _truth(m, node, env)
+    except SubstitutionFailure:
+        return False
+
+
+def _truth(m: Machine, node: ir.Expr, env: Env) -> bool | None:
     if isinstance(node, ir.Binary) and node.op in ("&&", "||", "and", "or"):
         stop = node.op in ("||", "or")
         left = _holds(m, node.left, env)
@@ -98,64 +108,92 @@ def _holds(m: Machine, node: ir.Expr, env: Env) -> bool | None:
         right = _holds(m, node.right, env)
         return stop if right is stop else None if None in (left, right) else not stop
     if isinstance(node, ir.Unary) and node.op in ("!", "not"):
-        known = _holds(m, node.operand, env)
+        known = _truth(m, node.operand, env)  # what cannot be formed makes neither this nor its opposite true
         return None if known is None else not known
-    try:
-        if isinstance(node, (ir.Name, ir.Scoped)) and node.targs is not None:
-            if _std_concept(node):
-                return _of_std(m, node, env)
-            named = m.eval(replace(node, targs=None), env)
-            decl = named.entries[0].decl if isinstance(named, TemplateRef) and named.entries else None
-            if isinstance(decl, ir.Variable) and "concept" in decl.flags and decl.init is not None:
-                from cutecheck.source.eval import templates
+    if isinstance(node, (ir.Name, ir.Scoped)) and node.targs is not None:
+        named = m.eval(replace(node, targs=None), env)
+        decl = named.entries[0].decl if isinstance(named, TemplateRef) and named.entries else None
+        if isinstance(decl, ir.Variable) and "concept" in decl.flags and decl.init is not None:
+            from cutecheck.source.eval import templates
 
-                own = Env(named.entries[0].env, "template")
-                templates.bind(m, decl.tparams or (), templates.arguments(m, node.targs, env), own)
-                return _holds(m, decl.init, own)
-        return m.dialect.truth(m.eval(node, env))
-    except SubstitutionFailure:
-        return False
+            own = Env(named.entries[0].env, "template")
+            templates.bind(m, decl.tparams or (), templates.arguments(m, node.targs, env), own)
+            return _holds(m, decl.init, own)
+    value = m.eval(node, env)
+    if isinstance(value, Unknown) and _not_formed(value):
+        raise SubstitutionFailure(value.reason)
+    return m.dialect.truth(value)
 
 
-def _of_std(m: Machine, node: ir.Name | ir.Scoped, env: Env) -> bool | None:
-    types = [m.eval(t, env) for t in node.targs or ()]
-    if any(isinstance(t, Unknown) for t in types):
-        return None
-    if node.ident == "same_as" and len(types) == 2:
-        return same_type(*types)
-    if node.ident in _OF_STD and isinstance(types[0], ScalarType):
-        from cutecheck.source.eval.intrinsics.types import is_integer
-
-        whole, known = is_integer(types[0].dtype), types[0].dtype.name in ("float", "double")
-        return whole if _OF_STD[node.ident] else known
-    return False if node.ident in _OF_STD and isinstance(types[0], ClassInst) else None
+def _not_formed(why: Unknown) -> bool:
+    """What is not known is no more than nothing: a member that a complete class or a number does not have."""
+    of_numbers = _NOT_OF_NUMBERS in why.reason or _OF_TYPES.match(why.reason) is not None
+    return classes.NO_MEMBER in why.reason or of_numbers or TAKES_OTHERS in why.reason
 
 
-def valid(m: Machine, nodes: Sequence[ir.Expr | None], env: Env) -> bool | None:
-    """Whether expressions and types can be formed, as far as members are asked for."""
+def valid(m: Machine, nodes: Sequence[ir.Requirement | None], env: Env) -> bool | None:
+    """Whether the parts of a requires expression are."""
     answer: bool | None = True
     for node in nodes:
-        known = None if node is None else _formed(m, node, env)
+        known = None if node is None else _meets(m, node, env)
         if known is False:
             return False
         answer = answer and known
     return answer
 
 
+def _meets(m: Machine, node: ir.Requirement, env: Env) -> bool | None:
+    with m.recorder.unevaluated(), m.journal.forgetting():
+        if node.holds:
+            return _holds(m, node.expr, env)
+    known = _formed(m, node.expr, env)
+    if node.gives is None or not known or not isinstance(node.gives, (ir.Name, ir.Scoped)):
+        return known if node.gives is None or known is False else None
+    inner = Env(env, "block")
+    with m.recorder.unevaluated(), m.journal.forgetting():
+        inner.vars[_GIVEN] = _type_of(m, node.expr, env)
+        note(inner, _GIVEN)
+        return _holds(m, _applied(node.gives, ir.Name(_GIVEN, None, node.span)), inner)
+
+
+def _type_of(m: Machine, node: ir.Expr, env: Env) -> Value:
+    """``decltype((node))``."""
+    written = spelled.written(m, ir.DeclType(node, node.span), env)
+    names = isinstance(node, (ir.Name, ir.Attr, ir.Scoped))
+    return qualify(written, "ref") if names and is_type(written) else written
+
+
 def _formed(m: Machine, node: ir.Expr, env: Env) -> bool | None:
+    """Whether an expression or a type can be formed, as far as members, operators and numbers of arguments say."""
     with m.recorder.unevaluated(), m.journal.forgetting():
         try:
             value = m.eval(node, env)
         except SubstitutionFailure:
             return False
     if isinstance(value, Unknown):
-        missing = classes.NO_MEMBER in value.reason or _NOT_OF_NUMBERS in value.reason
-        return False if missing else None
+        return False if _not_formed(value) or _no_operator(m, node, value, env) else None
     if isinstance(node, ir.Scoped) and node.base is not None:
         of = m.eval(node.base, env)
         if not isinstance(of, ClassInst):
             return None  # what a trait gives stands for the trait, too
     return None if isinstance(value, (Extern, ExternType)) else True
+
+
+def _no_operator(m: Machine, node: ir.Expr, value: Unknown, env: Env) -> bool:
+    """``a + b`` where neither class, nor a function that is seen, has such an operator, nor gives a number."""
+    from cutecheck.source.eval import overloads, own_operators
+
+    if not isinstance(node, ir.Binary) or not own_operators.none_takes(value):
+        return False
+    with m.recorder.unevaluated(), m.journal.forgetting():
+        operands = m.eval(node.left, env), m.eval(node.right, env)
+        seen = m.eval(ir.Name(f"operator{node.op}", None, node.span), env)
+    objects = [v for v in operands if isinstance(v, Object)]
+    known = all(isinstance(v, (Object, Scalar)) for v in operands) and bool(objects)
+    if isinstance(seen, FuncSet) and any(overloads.bind(m, e, seen, list(operands), {}) for e in seen.entries):
+        return False
+    whole = all(classes.complete(m, v.cls) and not conversions.functions(m, v.cls) for v in objects)
+    return known and whole and isinstance(seen, (Unknown, FuncSet))
 
 
 def returns(m: Machine, fn: ir.Function, args: Sequence[Value], env: Env) -> bool | None:
@@ -164,7 +202,8 @@ def returns(m: Machine, fn: ir.Function, args: Sequence[Value], env: Env) -> boo
         return True
     inner = Env(env, "function")
     inner.vars.update((p.name, a) for p, a in zip(fn.params, args, strict=False) if p.name and not p.pack)
-    return valid(m, list(_operands(fn.ret.expr)), inner)
+    answers = [_formed(m, part, inner) for part in _operands(fn.ret.expr)]
+    return False if False in answers else None if None in answers else True
 
 
 def _operands(node: ir.Expr) -> Iterator[ir.Expr]:
@@ -177,10 +216,20 @@ def _operands(node: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def requires(m: Machine, node: ir.Requires, env: Env) -> Scalar:
+    from cutecheck.source.eval import templates
+
     inner = Env(env, "function")
     for p in node.params:
-        typed = Unknown("auto", p.span) if p.type is None else m.eval(p.type, inner)
-        inner.vars[p.name] = symbolic(m, typed, p.name, p.span)
+        pattern = p.type.pattern if isinstance(p.type, ir.Expand) else p.type
+        if pattern is None:
+            inner.vars[p.name] = Unknown("auto", p.span)
+            continue
+        inner.declare_as(p.name, (pattern, False, None))
+        if p.pack:
+            types = templates.expand(m, pattern, inner)
+            inner.vars[p.name] = Pack(tuple(symbolic(m, t, f"{p.name}.{i}", p.span) for i, t in enumerate(types)))
+        else:
+            inner.vars[p.name] = symbolic(m, m.eval(pattern, inner), p.name, p.span)
     known = valid(m, node.parts, inner)
     return Scalar(None if known is None else int(known), "bool")
 

@@ -9,7 +9,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.symbolic import symbolic
-from cutecheck.source.eval.values import VARIANT, Cell, Extern, ExternType, Object, Scalar, ScalarType, Value
+from cutecheck.source.eval.values import VARIANT, Cell, Extern, ExternType, Object, Scalar, ScalarType, Value, VoidType
 
 
 def result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span: Span) -> Value:
@@ -42,6 +42,16 @@ def unfollowed(m: Machine, fn: ir.Function | ir.Lambda, env: Env, value: Unknown
             name = "lambda" if isinstance(fn, ir.Lambda) else fn.name
             return symbolic(m, typed, f"{name}(){PER_THREAD}{m.number()}", span)
     return value
+
+
+def unevaluated(m: Machine, fn: ir.Function, env: Env, span: Span) -> Value:
+    """What a function that is declared alone returns, of which only the type is asked."""
+    if fn.ret is None or qualifiers.is_auto(fn.ret):
+        return Unknown(f"`{fn.name}` is declared but not defined in the scanned files", span)
+    typed = m.eval(fn.ret, env)
+    if isinstance(typed, VoidType):
+        return m.dialect.no_value(span)
+    return symbolic(m, typed, f"{fn.name}(){PER_THREAD}{m.number()}", span)
 
 
 def _merged(frame: Frame) -> tuple[Cell, ...] | None:

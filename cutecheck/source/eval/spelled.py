@@ -156,14 +156,21 @@ def _declared(m: Machine, node: ir.DeclType, value: Value, env: Env, depth: int)
     if isinstance(expr, ir.Call) and isinstance(expr.fn, (ir.Name, ir.Scoped)) and expr.fn.ident == "declval":
         (of,) = expr.fn.targs or (None,)
         return None if of is None else qualify(written(m, of, env, depth), "rref")
-    if isinstance(expr, ir.Call) and isinstance(expr.fn, (ir.Name, ir.Scoped)):
+    if isinstance(expr, ir.Call) and (isinstance(expr.fn, (ir.Name, ir.Scoped)) or repeatable.quiet(expr.fn)):
         fn = m.eval(expr.fn, env)
-        if isinstance(fn, FuncSet) and len(fn.entries) == 1:
-            entry = fn.entries[0]
-            ret = entry.decl.ret
-            if ret is not None and entry.decl.tparams is None and isinstance(ret, ir.TypeMod):
-                return written(m, ret, entry.env, depth)
+        return _returned(m, fn, value, depth) if isinstance(fn, FuncSet) else None
     return None
+
+
+def _returned(m: Machine, fn: FuncSet, value: Value, depth: int) -> Value:
+    """What a call gives; where one of several, or a template, returns a reference, whether this does is open."""
+    own = [(e, e.decl.ret) for e in fn.entries]
+    if len(own) == 1 and own[0][0].decl.tparams is None and isinstance(own[0][1], ir.TypeMod):
+        return written(m, own[0][1], own[0][0].env, depth)
+    refers = any(
+        isinstance(ret, ir.DeclType) or (isinstance(ret, ir.TypeMod) and ret.kind in ("ref", "rref")) for _, ret in own
+    )
+    return made(value, None, False, None) if refers else None
 
 
 def _variable(m: Machine, node: ir.Name | ir.Attr | ir.Scoped, value: Value, env: Env, depth: int) -> Value:

@@ -124,15 +124,15 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
     if isinstance(decl, ir.Class):
         return _class(m, ref, primary, given, span)
     env = Env(primary.env, "template")
-    bind(m, decl.tparams or (), given, env)
-    key = ("alias", id(decl), id(primary.env), type_key(tuple(env.vars.values())))
+    args = bind(m, decl.tparams or (), given, env)
+    key = ("alias", id(decl), id(primary.env), type_key(args))
     if key in m.functions:
         return m.functions[key]
     refused = m.budget.refused
     if isinstance(decl, ir.Alias):
         value = written(m, decl.target, env)
     else:
-        special = _special(m, ref, tuple(env.vars.values()), decl.tparams or (), env)
+        special = _special(m, ref, args, decl.tparams or (), env)
         if isinstance(special, Unknown):
             return special
         if special is not None:

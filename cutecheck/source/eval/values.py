@@ -308,8 +308,16 @@ class Closure:
     targs: tuple[Value, ...] = ()
     called: bool = False  # outside of rehearsals
 
+    def takes(self, count: int) -> bool:
+        """Whether it may be called with so many arguments."""
+        params = self.node.params
+        if any(p.pack or p.kind != "normal" for p in params):
+            return True
+        return sum(p.default is None for p in params) <= count <= len(params)
+
 
 VARIANT = "std::variant"
+TAKES_OTHERS = "a lambda that does not take"  # how the reason of a call begins that no program makes
 
 Cell = tuple[dict[Any, Any], Any]  # of variables or fields, and a name
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Literal, overload
 
 from tree_sitter import Node
@@ -15,6 +17,9 @@ from cutecheck.source.cpp.syntax import NOTHING, members_piece
 from cutecheck.source.eval import ir
 
 ClassKind = Literal["struct", "class", "union"]
+_ATTRIBUTE = re.compile(r"\b__attribute__\s*\(\s*\([^;{}]*?\)\s*\)|\[\[[^;{}]*?\]\]")
+_PACKED = re.compile(r"\b(?:__)?packed(?:__)?\b")
+_ALIGNED = re.compile(r"\b(?:__)?aligned(?:__)?\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _KINDS: dict[str, ClassKind] = {"struct_specifier": "struct", "class_specifier": "class", "union_specifier": "union"}
 
 
@@ -94,8 +99,23 @@ class ClassLowering(FunctionLowering):
         base_clause = _child(node, "base_class_clause")
         bases = () if base_clause is None else self.bases(base_clause)
         full = self.span(keyword.start_byte, body.end_byte)
-        return ir.Class(name, kind, own, spec_args, bases, self.lazy_members(body, name), specs.alignas_, span, full,
-                        owner, outer)  # fmt: skip
+        packed, aligned = self.attributes(node, body)
+        aligned = aligned if specs.alignas_ is None else specs.alignas_
+        return ir.Class(name, kind, own, spec_args, bases, self.lazy_members(body, name), aligned, span, full,
+                        owner, outer, packed=packed)  # fmt: skip
+
+    def attributes(self, node: Node, body: Node) -> tuple[bool, ir.Expr | None]:
+        """Whether GNU's attributes before the name or after the body pack a class, and the alignment that they ask."""
+        text, after = self.source.text, self.piece.holes.get(body.start_byte)
+        end = (body.end_byte if after is None else after) + self.shift
+        packed, aligned = False, None
+        for part in ((node.start_byte + self.shift, body.start_byte + self.shift), (end, text.find(";", end))):
+            for attribute in _ATTRIBUTE.finditer(text, *part):
+                packed = packed or _PACKED.search(attribute.group()) is not None
+                asked = _ALIGNED.search(text, *attribute.span())
+                if asked is not None:
+                    aligned = self.attempt(partial(self.reread, asked.start(1) - self.shift, asked.end(1) - self.shift))
+        return packed, aligned
 
     def end_of_head(self, node: Node) -> int:
         body = node.child_by_field_name("body")

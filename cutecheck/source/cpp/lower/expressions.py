@@ -269,19 +269,24 @@ class ExpressionLowering(CallLowering):
         return self.applied(target, value, self.begin_of_name(kind))
 
     def requires(self, node: Node) -> ir.Expr:
-        """Of a requirement on what an expression gives, and of a nested one, only that it is there is kept."""
         params, listed = node.child_by_field_name("parameters"), node.child_by_field_name("requirements")
         if listed is None:
             raise self.bad(node)
-        parts: list[ir.Expr | None] = []
-        for begin, end in requirements.split(self.text, listed.start_byte + 1, listed.end_byte - 1):
-            formed, is_type, more = requirements.asked(self.text, begin, end)
-            if formed is not None:
-                read = self.reread_type if is_type else self.reread_one
-                parts.append(self.attempt(partial(read, *formed)))
-            if more or formed is None:
-                parts.append(None)
+        parts = [
+            self.requirement(begin, end)
+            for begin, end in requirements.split(self.text, listed.start_byte + 1, listed.end_byte - 1)
+        ]
         return ir.Requires(() if params is None else self.parameters(params), tuple(parts), self.place(node))
+
+    def requirement(self, begin: int, end: int) -> ir.Requirement | None:
+        asked = requirements.asked(self.text, begin, end)
+        if asked is None:
+            return None
+        formed = self.attempt(partial(self.reread_type if asked.is_type else self.reread_one, *asked.of))
+        gives = None if asked.gives is None else self.attempt(partial(self.reread_type, *asked.gives))
+        if formed is None or (gives is None and asked.gives is not None):
+            return None
+        return ir.Requirement(formed, gives, asked.holds, self.span(begin, end))
 
     def reread_one(self, begin: int, end: int) -> ir.Expr:
         args = self.reread_arguments(begin, end)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+from cutecheck.records import record
+
 _TYPENAME = re.compile(r"typename\b")
 _NESTED = re.compile(r"requires\b")
+_ARROW = re.compile(r"\s*->")
 Range = tuple[int, int]
 
 
@@ -25,21 +28,38 @@ def split(text: str, begin: int, end: int) -> list[Range]:
     return [trimmed for b, e in found if (trimmed := _trim(text, b, e)) is not None]
 
 
-def asked(text: str, begin: int, end: int) -> tuple[Range | None, bool, bool]:
-    """Of one part: the expression or type that it forms, whether that is a type, and whether it asks more."""
-    if _NESTED.match(text, begin, end):
-        return None, False, True
+@record(frozen=True, slots=True)
+class Asked:
+    """One part: where its expression, type or condition is; and the concept that what it gives is to satisfy."""
+
+    of: Range
+    is_type: bool = False
+    holds: bool = False
+    gives: Range | None = None
+
+
+def asked(text: str, begin: int, end: int) -> Asked | None:
+    """What one part says; None where that is not read."""
+    nested = _NESTED.match(text, begin, end)
+    if nested is not None:
+        of = _trim(text, nested.end(), end)
+        return None if of is None else Asked(of, holds=True)
     named = _TYPENAME.match(text, begin, end)
     if named is not None:
-        return _trim(text, named.end(), end), True, False
+        of = _trim(text, named.end(), end)
+        return None if of is None else Asked(of, is_type=True)
     if text[begin] != "{":
-        return (begin, end), False, False
+        return Asked((begin, end))
     depth = 0
     for at in range(begin, end):
         depth += (text[at] == "{") - (text[at] == "}")
         if not depth:
-            return _trim(text, begin + 1, at), False, bool(text[at + 1 : end].strip())
-    return None, False, True
+            of, arrow = _trim(text, begin + 1, at), _ARROW.match(text, at + 1, end)
+            gives = None if arrow is None else _trim(text, arrow.end(), end)
+            if of is None or (gives is None and text[at + 1 : end].strip()):
+                return None
+            return Asked(of, gives=gives)
+    return None
 
 
 def _trim(text: str, begin: int, end: int) -> Range | None:

@@ -3,6 +3,7 @@
 from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names register themselves)
     arithmetic,
     block_scaled,
+    concepts,
     cuda,
     cuda_numbers,
     events,

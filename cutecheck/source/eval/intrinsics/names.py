@@ -68,6 +68,8 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return ValueType(int(number.group(1)))
     if path == "std" and name == "size":
         return Intrinsic("std::size")
+    if path == "std" and f"std::{name}" in TYPES:  # which CuTe's own of the name says of more types
+        return TemplateRef(f"std::{name}")
     if path.split("::", 1)[0] in _FOREIGN and name in _CUTE_ONLY:
         return None
     if path in ("at", "c10", "torch") and name in TORCH_TYPES:

@@ -59,6 +59,7 @@ TYPES: dict[str, TypeMaker] = {}
 KEEP_QUALIFIERS: set[str] = set()  # types made of types with their qualifiers and references
 # elements of PyTorch's tensors that are classes, in at::, c10:: and torch::
 TORCH_TYPES = frozenset({"Half", "BFloat16", "Float8_e4m3fn", "Float8_e5m2", "Float8_e4m3fnuz", "Float8_e5m2fnuz"})
+CONCEPTS: set[str] = set()  # of these the concepts of the standard library
 CONSTANTS: dict[str, Any] = {}
 METHODS: dict[tuple[str, str], Function] = {}  # (kind of value, name)
 

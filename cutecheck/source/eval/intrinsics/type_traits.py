@@ -290,6 +290,7 @@ def _integral(t: Value) -> bool:
 
 
 _asks("is_integral", _object(_integral))
+_asks("std::is_integral", _object(lambda t: _arithmetic(t) and _integral(t)))
 
 
 @type_maker("is_convertible", "is_convertible_v", qualified=True)

@@ -122,6 +122,7 @@ class Class:
     forward: bool = False
     constraints: tuple[Expr, ...] = ()
     keywords: tuple[tuple[str, Expr], ...] = ()
+    packed: bool = False  # no room between its members
 
 
 @record(frozen=True, slots=True)

@@ -271,11 +271,21 @@ class Opaque:
 
 
 @record(frozen=True, slots=True)
+class Requirement:
+    """``expr;``, ``typename expr;``, ``{ expr } -> gives;``, and with ``holds`` ``requires expr;``."""
+
+    expr: Expr
+    gives: Expr | None
+    holds: bool
+    span: Span
+
+
+@record(frozen=True, slots=True)
 class Requires:
-    """``requires (params) { parts }``: whether the parts are valid; None stands for what else one asks."""
+    """``requires (params) { parts }``: whether the parts are valid; None stands for one that is not read."""
 
     params: tuple[Param, ...]
-    parts: tuple[Expr | None, ...]
+    parts: tuple[Requirement | None, ...]
     span: Span
 
 
