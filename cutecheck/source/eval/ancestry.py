@@ -10,6 +10,8 @@ from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import BudgetExceeded, Extern, Pack, Scalar, Value, constant
 
+NAMED = ("bases named",)  # how many a class names, packs expanded
+
 
 def named_bases(m: Machine, inst: ClassInst) -> list[Value]:
     """The values of the bases of a class, which is asked for them once."""
@@ -17,7 +19,16 @@ def named_bases(m: Machine, inst: ClassInst) -> list[Value]:
     m.deriving += 1
     try:
         with m.recorder.once():
-            return [m.eval(n.pattern if isinstance(n, ir.Expand) else n, env) for n in inst.decl.bases]
+            found: list[Value] = []
+            for n in inst.decl.bases:
+                if isinstance(n, ir.Expand):
+                    from cutecheck.source.eval.templates import expand
+
+                    found += expand(m, n.pattern, env)
+                else:
+                    found.append(m.eval(n, env))
+            inst.memo[NAMED] = len(found)
+            return found
     except BudgetExceeded:  # which may end a part of the evaluation alone
         inst.bases = None
         raise

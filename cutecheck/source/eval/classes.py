@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import DType
@@ -21,7 +22,7 @@ from cutecheck.source.eval import (
     qualifiers,
     std_arrays,
 )
-from cutecheck.source.eval.ancestry import ends_never, named_bases
+from cutecheck.source.eval.ancestry import NAMED, ends_never, named_bases
 from cutecheck.source.eval.fitting import decayed, fitted
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -44,6 +45,7 @@ from cutecheck.source.eval.values import (
     Reference,
     Scalar,
     ScalarType,
+    Str,
     TraitType,
     Value,
     ValueType,
@@ -113,7 +115,9 @@ def bases(m: Machine, inst: ClassInst) -> list[ClassInst]:
 def complete(m: Machine, inst: ClassInst) -> bool:
     """Whether all bases of a class are known, all the way up: then it has no members besides those it shows."""
     above = bases(m, inst)
-    return len(above) + len(inst.known_bases) == len(inst.decl.bases) and all(complete(m, b) for b in above)
+    return len(above) + len(inst.known_bases) == inst.memo.get(NAMED, len(inst.decl.bases)) and all(
+        complete(m, b) for b in above
+    )
 
 
 def fields(m: Machine, inst: ClassInst) -> list[tuple[ClassInst, ir.Variable]]:
@@ -168,9 +172,9 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
                 obj.initial[name] = value
                 value = copies.copied(m, value)
             elif decl.init_args is not None and decl.type is not None and not obj.name:
-                given = [m.eval(a.value, owner.env) for a in decl.init_args]
+                given = places.arguments(m, decl.init_args, owner.env)
                 typed = m.eval(decl.type, owner.env)
-                value = obj.initial[name] = construct(m, typed, given, [a.name for a in decl.init_args], span)
+                value = obj.initial[name] = construct(m, typed, given, names_of(decl.init_args, given), span)
                 value = copies.copied(m, value)
             else:
                 typed = m.eval(decl.type, owner.env) if decl.type is not None else None
@@ -235,10 +239,17 @@ def default_value(m: Machine, type_: Value, span: Span) -> Value:
         return Scalar(0, "nullptr_t")
     if isinstance(type_, ArrayType):
         held = std_arrays.made(m, type_, (), span)
+        if held is None and not type_.name and m.dialect.by_value and isinstance(type_.extent, int):
+            return convert(m, type_, (), span)
         return m.recorder.array(m, type_, span) if held is None else held
     if isinstance(type_, ExternType):
         return (1, 1, 1) if type_.name == "dim3" else Extern(type_.name, span, type_)
     return type_
+
+
+def names_of(written: Sequence[ir.Arg], values: Sequence[Value]) -> list[str | None]:
+    """The members that arguments name; those of a pack name none."""
+    return [a.name for a in written] if len(written) == len(values) else [None] * len(values)
 
 
 def _integral(d: DType) -> bool:
@@ -271,11 +282,15 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
             return tuple(m.dialect.to_model(a) for a in args) + (1,) * (3 - len(args))
         if m.dialect.by_value:
             leaks.leak_arguments(m, type_.name, args)
+        if len(args) == 1 and isinstance(args[0], Str) and type_.name.endswith("string_view"):
+            return args[0]
         return Extern(type_.name, span, type_)
     if isinstance(type_, PtrType):
         return convert(m, type_, args[0], span)
     if isinstance(type_, ArrayType):
         held = std_arrays.made(m, type_, args, span)
+        if held is None and not type_.name and m.dialect.by_value and len(args) > 1:
+            return convert(m, type_, tuple(args), span)
         if held is not None:
             return held
         leaks.leak(m, *args)

@@ -17,7 +17,7 @@ from cutecheck.source.eval.references import field_stands
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.unwalked import may_write
-from cutecheck.source.eval.values import ArrayType, FuncSet, Object, Reference, Scalar, Value
+from cutecheck.source.eval.values import ArrayType, FuncSet, Object, Pack, Reference, Scalar, Value
 
 
 def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[str | None], span: Span) -> Value:
@@ -237,13 +237,11 @@ def _construct_with(
     for name, init in best.fn.inits:
         if name in types:
             continue
-        of = cls if name == cls.name else _base(m, name, above, env, span)
-        if of is None:
-            continue
-        values = places.arguments(m, init, env) if m.dialect.by_value else [m.eval(a.value, env) for a in init]
-        delegates = delegates or of is cls
-        made.append(of)
-        _initialise(m, of, obj, values, [], span)
+        for of, inner in _meant(m, name, init, cls, above, env, span):
+            values = places.arguments(m, init, inner) if m.dialect.by_value else [m.eval(a.value, inner) for a in init]
+            delegates = delegates or of is cls
+            made.append(of)
+            _initialise(m, of, obj, values, [], span)
     if not delegates:
         _default_bases(m, cls, obj, span, tuple(made))
     order = list(types)
@@ -279,6 +277,20 @@ def _construct_with(
     if not delegates:
         _settle(m, cls, obj, span)
     run_function(m, best.entry, best.fn, env, args, {}, span)
+
+
+def _meant(
+    m: Machine, name: str, init: tuple[ir.Arg, ...], cls: ClassInst, bases: list[ClassInst], env: Env, span: Span
+) -> list[tuple[ClassInst, Env]]:
+    """The classes that an initialiser names, and where its arguments are evaluated: ``Bases(values)...``."""
+    at = env.find_var(name)
+    if at is not None and isinstance(at.vars[name], Pack):
+        from cutecheck.source.eval.templates import each
+
+        every = each(ir.Call(ir.Name(name, None, span), init, span), env)
+        return [(base, inner) for inner in every for base in bases if inner.vars[name] is base]
+    of = cls if name == cls.name else _base(m, name, bases, env, span)
+    return [] if of is None else [(of, env)]
 
 
 def _base(m: Machine, name: str, bases: list[ClassInst], env: Env, span: Span) -> ClassInst | None:

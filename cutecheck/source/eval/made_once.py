@@ -100,6 +100,9 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
                 leaks.leak_place(m, value, where)
     else:
         args = [m.eval(a.value, env) for a in decl.init_args or ()]
+    if isinstance(typed, ArrayType) and not typed.name and args and m.dialect.by_value:  # `int sizes[]{2, 3}`
+        value = classes.convert(m, typed, tuple(args), decl.span)
+        return Constants(value) if type(value) is Elements and qualifiers.never_written(decl) else value
     if typed is None:
         return args[0] if len(args) == 1 else Unknown(f"`{decl.name}` has no initialiser", decl.span)
     if decl.init_args is not None:
@@ -109,7 +112,7 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
             foreign.may_write(m, decl.type, decl.init_args, typed, args, env, decl.span)
         for a in decl.init_args if m.dialect.by_value else ():
             leaks.leak_bound(m, typed, a.value, env)
-        return classes.construct(m, typed, args, [a.name for a in decl.init_args], decl.span)
+        return classes.construct(m, typed, args, classes.names_of(decl.init_args, args), decl.span)
     return classes.declare(m, typed, decl, env)
 
 

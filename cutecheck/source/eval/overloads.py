@@ -10,6 +10,7 @@ from cutecheck.model.integers import INTEGERS, canonical
 from cutecheck.model.ints import Sym
 from cutecheck.source.eval import classes, constraints, conversions, ir, matching, qualified, qualifiers, templates
 from cutecheck.source.eval.enums import EnumRef
+from cutecheck.source.eval.intrinsics import strings
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import mentions, names_in
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -25,6 +26,7 @@ from cutecheck.source.eval.values import (
     PtrType,
     Scalar,
     ScalarType,
+    Str,
     SubstitutionFailure,
     TensorVal,
     TraitType,
@@ -120,8 +122,15 @@ def bind(
                     own = p.type.pattern if isinstance(p.type, ir.Expand) else p.type
                     types = (qualified.deduced(own, type_of(a), k) for a, k in zip(rest, kinds, strict=True))
                     env.vars[inner.ident] = Pack(tuple(types))
-                elif inner is not None and not _deduces_each(m, inner, rest, names, env):
-                    return None
+                elif inner is not None and not set(names_in(p.type)).isdisjoint(names):
+                    if not _deduces_each(m, inner, rest, names, env):
+                        return None
+                elif inner is not None:  # a pack of the class's
+                    gains = _takes_each(m, p.type, rest, env)
+                    if gains is None:
+                        return None
+                    fits += gains
+                    break
                 fits += [1] * len(rest)
                 break
             if p.kind in ("varargs", "varkw", "keyword"):
@@ -176,6 +185,19 @@ def _deduces_each(m: Machine, pattern: ir.Expr, args: list[Value], names: dict[s
         for name in packs:
             env.vars[name] = Unknown(f"what the pack `{name}` holds is not known", pattern.span)
     return True
+
+
+def _takes_each(m: Machine, t: ir.Expr | None, args: list[Value], env: Env) -> list[int] | None:
+    """``X(Ts... xs)`` of a ``template <class... Ts> struct X``: how well each argument does."""
+    pattern = t.pattern if isinstance(t, ir.Expand) else t
+    if pattern is None:
+        return [1] * len(args)
+    types = [qualified.plain(w) for w in templates.expand(m, pattern, env)]
+    if any(isinstance(w, Unknown) for w in types):
+        return [0] * len(args)
+    gains = [_accepts(m, w, a, _type_for(pattern, a)) for w, a in zip(types, args, strict=False)]
+    known = [g for g in gains if g is not None]
+    return known if len(known) == len(types) == len(args) else None
 
 
 def deduced(
@@ -238,6 +260,8 @@ def match_parameter(
 
 def _type_for(pattern: ir.Expr, value: Value) -> Value:
     """The type of an argument: an array is one to a reference, and a pointer to its first element to all else."""
+    if isinstance(value, Str) and qualifiers.refers(pattern) and strings.is_plain(value):
+        return ArrayType(type_of(value).inner, len(value.text) + 1)
     actual = value.type if isinstance(value, Pointer) and isinstance(value.type, ArrayType) else type_of(value)
     if not isinstance(actual, ArrayType) or actual.name or qualifiers.refers(pattern):
         return actual

@@ -79,6 +79,8 @@ def bind_parameters(
                 rest = [
                     v if w is None or isinstance(v, Object) else Reference(w) for v, w in zip(rest, more, strict=True)
                 ]
+            if p.pack and not stands and m.dialect.by_value and inner is not None:
+                rest = _converted(m, inner, rest, env, span)
             value: Value = Pack(tuple(rest)) if p.pack else tuple(rest)
             if isinstance(kwargs.get(ANY_NAME), Lost):  # as many as nobody knows
                 value = kwargs[ANY_NAME]
@@ -133,6 +135,23 @@ def bind_parameters(
             named_bases.note(m, p.name, p.type, value, env)
         if p.name:
             m.journal.set(env.vars, p.name, value)  # as everything that a loop may change
+
+
+def _converted(m: Machine, pattern: ir.Expr, values: list[Value], env: Env, span: Span) -> list[Value]:
+    """The arguments of a pack whose types are known already: ``X(Ts... xs)`` of a ``template <class... Ts> X``."""
+    if is_auto(pattern) or not any(isinstance(v, (Scalar, tuple)) for v in values):
+        return values
+    from cutecheck.source.eval.templates import expand
+
+    types = expand(m, pattern, env)
+    if len(types) != len(values):
+        return values
+    return [
+        classes.convert(m, t, v, span)
+        if isinstance(t, (ScalarType, ClassInst)) and isinstance(v, (Scalar, tuple))
+        else v
+        for t, v in zip(types, values, strict=True)
+    ]
 
 
 def _deduced(t: ir.Expr | None, env: Env) -> None:

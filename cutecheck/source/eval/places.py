@@ -218,10 +218,17 @@ def with_other(m: Machine, value: Value, beside: ir.Expr, env: Env) -> Value:
 
 
 def arguments(m: Machine, args: Iterable[ir.Arg], env: Env) -> list[Value]:
-    """Values of plain arguments; the cells that they name are kept for who binds references to them."""
+    """Values of arguments, packs expanded; the cells that they name are kept for who binds references to them."""
     values: list[Value] = []
     cells: list[Cells | None] = []
     for a in args:
+        if isinstance(a.value, ir.Expand):
+            from cutecheck.source.eval.templates import expand, references
+
+            values += expand(m, a.value.pattern, env)
+            own = references(a.value.pattern, env)
+            cells += own if len(cells) + len(own) == len(values) else [None] * (len(values) - len(cells))
+            continue
         value, where = locate(m, a.value, env)
         values.append(value)
         cells.append(where)

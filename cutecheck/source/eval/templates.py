@@ -9,6 +9,7 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, constness, constraints, ir, repeatable
 from cutecheck.source.eval.class_arguments import settled
+from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.intrinsics.registry import TYPES
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.made_once import variable_value
@@ -18,11 +19,12 @@ from cutecheck.source.eval.ordering import most_specialised
 from cutecheck.source.eval.qualified import assumed, note, open_marks, plain
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.spelled import written
-from cutecheck.source.eval.types import type_key
+from cutecheck.source.eval.types import same_type, type_key, type_of
 from cutecheck.source.eval.values import (
     Object,
     Pack,
     Reference,
+    ScalarType,
     SubstitutionFailure,
     TemplateRef,
     Value,
@@ -207,6 +209,8 @@ def _special(
             continue
         if matched is None:
             return _undecided(m, ref, entry, env)
+        if not _of_declared_types(m, decl.spec_args, flat, names, tparams, env):
+            continue
         unknown = next((v for p, v in zip(decl.spec_args, flat, strict=False) if _decides(p, names, v)), None)
         if unknown is not None:
             return Unknown(
@@ -238,6 +242,25 @@ def _special(
             return Unknown(f"which specialisation of `{ref.name}` applies is not known", ties[0][0].decl.span)
         return ties[first]
     return None if best is None else (best[1], best[2])
+
+
+def _of_declared_types(
+    m: Machine,
+    patterns: Sequence[ir.Expr],
+    values: Sequence[Value],
+    names: Mapping[str, ir.TParam],
+    tparams: Sequence[ir.TParam],
+    env: Env,
+) -> bool:
+    """``template <int V> struct X<V>`` of a ``template <auto V>`` takes numbers of that type alone."""
+    for p, pattern, value in zip(tparams, patterns, values, strict=False):
+        own = names.get(pattern.ident) if isinstance(pattern, ir.Name) and pattern.targs is None else None
+        if not isinstance(p.type, ir.Auto) or own is None or own.type is None or isinstance(own.type, ir.Auto):
+            continue
+        wanted, given = m.eval(own.type, env), type_of(value)
+        if isinstance(wanted, ScalarType) and isinstance(given, (ScalarType, EnumRef)) and not same_type(wanted, given):
+            return False
+    return True
 
 
 def _asks_more(m: Machine, decl: ir.Class, given: Sequence[Value], names: Mapping[str, ir.TParam], env: Env) -> bool:

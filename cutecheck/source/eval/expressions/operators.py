@@ -43,6 +43,7 @@ from cutecheck.source.eval.values import (
     Pointer,
     Scalar,
     ScalarType,
+    Str,
     TensorVal,
     Value,
 )
@@ -132,7 +133,7 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
 
 def _stepped(m: Machine, node: ir.Unary, old: Value) -> Value:
     """A value after ``++`` or ``--``."""
-    if isinstance(old, (Unknown, Pointer, Address)):
+    if isinstance(old, (Unknown, Pointer, Address, Str)):
         return intrinsics.advance(m, old, 1 if "+" in node.op else -1, node.span)
     return m.dialect.binary("+" if "+" in node.op else "-", old, Scalar(1, "int"), node.span)
 
@@ -195,8 +196,12 @@ def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
         assign(m, node.left, value, env, node.span)
         return value
     if m.dialect.by_value and repeatable.is_assignment(node):
-        assign_by(m, node.left, node.op, m.eval(node.right, env), env, node.span)
-        return m.eval(node.left, env)
+        cells = assign_by(m, node.left, node.op, m.eval(node.right, env), env, node.span)
+        if repeatable.quiet(node.left):
+            return m.eval(node.left, env)
+        if cells is None:
+            return Unknown("what an assignment to a place that is not followed gives", node.span)
+        return places.read(m, cells, node.span)
     m.chosen = None
     left = m.eval(node.left, env)
     before, m.chosen = m.chosen, None

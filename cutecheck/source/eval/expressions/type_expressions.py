@@ -26,6 +26,7 @@ from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
+    EnumVal,
     Object,
     Pack,
     Pointer,
@@ -153,11 +154,18 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
     if isinstance(type_, ScalarType) and node.how == "reinterpret_cast" and _refers(node.type):
         return _bits_as(m, value, type_, node.span)
     if isinstance(type_, ScalarType):
-        own = conversions.converted(m, value, type_, node.span, True) if isinstance(value, Object) else None
-        return classes.convert(m, type_, value, node.span) if own is None else own
+        return _made(m, type_, value, node.span)
     if isinstance(type_, ClassInst) and isinstance(value, Pointer):
         return memory.get_object(m, intrinsics.cast_pointer(m, value, type_, node.span))
     return value
+
+
+def _made(m: Machine, type_: Value, value: Value, span: Span) -> Value:
+    """``T(value)`` of a number or enumeration."""
+    if isinstance(type_, enums.EnumRef):
+        return enums.made(m, type_, value, span)
+    own = conversions.converted(m, value, type_, span, True) if isinstance(value, Object) else None
+    return classes.convert(m, type_, value, span) if own is None else own
 
 
 def _refers(t: ir.Expr) -> bool:
@@ -190,8 +198,8 @@ def _typemod(m: Machine, node: ir.TypeMod, env: Env) -> Value:
         return ArrayType(inner, extent)
     if node.kind == "function":
         given = m.eval(node.extra, env) if node.extra is not None else None
-        if isinstance(given, (int, Scalar)) and isinstance(inner, ScalarType):
-            return classes.convert(m, inner, given, node.span)  # `int(I)` of a number is no type
+        if isinstance(given, (int, Scalar, EnumVal, Object)) and isinstance(inner, (ScalarType, enums.EnumRef)):
+            return _made(m, inner, given, node.span)  # `int(I)` of a value is no type
         return Unknown("function type", node.span)
     return inner
 
@@ -203,7 +211,9 @@ def _element(m: Machine, node: ir.TypeMod, env: Env) -> Value | None:
     while isinstance(base, ir.TypeMod) and base.kind == "array" and base.extra is not None:
         at.append(base.extra)
         base = base.inner
-    if not isinstance(base, (ir.Name, ir.Scoped)) or not isinstance(m.eval(base, env), (tuple, Object, Pointer)):
+    if not isinstance(base, ir.Attr) and (
+        not isinstance(base, (ir.Name, ir.Scoped)) or not isinstance(m.eval(base, env), (tuple, Object, Pointer))
+    ):
         return None
     for index in at:
         base = ir.Index(base, (index,), node.span)

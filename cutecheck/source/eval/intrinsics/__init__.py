@@ -14,6 +14,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     selectors,
     sparse,
     std_numbers,
+    strings,
     tensors,
     tiled,
     tma,

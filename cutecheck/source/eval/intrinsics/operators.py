@@ -13,7 +13,7 @@ from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import slots
-from cutecheck.source.eval.intrinsics import tensors
+from cutecheck.source.eval.intrinsics import strings, tensors
 from cutecheck.source.eval.intrinsics.dispatch import call_value
 from cutecheck.source.eval.intrinsics.refusals import describe, guarded
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
@@ -100,6 +100,8 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
             return m.dialect.from_model(base[key if isinstance(key, slice) else cast(int, number)])
         except (KeyError, IndexError, TypeError):
             return Unknown("an index that is not known or out of range", span)
+    if isinstance(base, Str) and len(args) == 1:
+        return strings.index(base, args[0], span)
     if isinstance(base, Extern):
         kept = held_element(m, base, span)
         return Extern(f"{base.what}[...]", span) if kept is None else kept
@@ -138,6 +140,8 @@ def advance(m: Machine, p: Value, by: Value, span: Span) -> Value:
     """``pointer + n``."""
     if isinstance(p, Address):
         return slots.moved(m, p, by, span)
+    if isinstance(p, Str):
+        return strings.rest(p, by, span)
     if not isinstance(p, Pointer):
         return p
     n = m.dialect.to_model(Scalar(by, "int") if isinstance(by, int) else by)
@@ -160,6 +164,8 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
 
     if isinstance(v, Address):
         return read(m, v.cells, span)
+    if isinstance(v, Str):
+        return strings.index(v, 0, span)
     if isinstance(v, ObjectPointer):
         return v.to
     if isinstance(v, Pointer):
@@ -187,6 +193,8 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
     if op in ("+", "-") and isinstance(left, (Pointer, Address)) and isinstance(right, (Scalar, int, Dyn, Sym)):
         by = right if op == "+" else m.dialect.unary("-", right, span)
         return _past(m, left, by, span)
+    if op == "+" and isinstance(left, Str) and isinstance(right, (Scalar, int)):
+        return strings.rest(left, right, span)
     if op == "+" and isinstance(right, (Pointer, Address)):
         return _past(m, right, left, span)
     if isinstance(left, Address) and isinstance(right, Address):
@@ -208,6 +216,9 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
     if isinstance(left, TensorVal) or isinstance(right, TensorVal):
         return Unknown(f"operator {op} on a tensor", span)
     if isinstance(left, (Major, Underscore, Tag, Str)) or isinstance(right, (Major, Underscore, Tag, Str)):
+        if isinstance(left, Str) and isinstance(right, Str) and op in ("==", "!="):
+            equal = strings.same(left, right)
+            return Scalar(None if equal is None else int(equal == (op == "==")), "bool")
         if op in ("==", "!=") and type(left) is type(right):
             return Scalar(int((left == right) == (op == "==")), "bool")
         return Scalar(None, "bool")

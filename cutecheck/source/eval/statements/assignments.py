@@ -84,13 +84,13 @@ def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
     return Done.NORMAL
 
 
-def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span: Span) -> None:
-    """``target op value``, by the operator of its own that an object has."""
+def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span: Span) -> places.Cells | None:
+    """``target op value``, by the operator of its own that an object has; the cells that are written, if followed."""
     if op == "=" and isinstance(value, tuple) and isinstance(target, ir.Call) and _ties(m, target, value, env):
         for a, part in zip(target.args, [copies.copied(m, m.dialect.from_model(v)) for v in value], strict=True):
             if getattr(a.value, "ident", "") != "ignore":
                 assign_by(m, a.value, "=", part, env, span)
-        return
+        return None
     if m.dialect.by_value and not isinstance(target, ir.Sequence_):
         cells = places.named(m, target.ident, env) if isinstance(target, ir.Name) else None
         if cells is not None:
@@ -102,16 +102,16 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
 
             own = changing(m, op, [old, value], cells, span)
             if own is not None and (cells is not None or isinstance(old, Object)):
-                return
+                return cells
             if own is not None:
                 assign(m, target, own, env, span)
-                return
+                return None
         if op != "=":
             from cutecheck.source.eval.expressions.operators import binary
 
             value = binary(m, op[:-1], old, value, span)
         put(m, target, old, cells, value, env, span)
-        return
+        return cells
     if op != "=":
         from cutecheck.source.eval.expressions.operators import binary
 
@@ -119,6 +119,7 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
         own = m.dialect.augmented(m, op[:-1], old, value, span)
         value = binary(m, op[:-1], old, value, span) if own is DEFER else own
     assign(m, target, value, env, span)
+    return None
 
 
 def _ties(m: Machine, target: ir.Call, value: tuple[Value, ...], env: Env) -> bool:
