@@ -247,7 +247,7 @@ def run_function(
         tuple(zip((p.name for p in fn.tparams or () if p.name), shown, strict=False)),
         depth,
     )
-    frame.given = (env.self_, *args, *kwargs.values(), *(() if m.dialect.by_value else (id(entry.env),)))
+    frame.given = (env.self_, *args, *kwargs.values(), id(entry.env.cls if m.dialect.by_value else entry.env))
     if _repeats(frame):
         may_write(m, fn, args, span, env.self_)
         return unfollowed(m, fn, env, Unknown(f"`{fn.name}` calls itself with nothing new", span), span)

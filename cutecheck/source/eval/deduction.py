@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, matching, templates
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.overloads import match_parameter
-from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.values import TemplateRef, Value
+from cutecheck.source.eval.overloads import bind, match_parameter
+from cutecheck.source.eval.ranking import best_of, undecided
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.types import type_of
+from cutecheck.source.eval.values import FuncSet, Pack, TemplateRef, Value
 
 
 def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span) -> Value:
@@ -18,23 +21,34 @@ def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span)
     decl = primary.decl
     if not isinstance(decl, ir.Class):
         return Unknown(f"cannot deduce the arguments of `{ref.name}`", span)
+    guided = _by_guides(m, primary, args, span)
+    if guided is not None:
+        return guided
     names = {p.name: p for p in decl.tparams or () if p.name}
     aliases = {d.name: d.target for d in decl.members if isinstance(d, ir.Alias) and d.tparams is None}
-    patterns = [
-        [_aimed(p.type, aliases) for p in d.params]
+    patterns: list[list[ir.Expr | None]] = [
+        [_packed(_aimed(p.type, aliases), p.pack) for p in d.params]
         for d in decl.members
         if isinstance(d, ir.Function) and d.name == decl.name
     ]
     patterns.append(
         [
-            _aimed(d.type, aliases)
-            for d in decl.members
-            if isinstance(d, ir.Variable) and not d.flags & {"static", "constexpr"}
+            *(b for b in decl.bases if isinstance(b, ir.Expand)),
+            *(
+                _aimed(d.type, aliases)
+                for d in decl.members
+                if isinstance(d, ir.Variable) and not d.flags & {"static", "constexpr"}
+            ),
         ]
     )
     best: tuple[int, tuple[Value, ...]] | None = None
     for types in patterns:
         env = Env(primary.env, "template")
+        if any(isinstance(t, ir.Expand) for t in types):
+            made = _all_of(m, types, args, names, env)
+            if made and best is None:
+                best = 0, tuple(v for p in decl.tparams or () if p.name in env.vars for v in _flat(env.vars[p.name]))
+            continue
         if len(types) < len(args):
             continue
         gains = [_gain(m, t, a, names, env) for t, a in zip(types, args, strict=False)]
@@ -47,6 +61,42 @@ def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span)
         cls = templates.apply_template(m, ref, best[1], span)
         return classes.construct(m, cls, args, [None] * len(args), span)
     return Unknown(f"cannot deduce the arguments of `{ref.name}`", span)
+
+
+def _by_guides(m: Machine, primary: Entry, args: list[Value], span: Span) -> Value | None:
+    """``template <class... Ts> X(Ts...) -> X<Ts...>;``: what the best guide says; None where none takes these."""
+    scope = primary.env.namespace()
+    entries = () if scope is None or primary.env.cls is not None else scope.decls.get(f"{primary.decl.name} guide", ())
+    guides = FuncSet(primary.decl.name, tuple(entries))
+    found = [c for c in (bind(m, e, guides, args, {}) for e in guides.entries) if c is not None]
+    if not found:
+        return None
+    if undecided(found, (), "") or any(isinstance(a, Unknown) for a in args):
+        return Unknown(f"which deduction guide of `{primary.decl.name}` applies is not known", span)
+    best = best_of(found)
+    made = m.eval(best.fn.ret, best.env) if best.fn.ret is not None else None
+    if not isinstance(made, ClassInst):
+        return Unknown(f"cannot deduce the arguments of `{primary.decl.name}`", span)
+    return classes.construct(m, made, args, [None] * len(args), span)
+
+
+def _flat(value: Value) -> Sequence[Value]:
+    return value.items if isinstance(value, Pack) else (value,)
+
+
+def _packed(t: ir.Expr | None, pack: bool) -> ir.Expr | None:
+    return ir.Expand(t, t.span) if pack and t is not None and not isinstance(t, ir.Expand) else t
+
+
+def _all_of(m: Machine, types: list[ir.Expr | None], args: list[Value], names: dict[str, ir.TParam], env: Env) -> bool:
+    """Whether parameters with a pack at the end take the arguments, and all that is asked of the template is known."""
+    patterns = [t for t in types if t is not None]
+    if len(patterns) != len(types) or any(isinstance(a, Unknown) for a in args):
+        return False
+    return (
+        matching.match_all(m, patterns, [type_of(a) for a in args], names, env) is True
+        and names.keys() <= env.vars.keys()
+    )
 
 
 def _gain(m: Machine, type_: ir.Expr | None, value: Value, names: dict[str, ir.TParam], env: Env) -> int | None:

@@ -41,6 +41,15 @@ def enumerator(m: Machine, decl: ir.Enum, position: int, env: Env) -> Value:
     return EnumVal(decl.name, decl.enumerators[position][0], offset - 1, _promoted(m, decl, offset - 1, env), of)
 
 
+def brought(m: Machine, target: ir.Expr, name: str, env: Env) -> Value | None:
+    """The enumerator of a name that ``using enum`` brings to a scope."""
+    of = m.eval(target, env)
+    for position, (own, _, _) in enumerate(of.decl.enumerators if isinstance(of, EnumRef) else ()):
+        if own == name:
+            return enumerator(m, of.decl, position, of.env)
+    return None
+
+
 def _promoted(m: Machine, decl: ir.Enum, number: int | None, env: Env) -> str:
     """The type of ``+e``: of what is written as the type behind an enumeration, else one that holds the number."""
     if decl.underlying is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.records import record
-from cutecheck.source.eval import classes, intrinsics, ir, places
+from cutecheck.source.eval import classes, closures_as_bases, enums, intrinsics, ir, places
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.enums import EnumRef, enumerator
 from cutecheck.source.eval.machine import Machine
@@ -133,6 +133,10 @@ def _in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozens
                 found = in_namespace(m, used.scope, name, span, seen | {id(scope)})
                 if found is not _MISSING:
                     return found
+        elif kind == "enum":
+            own = enums.brought(m, target, name, scope.env)
+            if own is not None:
+                return own
         elif kind == "alias":
             used = namespace_of(m, target, scope)
             if used is not None:
@@ -148,6 +152,10 @@ def _in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozens
                     scope.importing.discard(name)
                 if found is not _MISSING:
                     return found
+            elif ns is None and base is not None and name not in scope.importing:  # `using Mode::B;`
+                own = enums.brought(m, base, name, scope.env)
+                if own is not None:
+                    return own
     return _MISSING
 
 
@@ -260,6 +268,11 @@ def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: S
         return _own_member(m, inst, name, items, self_, span)
     if name in inst.absent:
         return _MISSING
+    for used in inst.decl.members:
+        if isinstance(used, ir.Using) and used.kind == "enum":
+            own = enums.brought(m, used.target, name, inst.env)
+            if own is not None:
+                return own
     hidden = [p for p in classes.parts(m, inst) if isinstance(p, ClassInst)] if "" in inst.index else []
     for base in (*hidden, *classes.bases(m, inst)):
         if base.name == name:
@@ -273,6 +286,8 @@ def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: S
         found = intrinsics.static_member(m, known, name, span)
         if found is not None:
             return found
+    if name == closures_as_bases.CALL and (called := closures_as_bases.operators(m, inst, self_)) is not None:
+        return called
     if not m.deriving:
         inst.absent.add(name)
     return _MISSING

@@ -62,7 +62,7 @@ class Scope:
             found = [
                 (kind, target)
                 for kind, target, alias in self.usings
-                if kind == "namespace"
+                if kind in ("namespace", "enum")
                 or (alias == name if kind == "alias" else kind == "name" and getattr(target, "ident", None) == name)
             ]
             self._asked[name] = len(self.usings), found

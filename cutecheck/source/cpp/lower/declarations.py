@@ -287,15 +287,15 @@ class Lowering(ScopeLowering):
         known = named.name in (self.class_name, "~" + self.class_name) or named.owner is not None
         if known or named.name.startswith("operator"):
             return [self.function(node, named, specs, heads, typed=False)]
-        return self.macro_function(node, named, specs)
+        return self.macro_function(node, named, specs, heads)
 
-    def macro_function(self, node: Node, named: Declarator, specs: Specs) -> list[ir.Decl]:
+    def macro_function(self, node: Node, named: Declarator, specs: Specs, heads: Heads) -> list[ir.Decl]:
         """``TEST(a, b) {...}`` is a function; ``X(a) -> X<A>;`` a deduction guide; ``FOO(x);`` is stepped over."""
         assert named.function is not None
         begin, end = self.name_span(named, node)
         if any(child.type == "trailing_return_type" for child in named.function.children):
-            self.note("deduction guide", named.name, node.start_byte, node.end_byte)
-            return []
+            guide = self.function(node, named, specs, heads, typed=False)
+            return [replace(guide, name=f"{named.name} guide")]
         body = node.child_by_field_name("body")
         params = named.function.child_by_field_name("parameters")
         span = self.span(begin, end)

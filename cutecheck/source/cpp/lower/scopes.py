@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from tree_sitter import Node
 
@@ -72,12 +73,15 @@ class ScopeLowering(ClassLowering):
 
     def using(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
         self.check(node)
-        kind = "namespace" if any(child.type == "namespace" for child in node.children) else "name"
+        words = [child.type for child in node.children]
+        kind: Literal["namespace", "name", "enum"] = (
+            "namespace" if "namespace" in words else "enum" if "enum" in words else "name"
+        )
         found: list[ir.Decl] = []
         for target in node.named_children:
             name = self.name(target)
             span = self.span(node.start_byte, target.end_byte)
-            found.append(ir.Using("namespace" if kind == "namespace" else "name", name, "", span))
+            found.append(ir.Using(kind, name, "", span))
         return found
 
     def alias(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:

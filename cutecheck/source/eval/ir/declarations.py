@@ -75,6 +75,8 @@ class Variable:
 class Function:
     """A function, method, constructor (``name`` equals the class) or operator (``operator()``).
 
+    A deduction guide of ``X`` has the name ``X guide``, and as its return type what it says.
+
     ``flags``: static, constexpr, kernel (``__global__`` or ``@cute.kernel``), jit, device, host, const, explicit,
     lvalue and rvalue (``f() &``, ``f() &&``), virtual, classmethod, staticmethod, property, defaulted, deleted.
     ``body`` None: only declared.
@@ -146,9 +148,9 @@ class Namespace:
 
 @record(frozen=True, slots=True)
 class Using:
-    """``using namespace X``, ``using X::y``, ``namespace a = b`` (kind ``alias``, with ``name``)."""
+    """``using namespace X``, ``using X::y``, ``using enum X``, ``namespace a = b`` (kind ``alias``, with ``name``)."""
 
-    kind: Literal["namespace", "name", "alias"]
+    kind: Literal["namespace", "name", "alias", "enum"]
     target: Expr
     name: str
     span: Span

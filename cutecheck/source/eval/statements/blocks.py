@@ -145,6 +145,10 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
             env.vars[decl.target.ident] = m.eval(decl.target, env)
             if references.stands(m, decl.target, env):
                 env.refer(decl.target.ident)
+        elif decl.kind == "enum":
+            of = m.eval(decl.target, env)
+            for i, (name, _, _) in enumerate(of.decl.enumerators if isinstance(of, EnumRef) else ()):
+                env.vars[name] = enumerator(m, of.decl, i, of.env)
         elif decl.kind in ("namespace", "alias") and (around := env.namespace()) is not None:
             from cutecheck.source.eval.lookup import namespace_of
 
