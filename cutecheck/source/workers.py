@@ -237,6 +237,8 @@ def _united(a: Launches, b: Launches) -> Launches:
         mine |= signatures
     for kind, walked in b.kinds.items():
         a.kinds[kind] = max(a.kinds.get(kind, 0), walked)
+    for flag, walked in b.flags.items():
+        a.flags[flag] = max(a.flags.get(flag, 0), walked)
     return a
 
 
