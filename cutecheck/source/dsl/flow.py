@@ -89,7 +89,8 @@ def _attempt(m: Machine, node: ir.Attempt, env: Env) -> Done:
     raised: list[Raised] = []
     m.attempts = exits if node.handlers else outer
     try:
-        done: Done = m.run(node.body, env)
+        with m.recorder.perhaps():
+            done: Done = m.run(node.body, env)
     except Raised as error:
         raised.append(error)
         done = Done.RETURN

@@ -30,6 +30,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind, deduced
 from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.ranking import best_of, undecided
+from cutecheck.source.eval.record.ways import Ways, holds_after
 from cutecheck.source.eval.repeats import repeat
 from cutecheck.source.eval.returns import result, unevaluated, unfollowed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame, self_of
@@ -288,6 +289,8 @@ def run_function(
         m.recorder.frame = before
         env.frame = caller
         del m.recorder.hypotheses[known:]
+    if "kernel" not in fn.flags:
+        holds_after(m, frame)
     return result(m, fn, frame, env, span)
 
 
@@ -319,6 +322,7 @@ def _run_body(
         frame.returns = [leaps]
         return
     frame.exits = Exits(m.journal.mark())
+    frame.ways = Ways(m, body)
     finish(m, frame.exits, span, not unless_left(m, lambda: m.run(body, env), frame.exits))
 
 
@@ -362,6 +366,7 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
     frame.deduces = isinstance(fn.node.ret, ir.DeclType) and fn.node.ret.expr is None
     frame.refers = m.dialect.by_value and (frame.deduces or references.stands(m, fn.node.ret, env))
     env.frame = frame
+    known = len(m.recorder.hypotheses)
     leaps = leap(m, fn.node, args, env, span)
     bind_parameters(m, fn.node.params, args, kwargs, env, span)
     before, m.recorder.frame = m.recorder.frame, frame
@@ -372,4 +377,6 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
         leaks.gone(m, env)
     finally:
         m.recorder.frame = before
+        del m.recorder.hypotheses[known:]
+    holds_after(m, frame)
     return result(m, fn.node, frame, env, span)

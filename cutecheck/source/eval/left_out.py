@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.identity import once
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.mentions import names_end, nodes_in
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import Env
@@ -36,7 +38,7 @@ def _chore(m: Machine, best: Candidate, args: list[Value]) -> bool:
     fn = best.fn
     if best.entry.env.cls is not None or fn.flags & {"kernel", "constexpr"} or any(writable(p) for p in fn.params):
         return False
-    if fn.ret is None or is_auto(fn.ret):
+    if fn.ret is None or is_auto(fn.ret) or (fn.body is not None and _states(fn.body.get())):
         return False
     typed = m.eval(fn.ret, best.env)
     if not isinstance(typed, VoidType) and not (isinstance(typed, ScalarType) and typed.dtype.name in _NO_EXTENT):
@@ -45,6 +47,18 @@ def _chore(m: Machine, best: Candidate, args: list[Value]) -> bool:
     if any(isinstance(a, (Unknown, ExternType)) for a in targs):  # may be an atom that is not known
         return False
     return m.history.chore(best.entry, fn, (*targs, *args))
+
+
+@once
+def _states(body: ir.Block) -> bool:
+    """Whether a short body, without loops, can say of its caller's numbers what divides them (record/ways.py)."""
+    found = False
+    for node in nodes_in(body):
+        if isinstance(node, ir.Loop):
+            return False
+        remainder = isinstance(node, ir.Binary) and node.op in ("%", "&")
+        found = found or remainder or isinstance(node, ir.Assert) or names_end(node)
+    return found
 
 
 def result(m: Machine, fn: ir.Function, env: Env, span: Span) -> Value:

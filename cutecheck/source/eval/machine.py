@@ -30,6 +30,7 @@ from cutecheck.source.eval.values import BudgetExceeded, Cell, FuncSet, Object, 
 if TYPE_CHECKING:
     from cutecheck.source.eval.callbacks import Made
     from cutecheck.source.eval.ranking import Given
+    from cutecheck.source.eval.record.ways import Told
     from cutecheck.source.eval.statements.exits import Attempts, Exits
     from cutecheck.source.eval.statements.guesses import Guess
     from cutecheck.source.eval.statements.recurrences import Recurrence
@@ -187,6 +188,8 @@ class Machine:
         self.supposed: set[str] = set()  # variables for what a loop changes, until it is settled
         self.guesses: dict[Span, tuple[Guess, ...]] = {}  # what loops changed when they were settled last
         self.made = 0  # how many names were made apart
+        self.told: dict[str, Told] = {}  # numbers that stand for one of a function's results, by name
+        self.tested: dict[int, Value] = {}  # what conditions of `if` statements were the last time
         self._lost: set[int] = set()  # the numbers of variables that stand for what was lost, and for nothing else
 
     def eval(self, node: ir.Expr, env: Env) -> Value:

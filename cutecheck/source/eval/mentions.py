@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from cutecheck.facts import Span
@@ -17,6 +17,25 @@ def _inner(node: Any) -> Iterable[Any]:
     if hasattr(node, "__dataclass_fields__") and not isinstance(node, Span):
         return [getattr(node, f) for f in node.__dataclass_fields__ if f != "span"]
     return ()
+
+
+_ENDS = frozenset({"exit", "abort", "_Exit", "_exit", "quick_exit", "terminate"})  # the program, where they are C's
+
+
+def names_end(node: Any) -> bool:
+    """``exit(1);`` and the like, by name."""
+    if not isinstance(node, ir.ExprStmt) or not isinstance(node.expr, ir.Call):
+        return False
+    return isinstance(node.expr.fn, (ir.Name, ir.Scoped)) and node.expr.fn.ident in _ENDS
+
+
+def nodes_in(node: Any) -> Iterator[Any]:
+    """All parts of an expression or statement, but bodies that are parsed when they are asked for."""
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        yield at
+        stack.extend(_inner(at))
 
 
 def _names(node: Any, inner: Callable[[Any], Iterable[Any]]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import classes, copies, ir, qualifiers, temporaries
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.record.ways import result_tells
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.symbolic import symbolic
@@ -22,6 +23,7 @@ def result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span
                 classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns or ()
             ]
     value = _joined(m, frame.returns or [], span, frame.apart)
+    result_tells(m, frame, value)
     if not frame.refers and (isinstance(value, Object) or (type(value) is tuple)):
         value = copies.copied(m, value)
         temporaries.made(m, value)

@@ -286,3 +286,4 @@ class Frame:
     apart: bool = False  # threads of a warp may return at different places
     given: tuple[Any, ...] = ()  # the object of a method, then the arguments
     lambdas: list[Any] = field(default_factory=list)  # that host code made here (source/eval/callbacks.py)
+    ways: Any = None  # what it returns where, and what holds there (source/eval/record/ways.py)

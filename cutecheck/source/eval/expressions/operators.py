@@ -7,7 +7,8 @@ from functools import partial
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model import expr as ex
+from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.source.eval import (
     conversions,
@@ -293,7 +294,19 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
     for v in (left, right):
         if isinstance(v, Unknown):
             return v
-    return Scalar(None, "bool")
+    if known is not None and isinstance(right, Scalar) and right.ctype == "bool":
+        return right
+    return _both_or_either(m, is_and, left, right) if known is None and other is None else Scalar(None, "bool")
+
+
+def _both_or_either(m: Machine, both: bool, left: Value, right: Value) -> Scalar:
+    """What two run-time conditions joined by ``&&`` or ``||`` are, as comparisons are."""
+    numbers = [n for v in (left, right) if isinstance(n := v.value if isinstance(v, Scalar) else v, (Dyn, Sym))]
+    if not m.dialect.by_value or len(numbers) < 2 or not any(isinstance(n, Dyn) for n in numbers):
+        return Scalar(None, "bool")
+    joined = ex.op("opaque", *map(as_expr, numbers), label="both" if both else "either")
+    whole = Dyn(joined)
+    return Scalar(whole if short(m, whole, "value") is whole else None, "bool")
 
 
 @handles(ir.Select)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.model import expr as ex
@@ -9,13 +10,18 @@ from cutecheck.model import ints
 from cutecheck.model.expr import Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.record.ways import lone, where
 from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import FuncSet, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _RELATIONS = {"==": Rel.EQ, "!=": Rel.NE, "<": Rel.LT, "<=": Rel.LE, ">": Rel.LT, ">=": Rel.LE}
+_NUMBERS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_LABELS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<="}  # of comparisons that are not decided
+_BOTH = ("both", "either")  # of those joined by && and ||
 _PURE = (*_RELATIONS, "+", "-", "*", "/", "//", "%", "&", "&&", "||", "and", "or")
 _INDICES = ("threadIdx.", "blockIdx.")
 
@@ -36,12 +42,67 @@ def conditions(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> list[
     return _compared(op, sides)
 
 
-def divisibilities(m: Machine, node: ir.Expr, env: Env, holds: bool) -> list[Condition]:
-    """What a condition of the code says of divisors, where it can be evaluated again and is about no index."""
-    if not pure(node):
-        return []
-    found = [c for c in conditions(m, node, env, holds) if c.rel is Rel.DIVIDES]
+def divisibilities(m: Machine, node: ir.Expr, env: Env, holds: bool, value: Value = None) -> list[Condition]:
+    """What a condition of the code says of divisors, by its text or by its ``value``, where it is about no index."""
+    found = [*(conditions(m, node, env, holds) if pure(node) else []), *stated(m, value, holds)]
+    found = [c for c in dict.fromkeys(found) if c.rel is Rel.DIVIDES]
     return [c for c in found if not any(map(_is_index, c.rhs.variables()))]
+
+
+def said(m: Machine, node: ir.Expr, env: Env) -> list[Condition]:
+    """What an assertion states by the value of a name, or of a call of a function of the tree with plain arguments."""
+    if isinstance(node, ir.Unary) and node.op in ("!", "not"):
+        return [] if not _plain(m, node.operand, env) else stated(m, m.eval(node, env), True)
+    if isinstance(node, ir.Binary) and node.op in ("&&", "and"):
+        return [*said(m, node.left, env), *said(m, node.right, env)]
+    return stated(m, m.eval(node, env), True) if _plain(m, node, env) else []
+
+
+def _plain(m: Machine, node: ir.Expr, env: Env) -> bool:
+    if isinstance(node, (ir.Name, ir.Scoped)):
+        return True
+    if not isinstance(node, ir.Call) or not isinstance(node.fn, (ir.Name, ir.Scoped)):
+        return False
+    if not all(pure(a.value) for a in node.args):
+        return False
+    fn = m.eval(node.fn, env)
+    return isinstance(fn, FuncSet) and all(e.decl.body is not None for e in fn.entries)
+
+
+def stated(m: Machine, value: Value, holds: bool) -> list[Condition]:
+    """What the value of a condition says when it is true, or false."""
+    number = value.value if isinstance(value, Scalar) else value
+    if not isinstance(number, (Dyn, Sym)):
+        return []
+    variable = lone(number.expr)
+    if variable is not None:
+        told = m.told.get(variable.name, ())
+        return where(told, lambda n: bool(n) is holds, lambda v: stated(m, v, holds))
+    ((monomial, factor),) = number.expr.terms if len(number.expr.terms) == 1 else (((), 0),)
+    if factor != 1 or len(monomial) != 1 or not isinstance(monomial[0], Op) or monomial[0].kind != "opaque":
+        return []
+    label, arguments = monomial[0].label, monomial[0].args
+    if label in _BOTH and len(arguments) == 2:
+        both = holds is (label == "both")
+        return [c for a in arguments for c in stated(m, Dyn(a), holds)] if both else []
+    if label not in _LABELS or len(arguments) != 2:
+        return []
+    op = _LABELS[label] if holds else _OPPOSITE[_LABELS[label]]
+    left, right = arguments
+    compare = _NUMBERS[op]
+    for one, other, turned in ((left, right, False), (right, left, True)):
+        limit = other.constant
+        if limit is None:
+            continue
+        variable = lone(one)
+        if variable is not None and variable.name in m.told:
+            meets = (lambda n, at=limit: compare(at, n)) if turned else (lambda n, at=limit: compare(n, at))
+            return where(m.told[variable.name], meets, lambda v: [])
+        if op in ("==", "!=") and limit == 0 and lone(one) is None:
+            inner = stated(m, Dyn(one), op == "!=")
+            if inner:
+                return inner
+    return _compared(op, [Dyn(left), Dyn(right)])
 
 
 def _is_index(variable: Var) -> bool:

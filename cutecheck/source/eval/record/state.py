@@ -28,7 +28,7 @@ from cutecheck.model.ints import Int, Sym
 from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
-from cutecheck.source.eval.record.conditions import conditions, divisibilities
+from cutecheck.source.eval.record.conditions import conditions, divisibilities, said
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import (
@@ -322,17 +322,29 @@ class RecorderState:
         """An assertion of the scanned code (never CuTe's own) that dominates what follows."""
         if is_cute_header(node.span.path):
             return
-        for condition in conditions(m, node.cond, env):
+        for condition in [*conditions(m, node.cond, env), *said(m, node.cond, env)]:
             self.hypotheses.append(Hypothesis(condition, node.span, node.kind, self.frame.symbol if self.frame else ""))
 
     @contextmanager
-    def passed(self, m: Machine, node: ir.Expr | None, env: Env, holds: bool) -> Iterator[None]:
-        """Where a run-time condition of the scanned code is known to hold, or not to: what it says of divisors."""
+    def perhaps(self) -> Iterator[None]:
+        """What may not be run, or not to its end: nothing that holds there holds after it."""
+        known = len(self.hypotheses)
+        try:
+            yield
+        finally:
+            del self.hypotheses[known:]
+
+    @contextmanager
+    def passed(self, m: Machine, node: ir.Expr | None, env: Env, holds: bool, value: Value = None) -> Iterator[None]:
+        """Where a run-time condition of the scanned code is known to hold, or not to: what it says of divisors.
+
+        ``value``: what it evaluated to.
+        """
         known = len(self.hypotheses)
         span: Span | None = getattr(node, "span", None)
         if node is not None and span is not None and not is_cute_header(span.path):
             where = self.frame.symbol if self.frame else ""
-            for condition in divisibilities(m, node, env, holds):
+            for condition in divisibilities(m, node, env, holds, value):
                 self.hypotheses.append(Hypothesis(condition, span, "guard", where))
         try:
             yield

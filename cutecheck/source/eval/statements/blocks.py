@@ -26,6 +26,7 @@ from cutecheck.source.eval import (
 from cutecheck.source.eval.enums import EnumRef, enumerator
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.made_once import variable_value
+from cutecheck.source.eval.mentions import names_end
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.statements.assignments import bind_target
@@ -34,7 +35,7 @@ from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.unwinding import destroy
 from cutecheck.source.eval.tuples import Elements
-from cutecheck.source.eval.values import Object, ObjectPointer, Reference, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Closure, FuncSet, Object, ObjectPointer, Reference, Scalar, TensorVal, Value
 
 _STAY = frozenset({"static", "extern", "thread_local", "shared"})  # variables that do not end with their block
 _IN_PARENTHESES = re.compile(r"return\s*\(")
@@ -56,6 +57,7 @@ def _block(m: Machine, node: ir.Block, env: Env) -> Done:
 
 def _statements(m: Machine, node: ir.Block, inner: Env) -> Done:
     left = Done.NORMAL
+    before = len(m.recorder.hypotheses)
     with ExitStack() as passed:  # what comes after `if (...) return;` happens under the opposite condition
         for stmt in node.body:
             done: Done = m.run(stmt, inner)
@@ -70,19 +72,26 @@ def _statements(m: Machine, node: ir.Block, inner: Env) -> Done:
                     guard = Guard(m.recorder.text(stmt.cond), where, stays, tuple(bounds), complete)
                     passed.enter_context(m.recorder.guarded(guard, None, not stays))
                     if _leaves(stmt.then) or not stays:
-                        passed.enter_context(m.recorder.passed(m, stmt.cond, inner, not stays))
+                        passed.enter_context(m.recorder.passed(m, stmt.cond, inner, not stays, m.tested.get(id(stmt))))
+        held = m.recorder.hypotheses[before:]
+    m.recorder.hypotheses[before:] = held  # what holds at the end of a block holds after it
+    if inner.frame is not None and inner.frame.ways is not None:
+        inner.frame.ways.falls_off(node)
     return left
 
 
 def _leaves(block: ir.Block) -> bool:
     """The block ends with a jump out of what is around it."""
-    return bool(block.body) and isinstance(block.body[-1], (ir.Return, ir.Jump))
+    return bool(block.body) and (isinstance(block.body[-1], (ir.Return, ir.Jump)) or names_end(block.body[-1]))
 
 
 @runs(ir.ExprStmt)
 def _expr(m: Machine, node: ir.ExprStmt, env: Env) -> Done:
     if not (m.recorder.rehearsal and inert(m, node, env)):
         m.eval(node.expr, env)
+    if m.dialect.by_value and names_end(node) and isinstance(node.expr, ir.Call):
+        own = m.eval(node.expr.fn, env)
+        return Done.NORMAL if isinstance(own, (FuncSet, Closure)) else Done.RETURN
     return Done.NORMAL
 
 
@@ -219,6 +228,8 @@ def _return(m: Machine, node: ir.Return, env: Env) -> Done:
             value = m.eval(node.value, env)
         if frame is not None and frame.returns is not None:
             frame.returns.append(temporaries.owned(m, value))
+    if frame is not None and frame.ways is not None:
+        frame.ways.returns(frame.returns[-1] if node.value is not None and frame.returns else None)
     return Done.RETURN
 
 

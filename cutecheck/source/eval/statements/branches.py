@@ -36,6 +36,7 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     if node.init is not None:
         m.run(node.init, inner)
     cond = conversions.tested(m, node.cond, inner)
+    m.tested[id(node)] = cond
     known = m.dialect.truth(cond)
     if known is not None:
         taken = node.then if known else node.other
@@ -62,7 +63,7 @@ def _both(
     """Walk both branches from the same state, then join what they wrote. ``varying``: threads may part here."""
     mark = m.journal.mark()
     before = flags.start(m)
-    with m.recorder.guarded(guard, cond, True), m.recorder.passed(m, node, env, True):
+    with m.recorder.guarded(guard, cond, True), m.recorder.passed(m, node, env, True, cond):
         first = arm(m, then, env)
         left(m, first, env, varying)
     after_then = written(m, mark)
@@ -72,7 +73,7 @@ def _both(
     else:
         bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
         opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete)
-        with m.recorder.guarded(opposite, cond, False), m.recorder.passed(m, node, env, False):
+        with m.recorder.guarded(opposite, cond, False), m.recorder.passed(m, node, env, False, cond):
             second = arm(m, other, env) if other is not None else Done.NORMAL
             left(m, second, env, varying)
         after_else = written(m, mark)
@@ -124,11 +125,13 @@ def alternatives(
     """The value of one of two expressions, which of them is not known: what they write is joined, too."""
     varying = differs(m, node.cond if isinstance(node, ir.Select) else node.left, cond, env)
     mark = m.journal.mark()
-    a = _perhaps_raised(m, first, node.span)
+    with m.recorder.perhaps():
+        a = _perhaps_raised(m, first, node.span)
     after_first = written(m, mark) if m.journal.mark() != mark else {}
     a = snapshot(a) if after_first else a
     m.journal.undo(mark)
-    b = _perhaps_raised(m, second, node.span)
+    with m.recorder.perhaps():
+        b = _perhaps_raised(m, second, node.span)
     if after_first or m.journal.mark() != mark:
         after_second = written(m, mark)
         b = snapshot(b)
@@ -141,7 +144,8 @@ def alternatives(
 def perhaps(m: Machine, node: Any, cond: Value, env: Env, run: Callable[[], Value]) -> Value:
     """The value of an expression that is evaluated or not: so is what it writes."""
     mark = m.journal.mark()
-    value = _perhaps_raised(m, run, node.span)
+    with m.recorder.perhaps():
+        value = _perhaps_raised(m, run, node.span)
     if m.journal.mark() == mark:
         return value
     after, value = written(m, mark), snapshot(value)
@@ -178,7 +182,7 @@ def _switch(m: Machine, node: ir.Switch, env: Env) -> Done:
     ends: list[Done] = []
     guard = Guard(m.recorder.text(node.subject), node.span)
     for case in node.cases:
-        with m.recorder.guarded(guard, Scalar(None, "bool"), True), breaking(m, exits):
+        with m.recorder.guarded(guard, Scalar(None, "bool"), True), m.recorder.perhaps(), breaking(m, exits):
             done = m.run(case.body, Env(env, "block"))
         ends.append(done)
         if done is Done.CONTINUE and m.loop is not None and m.continues is None:
@@ -222,8 +226,11 @@ def breaking(m: Machine, exits: Exits) -> Iterator[None]:
 def broken_off(m: Machine, body: ir.Block, span: Span, env: Env) -> Done:
     """Run what a ``break`` leaves: the body of a case, with what it falls through to, or of a loop that runs once."""
     exits = Exits(m.journal.mark())
+    before = len(m.recorder.hypotheses)
     with breaking(m, exits):
         done: Done = m.run(body, env)
+    if exits.states:  # what holds at the end need not where it is broken off
+        del m.recorder.hypotheses[before:]
     if done in (Done.RETURN, Done.CONTINUE):
         if not exits.states:
             return done

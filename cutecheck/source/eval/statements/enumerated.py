@@ -32,7 +32,7 @@ class Enumerated:
         """One iteration: NORMAL where another may follow, RETURN or BREAK where none does."""
         m = self.m
         ways = Exits(m.journal.mark())  # at each ``continue``
-        with _belonging(m, self.exits, ways):
+        with m.recorder.perhaps(), _belonging(m, self.exits, ways):
             ended: list[Done] = []
             if unless_left(m, lambda: ended.append(m.run(body, self.env)), ways, self.exits):
                 if not ways.states:

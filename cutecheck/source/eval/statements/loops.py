@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
@@ -140,7 +141,8 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         if node.kind != "do":
             condition()
         mark = m.journal.mark()
-        done = arm(m, node.body, inner)
+        with m.recorder.perhaps():
+            done = arm(m, node.body, inner)
         if induction is not None and (
             m.journal.wrote(mark, inner.vars, induction.name) or any(loop.told in wrote for wrote in loop.left)
         ):
@@ -275,7 +277,9 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
             bind_target(m, node.target, leaks.apart(item, "item") if stands else item, env, node.span)
         loop.parts = isinstance(item, Unknown) or varies(item)
         ended: list[Done] = []
-        _walk(m, lambda: ended.append(arm(m, node.body, env)), loop, lambda: ended[-1] is Done.NORMAL, values_of(item))
+        with m.recorder.perhaps():
+            body = partial(arm, m, node.body, env)
+            _walk(m, lambda: ended.append(body()), loop, lambda: ended[-1] is Done.NORMAL, values_of(item))
         return Done.NORMAL
     items = list(items)
     if any(type(item) is Elements for item in items) and not _refers(m, node, env):

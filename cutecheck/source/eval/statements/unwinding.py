@@ -19,7 +19,8 @@ def _try(m: Machine, node: ir.Try, env: Env) -> Done:
     left = frame.exits.states if frame is not None and frame.exits is not None else []
     before = len(left)
     exits = Exits(m.journal.mark())
-    ends = [m.run(node.body, env)]
+    with m.recorder.perhaps():
+        ends = [m.run(node.body, env)]
     cells = {key: (where, name) for key, (where, name, _) in written(m, exits.mark).items()}
     for wrote, _ in left[before:]:
         cells |= {key: (where, name) for key, (where, name, _) in wrote.items()}
@@ -30,7 +31,7 @@ def _try(m: Machine, node: ir.Try, env: Env) -> Done:
         for where, name in cells.values():
             if name in where:
                 losses.forget_cells(m, ((where, name),), node.span)
-        with m.recorder.guarded(guard, Scalar(None, "bool"), True):
+        with m.recorder.guarded(guard, Scalar(None, "bool"), True), m.recorder.perhaps():
             ends.append(m.run(handler, env))
         leave_by(m, exits, ends[-1])
         m.journal.undo(exits.mark)

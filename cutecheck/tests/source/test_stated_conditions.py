@@ -1,0 +1,90 @@
+"""What host code states of a run-time number before it launches a kernel, and what it only seems to state."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cutecheck.tests.source.test_extract import run
+
+KERNEL = """
+__global__ void k(float* p, int lda) {
+  Tensor g = make_tensor(make_gmem_ptr(p), make_layout(lda));
+  Tensor r = make_tensor<float>(Layout<Shape<_8>>{});
+  copy(g, r);
+}
+void launch(float* p, int lda) { k<<<1, 128>>>(p, lda); }
+bool can(int lda) { return lda % 8 == 0; }
+bool can_too(int lda) { bool ok = true; ok = ok && lda % 8 == 0; if (!ok) { printf("x"); } return ok; }
+bool can_three(int lda) { if (lda % 8 != 0) return false; if (lda < 0) return false; return true; }
+int status(int lda) { if (lda % 8 != 0) return 1; return 0; }
+void checked(int lda) { TORCH_CHECK(lda % 8 == 0); }
+void checked_at_times(int lda, int n) { if (n > 3) return; TORCH_CHECK(lda % 8 == 0); }
+bool checks(int lda) { TORCH_CHECK(lda % 8 == 0); return true; }
+void ends(bool holds) { if (!holds) { printf("x"); exit(1); } }
+struct Gemm {
+  bool can_implement(int lda) { return lda % 8 == 0; }
+  int run(float* p, int lda) { if (!can_implement(lda)) return 1; launch(p, lda); return 0; }
+};
+struct Own { void exit(int) {} void run(float* p, int lda) { if (lda % 8) { exit(1); } launch(p, lda); } };
+#define CHECK(c) do { if (!(c)) { printf("x"); std::abort(); } } while (0)
+void host(float* p, int lda, int n) { BODY }
+"""
+
+STATED = [
+    "if (lda % 8) { throw std::runtime_error(); } launch(p, lda);",
+    "if (lda % 8) { printf(); exit(1); } launch(p, lda);",
+    "CHECK(lda % 8 == 0); launch(p, lda);",
+    "if (!can(lda)) return; launch(p, lda);",
+    "if (!can_too(lda)) return; launch(p, lda);",
+    "if (can_three(lda)) launch(p, lda);",
+    "TORCH_CHECK(can(lda)); launch(p, lda);",
+    "TORCH_CHECK(can_three(lda)); launch(p, lda);",
+    "if (status(lda) != 0) return; launch(p, lda);",
+    "int s = status(lda); if (s) return; launch(p, lda);",
+    "if (1 > status(lda)) launch(p, lda);",
+    "bool ok = lda % 8 == 0; TORCH_CHECK(ok); launch(p, lda);",
+    "bool ok = lda % 8 == 0 && n > 3; if (!ok) return; launch(p, lda);",
+    "bool a = lda % 8 == 0; bool b = n > 3; if (a && b) launch(p, lda);",
+    "bool bad = lda % 8 != 0 || n > 3; if (!bad) launch(p, lda);",
+    "checked(lda); launch(p, lda);",
+    "{ TORCH_CHECK(lda % 8 == 0); } launch(p, lda);",
+    "ends(lda % 8 == 0); launch(p, lda);",
+    "Gemm g; g.run(p, lda);",
+    "auto test = [&](int x) { TORCH_CHECK(x % 8 == 0); }; test(lda); launch(p, lda);",
+]
+
+NOT_STATED = [
+    "launch(p, lda);",
+    "if (status(lda) == 0) return; launch(p, lda);",
+    "if (can(lda)) { printf(); } launch(p, lda);",
+    "TORCH_CHECK(!can_three(lda)); launch(p, lda);",
+    "bool ok = lda % 8 == 0 || n > 3; if (!ok) return; launch(p, lda);",
+    "bool bad = lda % 8 != 0 && n > 3; if (!bad) launch(p, lda);",
+    "bool a = lda % 8 == 0; a = n > 3; if (a) launch(p, lda);",
+    "bool a = lda % 8 == 0; lda = n; if (a) launch(p, lda);",
+    "checked_at_times(lda, n); launch(p, lda);",
+    "try { checked(lda); } catch (...) { } launch(p, lda);",
+    "try { TORCH_CHECK(lda % 8 == 0); } catch (...) { } launch(p, lda);",
+    "bool x = n > 3 && checks(lda); launch(p, lda);",
+    "bool x = n > 3 ? checks(lda) : false; launch(p, lda);",
+    "for (int i = 0; i < n; ++i) { TORCH_CHECK(lda % 8 == 0); } launch(p, lda);",
+    "for (int i = 0; i < n; ++i) { checked(lda); } launch(p, lda);",
+    "do { if (lda % 8) break; printf(); } while (0); launch(p, lda);",
+    "do { if (n > 3) break; TORCH_CHECK(lda % 8 == 0); } while (0); launch(p, lda);",
+    "switch (n) { case 1: TORCH_CHECK(lda % 8 == 0); break; default: break; } launch(p, lda);",
+    "auto test = [&] { if (lda % 8) return; printf(); }; test(); launch(p, lda);",
+    "if (n > 3) { checked(lda); } launch(p, lda);",
+    "Own o; o.run(p, lda);",
+]
+
+
+@pytest.mark.parametrize(("body", "states"), [*((b, True) for b in STATED), *((b, False) for b in NOT_STATED)])
+def test_what_is_stated_before_a_launch(tmp_path: Path, body: str, states: bool) -> None:
+    facts = run(tmp_path, KERNEL.replace("BODY", body))
+    found = [{re.sub(r"#\d+", "", str(h.condition)) for h in e.hypotheses} for e in facts.events]
+    assert found
+    if "lda = n" in body:
+        assert all("n % 8 == 0" not in conditions for conditions in found)
+    else:
+        assert all(("lda % 8 == 0" in conditions) is states for conditions in found), found
