@@ -8,7 +8,9 @@ import pytest
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr
 from cutecheck.model.prove import Verdict, make_obligation, prove
-from cutecheck.model.prove.engines import rows
+from cutecheck.model.prove.answer import Options
+from cutecheck.model.prove.engines import bitvec, rows
+from cutecheck.model.prove.engines.solver import solver
 from cutecheck.model.prove.properties import GmemSectors
 from cutecheck.model.units import Bits
 
@@ -81,3 +83,18 @@ def test_the_engines_prove_it_together() -> None:
     outcome = prove(make_obligation(payload(8, 64, 16, 64)))
     assert outcome.verdict is Verdict.PROVED
     assert {r.engine for r in outcome.runs if r.answer == "holds"} >= {"normal-form", "residues"}
+
+
+def test_the_count_of_sectors_has_a_budget_of_steps_not_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the clock a busy machine left unknown what an idle one proves."""
+    budgets: list[Options] = []
+
+    def noted(logic: str | None, options: Options) -> object:
+        budgets.append(options)
+        return solver(logic, options)
+
+    monkeypatch.setattr(bitvec, "solver", noted)
+    given = Options(rlimit=4_000, timeout_ms=50_000)
+    answer = bitvec.run(make_obligation(GmemSectors(Bits(32), Bits(32), offset(8, 1, 4, False), THREADS)), given)
+    assert answer.answer == "unknown"
+    assert [(o.timeout_ms, o.rlimit) for o in budgets] == [(50_000, 1_000)]
