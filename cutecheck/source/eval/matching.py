@@ -16,10 +16,10 @@ from cutecheck.source.eval.qualified import note, plain, without
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.spellings import decompose
+from cutecheck.source.eval.tensor_types import alike
 from cutecheck.source.eval.types import is_type, same_type, type_key
 from cutecheck.source.eval.values import (
     ArrayType,
-    ExternType,
     Object,
     Pack,
     PtrType,
@@ -27,7 +27,6 @@ from cutecheck.source.eval.values import (
     ScalarType,
     SubstitutionFailure,
     TemplateRef,
-    TensorVal,
     Value,
 )
 
@@ -220,7 +219,7 @@ def match(
             return isinstance(value, TemplateRef) and _same_template(old, value)
         if old is not None:
             old = old if strict else plain(old)
-            return same_type(old, value) or isinstance(old, Unknown) or _same_engine(old, value)
+            return isinstance(old, Unknown) or alike(old, value)
         env.vars[pattern.ident] = value
         note(env, pattern.ident)
         return True
@@ -250,19 +249,6 @@ def _constant_pattern(m: Machine, pattern: ir.Expr, names: dict[str, Any], env: 
     if outside and not isinstance(wanted, Unknown) and not mentions(pattern, tuple(names)):
         m.functions[key] = wanted
     return wanted
-
-
-def _same_engine(a: Value, b: Value) -> bool:
-    """The engines of two tensors over pointers of one type, or with as many registers."""
-    if not (isinstance(a, ExternType) and isinstance(b, ExternType) and a.name == b.name == "Engine"):
-        return False
-    return bool(_engine(a.args[0]) == _engine(b.args[0]))
-
-
-def _engine(tensor: TensorVal) -> tuple[Value, ...]:
-    swizzle = None if tensor.pointer is None else tensor.pointer.swizzle
-    registers = (tensor.provenance, type_key(tensor.layout)) if tensor.space == "rmem" else None
-    return tensor.space, tensor.dtype, swizzle, registers
 
 
 def _match_array(

@@ -14,6 +14,7 @@ from cutecheck.source.eval.intrinsics import strings
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import mentions, names_in
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.tensor_types import alike, in_doubt
 from cutecheck.source.eval.types import is_type, type_key, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -154,6 +155,7 @@ def bind(
         sure = not any(isinstance(m.eval(t, env), Unknown) for t in unasked) and sure
         if open_ and m.recorder.in_kernel():
             _tell_apart(m, open_, env)
+        sure = sure and not (len(used) > len(set(used)) and _in_doubt(params, args, env))
         if fn.ret is not None and _constrained(m, fn):
             sure = not isinstance(m.eval(fn.ret, env), Unknown) and sure
         several = len(fset.entries) > 1 and m.dialect.by_value
@@ -166,6 +168,18 @@ def bind(
         return None
     asks = constraints.atoms(m, fn, env) if several else frozenset()
     return Candidate(score, tuple(fits), entry, fn, env, bool(takes and returns and (sure or not several)), asks)
+
+
+def _in_doubt(params: Sequence[ir.Param], args: Sequence[Value], env: Env) -> bool:
+    """``f(T& a, T& b)`` of two tensors that may differ in their type."""
+    for p, a in zip(params, args, strict=False):
+        bare = p.type
+        while isinstance(bare, ir.TypeMod):
+            bare = bare.inner
+        known = env.vars.get(bare.ident) if isinstance(bare, ir.Name) and isinstance(a, TensorVal) else None
+        if known is not None and in_doubt(qualified.plain(known), type_of(a)):
+            return True
+    return False
 
 
 def _qualify(t: ir.Expr, before: set[str], given: Given, leads: bool | None, env: Env) -> None:
@@ -276,15 +290,15 @@ def _binds(pattern: ir.Expr) -> bool:
 def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | None:
     if isinstance(wanted, Unknown):
         return 0
-    if type_key(wanted) == type_key(actual):
+    if alike(wanted, actual):
         return _EXACT
     if isinstance(wanted, ClassInst):
         if isinstance(value, Object) and classes.derives(m, value.cls, wanted):
             return _CONVERTED + 1
         return _CONVERTED - 1 if isinstance(value, (Extern, tuple)) or _converts(m, value, wanted) else None
     if isinstance(value, TensorVal) and isinstance(wanted, ValueType) and isinstance(wanted.value, TensorVal):
-        alike = (value.space, value.dtype) == (wanted.value.space, wanted.value.dtype)
-        return _CONVERTED if alike else None  # the keys of tensors name their run-time numbers
+        close = (value.space, value.dtype) == (wanted.value.space, wanted.value.dtype)
+        return _CONVERTED if close else None  # the keys of tensors name their run-time numbers
     if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
         numbers = isinstance(value, Object) and isinstance(wanted, ScalarType) and conversions.functions(m, value.cls)
         return _CONVERTED - 1 if numbers and not all(explicit for _, _, explicit in numbers) else None
