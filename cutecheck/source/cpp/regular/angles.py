@@ -175,11 +175,23 @@ class Angles:
         inside = self.tight(at) and self.tight(at + 1) and self.tight(close)
         return inside and not self.tight(close + 1) and not self.tight(close + 2)
 
+    def _asks(self, at: int, close: int) -> bool:
+        """Whether ``c ? a : b`` stands between the brackets, and not deeper."""
+        here = at + 1
+        while here < close:
+            if self.texts[here] == "?":
+                return True
+            skips = self.partner[here] if self.texts[here] in ("(", "[", "{") else self.close.get(here, -1)
+            here = max(here, skips) + 1
+        return False
+
     def _is_template(self, at: int, close: int, doubtful: bool, commas: int) -> bool:
         texts = self.texts
         follower = texts[close + 1]
         if at > 1 and texts[at - 2] == "template":
             return True
+        if doubtful and not self.tight(at) and not self.tight(at + 1) and self._asks(at, close):
+            return False  # `Int<k < 64 ? k : 64>`
         head = self.head(at - 1)
         before = texts[head - 1] if head > 0 else ""
         if before in _SURE:
