@@ -19,6 +19,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     tiled,
     tma,
     tmem,
+    trait_layouts,
     traits,
     tuples,
     type_traits,

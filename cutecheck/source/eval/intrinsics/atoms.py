@@ -13,7 +13,7 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.registry import Unsupported, type_maker
 from cutecheck.source.eval.intrinsics.types import array_element, fixed_array, operation, stored
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.values import CuteOp, ScalarType, Tag, Value, ValueType, constant
+from cutecheck.source.eval.values import CuteOp, Object, ScalarType, Tag, Value, ValueType, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -58,6 +58,8 @@ def mma_atom(m: Machine, v: Value, span: Span) -> Any:
         if _GMMA_ALIAS.match(v.name) and len(args) == 2:
             args = (*args, "GMMA::ScaleIn::One", "GMMA::ScaleIn::One")  # the alias template passes its own defaults
         return atoms.mma_op(v.name, args, via_traits=bool(v.traits))
+    if isinstance(v, Object):
+        v = v.cls
     if isinstance(v, ClassInst):
         from cutecheck.source.eval.intrinsics.traits import user_mma_atom
 
@@ -74,6 +76,8 @@ def copy_atom(m: Machine, v: Value, value_type: DType | None, span: Span) -> Any
         return v.atom
     if isinstance(v, CuteOp):
         return atoms.copy_op(v.name, atom_args(m, v), value_type, via_traits=bool(v.traits))
+    if isinstance(v, Object):
+        v = v.cls
     if isinstance(v, ClassInst):
         from cutecheck.source.eval.intrinsics.traits import user_copy_atom
 
