@@ -33,14 +33,18 @@ class _Unsigned(int):
 
 
 Lookup = Callable[[str], Macro | None]
+Has = Callable[[str, bool], bool]  # whether there is a header of this name, and whether it stands in angle brackets
+_HAS_INCLUDE = re.compile(r"\b__has_include(?:_next)?[ \t]*\([ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")[ \t]*\)")
 
 
 class _TakesArgumentsError(Exception):
     """A condition uses a macro that has parameters."""
 
 
-def evaluate(text: str, lookup: Lookup) -> bool:
+def evaluate(text: str, lookup: Lookup, has: Has | None = None) -> bool:
     """Whether the condition holds; names that nobody defines are 0, malformed conditions are false."""
+    if has is not None and "__has_include" in text:
+        text = _HAS_INCLUDE.sub(lambda found: str(int(has(found[1] or found[2], found[1] is not None))), text)
     try:
         tokens = _expand(_TOKEN.findall(text), lookup, frozenset(), 0)
     except _TakesArgumentsError:

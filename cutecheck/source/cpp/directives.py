@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from cutecheck.records import record
-from cutecheck.source.cpp.conditions import evaluate
+from cutecheck.source.cpp.conditions import Has, evaluate
 from cutecheck.source.cpp.defines import ARCH_NAME, Defines, Macro
 from cutecheck.source.cpp.strip import Comment, blank
 from cutecheck.source.cpp.text import Origin, Stretch
@@ -106,6 +106,9 @@ class Opener(Protocol):
     def fragment(self, named: tuple[str, bool], so_far: Progress) -> Fragment | None:
         """The file that is named, if its text belongs in the place of the line."""
 
+    def present(self, named: tuple[str, bool], so_far: Progress) -> bool:
+        """Whether a line that names this would find a file."""
+
 
 @record(frozen=True, slots=True)
 class Preprocessed:
@@ -187,6 +190,7 @@ def _raw(text: str, so_far: Progress) -> str:
 def _through(text: str, so_far: Progress, opener: Opener | None) -> str:
     """Go through the directives of a file or fragment; the name of its include guard, if any."""
     scope, problems = so_far.scope, so_far.problems
+    has = None if opener is None else lambda name, system: opener.present((name, system), so_far)
     # one entry an open #if: (text around is active, some branch was taken, this branch is active)
     stack: list[tuple[bool, bool, bool]] = []
     active = True
@@ -204,7 +208,7 @@ def _through(text: str, so_far: Progress, opener: Opener | None) -> str:
             if len(stack) >= MAX_NESTING:
                 problems.append((f"#if nested deeper than {MAX_NESTING}", begin, end))
                 break
-            taken = active and condition(word, rest, scope, begin)
+            taken = active and condition(word, rest, scope, begin, has)
             if first_directive and word == "ifndef":
                 guard = rest.strip()
             stack.append((active, taken, taken))
@@ -216,7 +220,7 @@ def _through(text: str, so_far: Progress, opener: Opener | None) -> str:
             outer, taken, _ = stack[-1]
             now = outer and not taken
             if now and word != "else":
-                now = condition({"elif": "if"}.get(word, word[2:]), rest, scope, begin)
+                now = condition({"elif": "if"}.get(word, word[2:]), rest, scope, begin, has)
             stack[-1] = (outer, taken or now, now)
             active = now
         elif word == "endif":
@@ -293,13 +297,13 @@ def included(rest: str) -> tuple[str, bool] | None:
     return None if found is None else (found.group(1) or found.group(2), found.group(1) is not None)
 
 
-def condition(word: str, rest: str, scope: Scope, offset: int) -> bool:
-    """Whether the condition of an ``#if``, ``#ifdef`` or ``#ifndef`` holds."""
+def condition(word: str, rest: str, scope: Scope, offset: int, has: Has | None = None) -> bool:
+    """Whether the condition of an ``#if``, ``#ifdef`` or ``#ifndef`` holds; ``has``: what ``__has_include`` asks."""
     if word in ("ifdef", "ifndef"):
         name = _WORD.search(rest)
         known = name is not None and scope.at(name.group(), offset) is not None
         return known == (word == "ifdef")
-    return evaluate(_SPLICE.sub(" ", rest), lambda name: scope.at(name, offset))
+    return evaluate(_SPLICE.sub(" ", rest), lambda name: scope.at(name, offset), has)
 
 
 def depends_on_arch(text: str, macros: dict[str, Macro] | None = None) -> bool:

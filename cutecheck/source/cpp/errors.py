@@ -14,17 +14,12 @@ from cutecheck.records import record
 from cutecheck.source.cpp.conditions import HAS
 from cutecheck.source.cpp.defines import ARCH_NAME, Defines, Macro, predefined
 from cutecheck.source.cpp.directives import DIRECTIVE, condition, define, included
-from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
+from cutecheck.source.cpp.splice import TRANSLATION_UNITS, installed, of_library
 from cutecheck.source.cpp.tree import Tree
 
 _SAYS = re.compile(r"^[ \t]*#[ \t]*error\b", re.MULTILINE)
 _NAME = re.compile(r"[^\W\d]\w*")
 _COMPILERS = re.compile(r"__|_[A-Z]")
-# what defines nothing that a program asks its user for: CUTLASS, CUDA and the standard library
-_LIBRARIES = re.compile(
-    r"(cute|cutlass|cuda|cub|thrust|nv)/|cu(da|blas|rand|fft|sparse|solver|dnn|pti)\w*(\.\w+)?$|[a-z_0-9]+$|(assert|ctype|"
-    r"errno|float|inttypes|limits|math|mma|signal|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|time|unistd)\.h$"
-)
 _DEPTH = 200
 _WORDS = frozenset({"defined", "true", "false", "and", "or", "not"})
 
@@ -107,11 +102,11 @@ class _Run:
             if word in ("if", "ifdef", "ifndef"):
                 branch = _Branch(active, False, doubt or any(b.doubt for b in stack), [])
                 stack.append(branch)
-                active = self._takes(branch, word, rest)
+                active = self._takes(branch, word, rest, path)
             elif word in ("elif", "elifdef", "elifndef", "else") and stack:
                 branch = stack[-1]
                 rule = {"elif": "if", "else": ""}.get(word, word[2:])
-                active = self._takes(branch, rule, rest)
+                active = self._takes(branch, rule, rest, path)
             elif word == "endif" and stack:
                 active = stack.pop().outer
             elif word in ("define", "undef"):
@@ -127,16 +122,19 @@ class _Run:
                 line = found.origin.span(match.start(), match.end()).line
                 raise _Reached(Refused(path, line, " ".join(rest.split()), tuple(names), self.absent))
 
-    def _takes(self, branch: _Branch, word: str, rest: str) -> bool:
+    def _takes(self, branch: _Branch, word: str, rest: str, path: str) -> bool:
         """Whether the next branch is active; an empty word is ``else``."""
         now = branch.outer and not branch.taken
         if now and word:
             names = self._asked(rest)
             branch.names += [n for n in names if n not in _WORDS]
             branch.doubt = branch.doubt or any(map(self._in_doubt, names))
-            now = condition(word, rest, self, 0)
+            now = condition(word, rest, self, 0, lambda name, system: self._finds(name, path, system))
         branch.taken = branch.taken or now
         return now
+
+    def _finds(self, name: str, path: str, is_system: bool) -> bool:
+        return installed(name) or self.tree.resolve(name, path, is_system) is not None
 
     def _asked(self, text: str) -> list[str]:
         """The names of a condition, and of the macros in it."""
@@ -181,7 +179,7 @@ class _Run:
         if target is not None:
             if target != path:
                 self.file(target, doubt, depth + 1)
-        elif not (self.absent or _LIBRARIES.match(text) or of_library(path)):
+        elif not (self.absent or installed(text) or of_library(path)):
             self.absent = text
 
 

@@ -25,6 +25,11 @@ TRANSLATION_UNITS = (".cu", ".cpp", ".cc", ".cxx")
 _MOST = 8 << 20  # characters of a file with its fragments
 _DEEPEST = 40
 _LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/|^(cute|cutlass)/")
+# what stands beside a compiler of CUDA programs that use CuTe: CUTLASS, CUDA and the standard library
+_INSTALLED = re.compile(
+    r"(cute|cutlass|cuda|cub|thrust|nv)/|cu(da|blas|rand|fft|sparse|solver|dnn|pti)\w*(\.\w+)?$|[a-z_0-9]+$|(assert|ctype|"
+    r"errno|float|inttypes|limits|math|mma|signal|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|time|unistd)\.h$"
+)
 _WORD = re.compile(r"[^\W\d]\w*")
 _BRACE = re.compile(r"""[{}]|"(?:[^"\\\n]|\\.)*"|'(?<!\w')(?:[^'\\\n]|\\.)+'""")
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
@@ -34,6 +39,11 @@ _GOES_ON = ("=", ",", "(", ":", "?", "return")
 def of_library(path: str) -> bool:
     """Whether a file is CUTLASS's or CuTe's own."""
     return _LIBRARY.search(path) is not None
+
+
+def installed(header: str) -> bool:
+    """Whether an include finds a header of CUTLASS, CUDA or the standard library, read or not."""
+    return _INSTALLED.match(header) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -84,6 +94,11 @@ class Splicer:
         if of_library(target) or not (self._inside(so_far) or self._means(target, so_far)):
             return None
         return self._opened(target, so_far)
+
+    def present(self, named: tuple[str, bool], so_far: Progress) -> bool:
+        """Whether a line that names this would find a file."""
+        around = so_far.within[-1].origin.path if so_far.within else self.path
+        return installed(named[0]) or self.tree.resolve(named[0], around, named[1]) is not None
 
     def _opened(self, target: str, so_far: Progress) -> Fragment | None:
         found = self.tree.file(target)
@@ -160,4 +175,4 @@ class Splicer:
         return False
 
 
-__all__ = ["TRANSLATION_UNITS", "Splicer", "guarded", "of_library"]
+__all__ = ["TRANSLATION_UNITS", "Splicer", "guarded", "installed", "of_library"]
