@@ -98,11 +98,13 @@ class Op:
     kind: OpKind
     args: tuple[Expr, ...]
     label: str = ""
+    length: int = field(init=False, repr=False, compare=False, default=0)  # names and numbers in it, written out
     _hash: int = field(init=False, repr=False, compare=False, default=0)
     _text: str = field(init=False, repr=False, compare=False, default="")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((self.kind, self.args, self.label)))
+        object.__setattr__(self, "length", sum([a.length for a in self.args]))
 
     def __reduce__(self) -> tuple[object, ...]:
         return Op, (self.kind, self.args, self.label)  # another process hashes strings differently
@@ -135,6 +137,7 @@ class Expr:
     """A sum of ``coefficient * monomial``, sorted; the empty sum is 0. Build with the functions below."""
 
     terms: tuple[tuple[Monomial, int], ...]
+    length: int = field(init=False, repr=False, compare=False, default=0)  # names and numbers in it, written out
     _hash: int = field(init=False, repr=False, compare=False, default=0)
     _text: str = field(init=False, repr=False, compare=False, default="")
     _whole: str = field(init=False, repr=False, compare=False, default="")  # the text of repr
@@ -142,6 +145,8 @@ class Expr:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash(self.terms))
+        lengths = [1 if isinstance(atom, Var) else atom.length for monomial, _ in self.terms for atom in monomial]
+        object.__setattr__(self, "length", sum(lengths) + len(self.terms))
 
     def __reduce__(self) -> tuple[object, ...]:
         return Expr, (self.terms,)

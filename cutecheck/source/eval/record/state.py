@@ -24,7 +24,8 @@ from cutecheck.facts import (
     Unknown,
 )
 from cutecheck.facts.core import Call as CallFact
-from cutecheck.model.ints import Int, Sym
+from cutecheck.model.ints import Dyn, Int, Sym
+from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
@@ -51,6 +52,8 @@ from cutecheck.source.eval.values import (
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+
+_LONGEST = 5_000  # names and numbers in the text of a layout or an offset
 
 
 @dataclass(slots=True)
@@ -222,9 +225,11 @@ class RecorderState:
             elif v.pointer.offset != 0:
                 offset = offset + v.pointer.offset
         start, bits = _whole(v)
+        layout, offset, root, tile = (_written(x, span) for x in (v.layout, offset, v.root, v.tile))
         return TensorFact(
-            self.text(span) or v.name, span, space, v.layout, v.dtype, buffer, offset, align, v.provenance,
-            v.source.tiled if isinstance(v.source, Slice) else v.source, v.root, v.tile, v.thread, start, bits,
+            self.text(span) or v.name, span, space, layout, v.dtype, buffer, offset, align, v.provenance,
+            v.source.tiled if isinstance(v.source, Slice) else v.source, None if isinstance(root, Unknown) else root,
+            None if isinstance(tile, Unknown) else tile, v.thread, start, bits,
         )  # fmt: skip
 
     def open_parameter(self, m: Machine, p: ir.TParam) -> Value:
@@ -352,6 +357,21 @@ class RecorderState:
             del self.hypotheses[known:]
 
 
+def _written(v: Any, span: Span) -> Any:
+    """A layout or number, but for what nobody could read: run-time extents divided again and again."""
+    return Unknown("its run-time numbers are too long to be written down", span) if _length(v) > _LONGEST else v
+
+
+def _length(v: Any) -> int:
+    if isinstance(v, tuple):
+        return sum(map(_length, v))
+    if isinstance(v, Layout):
+        return _length(v.shape) + _length(v.stride)
+    if isinstance(v, ComposedLayout):
+        return _length(v.offset) + _length(v.b)
+    return v.expr.length if isinstance(v, Dyn) else 0
+
+
 def _whole(v: TensorVal) -> tuple[Int | None, Bits | None]:
     """Bits from the start of the buffer to the first element of the whole tensor, and bits of an element of it."""
     begins, pointer = v.begins(), v.pointer
@@ -362,4 +382,4 @@ def _whole(v: TensorVal) -> tuple[Int | None, Bits | None]:
         if v.dtype is None or not v.dtype.bits:
             return None, None
         start = start + pointer.offset * int(v.dtype.bits)
-    return start, Bits(begins[1])
+    return (None, None) if _length(start) > _LONGEST else (start, Bits(begins[1]))
