@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
@@ -23,6 +23,7 @@ from cutecheck.source.eval.intrinsics.registry import (
     TOLERANT,
     TYPES,
     Call,
+    Unsupported,
 )
 from cutecheck.source.eval.tuples import FIRST_AND_SECOND, Pair
 from cutecheck.source.eval.types import is_type
@@ -180,6 +181,8 @@ def deduce_class(m: Machine, ref: TemplateRef, args: list[Value], span: Span) ->
             return Pair(model) if name == "pair" else tuple(model)
         if name in ("Layout", "Tensor", "ThrCopy"):
             return guarded(m, name, span, lambda: alg.make_layout(*model))
+        if name == "ComposedLayout":
+            return guarded(m, name, span, lambda: _composed(*model))
         if name == std_arrays.NAME and args and name in TYPES:
             return std_arrays.deduced(m, args, span)
         if name in FUNCTIONS:
@@ -191,6 +194,13 @@ def deduce_class(m: Machine, ref: TemplateRef, args: list[Value], span: Span) ->
     from cutecheck.source.eval.deduction import deduce_instance
 
     return deduce_instance(m, ref, args, span)
+
+
+def _composed(a: Any, offset: Any, b: Any) -> ComposedLayout:
+    """``ComposedLayout{a, offset, b}``; of another function than a layout or swizzle nothing is known."""
+    if not isinstance(a, (Layout, ComposedLayout, Swizzle)) or not isinstance(b, (Layout, ComposedLayout, Swizzle)):
+        raise Unsupported("a layout that is composed with a function of the program is not modelled")
+    return ComposedLayout(a, offset, b)
 
 
 def m_construct(m: Machine, type_: Value, args: list[Value], span: Span) -> Value:

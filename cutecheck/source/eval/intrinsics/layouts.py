@@ -189,6 +189,14 @@ def _ends(c: Call) -> Value:
     return it.front(c.arg(0)) if c.name == "front" else it.back(c.arg(0))
 
 
+@function("as_arithmetic_tuple")
+def _coordinate(c: Call) -> Value:
+    """A tuple that can be added to; so can every tuple here."""
+    if not isinstance(c.arg(0), (tuple, int, Dyn)):
+        raise Unsupported("as_arithmetic_tuple of something that is not a tuple")
+    return c.arg(0)
+
+
 @function("repeat_like")
 def _repeat_like(c: Call) -> Value:
     return it.repeat_like(c.arg(0), c.arg(1))
