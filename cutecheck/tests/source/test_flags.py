@@ -81,7 +81,7 @@ def test_kernels_that_are_classes_have_flags_in_their_arguments(tmp_path: Path) 
 def test_the_ways_left_out_would_add_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = dispatch("auto f = &k<64, A && !B, B, C || D, D, E, F>; if (p != nullptr) f<<<1, 128>>>(p);")
     short = run(tmp_path, text)
-    monkeypatch.setattr(flags, "start", lambda m: None)
+    monkeypatch.setattr(flags, "start", lambda m, env: None)
     whole = run(tmp_path, text)
     assert (short.sites, short.events, unguarded(short)) == (whole.sites, whole.events, unguarded(whole))
 
@@ -138,3 +138,21 @@ def test_host_templates_pass_flags_on(
     text = dispatch(f"{function}<A, B, C, D, E, F>(p);").replace("\nvoid host", PASSING + "void host")
     assert extents(run(tmp_path, text)) == found
     assert ways is None or len(launches) < ways  # of 64
+
+
+def test_conditions_of_a_dispatch_do_not_hold_after_it(tmp_path: Path) -> None:
+    """The second call meets nothing new: of its outermost switch one way is walked."""
+    text = (
+        dispatch("k<64, A, B, C, D, E, F><<<1, 128>>>(p);")
+        .replace("(a > 0)", "(a % 8 == 0)")
+        .replace("a > 0", "a % 8 == 0")
+    )
+    text += """
+    __global__ void probe(int* p, int n) {
+      auto g = make_tensor(make_gmem_ptr(p), make_layout(make_shape(_8{}, _8{}), make_stride(n, _1{})));
+      auto r = make_tensor<int>(Shape<_8, _8>{}); copy(g, r); }
+    void all(int* p, int n) { host(p, n, 1, n, n, n, n); host(p, n, 1, n, n, n, n); probe<<<1, 128>>>(p, n); }
+    """
+    facts = run(tmp_path, text)
+    (event,) = (e for e in facts.events if "probe" in e.kernel)
+    assert event.hypotheses == ()

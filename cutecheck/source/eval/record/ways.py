@@ -34,6 +34,11 @@ class Ways:
     def returns(self, value: Value) -> None:
         self.found.append((value, tuple(self._m.recorder.hypotheses[self._before :])))
 
+    def again(self, since: int) -> None:
+        """Ways like those after the first ``since``, of which no more is known to hold than what does at hand."""
+        for value, _ in self.found[since:]:
+            self.returns(value)
+
     def falls_off(self, block: ir.Block) -> None:
         """The end of a block is reached: that of the body is a way out."""
         if block is self._body:

@@ -62,7 +62,7 @@ def _both(
 ) -> Done:
     """Walk both branches from the same state, then join what they wrote. ``varying``: threads may part here."""
     mark = m.journal.mark()
-    before = flags.start(m)
+    before = flags.start(m, env)
     with m.recorder.guarded(guard, cond, True), m.recorder.passed(m, node, env, True, cond):
         first = arm(m, then, env)
         left(m, first, env, varying)

@@ -16,6 +16,7 @@ from cutecheck.facts import Span
 from cutecheck.records import field_names
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.launches import key_of
+from cutecheck.source.eval.record.ways import Ways
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import FuncSet
 
@@ -28,17 +29,21 @@ Places: TypeAlias = frozenset[tuple[str, int]]  # a kernel, as it is asked for, 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What was known before the first of two ways: the attempts to launch, and how much was found."""
+    """What was known before the first of two ways: the attempts to launch, how much was found, and where the function
+    returns."""
 
     attempts: int
     found: int
+    ways: Ways | None
+    returns: int
 
 
-def start(m: Machine) -> Start | None:
+def start(m: Machine, env: Env) -> Start | None:
     """Before the first of two ways; None where both have to be walked whatever it comes to."""
     if not m.dialect.by_value or m.recorder.rehearsal or m.recorder.is_unevaluated() or not m.recorder.on_host():
         return None
-    return Start(len(m.history.launches.attempts), m.recorder.all_found())
+    ways = env.frame.ways if env.frame is not None else None
+    return Start(len(m.history.launches.attempts), m.recorder.all_found(), ways, len(ways.found) if ways else 0)
 
 
 def same_way(m: Machine, since: Start | None, then: ir.Block, other: ir.Block, env: Env) -> bool:
@@ -53,6 +58,8 @@ def same_way(m: Machine, since: Start | None, then: ir.Block, other: ir.Block, e
     if places is None or not all(launches.knows(kernel, place) for kernel, place in places):
         return False
     launches.as_before(since.attempts)
+    if since.ways is not None:
+        since.ways.again(since.returns)  # there the condition does not hold
     return True
 
 
