@@ -103,6 +103,23 @@ def bounded_mode(value: Int, coordinates: tuple[Int, ...]) -> int | None:
     return same[0] if len(same) == 1 else None
 
 
+def left_of(limit: Int, extent: Int) -> Int | None:
+    """What blocks before this one take of an extent, where a limit is what they leave of it: ``m - 64 * blockIdx.x``.
+
+    Zero for the extent itself; None for a limit that is not made of the extent.
+    """
+    taken = ex.sub(as_expr(extent), as_expr(limit))
+    names = {v.name for v in taken.variables()}
+    if not names:
+        return 0 if taken.constant == 0 else None
+    if known_value(extent) is not None or not all(n.startswith("blockIdx.") for n in names):
+        return None
+    try:
+        return extent - limit if taken.evaluate(dict.fromkeys(names, 0)) == 0 else None
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+
+
 def predicates_of(event: Event, context: Context) -> list[list[Predicate]]:
     """What decides which elements a copy moves: its predicate tensor, or comparisons of coordinates around it.
 
@@ -145,7 +162,7 @@ def foreign(limit: Int, mode: int, part: Guarded, event: Event, context: Context
     Only one that another block index moves along that mode, or in other steps, is certainly another matrix's: code that
     computes one predicate for all operands of an elementwise kernel means tensors of one shape.
     """
-    if known_value(limit) is not None or any(as_expr(e) == as_expr(limit) for e in part.extents):
+    if known_value(limit) is not None or any(left_of(limit, e) is not None for e in part.extents):
         return None
     if any(known_value(e) is not None for e in part.extents):
         return None
@@ -157,7 +174,7 @@ def foreign(limit: Int, mode: int, part: Guarded, event: Event, context: Context
             whole = guarded(tensor)
             if whole is None:
                 continue
-            its = [i for i, e in enumerate(whole.extents) if as_expr(e) == as_expr(limit)]
+            its = [i for i, e in enumerate(whole.extents) if left_of(limit, e) is not None]
             walks, own = [_walk(whole, i) for i in its], _walk(part, mode)
             if any(walk is None or own in (None, walk) for walk in walks):
                 return None

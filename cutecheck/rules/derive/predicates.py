@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 
 from cutecheck.facts import Event, Predicate, TensorFact, Unknown
-from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, Layout
@@ -21,6 +20,7 @@ from cutecheck.rules.derive.coordinates import (
     block_modes,
     bounded_mode,
     foreign,
+    left_of,
     unvaried,
 )
 from cutecheck.rules.derive.instructions import Astray, astray
@@ -131,42 +131,55 @@ def _of_limits(
     bounds = {m: b for b in predicate.bounds if (m := bounded_mode(b.value, b.coordinates)) is not None}
     limits = {m: b.limit for m, b in bounds.items()}
     for mode, limit in sorted(limits.items()):
-        other = next((d for d, e in enumerate(part.extents) if d != mode and _is(limit, e)), None)
         own = part.extents[mode]
-        if other is not None and not _is(limit, own) and _differ(event, limit, own, context):
+        other = next((d for d, e in enumerate(part.extents) if d != mode and left_of(limit, e) is not None), None)
+        other = None if left_of(limit, own) is not None else other
+        if other is not None and _differ(event, part.extents[other], own, context):
             yield Fault(
-                f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, the extent of mode "
-                f"{other}, not `{own}`",
-                f"`{limit}` is the extent of mode {other}",
+                f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, {_of(limit, part, other)}"
+                f"the extent of mode {other}, not `{own}`",
+                f"`{limit}` is {_of(limit, part, other)}the extent of mode {other}",
                 "give the limits in the order of the matrix's modes",
             )
         whose = foreign(limit, mode, part, event, context) if other is None else None
+        part_of = "what is left of " if {v.name for v in as_expr(limit).variables()} & _BLOCKS else ""
         if whose is not None and _differ(event, limit, own, context):
             yield Fault(
-                f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, an extent of `{whose}`; "
-                f"its own is `{own}`",
-                f"`{limit}` is no extent of this tensor",
-                f"compare mode {mode} with `{own}`",
+                f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, {part_of}an extent of "
+                f"`{whose}`; its own is `{own}`",
+                f"`{limit}` is {part_of}no extent of this tensor",
+                f"compare mode {mode} with {part_of}`{own}`",
             )
     for mode, index in sorted(block_modes(part).items()):
         extent, tile = part.extents[mode], part.tile[mode]
         if mode in limits:
-            step = advance(bounds[mode].value, index)
-            if not _is(limits[mode], extent) or step == known_value(tile):
+            taken = left_of(limits[mode], extent)
+            if taken is None:
                 continue
-            if step == 0:
+            step = advance(bounds[mode].value + taken, index)
+            if step is None or step == known_value(tile):
+                continue
+            if taken == 0 and step == 0:
                 yield Fault(
                     f"the coordinates of `{tensor.name}`'s predicates start at the tile, but mode {mode} is "
                     f"compared with `{limits[mode]}`, the extent of the whole matrix",
                     f"no `{index}` in the coordinate",
                     "tile the identity tensor of the whole matrix, or compare with what is left from the tile on",
                 )
-            elif step is not None:
+            elif taken == 0:
                 yield Fault(
                     f"the coordinates of `{tensor.name}`'s predicates are tiled otherwise than the matrix: along mode "
                     f"{mode} they advance by {step} with `{index}`, the tile by {tile}",
                     f"{step} for each `{index}`, the tile has {tile}",
                     "tile the identity tensor as the matrix is tiled",
+                )
+            else:
+                moved = f"by {tile}" if step == 0 else f"by {tile} each, coordinate and limit by {step}"
+                yield Fault(
+                    f"the predicates of `{tensor.name}` compare mode {mode} with `{limits[mode]}`, but `{index}` moves "
+                    f"the tile along this mode, {moved}",
+                    f"what is left of `{extent}` for another tile",
+                    f"compare with `{extent}` less the start of the tile, {tile} * `{index}`",
                 )
         elif predicate.complete and limits and _open(event, extent, tile, context):
             yield Fault(
@@ -175,6 +188,14 @@ def _of_limits(
                 f"mode {mode} is not compared",
                 f"compare mode {mode} with `{extent}` too, or state `// cutecheck: assume {extent} % {tile} == 0`",
             )
+
+
+_BLOCKS = {f"blockIdx.{axis}" for axis in "xyz"}
+
+
+def _of(limit: Int, part: Guarded, mode: int) -> str:
+    taken = left_of(limit, part.extents[mode])
+    return "" if taken is None or taken == 0 else "what is left of "
 
 
 def _differ(event: Event, limit: Int, extent: Int, context: Context) -> bool:
@@ -195,7 +216,3 @@ def _refuted(event: Event, condition: Condition, what: str, context: Context) ->
                         hypotheses=[h.condition for h in event.hypotheses])
     )  # fmt: skip
     return outcome.verdict is Verdict.REFUTED
-
-
-def _is(a: Int, b: Int) -> bool:
-    return ex.sub(as_expr(a), as_expr(b)).constant == 0
