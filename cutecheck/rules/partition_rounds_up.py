@@ -12,6 +12,7 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Divides, Division
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.coordinates import bounded_mode, predicates_of
 from cutecheck.rules.derive.origins import partition_owner
 from cutecheck.rules.derive.vectors import mode_sizes
 
@@ -23,7 +24,7 @@ class PartitionRoundsUp(Rule):
 
     What it checks
         Every mode of a tensor in shared or global memory that a TiledCopy or TiledMMA partitions is a whole number of
-        its tile, unless the copy is predicated or under a run-time condition.
+        its tile, unless predicates or run-time conditions may leave out what is past the end of that mode.
 
     Why
         Partitioning rounds up without a word. The threads beyond the tile read and write past the end of the buffer, or
@@ -102,7 +103,8 @@ class PartitionRoundsUp(Rule):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        if event.kind != "copy" or event.predicated or event.guards:
+        kept = _kept_inside(event, context)
+        if event.kind != "copy" or kept is None:
             return
         for tensor in sorted(event.operands[:2], key=lambda t: t.space != "smem"):
             pairs = extents(tensor, event, context)
@@ -114,7 +116,7 @@ class PartitionRoundsUp(Rule):
                                 hypotheses=[h.condition for h in event.hypotheses])
             )  # fmt: skip
             wrong = [(i, known_value(a), known_value(b)) for i, (a, b) in enumerate(pairs)]
-            wrong = [(i, a, b) for i, a, b in wrong if a is not None and b is not None and a % b]
+            wrong = [(i, a, b) for i, a, b in wrong if a is not None and b is not None and a % b and i not in kept]
             if outcome.verdict is Verdict.REFUTED and wrong:
                 mode, size, tile = wrong[0]
                 what = "MMA" if isinstance(tensor.source, TiledMMA) else "copy"
@@ -122,15 +124,31 @@ class PartitionRoundsUp(Rule):
                 yield self.finding(
                     event.span,
                     f"{space} tensor `{tensor.name}` has {size} elements along mode {mode}, the {what}'s tile has "
-                    f"{tile}: the partition rounds up and goes past the end",
+                    f"{tile}: the partition rounds up and goes past the end"
+                    + (", and the predicates do not bound this mode" if event.predicated or kept else ""),
                     label=f"{size} is no multiple of {tile}",
-                    help="build the copy for the tile, or predicate it",
+                    help="build the copy for the tile, or predicate it along this mode",
                     witness=outcome.witness,
                     related=[Related(tensor.span, f"part of {tensor.tile_layout}")],
                     enclosing=event.enclosing,
                     arch=event.arch,
                 )
                 return
+
+
+def _kept_inside(event: Event, context: Context) -> set[int] | None:
+    """The modes along which predicates or conditions may leave out what is past the end; None where all may be."""
+    if all(g.turns for g in event.guards) and not event.predicated:
+        return set()
+    if event.predicated and event.predicate is None:
+        return None
+    asked = predicates_of(event, context)
+    if len(asked) != 1 or not all(p.complete for p in asked[0]):
+        return None
+    if event.predicated and not all(g.turns for g in event.guards):
+        return None
+    modes = {bounded_mode(b.value, b.coordinates) for p in asked[0] for b in p.bounds}
+    return None if None in modes or not modes else {m for m in modes if m is not None}
 
 
 def extents(tensor: TensorFact, event: Event, context: Context) -> list[tuple[Int, Int]]:
