@@ -52,7 +52,7 @@ class Guard:
 
     ``bounds`` are the comparisons of coordinates with limits that hold under it (``negated``: where it is false, as
     after ``if (...) return``), ``complete`` False where it has other parts. ``turns``: the condition is on what the
-    loop around it changes, and alike in all threads.
+    loop around it changes, and alike in all threads. ``host``: it stands around the launch of the kernel.
     """
 
     text: str
@@ -61,6 +61,7 @@ class Guard:
     bounds: tuple[Bound, ...] = ()
     complete: bool = False
     turns: bool = False
+    host: bool = False
 
 
 @record(frozen=True, slots=True)

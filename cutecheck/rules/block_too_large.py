@@ -14,6 +14,7 @@ from cutecheck.model.prove.properties import THREAD, Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.coordinates import open_limits
+from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.launches import launches_of, threads_of
 
 
@@ -84,7 +85,7 @@ class BlockTooLarge(Rule):
         needed = threads_of(event.tiled)
         if event.kind != "copy" or atom is None or needed is None or event.threads is None:
             return
-        if event.guards or not open_limits(event, context) or "_TMA_" in atom.op or "BULK" in atom.op:
+        if inner(event.guards) or not open_limits(event, context) or "_TMA_" in atom.op or "BULK" in atom.op:
             return
         have, want = known_value(event.threads), known_value(needed)
         if have is None or want is None or have <= want:

@@ -13,6 +13,7 @@ from cutecheck.model.prove.properties import Divides, Division
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import bounded_mode, predicates_of
+from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.origins import partition_owner
 from cutecheck.rules.derive.vectors import mode_sizes
 
@@ -138,14 +139,14 @@ class PartitionRoundsUp(Rule):
 
 def _kept_inside(event: Event, context: Context) -> set[int] | None:
     """The modes along which predicates or conditions may leave out what is past the end; None where all may be."""
-    if all(g.turns for g in event.guards) and not event.predicated:
+    if all(g.turns for g in inner(event.guards)) and not event.predicated:
         return set()
     if event.predicated and event.predicate is None:
         return None
     asked = predicates_of(event, context)
     if len(asked) != 1 or not all(p.complete for p in asked[0]):
         return None
-    if event.predicated and not all(g.turns for g in event.guards):
+    if event.predicated and not all(g.turns for g in inner(event.guards)):
         return None
     modes = {bounded_mode(b.value, b.coordinates) for p in asked[0] for b in p.bounds}
     return None if None in modes or not modes else {m for m in modes if m is not None}

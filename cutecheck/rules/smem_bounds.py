@@ -15,7 +15,8 @@ from cutecheck.model.units import Elements
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import atom_of, static_layout
 from cutecheck.rules.derive.coordinates import open_limits
-from cutecheck.rules.derive.guards import selects_threads
+from cutecheck.rules.derive.ends import always_beyond
+from cutecheck.rules.derive.guards import inner, selects_threads
 from cutecheck.rules.derive.launches import dynamic_bytes
 from cutecheck.rules.derive.places import placed
 from cutecheck.rules.partition_rounds_up import extents
@@ -42,8 +43,9 @@ class SmemOutOfBounds(Rule):
 
     Assumptions
         Iterations and blocks whose number the source does not say are not judged, nor are copies under a predicate or
-        under a condition on the thread. An array under a swizzle on addresses starts at a multiple of the blocks that
-        the swizzle stays inside, which is listed where its declaration does not say so.
+        under a condition on the thread. A copy under another condition happens. An array under a swizzle on addresses
+        starts at a multiple of the blocks that the swizzle stays inside, which is listed where its declaration does not
+        say so.
 
     Fix
         Allocate ``cosize_v`` of the layout, and launch with the bytes of the layouts that the kernel uses.
@@ -89,7 +91,7 @@ class SmemOutOfBounds(Rule):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        if selects_threads(event.guards) or not open_limits(event, context):
+        if selects_threads(inner(event.guards)) or not open_limits(event, context):
             return
         for tensor in event.operands:
             found = beyond(event, tensor, context)
@@ -97,17 +99,21 @@ class SmemOutOfBounds(Rule):
                 continue
             outcome, buffer, elements = found
             assert tensor.dtype is not None and tensor.dtype.bits is not None
+            launched = buffer.size_bytes is None
             array = f"`{buffer.name}`" if buffer.name else "its array"
             size = elements * int(tensor.dtype.bits) // 8
             yield self.finding(
                 event.span,
-                f"`{tensor.name}` goes past the end of {array}, which has {elements} elements ({size} bytes)",
+                f"`{tensor.name}` goes past the end of {array}, which has {elements} elements ({size} bytes)"
+                + (" by the launch" if launched else ""),
                 label=f"{elements} {tensor.dtype.name} allocated",
-                help="allocate cosize of the layout, not its size, for all stages the code uses",
+                help="launch with the bytes of all layouts that the kernel has in it at a time"
+                if launched
+                else "allocate cosize of the layout, not its size, for all stages the code uses",
                 witness=outcome.witness,
                 related=[
                     Related(tensor.span, f"part of {tensor.root_layout or tensor.layout}"),
-                    Related(buffer.span, f"{size} bytes here"),
+                    Related(buffer.span, f"{size} bytes here" if not launched else f"launched with {size} bytes"),
                 ],
                 enclosing=event.enclosing,
                 arch=event.arch,
@@ -148,9 +154,11 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
         reason = f"whether it goes past the end depends on where `{buffer.name}` starts"
         context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
         return None
-    if found.offset.constant is None and any(not g.complete for g in event.guards):
+    unclear = [g for g in inner(event.guards) if not g.complete]
+    each = [replace(payload, base=ex.const(n)) for n in found.starts()] or [payload]
+    if found.offset.constant is None and unclear and not all(always_beyond(event, p, unclear, context) for p in each):
         # which threads, and which values of the others, pass the condition is not known
-        reason = f"`{next(g.text for g in event.guards if not g.complete)}` may leave out what goes past the end"
+        reason = f"`{unclear[0].text}` may leave out what goes past the end"
         context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
         return None
     return outcome, buffer, elements

@@ -11,6 +11,7 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Divides, Division
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import block_modes, guarded
+from cutecheck.rules.derive.guards import inner
 
 
 class TilePastEnd(Rule):
@@ -77,7 +78,7 @@ class TilePastEnd(Rule):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        if event.kind != "copy" or event.predicated or event.guards:
+        if event.kind != "copy" or event.predicated or inner(event.guards):
             return
         for tensor in event.operands[:2]:
             part = guarded(tensor)

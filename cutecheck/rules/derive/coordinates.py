@@ -17,6 +17,7 @@ from cutecheck.model.ints import Int, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.records import record
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.vectors import leaves, mode_sizes
 
 _BASE = 1 << 24
@@ -134,7 +135,7 @@ def predicates_of(event: Event, context: Context) -> list[list[Predicate]]:
     guards = [g for g in event.guards if g.bounds]
     if not guards:
         return []
-    complete = all(g.complete for g in event.guards)
+    complete = all(g.complete for g in inner(event.guards))
     bounds = tuple(b for g in guards for b in g.bounds)
     return [[Predicate("", guards[-1].span, bounds, complete, *where)]]
 

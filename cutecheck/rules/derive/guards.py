@@ -15,6 +15,11 @@ def selects_threads(guards: Iterable[Guard]) -> bool:
     return any(_THREAD.search(g.text) for g in guards)
 
 
+def inner(guards: Iterable[Guard]) -> list[Guard]:
+    """The conditions of the kernel itself: those around its launch leave out none of its threads and tiles."""
+    return [g for g in guards if not g.host]
+
+
 _DEVICE = re.compile(r"smem|shared|device|prop|attr|arch|major|capability|\bsm|\bcc\b", re.IGNORECASE)
 
 

@@ -313,12 +313,13 @@ class RecorderState:
 
     @contextmanager
     def on_device(self) -> Iterator[None]:
-        """Inside a kernel: the loops of the host around its launch are not the kernel's."""
-        saved, self._loops = self._loops, ()
+        """Inside a kernel: the loops of the host around its launch are not the kernel's, its conditions are marked."""
+        saved = self._loops, self._guards
+        self._loops, self._guards = (), [replace(g, host=True) for g in self._guards]
         try:
             yield
         finally:
-            self._loops = saved
+            self._loops, self._guards = saved
 
     def loop_item(self, m: Machine, node: ir.Loop, env: Env) -> Value:
         return Unknown("the items of this loop are not known", node.span)
