@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import Event
+from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.launches import launches_of, partitioned_by, slices_taken, threads_of
+from cutecheck.rules.derive.locals import smallest_launch, threads_taken
 
 
 class BlockTooSmall(Rule):
@@ -77,6 +78,26 @@ class BlockTooSmall(Rule):
         }
         """,
     )
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        want = threads_taken(call, context)
+        block = None if want is None else smallest_launch(call, context)
+        if want is None or block is None:
+            return
+        have, launch = block
+        payload = Holds((Condition(Rel.LE, as_expr(want), as_expr(have)),), "threads of the block")
+        outcome = context.prove(make_obligation(payload, arch=call.arch, span=call.span))
+        if outcome.verdict is Verdict.REFUTED:
+            yield self.finding(
+                call.span,
+                f"local_partition among {want} threads in a block of {have}: the parts of {want - have} threads are "
+                "left out",
+                label=f"needs {want} threads",
+                help=f"launch {want} threads or partition among {have}",
+                related=[Related(launch.span, f"block of {have} threads")],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         tiled = event.tiled if threads_of(event.tiled) is not None else partitioned_by(event)

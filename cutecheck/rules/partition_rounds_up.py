@@ -14,6 +14,7 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import bounded_mode, predicates_of
 from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.locals import tile_of
 from cutecheck.rules.derive.origins import partition_owner
 from cutecheck.rules.derive.vectors import mode_sizes
 
@@ -120,17 +121,20 @@ class PartitionRoundsUp(Rule):
             wrong = [(i, a, b) for i, a, b in wrong if a is not None and b is not None and a % b and i not in kept]
             if outcome.verdict is Verdict.REFUTED and wrong:
                 mode, size, tile = wrong[0]
-                what = "MMA" if isinstance(tensor.source, TiledMMA) else "copy"
+                what = "MMA's tile" if isinstance(tensor.source, TiledMMA) else "copy's tile"
+                what = what if tensor.source is not None else "layout of threads"
                 space = "shared" if tensor.space == "smem" else "global"
                 yield self.finding(
                     event.span,
-                    f"{space} tensor `{tensor.name}` has {size} elements along mode {mode}, the {what}'s tile has "
+                    f"{space} tensor `{tensor.name}` has {size} elements along mode {mode}, the {what} has "
                     f"{tile}: the partition rounds up and goes past the end"
                     + (", and the predicates do not bound this mode" if event.predicated or kept else ""),
                     label=f"{size} is no multiple of {tile}",
-                    help="build the copy for the tile, or predicate it along this mode",
+                    help="build the copy for the tile, or predicate it along this mode"
+                    if tensor.source is not None
+                    else "choose threads that divide the tile, or compare coordinates along this mode",
                     witness=outcome.witness,
-                    related=[Related(tensor.span, f"part of {tensor.tile_layout}")],
+                    related=[Related(tensor.span, f"part of {tensor.tile_layout or tensor.root_layout}")],
                     enclosing=event.enclosing,
                     arch=event.arch,
                 )
@@ -155,6 +159,9 @@ def _kept_inside(event: Event, context: Context) -> set[int] | None:
 def extents(tensor: TensorFact, event: Event, context: Context) -> list[tuple[Int, Int]]:
     """(extent of the tensor, extent of the partitioning tile) of each mode, where both are numbers."""
     root = tensor.tile_layout
+    if tensor.source is None and tensor.space in ("smem", "gmem") and tensor.provenance == "partition":
+        pairs = tile_of(tensor, event, context)
+        return pairs if all(known_value(a) is not None and known_value(b) is not None for a, b in pairs) else []
     if tensor.space not in ("smem", "gmem") or tensor.provenance != "partition" or root is None:
         return []
     if isinstance(tensor.layout, Unknown):
