@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 from cutecheck.facts import Event
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.coordinates import open_limits
+from cutecheck.rules.derive.coordinates import INDICES, open_limits
 from cutecheck.rules.derive.targets import atom_of_event
-from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, order, uniform
+from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, memory, order, uniform
+
+_PASSES = 256  # of the loops around an access, which are tried one by one
 
 
 def overtakes(use: Use, context: Context) -> Use | None:
@@ -77,6 +82,36 @@ def _apart(earlier: Use, use: Use) -> bool:
     if earlier.root != use.root or earlier.tensor.dtype != use.tensor.dtype:
         return False
     if uniform(use) != uniform(earlier):
-        return True  # another stage, as far as the source says
+        return not _meet(earlier, use)  # another stage, as far as the source says
     mine, theirs = elements(use), elements(earlier)
     return mine is not None and theirs is not None and not mine & theirs
+
+
+def _meet(earlier: Use, use: Use) -> bool:
+    """Of the passes of two loops of known length, or of one loop and what is outside of it, some have one place."""
+    first, second = _passes(earlier), _passes(use)
+    shared = {v.name for v in uniform(earlier).variables()} & {v.name for v in uniform(use).variables()}
+    if first is None or second is None or shared:
+        return False
+    theirs, mine = memory(earlier, first), memory(use, second)
+    return mine is not None and theirs is not None and bool(mine & theirs)
+
+
+def _passes(use: Use) -> set[int] | None:
+    """What each pass of the loops around adds to the offsets, from the first on; None where that is not known."""
+    whole = uniform(use)
+    variables = sorted(set(whole.variables()), key=lambda v: v.name)
+    if any(v.name.startswith(INDICES) for v in variables):
+        return None
+    ranges = [v.domain.bounds() for v in variables]
+    if math.prod(0 if lo is None or hi is None else hi - lo + 1 for lo, hi in ranges) not in range(1, _PASSES + 1):
+        return None
+    values = [range(lo, hi + 1) for lo, hi in ranges if lo is not None and hi is not None]
+    names = [v.name for v in variables]
+    try:
+        start = whole.evaluate(dict.fromkeys(names, 0))
+        return {
+            whole.evaluate(dict(zip(names, numbers, strict=True))) - start for numbers in itertools.product(*values)
+        }
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None

@@ -155,9 +155,11 @@ def _own(use: Use) -> bool:
 
 
 def one_space(a: Use, b: Use) -> bool:
-    """Equal offsets of the two are the same memory: one view, or two of which none permutes its offsets."""
-    plain_views = isinstance(a.root, Layout) and isinstance(b.root, Layout)
-    return (a.tensor.dtype, a.first) == (b.tensor.dtype, b.first) and (a.root == b.root or plain_views)
+    """Equal offsets of the two are the same memory: one view, or two that permute their offsets alike or not at all."""
+    alike = isinstance(a.root, Layout) and isinstance(b.root, Layout)
+    if isinstance(a.root, ComposedLayout) and isinstance(b.root, ComposedLayout):
+        alike = (a.root.a, a.root.offset) == (b.root.a, b.root.offset)
+    return (a.tensor.dtype, a.first) == (b.tensor.dtype, b.first) and (a.root == b.root or alike)
 
 
 def _crossed(a: Use, b: Use) -> bool:
@@ -165,7 +167,9 @@ def _crossed(a: Use, b: Use) -> bool:
     if not one_space(a, b):
         return False
     left, right = _by_thread(a), _by_thread(b)
-    if left is None or right is None or max(len(left[1]), len(right[1])) < 2:
+    if left is None or right is None:
+        return _taken_from_others(a, b)
+    if max(len(left[1]), len(right[1])) < 2:
         return False
     owner: dict[int, int] = {}
     for thread, start in enumerate(left[1]):
@@ -184,6 +188,11 @@ def _moved(a: Use, b: Use) -> bool:
     """One partitioning of two views of a tensor (of its transpose, say): a thread has what only others had before."""
     if (a.tensor.layout, a.tensor.offset) == (b.tensor.layout, b.tensor.offset) or not one_space(a, b):
         return False
+    return _taken_from_others(a, b)
+
+
+def _taken_from_others(a: Use, b: Use) -> bool:
+    """A thread has in ``b`` what only others had in ``a``, strides of each thread's own counted."""
     if uniform(a) != uniform(b):
         return False  # another stage, as far as the source says
     return _taken_from_others(a, b) is True
@@ -244,6 +253,16 @@ def elements(use: Use) -> set[int] | None:
     """Elements of all threads, before any swizzle, at the first iteration; None where they are not numbers."""
     found = _by_thread(use)
     return None if found is None else {x + s for x in found[0] for s in set(found[1])}
+
+
+def memory(use: Use, passes: set[int]) -> set[int] | None:
+    """Elements of all threads as they lie in memory, in passes that add so much to the first; None where unknown."""
+    found, swizzle = elements(use), _swizzle_to_come(use)
+    if found is not None:
+        every = {x + d for x in found for d in passes}
+        return every if swizzle is None else {y for x in every if (y := known_value(swizzle(x))) is not None}
+    places = _places(use) if swizzle is None and passes == {0} else None
+    return None if places is None else set().union(*places)
 
 
 def _by_thread(use: Use) -> tuple[set[int], list[int]] | None:
