@@ -11,7 +11,7 @@ from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.origins import fragment_owner
-from cutecheck.rules.derive.ownership import differing_owner, differing_thread
+from cutecheck.rules.derive.ownership import differing_owner, differing_thread, misordered
 
 
 class FragmentNotRetiled(Rule):
@@ -105,11 +105,28 @@ class FragmentNotRetiled(Rule):
                     f"build the copy with make_tiled_copy_A/B/C and pass `thr.retile_{side}({fragment.name})`",
                 )  # fmt: skip
                 continue
-            owner = fragment_owner(fragment, event, context)
-            if owner is None or other.provenance != "partition" or other.source != event.tiled:
+            if other.provenance != "partition" or not isinstance(other.source, TiledCopy):
                 continue
-            thread = differing_thread(owner.mma, owner.operand, event.tiled)
-            if thread is not None:
+            owner = fragment_owner(fragment, event, context)
+            thread = None if owner is None else differing_thread(owner.mma, owner.operand, other.source)
+            if owner is not None and thread is not None and other.source != event.tiled:
+                yield self._reported(
+                    event, fragment, other,
+                    f"`{other.name}` was partitioned by another TiledCopy than the one that copies: its threads have "
+                    f"other elements than those of operand {owner.operand} in `{fragment.name}`: thread {thread} is "
+                    "the first",
+                    f"partition_{'D' if side == 'S' else 'S'} of another copy",
+                    f"partition it by a slice of the copy made with make_tiled_copy_{owner.operand}",
+                )  # fmt: skip
+            elif other.source == event.tiled and misordered(fragment, event.tiled):
+                yield self._reported(
+                    event, fragment, other,
+                    f"`{fragment.name}` was retiled by another TiledCopy than the one that copies: its elements come "
+                    "in another order than the copy moves them",
+                    f"retile_{side} of another copy",
+                    f"retile it by the slice of the copy that partitions `{other.name}`",
+                )  # fmt: skip
+            elif owner is not None and thread is not None:
                 yield self._reported(
                     event, fragment, other,
                     f"`{fragment.name}` holds operand {owner.operand} of a TiledMMA, but the copy gives its threads "

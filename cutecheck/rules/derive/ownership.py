@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from cutecheck.model.algebra import apply_layout, size
-from cutecheck.model.ints import CuteError, UndecidedError
+from cutecheck.facts import TensorFact
+from cutecheck.model.algebra import apply_layout, offsets, size
+from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 
@@ -97,3 +98,17 @@ def _spread(
         shifts = [[c + s for s in step] for c, step in zip(coordinate, steps, strict=True)]
         found |= {(a,) for a in shifts[0]} if len(shifts) == 1 else {(a, b) for a in shifts[0] for b in shifts[1]}
     return found
+
+
+def misordered(fragment: TensorFact, copy: TiledCopy) -> bool:
+    """A fragment was retiled by a TiledCopy that orders its elements otherwise than this one would."""
+    root, source = fragment.root_layout, fragment.source
+    if fragment.provenance != "retile" or not isinstance(source, TiledCopy) or source == copy or root is None:
+        return False
+    try:
+        have, want = source.retile(root), copy.retile(root)
+        if known_value(size(have)) != known_value(size(want)) or known_value(size(have)) is None:
+            return False
+        return offsets(have) != offsets(want)
+    except (CuteError, NotModelledError, UndecidedError, TypeError, ValueError):
+        return False
