@@ -50,6 +50,7 @@ from cutecheck.rules.tensor_memory import TensorMemoryColumns
 from cutecheck.rules.thread_layout import ThreadLayoutNotCompact
 from cutecheck.rules.tile_does_not_divide import TileDoesNotDivide
 from cutecheck.rules.tile_past_end import TilePastEnd
+from cutecheck.rules.tiled_mma_rank import TiledMmaRank
 from cutecheck.rules.tma_box import TmaBox
 from cutecheck.rules.tma_bytes import TmaTransactionBytes
 from cutecheck.rules.tma_multicast import TmaMulticast
@@ -92,6 +93,7 @@ RULES: tuple[type[Rule], ...] = (
     AtomValueType,
     AtomOperation,
     AtomArchitecture,
+    TiledMmaRank,
     VectorNotContiguous,
     VectorMisaligned,
     SlowPlainCopy,
