@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from cutecheck.facts import Event
+from cutecheck.facts import Event, Loop
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES, open_limits
 from cutecheck.rules.derive.targets import atom_of_event
@@ -88,17 +88,20 @@ def _apart(earlier: Use, use: Use) -> bool:
 
 
 def _meet(earlier: Use, use: Use) -> bool:
-    """Of the passes of two loops of known length, or of one loop and what is outside of it, some have one place."""
-    first, second = _passes(earlier), _passes(use)
-    shared = {v.name for v in uniform(earlier).variables()} & {v.name for v in uniform(use).variables()}
-    if first is None or second is None or shared:
+    """One is outside of the loops that the other's place depends on, and some of their passes have its place."""
+    common = set(earlier.event.loops) & set(use.event.loops)
+    first, second = _passes(earlier, common), _passes(use, common)
+    if first is None or second is None or 1 not in (len(first), len(second)):
         return False
     theirs, mine = memory(earlier, first), memory(use, second)
     return mine is not None and theirs is not None and bool(mine & theirs)
 
 
-def _passes(use: Use) -> set[int] | None:
-    """What each pass of the loops around adds to the offsets, from the first on; None where that is not known."""
+def _passes(use: Use, common: set[Loop]) -> set[int] | None:
+    """What each pass of the loops around it alone adds to the offsets; None where that is not known.
+
+    Variables are those of the loops where these run once for each of their values.
+    """
     whole = uniform(use)
     variables = sorted(set(whole.variables()), key=lambda v: v.name)
     if any(v.name.startswith(INDICES) for v in variables):
@@ -108,6 +111,12 @@ def _passes(use: Use) -> set[int] | None:
         return None
     values = [range(lo, hi + 1) for lo, hi in ranges if lo is not None and hi is not None]
     names = [v.name for v in variables]
+    trips = [x.trips for x in use.event.loops if x not in common]
+    for lo, hi in ranges:
+        length = None if lo is None or hi is None else hi - lo + 1
+        if length not in trips:
+            return None
+        trips.remove(length)
     try:
         start = whole.evaluate(dict.fromkeys(names, 0))
         return {
