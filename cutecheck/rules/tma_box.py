@@ -100,6 +100,21 @@ class TmaBox(Rejected):
         found = tensor_map_of(call.result)
         if found is None:
             return
+        tensor = next((a for a in call.arguments if isinstance(a, TensorFact)), None)
+        if tensor is not None and found.other_major() and not call.unevaluated:
+            first = found.gmem_stride_bytes[0]
+            yield self.finding(
+                call.span,
+                f"the tile in shared memory is contiguous along another mode than `{tensor.name}` of layout "
+                f"{tensor.layout}: the tensor map's first stride is {first} bytes, not one element "
+                '(CuTe asserts "Majorness of smem doesn\'t match majorness of gmem" at run time)',
+                label="majors differ",
+                help="use a layout in shared memory of the same major, or give the global tensor its strides in order",
+                related=[Related(tensor.span, f"global tensor {tensor.layout}")],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
+            return
         swizzle = found.swizzle
         span = Bytes(0) if not swizzle.bits else _SPAN * (1 << swizzle.bits) if swizzle.base == 4 else _WIDE
         payload = TmaLimits(found.box, found.internal_bits, swizzle_bytes=span, what="box of the TMA copy")
@@ -118,7 +133,6 @@ class TmaBox(Rejected):
         else:
             what = f"an innermost extent of {inner} bytes, which is no multiple of 16"
         shown = "x".join(map(str, box))
-        tensor = next((a for a in call.arguments if isinstance(a, TensorFact)), None)
         yield self.finding(
             call.span,
             f"the box {shown} of this TMA copy has {what}: cuTensorMapEncodeTiled refuses it at run time",

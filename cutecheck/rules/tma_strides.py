@@ -119,6 +119,20 @@ class TmaGlobalStride(Rule):
             known = [v for s in strides if (v := known_value(s)) is not None]
             bad = [v for v in known if v % _STRIDE_BYTES or v >= 1 << 40]
             if not bad:
+                open_ = [s for s in strides if known_value(s) is None and _rest(s) % _STRIDE_BYTES]
+                if open_:
+                    names = ", ".join(v.name for v in open_variables(open_[0]))
+                    yield self.finding(
+                        call.span,
+                        f"global tensor `{tensor.name}`: a stride of `{open_[0]}` bytes is no multiple of 16 where "
+                        f"`{names}` is a multiple of {divisor}: cuTensorMapEncodeTiled refuses it at run time",
+                        label=f"layout {tensor.layout}",
+                        help="pad the leading dimension to a multiple of 16 bytes",
+                        witness=outcome.witness,
+                        related=[Related(tensor.span, f"layout {tensor.layout}")],
+                        enclosing=call.enclosing,
+                        arch=call.arch,
+                    )
                 return
             if _no_unit(tensor):
                 yield self.finding(
@@ -142,6 +156,15 @@ class TmaGlobalStride(Rule):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
+
+
+def _rest(stride: Int) -> int:
+    """What a stride has besides its run-time terms."""
+    expression = as_expr(stride)
+    try:
+        return expression.evaluate(dict.fromkeys((v.name for v in expression.variables()), 0))
+    except (KeyError, ZeroDivisionError, ValueError):
+        return 0
 
 
 def _empty(tensor: TensorFact) -> bool:

@@ -63,11 +63,18 @@ class TensorMap:
         """``get_tma_tensor(extents)``: the layout of the coordinate tensor the copy takes as its source."""
         return Layout(extents, self.tensor_stride)
 
+    def other_major(self) -> bool:
+        """The mode of one element's stride is not the first, which has a run-time one."""
+        strides = [None if s is None else known_value(s) for s in self.gmem_stride_bytes]
+        if self.gmem_stride_bytes[0] is None or strides[0] is not None:
+            return False
+        return any(s is not None and 8 * int(s) == int(self.internal_bits) for s in strides[1:])
+
     def violations(self) -> tuple[str, ...]:
         """Limits of the tensor map that are certainly broken (run-time asserts of ``make_tma_copy_desc``)."""
         out = [f"box extent {b} of mode {i} exceeds {_MAX_BOX}" for i, b in enumerate(self.box) if b > _MAX_BOX]
         first = known_value(self.gmem_stride_bytes[0]) if self.gmem_stride_bytes[0] is not None else None
-        if first is not None and 8 * int(first) != int(self.internal_bits):
+        if self.other_major() or (first is not None and 8 * int(first) != int(self.internal_bits)):
             out.append("Majorness of smem doesn't match majorness of gmem")
         for i, s in enumerate(self.gmem_stride_bytes[1:], 1):
             number = None if s is None else known_value(s)
