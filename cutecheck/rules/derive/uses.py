@@ -167,8 +167,8 @@ def _crossed(a: Use, b: Use) -> bool:
     if not one_space(a, b):
         return False
     left, right = _by_thread(a), _by_thread(b)
-    if left is None or right is None:
-        return _taken_from_others(a, b)
+    if left is None or right is None:  # strides of each thread's own
+        return uniform(a) == uniform(b) and _taken_from_others(a, b) is True
     if max(len(left[1]), len(right[1])) < 2:
         return False
     owner: dict[int, int] = {}
@@ -188,11 +188,6 @@ def _moved(a: Use, b: Use) -> bool:
     """One partitioning of two views of a tensor (of its transpose, say): a thread has what only others had before."""
     if (a.tensor.layout, a.tensor.offset) == (b.tensor.layout, b.tensor.offset) or not one_space(a, b):
         return False
-    return _taken_from_others(a, b)
-
-
-def _taken_from_others(a: Use, b: Use) -> bool:
-    """A thread has in ``b`` what only others had in ``a``, strides of each thread's own counted."""
     if uniform(a) != uniform(b):
         return False  # another stage, as far as the source says
     return _taken_from_others(a, b) is True
