@@ -22,6 +22,7 @@ from cutecheck.source.eval import (
     ranking,
     repeatable,
     slots,
+    std_algorithms,
     templates,
 )
 from cutecheck.source.eval.class_layout import class_layout
@@ -56,6 +57,9 @@ from cutecheck.source.eval.values import (
 def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     if isinstance(node.fn, ir.Name) and node.fn.ident == "offsetof" and m.dialect.by_value and len(node.args) == 2:
         return _offset(m, node, env)
+    at = std_algorithms.iterator(m, node, env)
+    if at is not None:
+        return at
     m.callee = node.fn
     m.chosen = None
     fn = m.eval(node.fn, env)
@@ -135,6 +139,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     if given_outside and isinstance(fn, FuncSet):
         m.rewritten.update(given_outside)
     exchange = exchanges.exchanged(m, node, fn, args, cells, env)
+    if exchange is None:
+        exchange = std_algorithms.applied(m, node, fn, args, cells, env)
     if exchange is not None:
         return exchange
     m.lvalues = (args, cells)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import inttuple as it
@@ -19,7 +21,7 @@ from cutecheck.source.eval.intrinsics.refusals import describe, guarded
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES, any_coordinate
 from cutecheck.source.eval.threads import varies
-from cutecheck.source.eval.tuples import Elements, Held
+from cutecheck.source.eval.tuples import Elements, Held, Pair
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
     Address,
@@ -44,6 +46,9 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
 _NOWHERE = Span("", 1, 1, 1, 1)
 
 
@@ -215,6 +220,10 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
         return guarded(m, f"operator {op}", span, lambda: f(a, b))
     if isinstance(left, TensorVal) or isinstance(right, TensorVal):
         return Unknown(f"operator {op} on a tensor", span)
+    if type(left) is type(right) and isinstance(left, (Held, Pair)) and op in _ORDERS:
+        parts = [[constant(v) for v in side] for side in (left, right)]
+        if len(left) == len(right) and all(n is not None for side in parts for n in side):
+            return Scalar(int(_ORDERS[op](*parts)), "bool")
     if isinstance(left, (Major, Underscore, Tag, Str)) or isinstance(right, (Major, Underscore, Tag, Str)):
         if isinstance(left, Str) and isinstance(right, Str) and op in ("==", "!="):
             equal = strings.same(left, right)
