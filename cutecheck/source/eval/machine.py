@@ -152,6 +152,7 @@ class Machine:
         self.repeated: dict[Any, set[Any]] = {}  # long calls by host code (source/eval/repeats.py)
         self.functions: dict[Any, Value] = {}  # results of constant functions by (declaration, arguments)
         self.names: dict[tuple[str, str], Value] = {}  # library names looked up
+        self.defining: dict[int, int] = {}  # declarations whose values are being evaluated, in how many instances
         self.deriving = 0  # classes whose bases are being evaluated
         # what the arguments of the call at hand are, and its object
         self.given: tuple[tuple[Given, ...], Given] = ((), "")

@@ -24,6 +24,8 @@ from cutecheck.source.eval.values import (
     serials,
 )
 
+_DEEPEST = 150  # of a member in terms of the same of other instances
+
 
 def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], span: Span) -> Value:
     """The value of a non-template alias, variable or class, evaluated once."""
@@ -39,6 +41,11 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
             return replace(known, value=m.fresh(name))
         return known
     memo[key] = Unknown(f"`{name}` is defined in terms of itself", decl.span)
+    depth = m.defining.get(id(decl), 0)
+    if depth >= _DEEPEST:  # a reason that is kept: what ends at the evaluator's own limit is tried again at each level
+        memo[key] = Unknown(f"`{name}` is defined by itself in {_DEEPEST} instances of its class", decl.span)
+        return memo[key]
+    m.defining[id(decl)] = depth + 1
     refused, mark = m.budget.refused, m.journal.mark()
     try:
         with m.recorder.once():
@@ -46,6 +53,8 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
     except BudgetExceeded:  # which may end a part of the evaluation alone
         del memo[key]
         raise
+    finally:
+        m.defining[id(decl)] = depth
     m.journal.keep(mark)
     m.kept = next(serials)
     if m.budget.refused == refused:

@@ -21,8 +21,11 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.types import same_type, type_key, type_of
 from cutecheck.source.eval.values import (
+    ArrayType,
     Object,
     Pack,
+    PtrType,
+    Qualified,
     Reference,
     ScalarType,
     SubstitutionFailure,
@@ -30,6 +33,8 @@ from cutecheck.source.eval.values import (
     Value,
     VoidType,
 )
+
+_DEEPEST = 48  # pointers to pointers, and arrays of arrays
 
 
 def arguments(m: Machine, nodes: Sequence[ir.Expr], env: Env) -> tuple[Value, ...]:
@@ -116,6 +121,8 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
         if constness.tells_apart(ref.entries):
             return Unknown("whether a template argument is a constant or a reference is not known", span)
         given = tuple(map(assumed, given))
+    if any(map(_too_deep, given)):
+        return Unknown(f"a template argument of more than {_DEEPEST} pointers", span)
     bad = next((g for g in given if isinstance(g, Unknown)), None)
     primary = next((e for e in ref.entries if getattr(e.decl, "spec_args", None) is None), ref.entries[0])
     decl = primary.decl
@@ -144,6 +151,15 @@ def apply_template(m: Machine, ref: TemplateRef, given: tuple[Value, ...], span:
         m.functions[key] = value
     m.recorder.declared(m, decl, plain(value), env, primary.unit)
     return value
+
+
+def _too_deep(t: Value) -> bool:
+    """``T**...*``, as templates make that never end: each is compared with all before it."""
+    for _ in range(_DEEPEST):
+        if not isinstance(t, (PtrType, ArrayType, Qualified)):
+            return False
+        t = t.inner
+    return True
 
 
 def _class(m: Machine, ref: TemplateRef, primary: Entry, given: tuple[Value, ...], span: Span) -> Value:
