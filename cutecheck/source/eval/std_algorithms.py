@@ -122,13 +122,18 @@ def _run(m: Machine, name: str, cells: list[Cell], last: Address, rest: Sequence
             best = i if _true(m, _called(m, rest[0] if rest else "<", pair, span)) else best
         return Address((cells[best],)) if cells else last
     if name in ("find", "find_if", "find_if_not", "count", "count_if", "any_of", "all_of", "none_of"):
-        asked = [
-            _true(m, binary(m, "==", v, rest[0], span) if name in ("find", "count") else _called(m, rest[0], [v], span))
-            for v in values
-        ]
+        stop = {"find": True, "find_if": True, "find_if_not": False, "any_of": True, "all_of": False, "none_of": True}
+        asked: list[bool] = []
+        for v in values:  # what follows the element that decides is not asked, which may write
+            plain = name in ("find", "count")
+            asked.append(_true(m, binary(m, "==", v, rest[0], span) if plain else _called(m, rest[0], [v], span)))
+            if asked[-1] is stop.get(name):
+                break
         return _answer(name, asked, cells, last)
     if name == "sort":
         less = rest[0] if rest else "<"
+        if isinstance(less, Closure) and (less.node.captures or less.node.default):
+            raise _OpenError  # in which order it is called nobody says
         order = sorted(values, key=cmp_to_key(lambda a, b: -1 if _true(m, _called(m, less, [a, b], span)) else 1
                                               if _true(m, _called(m, less, [b, a], span)) else 0))  # fmt: skip
         if rest and any(isinstance(v, Object) for v in values):
@@ -155,7 +160,7 @@ def _run(m: Machine, name: str, cells: list[Cell], last: Address, rest: Sequence
 def _answer(name: str, asked: list[bool], cells: list[Cell], last: Address) -> Value:
     if name.startswith("find"):
         wanted = name != "find_if_not"
-        return next((Address((c,)) for c, held in zip(cells, asked, strict=True) if held is wanted), last)
+        return next((Address((c,)) for c, held in zip(cells, asked, strict=False) if held is wanted), last)
     if name.startswith("count"):
         return Scalar(sum(asked), "long")
     known = {"any_of": any(asked), "all_of": all(asked), "none_of": not any(asked)}
