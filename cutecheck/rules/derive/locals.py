@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import chain
 from typing import cast
 
 from cutecheck.facts import Call, Event, Launch, TensorFact
@@ -16,13 +16,18 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.vectors import mode_sizes
 
 
-def _calls(context: Context) -> Iterator[tuple[Call, TensorFact, Layout]]:
-    for call in context.facts.calls:
-        if call.function != "local_partition" or call.span.is_python or len(call.arguments) < 3:
-            continue
-        tensor, threads = call.arguments[:2]
-        if isinstance(tensor, TensorFact) and isinstance(threads, Layout):
-            yield call, tensor, threads
+def _calls(context: Context) -> dict[str, list[tuple[Call, TensorFact, Layout]]]:
+    """The calls of ``local_partition`` in C++ by kernel, with the tensor and the layout of threads."""
+    if "calls of local_partition" not in context.memo:
+        found: dict[str, list[tuple[Call, TensorFact, Layout]]] = {}
+        for call in context.facts.calls:
+            if call.function != "local_partition" or call.span.is_python or len(call.arguments) < 3:
+                continue
+            tensor, threads = call.arguments[:2]
+            if isinstance(tensor, TensorFact) and isinstance(threads, Layout):
+                found.setdefault(call.kernel, []).append((call, tensor, threads))
+        context.memo["calls of local_partition"] = found
+    return cast("dict[str, list[tuple[Call, TensorFact, Layout]]]", context.memo["calls of local_partition"])
 
 
 def threads_taken(call: Call, context: Context) -> int | None:
@@ -30,7 +35,7 @@ def threads_taken(call: Call, context: Context) -> int | None:
     threads = call.arguments[1] if call.function == "local_partition" and len(call.arguments) > 2 else None
     if not isinstance(threads, Layout) or call.span.is_python:
         return None
-    same = [c for c, _, layout in _calls(context) if layout == threads and c.kernel == call.kernel]
+    same = [c for c, _, layout in _calls(context).get(call.kernel, []) if layout == threads]
     if not all(_own_index(c.arguments[2]) for c in same):
         return None
     try:
@@ -60,7 +65,7 @@ def tile_of(tensor: TensorFact, event: Event, context: Context) -> list[tuple[In
     """(extent of the tensor, threads along it) of each mode of what ``local_partition`` partitioned."""
     if "local partitions" not in context.memo:
         made: dict[object, list[tuple[Int, Int]]] = {}
-        for call, whole, threads in _calls(context):
+        for call, whole, threads in chain.from_iterable(_calls(context).values()):
             if len(call.arguments) > 3 or not isinstance(call.result, TensorFact):
                 continue
             if isinstance(whole.layout, ScaledBasis) or not hasattr(whole.layout, "shape"):

@@ -156,3 +156,13 @@ def test_conditions_of_a_dispatch_do_not_hold_after_it(tmp_path: Path) -> None:
     facts = run(tmp_path, text)
     (event,) = (e for e in facts.events if "probe" in e.kernel)
     assert event.hypotheses == ()
+
+
+def test_flags_behind_a_parameter_that_may_be_one_are_not_left_out(tmp_path: Path, launches: list[int]) -> None:
+    """`auto` is a flag where its argument is: which place the others have is not known from the declaration."""
+    text = dispatch("k<true, A, B, C, D, E, F><<<1, 128>>>(p);").replace(
+        "template <int N, bool A", "template <auto N, bool A"
+    )
+    assert "template <auto N" in text
+    run(tmp_path, text)
+    assert len(launches) == 2**6

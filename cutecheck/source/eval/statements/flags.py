@@ -16,6 +16,7 @@ from cutecheck.facts import Span
 from cutecheck.records import field_names
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.launches import key_of
+from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.record.ways import Ways
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import FuncSet
@@ -189,7 +190,7 @@ def _flags_of_kernels(m: Machine, name: ir.Name | ir.Scoped, position: int, env:
         if not isinstance(fn, ir.Function) or fn.tparams is None or position >= len(fn.tparams):
             return None
         own = fn.tparams[position]
-        if any(p.pack for p in fn.tparams[: position + 1]) or not _is_bool(own.type):
+        if not _is_bool(own.type) or not all(map(_is_counted, fn.tparams[: position + 1])):
             return None
         if any(_spells((p.type, p.default), (own.name,)) for p in fn.tparams):
             return None
@@ -201,6 +202,11 @@ def _flags_of_kernels(m: Machine, name: ir.Name | ir.Scoped, position: int, env:
             return None
         places |= passed
     return frozenset(places)
+
+
+def _is_counted(p: ir.TParam) -> bool:
+    """Whether a launch tells by the declaration of a parameter alone if its argument is one of the flags."""
+    return bool(p.name) and not p.pack and (p.kind != "value" or (p.type is not None and not is_auto(p.type)))
 
 
 def _without_arguments(name: ir.Scoped) -> ir.Scoped:
