@@ -5,7 +5,6 @@ A finite parameter space is exhausted. Of an infinite one the first values are t
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
-from cutecheck.model.prove.domains import condition_value, first_values, meets, size_of, variable_domains
+from cutecheck.model.prove.domains import condition_value, meets, size_of, variable_domains
 from cutecheck.model.prove.engines import brute_memory
 from cutecheck.model.prove.engines.concrete import (
     LIMIT,
@@ -29,10 +28,10 @@ from cutecheck.model.prove.engines.concrete import (
     plain_offsets,
     product,
 )
+from cutecheck.model.prove.engines.samples import all_values, some_values
 from cutecheck.model.prove.obligation import Obligation
 
-_SAMPLES = 256  # parameter values tried of an infinite space
-_SAMPLED = 1 << 13  # and offsets evaluated for them
+_SAMPLED = 1 << 13  # offsets evaluated for parameter values of an infinite space
 
 
 def run(obligation: Obligation, options: Options) -> Answer:
@@ -43,15 +42,12 @@ def run(obligation: Obligation, options: Options) -> Answer:
         domains[payload.thread] = Domain(0, 0)  # bound by the check itself
     sizes = [size_of(d) for d in domains.values()]
     finite = all(s is not None for s in sizes) and math.prod(s or 0 for s in sizes) <= LIMIT
-    each = LIMIT if finite else max(2, int(_SAMPLES ** (1 / max(1, len(domains)))))
-    choices = [first_values(d, each) for d in domains.values()]
     check = _CHECKS[type(payload)]
     worst: Answer | None = None
     measure: tuple[tuple[str, int], ...] = ()
     spent = 0
     try:
-        for combination in itertools.product(*choices):
-            values = dict(zip(domains, combination, strict=True))
+        for values in all_values(domains, LIMIT) if finite else some_values(domains):
             if not meets(obligation.hypotheses, values):
                 continue
             violation, numbers, cost = check(payload, values)
