@@ -59,6 +59,7 @@ class Crew:
         self._again: dict[int, Launches] = {}  # of jobs that are to be evaluated again: what was walked before them
         self._revised: dict[int, Part] = {}  # what these came to before
         self._tries: Counter[int] = Counter()
+        self._settled: set[int] = set()  # jobs that were evaluated again when their turn came
 
     def __enter__(self) -> Crew:
         return self
@@ -78,7 +79,8 @@ class Crew:
         ready = self._ready
         following = 0
         while following < len(self._jobs):
-            while following in ready:
+            while following in ready and not self._outdated(following):
+                self._revised.pop(following, None)
                 yield self._jobs[following], ready.pop(following)
                 following += 1
             if following == len(self._jobs):
@@ -94,29 +96,50 @@ class Crew:
             if not self._shares and len(self._workers) < self._processes and not self._walks.limits.many:
                 self._revise(following)
 
+    def _outdated(self, following: int) -> bool:
+        """Whether the next part is evaluated once more, now that it is known what those before it walked.
+
+        The parent does not do it: while it evaluates, nothing is handed out.
+        """
+        part = self._ready[following]
+        state = self._walks.of(_key(self._jobs[following], self._walks))
+        if not isinstance(part, Part) or following in self._settled or state.copy().follows(part.attempts):
+            return False
+        self._settled.add(following)
+        self._evaluate_again(following, part, state.copy())
+        self._shares.rotate(1)
+        return True
+
     def _revise(self, following: int) -> None:
         """Share out what was evaluated against a wrong guess, while there are idle processes.
 
-        A part that walked what an earlier one did would be evaluated again when its turn comes, by the parent alone.
+        A part that walked what an earlier one did would be evaluated again when its turn comes, one after the other.
         """
         states: dict[tuple[str, str], Launches] = {}
-        for position, part in sorted({**self._revised, **self._ready}.items(), key=lambda item: item[0]):
-            if isinstance(part, Part) and position >= following:
-                key = _key(self._jobs[position], self._walks)
-                state = states.setdefault(key, self._walks.of(key).copy())
-                if state.follows(part.attempts):
-                    continue
-                if position in self._ready and self._tries[position] < _TRIES:
-                    self._tries[position] += 1
-                    self._revised[position] = part
-                    self._again[position] = state.copy()
-                    self._shares.append(deque([position]))
-                    del self._ready[position]
-                state.absorb(part.attempts)
+        for position, part in self._early(following):
+            key = _key(self._jobs[position], self._walks)
+            state = states.setdefault(key, self._walks.of(key).copy())
+            if state.follows(part.attempts):
+                continue
+            if position in self._ready and self._tries[position] < _TRIES:
+                self._tries[position] += 1
+                self._evaluate_again(position, part, state.copy())
+            state.absorb(part.attempts)
+
+    def _evaluate_again(self, position: int, part: Part, state: Launches) -> None:
+        self._revised[position] = part
+        self._again[position] = state
+        self._shares.append(deque([position]))
+        del self._ready[position]
+
+    def _early(self, following: int) -> list[tuple[int, Part]]:
+        """What is known of jobs whose turn has not come, in order."""
+        known = sorted({**self._revised, **self._ready}.items(), key=lambda item: item[0])
+        return [(i, part) for i, part in known if isinstance(part, Part) and i >= following]
 
     def waiting(self) -> list[Part]:
         """The parts that have come before their turn."""
-        return [part for _, part in sorted(self._ready.items(), key=lambda item: item[0]) if isinstance(part, Part)]
+        return [part for _, part in self._early(0)]
 
     def _start(self) -> None:
         ours, theirs = self._context.Pipe()
@@ -133,9 +156,14 @@ class Crew:
 
     def _hand_out(self, worker: _Worker) -> None:
         worker.share = self._shares.popleft()
-        keys = {_key(self._jobs[i], self._walks) for i in worker.share}
-        again = self._again.get(worker.share[0])
-        states = {key: self._walks.of(key).copy() if again is None else again for key in keys}
+        first = worker.share[0]
+        again = self._again.get(first)
+        states: dict[tuple[str, str], Launches] = {}
+        for key in {_key(self._jobs[i], self._walks) for i in worker.share}:
+            states[key] = state = self._walks.of(key).copy() if again is None else again
+            for position, part in self._early(0) if again is None else ():
+                if position < first and _key(self._jobs[position], self._walks) == key:
+                    state.absorb(part.attempts)
         with contextlib.suppress(OSError):  # it died: noticed when its pipe is read
             worker.pipe.send((tuple(worker.share), states, again is not None))
 
