@@ -94,7 +94,7 @@ def _extract(request: ExtractRequest) -> Facts:
     limits = request.limits.over(len(asked))
     translator = Translator(tree, reported, limits, request.instantiate, request.tracing, others)
     if recall is not None:
-        recall.steps = limits.steps_per_root, limits.idle_steps
+        recall.limits = limits.by_units()
         recall.reported = reported
     met: dict[str, dict[str, Refused | None]] = {}
     try:

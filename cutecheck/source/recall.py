@@ -31,7 +31,7 @@ class Recall:
     tree: Tree
     request: str
     reported: frozenset[str] = frozenset()
-    steps: tuple[int, ...] = ()  # the limits that depend on how many units there are
+    limits: tuple[int, ...] = ()  # those that depend on how many units there are
     _seen: dict[str, str] = field(default_factory=dict)  # of files: digests of what evaluation sees
 
     def has(self, job: Job) -> bool:
@@ -64,7 +64,7 @@ class Recall:
         wanted = [p for p in closure if p in self.reported]
         read = dict.fromkeys((*self.tree.read_with(job.path), *self.tree.fragments(job.path, job.arch)))
         files = [(p, self._digest(p)) for p in read]
-        about = [self.request, self.steps, job.arch, job.path, sorted(job.owned), job.open, wanted, closure, files]
+        about = [self.request, self.limits, job.arch, job.path, sorted(job.owned), job.open, wanted, closure, files]
         return digest("part", json.dumps(about))
 
     def _digest(self, path: str) -> str:

@@ -25,6 +25,7 @@ from cutecheck.source.translate import Job, Part, Translator
 
 MOST_MIB = 3 << 10  # of a worker before it is replaced
 _SHARE = 12  # units handed out at once: neighbours share headers, and kernels
+_NEIGHBOURS = 4  # that are not taken apart while every process has a share: twins of other element types and flags
 _TRIES = 2  # to evaluate a unit again: the first may come before the last that it depends on
 _LIGHT, _LIGHTER = "sm_80", 8  # units of this architecture take an eighth of the time of others, and less
 
@@ -243,7 +244,8 @@ def _shares(jobs: Sequence[Job], processes: int, walks: Walks) -> list[deque[int
 
     The longest first then: no process is left alone with one at the end.
     """
-    size = max(1, min(_SHARE, len(jobs) // (processes * 3)))
+    fair = max(1, 2 * len(jobs) // (processes * 3))
+    size = min(_SHARE, max(1, fair // 2, min(_NEIGHBOURS, fair)))
     if not walks.limits.many:
         return [deque(range(i, min(i + size, len(jobs)))) for i in range(0, len(jobs), size)]
     places: dict[tuple[str, str], deque[int]] = {}

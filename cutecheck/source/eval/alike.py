@@ -6,13 +6,15 @@ same sites, so of many that are alike a few are walked (``max-alike``; the dropp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.launches import WORKS
 from cutecheck.source.eval.machine import Machine, Telling
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.types import spell
 from cutecheck.source.eval.values import EnumVal, FuncSet, Object, Pack, ScalarType, ValueType
 
 _DEEP = 12
@@ -47,6 +49,25 @@ def kind_of(m: Machine, name: str, values: Iterable[Any]) -> str:
             inside = value if isinstance(value, tuple) else value.items if isinstance(value, Pack) else (value.value,)
             todo += [(v, depth + 1) for v in inside]
     return " ".join((name, *sorted(found)))
+
+
+def element_types(values: Iterable[Any], depth: int = 0) -> dict[str, int]:
+    """The names of the element types that template arguments are made of, in their order, with their widths in bits."""
+    found: dict[str, int] = {}
+    for value in values:
+        if isinstance(value, ScalarType) and value.dtype.bits is not None:
+            found.setdefault(spell(value), int(value.dtype.bits))
+        elif isinstance(value, ClassInst) and depth < _DEEP:
+            found.update({k: v for k, v in element_types(value.args, depth + 1).items() if k not in found})
+    return found
+
+
+def without_elements(types: str, elements: Mapping[str, int]) -> str:
+    """The same for template arguments that differ in element types of one width alone."""
+    if not elements:
+        return types
+    names = "|".join(re.escape(n) for n in sorted(elements, key=len, reverse=True))
+    return re.sub(rf"(?<![\w:])(?:{names})(?![\w:])", lambda at: f"{elements[at[0]]}-bit", types)
 
 
 def host_kind(m: Machine, entry: Entry, fn: ir.Function, env: Env, fset: FuncSet) -> str | None:

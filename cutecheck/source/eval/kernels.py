@@ -9,7 +9,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.alike import kind_of
+from cutecheck.source.eval.alike import element_types, kind_of, without_elements
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
 from cutecheck.source.eval.launches import key_of
@@ -60,9 +60,13 @@ def launch(
     symbol = instance_symbol(best.entry, best.fn, shown)
     threads = str(m.recorder.block(block))
     types = "|".join([*(spell(v) for v in values if not _is_flag(v)), threads])
-    flags = "".join(_letter(spell(v)) for v in values if _is_flag(v))
+    flags = tuple(_letter(spell(v)) for v in values if _is_flag(v))
     if len(values) == 1 and isinstance(values[0], ClassInst) and _is_called(m, values[0], span):
         types, flags = _told(types)
+    if m.budget.limits.twins:
+        elements = element_types(values)
+        types = without_elements(types, elements)
+        flags += tuple(elements)
     signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)}){threads}"
     answer = m.history.launches.ask(key_of(best.fn), types, signature, flags=flags)
     m.history.walked.add((id(best.fn), id(best.entry.env.cls), shown))
@@ -101,9 +105,9 @@ def _of_type(m: Machine, fn: ir.Function, env: Env, index: int, value: Value, sp
     return value if isinstance(typed, Unknown) else typed
 
 
-def _told(kernel: str) -> tuple[str, str]:
+def _told(kernel: str) -> tuple[str, tuple[str, ...]]:
     """Of a class that is a kernel what it is made of but for flags, and these."""
-    return _FLAG.sub("_", kernel), "".join(map(_letter, _FLAG.findall(kernel)))
+    return _FLAG.sub("_", kernel), tuple(map(_letter, _FLAG.findall(kernel)))
 
 
 def _is_called(m: Machine, cls: ClassInst, span: Span) -> bool:

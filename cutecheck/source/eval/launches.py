@@ -42,7 +42,7 @@ class Attempt:
     """A kernel or host template (by its place and name) under template arguments, ``types`` those that are no flags.
 
     ``alike`` is the same for those that are; without a signature it is a call on the host. ``flags``: the values of
-    those that are, one letter each.
+    those that are, and of a run over more than a few units the element types.
     """
 
     kernel: str
@@ -51,7 +51,7 @@ class Attempt:
     capped: bool  # whether the limits of a kernel apply
     answer: Answer
     alike: str = ""
-    flags: str = ""
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -67,7 +67,13 @@ class Launches:
     place: str = ""  # the neighbourhood of the current translation unit, in which kinds are counted
 
     def ask(
-        self, kernel: str, types: str, signature: str, capped: bool = True, alike: str = "", flags: str = ""
+        self,
+        kernel: str,
+        types: str,
+        signature: str,
+        capped: bool = True,
+        alike: str = "",
+        flags: tuple[str, ...] = (),
     ) -> Answer:
         """Whether to walk an instantiation; noted either way."""
         alike = alike and f"{self.place} {alike}"

@@ -10,13 +10,15 @@ TIME_IS_UP = "raise `file-timeout`"
 MEMORY_IS_UP = "raise `max-memory`"
 FILES_SHARE = 3
 MANY_UNITS = 300
+_SOME_UNITS = 48
 _BARREN = 8
 
 
 @record(frozen=True, slots=True)
 class Limits:
     """What a user can raise. Steps are evaluated nodes; instantiations are walked kernels a declaration,
-    ``flag_combinations`` those that differ in boolean template arguments alone (each value of each is walked once);
+    ``flag_combinations`` those that differ in boolean template arguments alone (each value of each is walked once),
+    or with ``twins`` in element types of one width as well;
     ``idle_steps`` those at a stretch that find nothing of CuTe; ``alike`` are walked kernels, and calls of host
     templates by what starts the evaluation, whose arguments are made of the same class templates
     (source/eval/alike.py), in a neighbourhood of files; after ``barren_iterations`` in a row over known items on the
@@ -35,6 +37,7 @@ class Limits:
     loop_iterations: int = 4096
     seconds_per_file: int = 600
     mebibytes: int = 4096
+    twins: bool = False  # of kernels that differ in element types of one width, too, so few are walked
     many: bool = False  # translation units: then launches of kernels without CuTe are left out
     coarse: bool = False  # kinds: of so many units that only classes with sites or copies tell them apart
 
@@ -51,7 +54,7 @@ class Limits:
     def over(self, units: int) -> Limits:
         """The limits of a run over so many translation units: the more there are, the less each may take.
 
-        In two steps, so that a new file rarely changes the limits of all others.
+        In three steps, so that a new file rarely changes the limits of all others.
         """
         share = 1 if units <= MANY_UNITS else 2 if units <= 2 * MANY_UNITS else 4
         steps, idle = max(1, self.steps_per_root // share), max(1, self.idle_steps // min(share, 2))
@@ -60,6 +63,12 @@ class Limits:
             steps_per_root=steps,
             idle_steps=idle,
             alike=max(1, self.alike // share**4),
+            flag_combinations=self.flag_combinations if units <= _SOME_UNITS else -(-self.flag_combinations // 2),
+            twins=self.twins or units > _SOME_UNITS,
             many=self.many or share > 1,
             coarse=self.coarse or share > 2,
         )
+
+    def by_units(self) -> tuple[int, ...]:
+        """Those that depend on how many units there are, and change what is walked of one."""
+        return (self.steps_per_root, self.idle_steps, self.flag_combinations, int(self.twins))

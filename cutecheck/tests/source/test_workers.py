@@ -88,6 +88,24 @@ def test_the_limit_of_flag_combinations_can_be_raised(tmp_path: Path) -> None:
     assert facts(tmp_path, 3, raised) == facts(tmp_path, 1, raised)
 
 
+def test_past_some_units_one_of_flags_and_element_types_stands_for_others(tmp_path: Path) -> None:
+    """Each value of each flag, and each element type, is walked once, under whatever other arguments."""
+    (tmp_path / "kernel.cuh").write_text(HEADER.replace("half_t* p", "T* p").replace("int M,", "class T, int M,"))
+    for i in range(49):
+        calls = "".join(f"  kernel<{t}, {8 * (i // 24 + 1)}, {f}, {f}><<<1, 32>>>(({t}*)p);\n"
+                        for t in ("half_t", "bfloat16_t", "float") for f in ("true", "false"))  # fmt: skip
+        (tmp_path / f"unit{i}.cu").write_text(f'#include "kernel.cuh"\nvoid run{i}(void* p) {{\n{calls}}}\n')
+    found = facts(tmp_path, 2)
+    walked = sorted(e.enclosing.split("kernel")[1] for e in found.events)
+    assert walked == [
+        "<cutlass::bfloat16_t,8,true,true>", "<cutlass::half_t,16,true,true>", "<cutlass::half_t,24,true,true>",
+        "<cutlass::half_t,8,false,false>", "<cutlass::half_t,8,true,true>",
+        "<float,16,true,true>", "<float,24,true,true>", "<float,8,true,true>",
+    ]  # fmt: skip
+    assert [n for _, n in found.dropped] == [24 * 2 + 24 * 4 + 4]
+    assert facts(tmp_path, 1) == found
+
+
 def test_of_many_units_none_waits_for_what_others_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(3):
         (tmp_path / f"part{i}").mkdir()
@@ -209,15 +227,18 @@ def test_a_guess_counts_only_when_the_run_agrees() -> None:
 
 def test_each_value_of_each_flag_is_walked_once() -> None:
     launches = Launches(Limits(flag_combinations=1))
-    asked = [launches.ask("k", types, types + flags, flags=flags) for types, flags in (
+    asked = [launches.ask("k", types, types + flags, flags=tuple(flags)) for types, flags in (
         ("int", "TT"), ("int", "TF"), ("int", "FT"), ("int", "FF"), ("char", "FF"), ("char", "TT"))]  # fmt: skip
     assert asked == ["walk", "walk", "walk", "dropped", "walk", "dropped"]
     assert launches.knows("k", 0) and launches.knows("k", 1) and not launches.knows("k", 2)
     before = launches.copy()
-    wrong = [Attempt("n", "int", "T", True, "walk", "", "T"), Attempt("k", "int", "FF", True, "walk", "", "FF")]
+    wrong = [
+        Attempt("n", "int", "T", True, "walk", "", ("T",)),
+        Attempt("k", "int", "FF", True, "walk", "", ("F", "F")),
+    ]
     assert not launches.follows(wrong)
     assert launches.flags == before.flags
-    assert launches.ask("n", "int", "T", flags="T") == "walk"
+    assert launches.ask("n", "int", "T", flags=("T",)) == "walk"
 
 
 def test_wrong_guesses_are_evaluated_again_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
