@@ -16,6 +16,7 @@ from cutecheck.source import workers
 from cutecheck.source.eval.launches import Attempt, Launches
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.tuples import Designated, Elements, Held, IntegerSequence, Pair
+from cutecheck.source.eval.values import EnumVal
 from cutecheck.source.extract import INTERRUPTED, extract
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.translate import Job, Part, Translator
@@ -133,6 +134,20 @@ def test_addresses_of_variables_are_no_facts(tmp_path: Path) -> None:
     )
     call = next(c for c in facts(tmp_path, 1).calls if c.function == "expect_transaction")
     assert isinstance(call.arguments[0], Unknown) and call.arguments[1] == 128
+
+
+def test_facts_hold_enumerators_without_the_program(tmp_path: Path) -> None:
+    """``Bytes::Tile``: the enumeration has bodies that are read when they are needed, which cannot travel."""
+    (tmp_path / "a.cu").write_text(
+        "#include <cute/tensor.hpp>\n#include <cutlass/arch/barrier.h>\nnamespace own {\n"
+        "inline int lazy() { return 1; }\nenum Bytes { Tile = 128 };\n}\nstruct Pipe { uint64_t full; };\n"
+        "__global__ void k() { Pipe pipe; auto l = cute::make_layout(cute::_8{});\n"
+        "  cutlass::arch::ClusterTransactionBarrier::expect_transaction(&pipe.full, own::Tile); }\n"
+    )
+    found = facts(tmp_path, 1)
+    call = next(c for c in found.calls if c.function == "expect_transaction")
+    assert isinstance(call.arguments[1], EnumVal) and call.arguments[1].of is None
+    assert pickle.loads(pickle.dumps(found)) == found
 
 
 @pytest.mark.parametrize("victim", [0, 4, 8])

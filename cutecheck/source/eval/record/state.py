@@ -36,6 +36,7 @@ from cutecheck.source.eval.values import (
     Address,
     Closure,
     CuteOp,
+    EnumVal,
     Extern,
     ExternType,
     FuncSet,
@@ -201,16 +202,18 @@ class RecorderState:
         if isinstance(v, tuple):
             parts = tuple(self._part(x, span) for x in v)
             return v if all(x is y for x, y in zip(v, parts, strict=True)) else parts
+        if isinstance(v, EnumVal):
+            return v if v.of is None else replace(v, of=None)  # which holds the program
         if isinstance(v, CuteOp):
-            named = tuple(ExternType(spell(x)) if isinstance(x, _NO_FACTS) else x for x in v.args)
-            return v if named == v.args else replace(v, args=named)
+            named = tuple(ExternType(spell(x)) if isinstance(x, _NO_FACTS) else self._part(x, span) for x in v.args)
+            return v if all(x is y for x, y in zip(named, v.args, strict=True)) else replace(v, args=named)
         if isinstance(v, _NO_FACTS):
             return Unknown(f"a value of type {type(v).__name__.lower()}", span)
         return v
 
     def _part(self, v: Value, span: Span) -> object:
         """A part of a tuple as facts hold it."""
-        return self._fact(v, span) if isinstance(v, (*_NO_FACTS, tuple, CuteOp)) else v
+        return self._fact(v, span) if isinstance(v, (*_NO_FACTS, tuple, CuteOp, EnumVal)) else v
 
     def _tensor(self, v: TensorVal, span: Span) -> TensorFact:
         offset: Any = v.offset
