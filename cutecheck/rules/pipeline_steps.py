@@ -79,12 +79,13 @@ class PipelineStepMissing(Rule):
     """A producer or consumer of a pipeline that does not wait for a stage, or does not give it back.
 
     What it checks
-        Of each pipeline of ``cutlass.pipeline`` that a kernel makes (steps in loops count as often as they are
-        written): something acquires a stage before the first load that tells its barriers, and in the loop around a
-        load; something waits before the first read of what the loads fill, and in a loop that reads and releases; a
-        loop that waits releases; a producer that is no TMA load commits; it has no more stages than the buffer that it
-        fills and barriers for them; and the states that it is given are of its stages and of who uses them, and
-        advance in the loops around.
+        Of each pipeline of the DSL's ``cutlass.pipeline``, or of C++'s ``cutlass::PipelineTmaAsync``,
+        ``PipelineTmaUmmaAsync``, ``PipelineAsync``, ``PipelineUmmaAsync`` and ``PipelineUmmaConsumerAsync``, that a
+        kernel makes (steps in loops count as often as they are written): something acquires a stage before the first
+        load that tells its barriers, and in the loop around a load; something waits before the first read of what the
+        loads fill, and in a loop that reads and releases; a loop that waits releases; a producer that is no TMA load
+        commits; it has no more stages than the buffer that it fills and barriers for them; and the states that it is
+        given are of its stages and of who uses them, and advance in the loops around.
 
     Why
         Without ``producer_acquire`` the copy overwrites a stage that is still read, and the barrier never hears how
@@ -103,14 +104,14 @@ class PipelineStepMissing(Rule):
 
     Assumptions
         A pipeline that is given to code that is not followed, whose class is the program's own, or in a file that was
-        not walked to its end, is not judged. A loop that waits without a release may be a prologue where another loop
-        releases without a wait.
+        not walked to its end, is not judged; nor is one of which some steps are in headers that are not reported on. A
+        loop that waits without a release may be a prologue where another loop releases without a wait.
 
     Fix
         Acquire, load (commit); wait, read, release: once each in every pass.
 
     References
-        cutlass/pipeline/sm90.py and sm100.py of nvidia-cutlass-dsl 4.8.1
+        cutlass/pipeline/sm90.py and sm100.py of nvidia-cutlass-dsl 4.8.1; cutlass/pipeline/sm90_pipeline.hpp
     """
 
     code = "CUT214"

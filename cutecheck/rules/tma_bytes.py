@@ -21,7 +21,8 @@ class TmaTransactionBytes(Rule):
     What it checks
         Where a function announces a number of bytes (``set_barrier_transaction_bytes``, ``arrive_and_expect_tx``,
         ``mbarrier_arrive_and_expect_tx``): the TMA loads that follow, up to the next announcement, bring that many
-        bytes to the CTA's shared memory, the parts of other CTAs in a multicast included.
+        bytes to the CTA's shared memory, the parts of other CTAs in a multicast included. So do the loads into one
+        stage of a pipeline, as its ``tx_count``, or ``transaction_bytes`` of its ``Params``, says.
 
     Why
         With too many announced the wait never ends. With too few the phase flips before the data is there, and the
@@ -151,7 +152,7 @@ class TmaTransactionBytes(Rule):
         want = pipeline.number("tx_count") if pipeline is not None else None
         if pipeline is None or pipeline.made is not call or want is None or pipeline.escapes:
             return
-        if pipeline.kind not in BY_TMA:
+        if pipeline.kind not in BY_TMA or pipeline.adds:
             return
         for loads in fills(pipeline):
             brought = [brought_by(e) for e in loads]
@@ -170,7 +171,7 @@ class TmaTransactionBytes(Rule):
                 f"a stage of this pipeline expects {want} bytes, the TMA copies into one bring {have}"
                 + (f" ({parts})" if len(brought) > 1 else "")
                 + (": the wait ends before they are there" if want < have else ": the wait never ends"),
-                label=f"tx_count is {want}, {have} arrive",
+                label=f"{want} bytes expected, {have} arrive",
                 help="sum the bytes of the shared tiles, one stage of each, of all copies that tell its barrier",
                 related=[Related(e.span, f"{b} bytes") for e, b in zip(loads, brought, strict=True)],
                 enclosing=call.enclosing,

@@ -83,6 +83,7 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
     for key, fact in recorder.calls.items():
         if fact.span.path in reported:
             _add_call((*key, fact.arch), fact, out)
+    _escaped(recorder, reported, out)
     out.clock += recorder.clock
     out.defined.update(recorder.defined)
     for place, values in recorder.reached.items():
@@ -95,6 +96,16 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
     out.cut.update({span: why for span, why in recorder.cut.items() if span.path in reported})
     out.walked |= {span for span in recorder.walked if span.path in reported}
     out.internals.extend((name, at, repr(error)) for name, at, error in recorder.internals)
+
+
+def _escaped(recorder: Recorder, reported: frozenset[str], out: Collected) -> None:
+    """Pipelines that are made where it is reported, and used where it is not: not all of their steps are known."""
+    lost = {e.signals for e in recorder.events.values() if e.signals and e.span.path not in reported}
+    lost |= {c.subject for c in recorder.calls.values() if c.subject and c.span.path not in reported}
+    for key, fact in list(recorder.calls.items()) if lost else ():
+        made = fact.function.startswith("make_") or fact.function.endswith(".create")
+        if made and fact.subject in lost and fact.span.path in reported:
+            _add_call((*key, "escapes", fact.arch), replace(fact, function="escapes"), out)
 
 
 def _keep(buffer: SmemBuffer, into: dict[tuple[str, str], SmemBuffer]) -> None:

@@ -14,8 +14,12 @@ from cutecheck.rules.derive.targets import atom_of_event
 _STEP = re.compile(r"(?:^|_)(acquire|commit|wait|release)(?:_|$)")
 _ALONE = re.compile(r"(?:producer_|consumer_)?(acquire|commit|wait|release)(?:_and_advance)?")
 # what fills a stage tells its barrier by itself; the others' producers say so (commit)
-BY_TMA = ("PipelineTmaAsync", "PipelineTmaUmma", "PipelineTmaMultiConsumersAsync")
-BY_THREADS = ("PipelineUmmaAsync", "PipelineAsyncUmma", "PipelineAsync", "PipelineCpAsync")
+BY_TMA = ("PipelineTmaAsync", "PipelineTmaUmma", "PipelineTmaUmmaAsync", "PipelineTmaMultiConsumersAsync")
+BY_THREADS = (
+    "PipelineUmmaAsync", "PipelineAsyncUmma", "PipelineUmmaConsumerAsync", "PipelineAsync", "PipelineCpAsync",
+)  # fmt: skip
+_OF_UMMA = ("PipelineTmaUmma", "PipelineTmaUmmaAsync")
+_TRIES = {"producer_try": "acquire", "consumer_try": "wait"}  # they do not wait, but a loop of them does
 
 
 @dataclass(slots=True)
@@ -38,6 +42,8 @@ class Pipeline:
     loads: list[Event] = field(default_factory=list)
     reads: list[Event] = field(default_factory=list)  # of the shared memory that the loads fill, and nothing else does
     states: dict[str, State] = field(default_factory=dict)  # what steps are given, by where they were made
+    barriers: list[Call] = field(default_factory=list)  # what gives one of its barriers
+    adds: bool = False  # bytes are added to what a barrier expects
     escapes: bool = False  # code that is not followed may do any of it
 
     @property
@@ -68,6 +74,14 @@ def pipelines(context: Context) -> dict[tuple[str, str], Pipeline]:
                     pipeline.states[state.made.subject] = state
             elif pipeline is not None and call.function == "escapes":
                 pipeline.escapes = True
+            elif pipeline is not None and call.function == "producer_get_barrier":
+                pipeline.barriers.append(call)
+            elif pipeline is not None and call.function == "producer_expect_transaction":
+                pipeline.adds = True
+        for call in calls:
+            pipeline, tried = found.get((call.subject, call.arch)), _TRIES.get(call.function)
+            if pipeline is not None and tried is not None:
+                pipeline.escapes |= not pipeline.steps[tried]
         _link(context, found)
         context.memo["protocols"] = found
     return cast("dict[tuple[str, str], Pipeline]", context.memo["protocols"])
@@ -148,7 +162,7 @@ def expected(pipeline: Pipeline, brought: int, told: int) -> bool:
     """Whether a stage gets so many bytes: of two CTAs that multiply together each brings half, the first is told."""
     atoms = [atom_of_event(e) for e in pipeline.reads if e.kind == "gemm"]
     alone = bool(atoms) and all(a is not None and "2x1SM" not in a.op for a in atoms)
-    return told == brought or (pipeline.kind == "PipelineTmaUmma" and told == 2 * brought and not alone)
+    return told == brought or (pipeline.kind in _OF_UMMA and told == 2 * brought and not alone)
 
 
 def fills(pipeline: Pipeline) -> list[list[Event]]:

@@ -77,7 +77,8 @@ def not_released(p: Pipeline, others: list[Call]) -> Found:
 
 def not_committed(p: Pipeline) -> Found:
     acquired, waits = p.steps["acquire"], p.steps["wait"]
-    if p.kind not in BY_THREADS or p.steps["commit"] or not acquired or not waits:
+    told = p.barriers or any(e.signals == p.made.subject for e in p.loads)
+    if p.kind not in BY_THREADS or p.steps["commit"] or not acquired or not waits or told:
         return None
     return (
         acquired[0], f"a stage of a {p.kind} is acquired, and nothing commits one: whoever waits for it waits for ever",
@@ -111,6 +112,8 @@ def not_advanced(p: Pipeline, others: list[Call]) -> Found:
         state, loop = state_of(p, step), outermost(step)
         if state is None or loop is None or inside(loop, state.advances) or _around_others(step, others):
             continue
+        if loop in state.made.loops:
+            continue  # another one in each pass
         if loop.trips is None or loop.trips > 1:
             return (
                 step, f"each pass of the loop asks for the same stage of a {p.kind}: its state does not advance in the "
@@ -122,6 +125,8 @@ def not_advanced(p: Pipeline, others: list[Call]) -> Found:
 
 def other_state(p: Pipeline) -> Found:
     stages = p.number("num_stages")
+    waits, releases = p.steps["wait"], p.steps["release"]
+    given_first = bool(releases) and (not waits or releases[0].order < waits[0].order)  # the consumer gives all stages
     for word, whose in (("acquire", "Consumer"), ("wait", "Producer")):
         for step in p.steps[word]:
             state = state_of(p, step)
@@ -132,7 +137,9 @@ def other_state(p: Pipeline) -> Found:
                     f"{given['num_stages']} stages, {stages} in the pipeline",
                     "make the state with the pipeline's stages",
                 )  # fmt: skip
-            if given.get("type") == whose:
+            changed = state is None or any(a.order < step.order for a in state.advances)
+            changed |= given_first and word == "acquire"
+            if given.get("type") == whose and not changed:
                 return (
                     step, f"the state is a {whose.lower()}'s: its first phase is the other one, so that the first "
                     f"{word} of each stage {'returns at once' if word == 'wait' else 'never ends'}",

@@ -24,6 +24,7 @@ from cutecheck.model.integers import (
 )
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Typed, Undecided
 from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.source.cpp import pipelines
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.values import (
@@ -38,7 +39,7 @@ from cutecheck.source.eval.values import (
 from cutecheck.source.eval.zeros import settled
 
 if TYPE_CHECKING:
-    pass
+    from cutecheck.source.eval.machine import Machine
 
 _NOWHERE = Span("", 1, 1, 1, 1)
 
@@ -56,9 +57,22 @@ class CppDialect(Dialect):
 
     name = "cpp"
     by_value = True
+    watched = pipelines.WATCHED
 
     def __init__(self) -> None:
         self._fresh = 0
+
+    def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        return pipelines.applied(m, fn, args, kwargs, span)
+
+    def barriers(self, value: Value) -> str:
+        return pipelines.barriers(value)
+
+    def constructed(self, m: Machine, value: Value, args: list[Value], span: Span) -> Value:
+        return pipelines.constructed(m, value, args, span)
+
+    def advanced(self, m: Machine, value: Value, span: Span) -> None:
+        pipelines.advanced(m, value, span)
 
     def literal(self, node: ir.Lit) -> Value:
         if node.value is None:

@@ -243,7 +243,7 @@ def default_value(m: Machine, type_: Value, span: Span) -> Value:
             return convert(m, type_, (), span)
         return m.recorder.array(m, type_, span) if held is None else held
     if isinstance(type_, ExternType):
-        return (1, 1, 1) if type_.name == "dim3" else Extern(type_.name, span, type_)
+        return (1, 1, 1) if type_.name == "dim3" else _foreign(m, type_, [], span)
     return type_
 
 
@@ -284,7 +284,7 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
             leaks.leak_arguments(m, type_.name, args)
         if len(args) == 1 and isinstance(args[0], Str) and type_.name.endswith("string_view"):
             return args[0]
-        return Extern(type_.name, span, type_)
+        return _foreign(m, type_, args, span)
     if isinstance(type_, PtrType):
         return convert(m, type_, args[0], span)
     if isinstance(type_, ArrayType):
@@ -296,6 +296,13 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
         leaks.leak(m, *args)
         return m.recorder.array(m, type_, span)
     return calls.apply(m, type_, args, {}, span)
+
+
+def _foreign(m: Machine, type_: ExternType, args: list[Value], span: Span) -> Value:
+    """An object of a class that is not in the tree."""
+    made = Extern(type_.name, span, type_)
+    watched = type_.name.rpartition("::")[2] in m.dialect.watched
+    return m.dialect.constructed(m, made, args, span) if watched else made
 
 
 def derives(m: Machine, cls: ClassInst, base: ClassInst) -> bool:

@@ -33,9 +33,16 @@ def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[
             return copies.copied(m, whole)
     obj = Object(cls)
     obj.zeroed = m.dialect.by_value and not _constructors(cls)
-    _initialise(m, cls, obj, args, names, span)
-    if m.dialect.by_value:
-        _settle(m, cls, obj, span)
+    watched = cls.decl.name in m.dialect.watched
+    m.recorder.making += watched
+    try:
+        _initialise(m, cls, obj, args, names, span)
+        if m.dialect.by_value:
+            _settle(m, cls, obj, span)
+    finally:
+        m.recorder.making -= watched
+    if watched and not m.recorder.making:
+        m.dialect.constructed(m, obj, args, span)
     temporaries.made(m, obj)
     return obj
 

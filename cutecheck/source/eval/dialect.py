@@ -27,6 +27,7 @@ class Hooks:
 
     by_value = False  # variables hold objects themselves: to initialise one copies, and references are a kind of type
     block_scope = True  # a name assigned in a block lives in the block; otherwise in the function
+    watched: frozenset[str] = frozenset()  # classes of which `constructed` is told
 
     def name_value(self, m: Machine, ident: str, env: Env, span: Span) -> Value:
         """A name that no scope declares."""
@@ -43,6 +44,13 @@ class Hooks:
     def barriers(self, value: Value) -> str:
         """Which barriers a value stands for, empty where that is not known: a pointer to one, a pipeline, a handle."""
         return ""
+
+    def constructed(self, m: Machine, value: Value, args: list[Value], span: Span) -> Value:
+        """An object of a watched class was made of these arguments."""
+        return value
+
+    def advanced(self, m: Machine, value: Value, span: Span) -> None:
+        """``++value`` of a value of a class that is not in the tree."""
 
     def index(self, m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         """``base[args]``."""

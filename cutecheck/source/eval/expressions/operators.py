@@ -61,6 +61,7 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         if isinstance(old, Extern) and isinstance(old.type, ExternType) and old.type.name == COORDINATES:
             return old  # any coordinate before, any after
         if isinstance(old, Extern) and pipeline.is_state(old):
+            m.dialect.advanced(m, old, node.span)
             return old  # which stage it stands at is asked anew each time
         if isinstance(old, (Object, EnumVal)) and m.dialect.by_value:
             post = node.op.startswith("p")

@@ -45,7 +45,7 @@ def _copy(c: Call) -> Value:
     if c.name == "copy_if" and len(args) >= 3:
         predicate = args.pop(0)
     operands = args[:2]
-    c.m.recorder.event(c.m, "copy", c, tiled, operands, predicate)
+    c.m.recorder.event(c.m, "copy", c, tiled, operands, predicate, signals=c.m.recorder.told_by(tiled))
     return NOTHING
 
 

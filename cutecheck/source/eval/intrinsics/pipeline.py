@@ -21,7 +21,10 @@ def is_state(v: Extern) -> bool:
 
 @function("make_producer_start_state", tolerant=True)
 def _start(c: Call) -> Value:
-    return Extern("make_producer_start_state", c.span, ExternType("cutlass::PipelineState"))
+    of = c.targs[0] if c.targs else None
+    stages = of.args[:1] if isinstance(of, ExternType) else ()
+    made = Extern("PipelineState", c.span, ExternType("cutlass::PipelineState", stages))
+    return c.m.dialect.constructed(c.m, made, [Scalar(n, "int") for n in (0, 1, 0)], c.span)
 
 
 @method_of("Extern", *NUMBERS)

@@ -269,7 +269,8 @@ def _size(c: Call) -> Value:
 @method_of("copy_atom", "with")
 @method_of("tiled", "with")
 def _with(c: Call) -> Value:
-    return c.arg(0)
+    of = c.m.dialect.barriers(c.args[1]) if len(c.args) > 1 else ""
+    return c.m.recorder.telling(c.arg(0), of) if of else c.arg(0)
 
 
 @method_of("slice", "get_slice", "get_thread_slice")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from copy import copy as shallow
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Event, Span, TensorFact, Unknown
@@ -36,6 +37,19 @@ _FRESH = re.compile(r"#\d+")
 
 class EventRecorder(LaunchRecorder):
     """Events and calls."""
+
+    def telling(self, copy: Value, barriers: str) -> Value:
+        """A copy that tells these barriers when its bytes have come: one equal to it, and known by its identity."""
+        key = (id(copy), barriers)
+        if key not in self._telling:
+            made = shallow(copy)
+            self._telling[key] = (copy, made)  # both are kept: no other object gets their identity
+            self._told[id(made)] = barriers
+        return self._telling[key][1]
+
+    def told_by(self, copy: Value) -> str:
+        """The barriers that a copy tells; empty where they are not known."""
+        return self._told.get(id(copy), "")
 
     def called(self, m: Machine, c: Call, value: Value) -> None:
         """A function of CuTe that rules look at was called."""

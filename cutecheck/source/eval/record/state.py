@@ -107,6 +107,8 @@ class RecorderState:
         self.hypotheses: list[Hypothesis] = []
         self.symbols = False  # an open static integer exists
         self.calls: dict[tuple[Any, ...], CallFact] = {}
+        self._telling: dict[tuple[int, str], tuple[Value, Value]] = {}  # copies with the barriers that they tell
+        self._told: dict[int, str] = {}
         self.lints: dict[Span, Lint] = {}
         self.predicates: dict[tuple[Any, ...], Predicate] = {}
         self.pending: list[Any] = []
@@ -114,6 +116,7 @@ class RecorderState:
         self.clock = 0
         self._events_off = False
         self.types = 0  # how many decltype and sizeof surround what is evaluated
+        self.making = 0  # how many objects of watched classes are being made, one a part of the other
         self.rehearsal = 0  # how many walks that leave no fact surround this one
         self._loops: tuple[Loop, ...] = ()  # around what is walked, the outermost first
         self._guards: list[Guard] = []

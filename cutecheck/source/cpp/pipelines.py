@@ -1,0 +1,241 @@
+"""CUTLASS's pipelines in C++: which one a value is, and what is done with it.
+
+A pipeline and a state of one are told by where they were made, and by where the barriers are: copies are the same one.
+Objects of CUTLASS's own classes say so in a field that no class has, values of classes that are not in the tree in
+their text. What the methods do inside is none of the kernel's steps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.dtype import dtype
+from cutecheck.model.ints import Dyn
+from cutecheck.source.eval import classes
+from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.types import class_name
+from cutecheck.source.eval.values import (
+    Extern,
+    ExternType,
+    FuncSet,
+    Object,
+    ObjectPointer,
+    Pointer,
+    Scalar,
+    ScalarType,
+    Str,
+    Value,
+    constant,
+)
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+STATE = "PipelineState"
+MADE = "<made>"  # the field of an object that says where it, or what it is a copy of, was made
+_KINDS = frozenset({
+    "PipelineTmaAsync", "PipelineTmaUmmaAsync", "PipelineTmaTransformAsync", "PipelineTmaSparseUmmaAsync",
+    "PipelineTransactionAsync", "PipelineAsync", "PipelineUmmaAsync", "PipelineUmmaConsumerAsync",
+    "PipelineCLCFetchAsync",
+})  # fmt: skip
+WATCHED = frozenset({*_KINDS, STATE})
+START = "make_producer_start_state"
+_STEPS = frozenset({
+    "producer_acquire", "producer_commit", "consumer_wait", "consumer_release", "producer_get_barrier",
+    "producer_expect_transaction",
+})  # fmt: skip
+_TRIES = re.compile(r"(producer|consumer)_(?:try|test)_(?:acquire|wait)$")
+_OBJECT = re.compile(r"(?:cutlass::)?(?:\w+::)*(\w+)(@[\w:~]+)(?:\.(\w+))?$")
+_BARRIER = "barriers of the pipeline"
+_OF_BARRIER = re.compile(rf"\*{_BARRIER} (@[\w:]+)")
+_POINTERS = ("full_barrier_ptr_", "impl_")
+_DEPTH = 3
+
+
+def made_at(value: Value) -> str:
+    """Where a pipeline or state was made; empty where that is not known."""
+    if isinstance(value, ObjectPointer):
+        value = value.to
+    if isinstance(value, Object):
+        mark = value.fields.get(MADE)
+        return mark.text if isinstance(mark, Str) else ""
+    found = _OBJECT.match(value.what) if isinstance(value, Extern) else None
+    return found[2] if found is not None and found[1] in WATCHED else ""
+
+
+def barriers(value: Value) -> str:
+    """The pipeline whose barrier a value is: a pointer to one, or what it points to."""
+    if isinstance(value, Pointer):
+        text = f"*{value.buffer}"
+    elif isinstance(value, Scalar) and isinstance(value.value, Dyn):
+        names = [v.name for v in value.value.expr.variables()]
+        text = names[0] if len(names) == 1 else ""
+    elif isinstance(value, Dyn):
+        names = [v.name for v in value.expr.variables()]
+        text = names[0] if len(names) == 1 else ""
+    else:
+        return ""
+    found = _OF_BARRIER.match(text)
+    return found[1] if found is not None else ""
+
+
+def constructed(m: Machine, value: Value, args: list[Value], span: Span) -> Value:
+    """Note that a pipeline, or a state of one, was made; the value says where from now on."""
+    if isinstance(value, Object):
+        if class_name(value.cls).rpartition("::")[0] != "cutlass":
+            return value
+        name, arguments = value.cls.decl.name, value.cls.args
+        mark = _mark(span, _place(value))
+        value.fields[MADE] = Str(mark)
+    elif isinstance(value, Extern) and isinstance(value.type, ExternType):
+        name, arguments, mark = value.type.name.rpartition("::")[2], value.type.args, _mark(span)
+        value = replace(value, what=f"{value.what}{mark}")
+    else:
+        return value
+    numbers: list[tuple[str, object]] = [("num_stages", constant(arguments[0]) if arguments else None)]
+    if name == STATE:
+        numbers.append(("type", _role(args)))
+        _note(m, "make_pipeline_state", mark, span, numbers)
+    else:
+        numbers += _parameters(m, args, span)
+        _note(m, f"{name}.create", mark, span, numbers)
+    return value
+
+
+def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """A call, as far as it is of a pipeline and gives something else than its body says."""
+    of = used(m, fn, args, span)
+    if not of and not (isinstance(fn, FuncSet) and fn.name == START and fn.cls is None):
+        return DEFER
+    from cutecheck.source.eval.calls import call_functions
+
+    if not isinstance(fn, FuncSet):
+        return barrier_of(None, of)
+    m.recorder.making += not of
+    try:
+        value = call_functions(m, fn, args, kwargs, span)
+    finally:
+        m.recorder.making -= not of
+    return barrier_of(value, of) if of else started(m, value, span)
+
+
+def advanced(m: Machine, value: Value, span: Span) -> None:
+    """``++state`` of one whose class is not in the tree."""
+    of = made_at(value)
+    if of:
+        _note(m, "advance", of, span)
+
+
+def started(m: Machine, value: Value, span: Span) -> Value:
+    """Note what ``make_producer_start_state`` gives."""
+    return constructed(m, value, [Scalar(n, "int") for n in (0, 1, 0)], span) if isinstance(value, Object) else value
+
+
+def used(m: Machine, fn: Value, args: list[Value], span: Span) -> str:
+    """Note a method that is about to be called, or what is given to who knows whom; whose barrier it gives."""
+    if isinstance(fn, FuncSet):
+        if fn.self_ is None or fn.self_.cls.decl.name not in WATCHED:
+            return ""
+        kind, name, of = fn.self_.cls.decl.name, fn.name, made_at(fn.self_)
+    elif isinstance(fn, Extern):
+        found = _OBJECT.match(fn.what)
+        if found is None or found[1] not in WATCHED or not found[3]:
+            _given(m, args, span)
+            return ""
+        kind, of, name = found[1], found[2], found[3]
+    else:
+        if isinstance(fn, Unknown):
+            _given(m, args, span)
+        return ""
+    if not of or _inside(m):
+        return ""
+    if kind == STATE:
+        if name in ("operator++", "operator+=", "advance"):
+            _note(m, "advance", of, span)
+        elif name == "operator=":
+            _note(m, "advance" if args and made_at(args[0]) == of else "escapes", of, span)
+        return ""
+    tries = _TRIES.match(name)
+    if tries is not None:
+        _note(m, f"{tries[1]}_try", of, span)
+    elif name in _STEPS:
+        state = made_at(args[0]) if args else ""
+        _note(m, name, of, span, [("state", state or None)])
+    return of if name == "producer_get_barrier" else ""
+
+
+def barrier_of(value: Value, of: str) -> Value:
+    """The barrier that a pipeline gives, as a pointer that says whose it is."""
+    name = f"{_BARRIER} {of.partition('~')[0]}"
+    if isinstance(value, Pointer):
+        return replace(value, buffer=name)
+    number = dtype("uint64_t")
+    return Pointer(name, "smem", ScalarType(number)) if number is not None else value
+
+
+def _note(m: Machine, name: str, of: str, span: Span, numbers: list[tuple[str, object]] | None = None) -> None:
+    m.recorder.pipelined(name, of, span, tuple((k, n) for k, n in numbers or () if n is not None))
+
+
+def _mark(span: Span, place: str = "") -> str:
+    at = f"@{span.line}:{span.column}"
+    return f"{at}:{hashlib.sha256(f'{span.path}|{place}'.encode()).hexdigest()[:8]}"
+
+
+def _place(value: Value) -> str:
+    """Where the barriers are, as far as that is known."""
+    for name in _POINTERS if isinstance(value, Object) else ():
+        held = value.fields.get(name) if isinstance(value, Object) else None
+        if isinstance(held, Pointer):
+            return f"{held.buffer}+{held.offset}"
+        if isinstance(held, Object):
+            return _place(held)
+    return ""
+
+
+def _role(args: list[Value]) -> str | None:
+    """Whose state it is by its first phase: a producer's starts with 1, since all stages are empty."""
+    if not args:
+        return "Consumer"
+    phase = constant(args[1]) if len(args) == 3 and constant(args[0]) == 0 else None
+    return {0: "Consumer", 1: "Producer"}.get(phase if phase is not None else -1)
+
+
+def _parameters(m: Machine, args: list[Value], span: Span) -> list[tuple[str, object]]:
+    """What ``Params`` says, among the arguments of a constructor."""
+    given = next((a for a in args if isinstance(a, Object) and a.cls.decl.name == "Params"), None)
+    if given is None:
+        return []
+    names = {d.name for _, d in classes.fields(m, given.cls)}
+    wanted = (("tx_count", "transaction_bytes"), ("consumers", "num_consumers"))
+    return [(k, constant(classes.get_field(m, given, n, span))) for k, n in wanted if n in names]
+
+
+def _inside(m: Machine) -> bool:
+    """A method of a pipeline calls others: none of the kernel's steps."""
+    frame = m.recorder.frame
+    while frame is not None:
+        own = frame.given[0] if frame.given else None
+        if isinstance(own, Object) and own.cls.decl.name in WATCHED and MADE in own.fields:
+            return True
+        if frame.function is not None and frame.function.name == START:
+            return True
+        frame = frame.caller
+    return False
+
+
+def _given(m: Machine, args: list[Value], span: Span, depth: int = 0) -> None:
+    for v in args:
+        if isinstance(v, (Object, Extern, ObjectPointer)) and (lost := made_at(v)):
+            _note(m, "escapes", lost, span)
+        elif isinstance(v, Object) and depth < _DEPTH:
+            _given(m, list(v.fields.values()), span, depth + 1)
+        elif isinstance(v, tuple) and depth < _DEPTH:
+            _given(m, list(v), span, depth + 1)
+
+
+__all__ = ["WATCHED", "advanced", "applied", "barriers", "constructed", "started"]

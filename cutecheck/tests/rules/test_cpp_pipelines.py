@@ -1,0 +1,100 @@
+"""C++ kernels with a step of CUTLASS's pipelines wrong, with the class in the tree and without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+
+DATA = Path(__file__).parents[1] / "data"
+KERNEL = (DATA / "mainloops" / "cpp_pipeline.cu").read_text()
+START = "auto state = cutlass::make_producer_start_state<Pipe>();"
+READ = "    cutlass::PipelineState<kStages> read;\n"
+WAIT = "      pipe.consumer_wait(read);\n"
+ACQUIRE = "        pipe.producer_acquire(state);\n"
+RELEASE = "      pipe.consumer_release(read);\n"
+BYTES = "(size(BM{}) * size(BK{}) + size(BN{}) * size(BK{})) * sizeof(half_t)"
+LOAD_B = "        copy(tma_b.with(*bar), tBgB(_, k), tBsB(_, state.index()));\n"
+WRONG = [
+    (((ACQUIRE, ""),), "CUT214"),
+    (((WAIT, ""),), "CUT214"),
+    (((RELEASE, ""),), "CUT214"),
+    (((WAIT, ""), (RELEASE, RELEASE + WAIT)), "CUT214"),
+    (((START, "cutlass::PipelineState<kStages> state;"),), "CUT214"),
+    (((READ, "    cutlass::PipelineState<kStages> read(0, 1, 0);\n"),), "CUT214"),
+    (((READ, READ.replace("kStages", "3")),), "CUT214"),
+    (
+        (
+            (READ, READ + "    cutlass::PipelineState<3> other;\n    auto& read_of = other;\n"),
+            (WAIT, "      pipe.consumer_wait(read_of);\n"),
+        ),
+        "CUT214",
+    ),
+    ((("        ++state;\n", ""),), "CUT214"),
+    (
+        (
+            (RELEASE, RELEASE.replace("read", "done") + "      ++done;\n"),
+            ("      ++read;\n", ""),
+            (READ, READ + READ.replace("read", "done")),
+        ),
+        "CUT214",
+    ),
+    ((("      warpgroup_wait<0>();\n", ""), ("    copy(acc", "    warpgroup_wait<0>();\n    copy(acc")), "CUT215"),
+]
+BYTES_WRONG = [
+    (((BYTES, "size(BM{}) * size(BK{}) * sizeof(half_t)"),), "CUT805"),
+    (((LOAD_B, ""),), "CUT805"),
+]
+RIGHT = [
+    ((("auto* bar", "uint64_t* bar"),), ""),
+    # lagging release, a copied state; a state that went on by all stages has the other phase
+    (((READ, READ + "    auto done = read;\n"), (RELEASE, "      pipe.consumer_release(done);\n      ++done;\n")), ""),
+    (((START, "cutlass::PipelineState<kStages> state;\n      state.advance(kStages);"),), ""),
+    (((WAIT, "      auto token = pipe.consumer_try_wait(read);\n      pipe.consumer_wait(read, token);\n"),), ""),
+    (((WAIT, "      while (!pipe.consumer_try_wait(read)) {\n      }\n"),), ""),
+    # another state in each pass, and code that is not seen
+    (
+        (
+            (READ, ""),
+            (WAIT, "      cutlass::PipelineState<kStages> read(k % kStages, k / kStages & 1, k);\n" + WAIT),
+            ("      ++read;\n", ""),
+        ),
+        "",
+    ),
+    (((WAIT, "      wait_for(pipe, read);\n"),), ""),
+    (
+        (
+            (BYTES, "size(BM{}) * size(BK{}) * sizeof(half_t)"),
+            (ACQUIRE, ACQUIRE + "        pipe.producer_expect_transaction(state, 16384);\n"),
+        ),
+        "",
+    ),
+]
+
+
+def codes(folder: Path, edits: tuple[tuple[str, str], ...], include: tuple[Path, ...]) -> str:
+    text = KERNEL
+    for old, new in edits:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    path = folder / "kernel.cu"
+    path.write_text(text)
+    made = check(inputs([str(path)]), Settings(cache=False, arch=("sm_90a",), include=include))
+    assert not made.failures and not made.errors
+    assert len(made.facts.events) > 2 and all(e.reason is None for e in made.facts.events)
+    return " ".join(sorted({f.code for f in made.findings}))
+
+
+@pytest.mark.parametrize(("edits", "expected"), [((), ""), *WRONG, *RIGHT])
+def test_a_step_where_the_class_is_not_in_the_tree(
+    edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path
+) -> None:
+    assert codes(tmp_path, edits, ()) == expected
+
+
+@pytest.mark.parametrize(("edits", "expected"), [((), ""), *WRONG[:7:2], *BYTES_WRONG, *RIGHT])
+def test_a_step_where_it_is(edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path) -> None:
+    assert codes(tmp_path, edits, (DATA / "pipelines",)) == expected
