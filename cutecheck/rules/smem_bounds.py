@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import cast
 
 from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model import expr as ex
-from cutecheck.model.ints import known_value
+from cutecheck.model.ints import Dyn, Int, Sym, as_expr, known_value
+from cutecheck.model.layout import ComposedLayout
 from cutecheck.model.prove import Outcome, Verdict, make_obligation
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.prove.properties import CosizeFits
 from cutecheck.model.units import Elements
 from cutecheck.rules.base import Context, Rule
@@ -17,7 +20,7 @@ from cutecheck.rules.derive.accesses import atom_of, static_layout
 from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.ends import always_beyond
 from cutecheck.rules.derive.guards import inner, selects_threads
-from cutecheck.rules.derive.launches import dynamic_bytes
+from cutecheck.rules.derive.launches import dynamic_bytes, left_of
 from cutecheck.rules.derive.places import placed
 from cutecheck.rules.partition_rounds_up import extents
 
@@ -91,9 +94,12 @@ class SmemOutOfBounds(Rule):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        if selects_threads(inner(event.guards)) or not open_limits(event, context):
+        if not open_limits(event, context):
             return
+        some = selects_threads(inner(event.guards))
         for tensor in event.operands:
+            if some and (event.predicated or depends_on_thread(tensor)):
+                continue
             found = beyond(event, tensor, context)
             if found is None:
                 continue
@@ -120,6 +126,16 @@ class SmemOutOfBounds(Rule):
             )
 
 
+def depends_on_thread(tensor: TensorFact) -> bool:
+    """Whether where a tensor starts may differ from thread to thread."""
+    inner = tensor.layout.offset if isinstance(tensor.layout, ComposedLayout) else 0
+    offsets = [tensor.offset, *([inner] if isinstance(inner, Dyn) else [])]
+    if not all(isinstance(o, (int, Dyn, Sym)) for o in offsets):
+        return True
+    names = [v.name for o in offsets for v in as_expr(cast("Int", o)).variables()]
+    return any("threadIdx" in name or PER_THREAD in name for name in names)
+
+
 def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome, SmemBuffer, int] | None:
     """The refuted outcome, the buffer and its elements, for a tensor that leaves its buffer."""
     if tensor.space != "smem" or tensor.dtype is None or not tensor.dtype.bits or tensor.buffer is None:
@@ -137,6 +153,9 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
         return None
     size = buffer.size_bytes if buffer.size_bytes is not None else dynamic_bytes(buffer, context.facts)
     total = None if size is None else known_value(size)
+    left = None if total is None else left_of(buffer, context.facts)
+    if total is not None and left is not None and left < total:
+        buffer, total = replace(buffer, size_bytes=None), max(left, 0)
     if total is None:
         return None
     elements = int(total) * 8 // int(tensor.dtype.bits)

@@ -57,6 +57,20 @@ def in_dynamic(buffer: SmemBuffer, facts: Facts) -> bool:
     )
 
 
+def left_of(buffer: SmemBuffer, facts: Facts) -> int | None:
+    """Bytes of dynamic shared memory from the start of a member of a struct that lies in it, by the least launch."""
+    start = None if buffer.start_bytes is None else known_value(buffer.start_bytes)
+    whole = next(
+        (b for b in facts.buffers if b.size_bytes is None and b.arch == buffer.arch and _holds(b, buffer)), None
+    )
+    launched = None if whole is None or start is None else dynamic_bytes(whole, facts)
+    return None if launched is None or start is None else launched - start
+
+
+def _holds(whole: SmemBuffer, part: SmemBuffer) -> bool:
+    return part.buffer_id.startswith(f"{whole.buffer_id}.")
+
+
 def threads_of(tiled: object | None) -> Int | None:
     """One more than the highest thread index of a tiled object; None for what has no threads of its own."""
     if isinstance(tiled, TiledCopy):

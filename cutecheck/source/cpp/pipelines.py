@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import dtype
-from cutecheck.model.ints import Dyn
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.types import class_name
@@ -48,6 +49,7 @@ _STEPS = frozenset({
     "producer_acquire", "producer_commit", "consumer_wait", "consumer_release", "producer_get_barrier",
     "producer_expect_transaction",
 })  # fmt: skip
+_INITIALISES = {"PipelineTmaAsync": 3, "PipelineAsync": 2}  # by so many arguments: no tag says who does
 _TRIES = re.compile(r"(producer|consumer)_(?:try|test)_(?:acquire|wait)$")
 _OBJECT = re.compile(r"(?:cutlass::)?(?:\w+::)*(\w+)(@[\w:~]+)(?:\.(\w+))?$")
 _BARRIER = "barriers of the pipeline"
@@ -102,6 +104,7 @@ def constructed(m: Machine, value: Value, args: list[Value], span: Span) -> Valu
         _note(m, "make_pipeline_state", mark, span, numbers)
     else:
         numbers += _parameters(m, args, span)
+        numbers.append(("initialises", _INITIALISES.get(name) == len(args) or None))
         _note(m, f"{name}.create", mark, span, numbers)
     return value
 
@@ -109,6 +112,10 @@ def constructed(m: Machine, value: Value, args: list[Value], span: Span) -> Valu
 def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """A call, as far as it is of a pipeline and gives something else than its body says."""
     of = used(m, fn, args, span)
+    if isinstance(fn, FuncSet) and fn.name == "index" and fn.self_ is not None and fn.self_.cls.decl.name == STATE:
+        from cutecheck.source.eval.calls import call_functions
+
+        return _stage(call_functions(m, fn, args, kwargs, span), fn.self_)
     if not of and not (isinstance(fn, FuncSet) and fn.name == START and fn.cls is None):
         return DEFER
     from cutecheck.source.eval.calls import call_functions
@@ -121,6 +128,17 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
     finally:
         m.recorder.making -= not of
     return barrier_of(value, of) if of else started(m, value, span)
+
+
+def _stage(value: Value, state: Object) -> Value:
+    """The index of a state that went on any number of times: one of the stages."""
+    stages = constant(state.cls.args[0]) if state.cls.args else None
+    if not stages or not made_at(state) or not isinstance(value, Scalar) or not isinstance(value.value, Dyn):
+        return value
+    names = value.value.expr.variables()
+    if len(names) != 1 or value.value.expr != as_expr(Dyn.named(names[0].name, names[0].domain)):
+        return value
+    return Scalar(Dyn.named(names[0].name, Domain(0, stages - 1)), value.ctype)
 
 
 def advanced(m: Machine, value: Value, span: Span) -> None:

@@ -44,7 +44,18 @@ WRONG = [
     ),
     ((("      warpgroup_wait<0>();\n", ""), ("    copy(acc", "    warpgroup_wait<0>();\n    copy(acc")), "CUT215"),
 ]
+STAGES = [
+    ((("tBsB(_, state.index())", "tBsB(_, 0)"),), "CUT214"),
+    ((("tCrA(_, _, _, read.index())", "tCrA(_, _, _, 0)"),), "CUT214"),
+    ((("  __syncthreads();\n", ""),), "CUT214"),
+    # the barriers are initialised elsewhere
+    ((("  __syncthreads();\n", ""), ("Shape<_1, _1, _1>{});", "Shape<_1, _1, _1>{}, cute::false_type{});")), ""),
+    # each pass goes through all stages that one may be
+    ((("tBsB(_, state.index())", "tBsB(_, k % kStages)"),), ""),
+]
 BYTES_WRONG = [
+    ((("params.num_consumers = 256;", "params.num_consumers = 128;"),), "CUT214"),
+    ((("sizeof(Shared)", "sizeof(half_t) * cosize_v<SmemA>"),), "CUT209"),
     (((BYTES, "size(BM{}) * size(BK{}) * sizeof(half_t)"),), "CUT805"),
     (((LOAD_B, ""),), "CUT805"),
 ]
@@ -88,7 +99,7 @@ def codes(folder: Path, edits: tuple[tuple[str, str], ...], include: tuple[Path,
     return " ".join(sorted({f.code for f in made.findings}))
 
 
-@pytest.mark.parametrize(("edits", "expected"), [((), ""), *WRONG, *RIGHT])
+@pytest.mark.parametrize(("edits", "expected"), [((), ""), *WRONG, *STAGES, *RIGHT])
 def test_a_step_where_the_class_is_not_in_the_tree(
     edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path
 ) -> None:

@@ -56,8 +56,8 @@ public:
     uint32_t is_leader = 0;
     uint32_t num_consumers = 0;
   };
-  template <class Cluster>
-  PipelineTmaAsync(SharedStorage& storage, Params params, Cluster)
+  template <class Cluster, class InitBarriers = bool>
+  PipelineTmaAsync(SharedStorage& storage, Params params, Cluster, InitBarriers = {})
       : full_barrier_ptr_(&storage.full_barrier_[0]), empty_barrier_ptr_(&storage.empty_barrier_[0]), params_(params) {}
   void producer_acquire(PipelineState state) { wait(empty_barrier_ptr_[state.index()], state.phase()); }
   void producer_acquire(PipelineState state, bool) { producer_acquire(state); }

@@ -1,0 +1,123 @@
+"""What a pipeline's steps are given that does not fit them: always one stage, too few arrivals, no barrier first."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from cutecheck.facts import Event, TensorFact, Unknown
+from cutecheck.model.algebra import get, rank, size
+from cutecheck.model.ints import CuteError, Dyn, Int, UndecidedError, as_expr, known_value
+from cutecheck.model.layout import ComposedLayout
+from cutecheck.model.tiled import TiledMMA
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.launches import threads_of
+from cutecheck.rules.derive.protocol import Pipeline, inside
+from cutecheck.rules.derive.steps import Found
+from cutecheck.rules.derive.targets import atom_of_event
+
+_WARPGROUP = 128
+_MEETS = re.compile(r"sync|barrier|wait|arrive", re.IGNORECASE)
+# of a warp, or of what it has asked for
+_OF_A_WARP = re.compile(
+    r"canonical_|elect|__syncwarp|syncwarp|shfl|ballot|_mask$|warpgroup_|cp_async|tma_store|tma_desc|fence|producer_|"
+    r"consumer_|transaction|expect|initialize_barrier|init_barrier|stream_wait|griddep|wait_on_dependent",
+    re.IGNORECASE,
+)
+
+
+def same_stage(p: Pipeline) -> Found:
+    """A load or read in a loop that goes on to the next stage in each pass, of one stage that does not change."""
+    stages = p.number("num_stages")
+    if stages is None or stages < 2:
+        return None
+    for events, word, place in ((p.loads, "acquire", 1), (p.reads, "wait", None)):
+        for event in events:
+            loop = event.loops[-1] if event.loops else None
+            if loop is None or (loop.trips is not None and loop.trips < 2) or not inside(loop, p.steps[word]):
+                continue
+            if any(e is not event and e.span == event.span and e.kernel == event.kernel for e in events):
+                continue  # of several stages, one after the other
+            own = [t for i, t in enumerate(event.operands) if place in (None, i) and _one_stage(t, stages)]
+            constant = next((t for t in own if _stays(t)), None)
+            if constant is not None:
+                what = "loads into" if word == "acquire" else "reads"
+                return (
+                    event, f"each pass of the loop {word}s a stage of a {p.kind}, and `{constant.name}` {what} the "
+                    f"same one of {stages} each time",
+                    "the same stage in each pass", "index the shared tensor by the state (state.index())",
+                )  # fmt: skip
+    return None
+
+
+def _stays(tensor: TensorFact) -> bool:
+    """Where it starts is a constant, or depends on the thread and block alone."""
+    inner = tensor.layout.offset if isinstance(tensor.layout, ComposedLayout) else 0
+    offsets = [cast("Int", tensor.offset), *([inner] if isinstance(inner, (int, Dyn)) else [])]
+    return all(v.name.startswith(("threadIdx.", "blockIdx.")) for o in offsets for v in as_expr(o).variables())
+
+
+def _one_stage(tensor: TensorFact, stages: int) -> bool:
+    """Whether a tensor is a part of one stage of a buffer that has as many, in its last mode."""
+    root = tensor.root_layout.b if isinstance(tensor.root_layout, ComposedLayout) else tensor.root_layout
+    if (
+        tensor.space != "smem"
+        or root is None
+        or isinstance(tensor.layout, Unknown)
+        or isinstance(tensor.offset, Unknown)
+    ):
+        return False
+    try:
+        last = rank(root) - 1
+        whole, mine = known_value(size(root)), known_value(size(tensor.layout))
+        extent = known_value(size(get(root, last))) if last > 1 else None
+    except (CuteError, UndecidedError):
+        return False
+    return extent == stages and whole is not None and mine is not None and mine * stages <= whole
+
+
+def too_few_consumers(p: Pipeline) -> Found:
+    """``num_consumers`` of a pipeline, whose stages a WGMMA of more warpgroups reads and gives back."""
+    told = p.number("consumers")
+    for read in p.reads if told is not None and told > 0 else ():
+        threads = _multiplies(read)
+        together = [r for r in p.steps["release"] if set(r.guards) == set(read.guards)]
+        if threads is None or told is None or not together:
+            continue
+        if -(-told // _WARPGROUP) < -(-threads // _WARPGROUP):
+            return (
+                p.made, f"the {p.kind} counts {told} consumers, and {threads} threads multiply and release its stages: "
+                "a stage is given back when some of them still read it",
+                f"{told} consumers, {threads} release", "set num_consumers to the threads that release a stage",
+            )  # fmt: skip
+    return None
+
+
+def _multiplies(event: Event) -> int | None:
+    atom = atom_of_event(event)
+    if event.kind != "gemm" or atom is None or "GMMA::" not in atom.op or not isinstance(event.tiled, TiledMMA):
+        return None
+    threads = threads_of(event.tiled)
+    return None if threads is None else known_value(threads)
+
+
+def not_synchronised(p: Pipeline, context: Context) -> Found:
+    """No barrier between the constructor, in which some threads initialise the mbarriers, and the first use."""
+    if not p.number("initialises"):
+        return None
+    used = sorted((s for steps in p.steps.values() for s in steps), key=lambda s: s.order)
+    if not used:
+        return None
+    for call in context.facts.calls:
+        if (call.kernel, call.arch) != (p.made.kernel, p.made.arch) or not p.made.order < call.order < used[0].order:
+            continue
+        if call.subject != p.made.subject and _MEETS.search(call.function) and not _OF_A_WARP.search(call.function):
+            return None
+    return (
+        used[0], f"some threads initialise the barriers of a {p.kind} when it is made, and no barrier of the block "
+        "comes before its first use: others may wait on what is not initialised",
+        "no barrier since it was made", "put __syncthreads(), or cluster_sync() in a cluster, after it is made",
+    )  # fmt: skip
+
+
+__all__ = ["not_synchronised", "same_stage", "too_few_consumers"]
