@@ -39,6 +39,7 @@ from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
 from cutecheck.rules.pipeline_steps import PipelineStepMissing
 from cutecheck.rules.predicate_coordinates import PredicateCoordinates
 from cutecheck.rules.predicate_shape import PredicateShape
+from cutecheck.rules.register_counts import RegisterCounts
 from cutecheck.rules.slow_plain_copy import SlowPlainCopy
 from cutecheck.rules.smem_base_alignment import SmemBaseAlignment
 from cutecheck.rules.smem_bounds import SmemOutOfBounds
@@ -113,6 +114,7 @@ RULES: tuple[type[Rule], ...] = (
     DynamicSmemOptIn,
     BlockTooLarge,
     TensorMemoryColumns,
+    RegisterCounts,
     BulkCopySize,
     TmaGlobalStride,
     TmaBox,

@@ -15,7 +15,7 @@ from cutecheck.rules.base import Context
 REGISTERS = 255
 
 
-_FILE = 65536  # registers of a multiprocessor
+FILE = 65536  # registers of a multiprocessor
 
 
 def accumulators(call: Call) -> int | None:
@@ -35,7 +35,7 @@ def most(call: Call, context: Context) -> tuple[int, str]:
         if x.kernel == call.enclosing and x.arch == call.arch and x.block_threads is not None
     ]  # fmt: skip
     block = max((t for t in threads if t), default=0)
-    share = _FILE // block // 8 * 8 if block else REGISTERS
+    share = FILE // block // 8 * 8 if block else REGISTERS
     return (share, f" in a block of {block}") if share < REGISTERS else (REGISTERS, "")
 
 

@@ -62,6 +62,7 @@ _SYNCHRONISES = re.compile(
     re.IGNORECASE,
 )
 _WAITS_FOR_GROUPS = ("cp_async_wait", "warpgroup_wait", "tma_store_wait")
+_REGISTERS = ("warpgroup_reg_alloc", "warpgroup_reg_dealloc", "setmaxregister_increase", "setmaxregister_decrease")
 _ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
 # launches that are function calls are the evaluator's own, also where CUTLASS is in the tree
 LAUNCHERS = ("launch_kernel_on_cluster", "kernel_launch", "cudaLaunchKernelEx", "cudaLaunchKernelExC")
@@ -88,6 +89,9 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
         synchronises(m, called, [*(groups or ()), *args], span)
     if isinstance(called, str) and _allocates_tensor_memory(called, fn):
         m.recorder.synchronises(m, called, [*args, *kwargs.values()], span, "tensor memory")
+    if isinstance(called, str) and called.endswith(_REGISTERS):
+        counts: tuple[Value, ...] = getattr(fn, "targs", None) or getattr(fn, "args", None) or ()
+        m.recorder.synchronises(m, called, [*counts, *args, *kwargs.values()], span, "registers")
     own = m.dialect.apply(m, fn, args, kwargs, span)
     if own is not DEFER:
         return own
