@@ -13,6 +13,7 @@ from cutecheck.rules.atom_value_type import AtomValueType
 from cutecheck.rules.atom_values import AtomValueCount
 from cutecheck.rules.bank_conflict_read import BankConflictRead
 from cutecheck.rules.bank_conflict_write import BankConflictWrite
+from cutecheck.rules.barrier_steps import BarrierStepMissing
 from cutecheck.rules.base import Rule
 from cutecheck.rules.block_threads import BlockTooSmall
 from cutecheck.rules.block_too_large import BlockTooLarge
@@ -88,6 +89,7 @@ RULES: tuple[type[Rule], ...] = (
     PipelineStepMissing,
     WgmmaNotWaited,
     TmaStoreNotOrdered,
+    BarrierStepMissing,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,

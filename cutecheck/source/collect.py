@@ -103,6 +103,8 @@ def _escaped(recorder: Recorder, reported: frozenset[str], out: Collected) -> No
     lost = {e.signals for e in recorder.events.values() if e.signals and e.span.path not in reported}
     lost |= {c.subject for c in recorder.calls.values() if c.subject and c.span.path not in reported}
     for key, fact in list(recorder.calls.items()) if lost else ():
+        if fact.function.startswith("mbarrier.") and fact.span.path not in reported:
+            _add_call((*key, "escapes", fact.arch), replace(fact, function="mbarrier.escapes"), out)
         made = fact.function.startswith("make_") or fact.function.endswith(".create")
         if made and fact.subject in lost and fact.span.path in reported:
             _add_call((*key, "escapes", fact.arch), replace(fact, function="escapes"), out)

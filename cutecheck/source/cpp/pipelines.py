@@ -169,7 +169,7 @@ def used(m: Machine, fn: Value, args: list[Value], span: Span) -> str:
         if isinstance(fn, Unknown):
             _given(m, args, span)
         return ""
-    if not of or _inside(m):
+    if not of or inside(m):
         return ""
     if kind == STATE:
         if name in ("operator++", "operator+=", "advance"):
@@ -233,7 +233,7 @@ def _parameters(m: Machine, args: list[Value], span: Span) -> list[tuple[str, ob
     return [(k, constant(classes.get_field(m, given, n, span))) for k, n in wanted if n in names]
 
 
-def _inside(m: Machine) -> bool:
+def inside(m: Machine) -> bool:
     """A method of a pipeline calls others: none of the kernel's steps."""
     frame = m.recorder.frame
     while frame is not None:
@@ -256,4 +256,4 @@ def _given(m: Machine, args: list[Value], span: Span, depth: int = 0) -> None:
             _given(m, list(v), span, depth + 1)
 
 
-__all__ = ["WATCHED", "advanced", "applied", "barriers", "constructed", "started"]
+__all__ = ["WATCHED", "advanced", "applied", "barriers", "constructed", "inside", "started"]

@@ -24,11 +24,12 @@ from cutecheck.model.integers import (
 )
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Typed, Undecided
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.cpp import pipelines
+from cutecheck.source.cpp import barriers, pipelines
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.dialect import Dialect
+from cutecheck.source.eval.dialect import DEFER, Dialect
 from cutecheck.source.eval.values import (
     EnumVal,
+    Pointer,
     Scalar,
     ScalarType,
     Str,
@@ -63,10 +64,12 @@ class CppDialect(Dialect):
         self._fresh = 0
 
     def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-        return pipelines.applied(m, fn, args, kwargs, span)
+        value = pipelines.applied(m, fn, args, kwargs, span)
+        return barriers.applied(m, fn, args, kwargs, span) if value is DEFER else value
 
     def barriers(self, value: Value) -> str:
-        return pipelines.barriers(value)
+        of = value.buffer if isinstance(value, Pointer) else barriers.read_of(value)
+        return pipelines.barriers(value) or of
 
     def constructed(self, m: Machine, value: Value, args: list[Value], span: Span) -> Value:
         return pipelines.constructed(m, value, args, span)

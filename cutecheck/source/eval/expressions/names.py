@@ -68,6 +68,7 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
         at = env.find_var(name)
         if at is not None:
             m.recorder.escape(m, [at.vars[name]], node.span)
+            m.recorder.assembled(at.vars[name], node.span)
         if m.dialect.by_value and (node.written is None or name in node.written):
             cells = places.named(m, name, env)
             held = None if cells is None else places.read(m, cells)

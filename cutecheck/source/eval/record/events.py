@@ -8,11 +8,11 @@ from copy import copy as shallow
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Event, Span, TensorFact, Unknown
-from cutecheck.facts.core import ELEMENT_READ, ELEMENT_STORED, PIPELINE
+from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, PIPELINE
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.launches import LaunchRecorder
-from cutecheck.source.eval.values import Extern, TensorVal, Value
+from cutecheck.source.eval.values import Extern, Pointer, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.intrinsics.registry import Call
@@ -98,6 +98,24 @@ class EventRecorder(LaunchRecorder):
             name, span, (), Unknown(PIPELINE, span), where, self.arch, bindings, (), self.clock, tuple(self._guards),
             len(self._loops), self._loops, self.frame.kernel, False, f"{self.frame.kernel}|{subject}", keywords,
         )  # fmt: skip
+
+    def barrier(self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...]) -> None:
+        """Something is done with a barrier in a buffer: its offset there, and the number that is given; each time."""
+        if self._events_off or self.frame is None:
+            return
+        self.clock += 1
+        where, bindings = self.frame.symbol, self.frame.bindings
+        given = tuple(self._fact(a, span) for a in arguments)
+        self.calls[(span, f"mbarrier.{kind}", where, bindings, self.clock)] = CallFact(
+            f"mbarrier.{kind}", span, given, Unknown(BARRIER, span), where, self.arch, bindings, (), self.clock,
+            tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False,
+            f"{self.frame.kernel}|{buffer}",
+        )  # fmt: skip
+
+    def assembled(self, value: Value, span: Span) -> None:
+        """A value is named in assembly of the program's own: what it does with barriers is not known."""
+        if isinstance(value, Pointer) and value.buffer in self.buffers and not self.in_barrier:
+            self.barrier("escapes", value.buffer, span, ())
 
     def element(self, t: TensorVal, written: bool, span: Span) -> None:
         """One element of shared memory is stored, or read, by each thread that comes here; the first time counts."""

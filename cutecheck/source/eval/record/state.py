@@ -116,6 +116,7 @@ class RecorderState:
         self.clock = 0
         self._events_off = False
         self.types = 0  # how many decltype and sizeof surround what is evaluated
+        self.in_barrier = 0  # how many steps of a barrier that the library has are being walked
         self.making = 0  # how many objects of watched classes are being made, one a part of the other
         self.rehearsal = 0  # how many walks that leave no fact surround this one
         self._loops: tuple[Loop, ...] = ()  # around what is walked, the outermost first

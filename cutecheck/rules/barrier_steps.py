@@ -1,0 +1,131 @@
+"""CUT217 barrier-wrong-steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Call
+from cutecheck.findings import Finding
+from cutecheck.model.ints import known_value
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.barriers import (
+    barriers,
+    not_arrived,
+    not_expected,
+    not_initialised,
+    not_waited,
+    same_phase,
+    too_few_arrivals,
+)
+
+_EXAMPLE = """
+        using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64>{}));
+        using Full = cutlass::arch::ClusterTransactionBarrier;
+        using Empty = cutlass::arch::ClusterBarrier;
+        template <class Tma>
+        __global__ void __launch_bounds__(128) sum(CUTE_GRID_CONSTANT Tma const tma, half_t* out, int tiles) {
+          __shared__ alignas(1024) half_t smem[cosize_v<Smem>];
+          __shared__ alignas(8) uint64_t full[1], empty[1];
+          Tensor sA = make_tensor(make_smem_ptr(smem), Smem{});
+          Tensor gA = local_tile(tma.get_tma_tensor(Shape<_512, _64>{}), Shape<_128, _64>{}, make_coord(_, 0));
+          auto cta = tma.get_slice(0);
+          if (threadIdx.x == 0) {
+            Full::init(&full[0], 1);
+            Empty::init(&empty[0], 128);
+          }
+          __syncthreads();
+          int phase = 0;
+          for (int i = 0; i < tiles; ++i) {
+            if (threadIdx.x == 0) {
+              Empty::wait(&empty[0], phase ^ 1);
+              %s
+              copy(tma.with(full[0]), cta.partition_S(gA(_, _, i)), cta.partition_D(sA));
+            }
+            Full::wait(&full[0], %s);
+            Tensor r = make_tensor<half_t>(Shape<_64>{});
+            copy(sA(threadIdx.x, _), r);
+            out[threadIdx.x] = r(0);
+            %s
+            phase ^= 1;
+          }
+        }
+        void run(half_t const* A, half_t* out, int tiles) {
+          Tensor gA = make_tensor(make_gmem_ptr(A), Layout<Shape<_512, _64>, Stride<_64, _1>>{});
+          sum<<<4, 128>>>(make_tma_copy(SM90_TMA_LOAD{}, gA, Smem{}), out, tiles);
+        }
+        """
+_EXPECT = "Full::arrive_and_expect_tx(&full[0], size(Smem{}) * sizeof(half_t));"
+_ARRIVE = "Empty::arrive(&empty[0]);"
+
+
+class BarrierStepMissing(Rule):
+    """A step of a barrier in shared memory is missing that a kernel uses by hand, or its phase stays.
+
+    What it checks
+        Of each array of barriers that a kernel initialises and uses itself (``ClusterTransactionBarrier``,
+        ``ClusterBarrier``, ``initialize_barrier``, ``wait_barrier`` ...): something initialises it, tells it the bytes
+        of the TMA loads that signal it (in a loop around the loads, too), arrives at it where it is waited for, and
+        waits for it where something arrives; the phase of a wait in a loop that goes on is not a constant; and it
+        counts no fewer arrivals than the block has threads, where all of them arrive.
+
+    Why
+        All of it compiles. A wait whose barrier nobody tells never ends; one for a phase that is over ends at once, and
+        the kernel computes with the tile before.
+
+    Example
+        for (int k = 0; k < tiles; ++k) {
+          ClusterTransactionBarrier::wait(&full[state.index()], 0);
+
+    Use instead
+        for (int k = 0; k < tiles; ++k) {
+          ClusterTransactionBarrier::wait(&full[state.index()], state.phase());
+
+    Assumptions
+        Steps under conditions count as made. A kernel in which a barrier or the barrier of a load is not known, of
+        which not all was walked, or that gives the array to assembly or to code that is not followed, is not judged.
+
+    Fix
+        Initialise; expect, load; wait, read, arrive: with phases that flip each time the barriers have come round.
+
+    References
+        PTX ISA, mbarrier; cutlass/arch/barrier.h; examples/cute/tutorial/hopper/wgmma_tma_sm90.cu
+    """
+
+    code = "CUT217"
+    name = "barrier-wrong-steps"
+    family = "lint"
+    severity = "error"
+    confidence = "heuristic"
+    unasked = "None: it compares the order of a barrier's steps."
+    arch = ("sm_90a",)
+    valid = (_EXAMPLE % (_EXPECT, "phase", _ARRIVE),)
+    invalid = (
+        _EXAMPLE % ("", "phase", _ARRIVE),
+        _EXAMPLE % (_EXPECT, "0", _ARRIVE),
+        _EXAMPLE % (_EXPECT, "phase", ""),
+    )
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        if not call.function.startswith("mbarrier."):
+            return
+        mine = barriers(context).get((call.subject, call.arch))
+        if mine is None or mine.escapes or mine.first() is not call:
+            return
+        for found in (
+            not_initialised(mine), not_expected(mine), not_waited(mine), not_arrived(mine), same_phase(mine),
+            too_few_arrivals(mine, _threads(call, context)),
+        ):  # fmt: skip
+            if found is not None:
+                at, message, label, advice = found
+                yield self.finding(
+                    at.span, message, label=label, help=advice, enclosing=at.enclosing, arch=call.arch
+                )  # fmt: skip
+
+
+def _threads(call: Call, context: Context) -> int | None:
+    """Threads of the kernel's blocks, where all its launches agree."""
+    found = {
+        None if x.block_threads is None else known_value(x.block_threads)
+        for x in context.index.launches_of.get(call.kernel, []) if x.origin == "launch" and x.arch in ("", call.arch)
+    }  # fmt: skip
+    return next(iter(found)) if len(found) == 1 else None

@@ -1,0 +1,190 @@
+"""Barriers that a kernel initialises and uses by hand: steps that are missing, and what to say of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from cutecheck.facts import NOT_WALKED, Call, Event, Loop, Span, Unknown
+from cutecheck.model.expr.ranges import bounds
+from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.announced import is_load
+from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.protocol import cut_short
+from cutecheck.rules.derive.steps import Found
+
+_KINDS = ("init", "expect", "wait", "arrive")
+_STEP = "mbarrier."
+
+
+@dataclass(slots=True)
+class Barriers:
+    """What a kernel does with the barriers of one array, in the order it is reached."""
+
+    name: str
+    steps: dict[str, list[Call]] = field(default_factory=lambda: {k: [] for k in _KINDS})
+    loads: list[Event] = field(default_factory=list)
+    escapes: bool = False
+    initialises: bool = False  # the kernel initialises some barriers where it is seen
+
+    def first(self) -> Call | Event | None:
+        reached: list[Call | Event] = [*(c for k in _KINDS for c in self.steps[k]), *self.loads]
+        return min(reached, key=lambda r: r.order, default=None)
+
+
+def barriers(context: Context) -> dict[tuple[str, str], Barriers]:
+    """By kernel and buffer, and architecture; of kernels whose barriers are all known."""
+    if "barriers" not in context.memo:
+        found: dict[tuple[str, str], Barriers] = {}
+        vague: set[tuple[str, str]] = set()
+        for call in sorted(context.facts.calls, key=lambda c: c.order):
+            kernel = (call.kernel, call.arch)
+            if isinstance(call.result, Unknown) and call.result.reason == NOT_WALKED:
+                vague.add(kernel)
+            if not call.function.startswith(_STEP):
+                continue
+            kind, buffer = call.function.removeprefix(_STEP), call.subject.partition("|")[2]
+            if buffer == "?" or cut_short(context, call):
+                vague.add(kernel)
+                continue
+            mine = found.setdefault((call.subject, call.arch), Barriers(buffer.rpartition("::")[2]))
+            if kind in mine.steps:
+                mine.steps[kind].append(call)
+            else:
+                mine.escapes = True
+        for event in context.facts.events:
+            if is_load(event):
+                told = found.get((event.signals, event.arch))
+                if told is not None:
+                    told.loads.append(event)
+                elif not event.signals:
+                    vague.add((event.kernel, event.arch))
+        starts = {(s.partition("|")[0], arch) for (s, arch), b in found.items() if b.steps["init"]}
+        for (subject, arch), mine in found.items():
+            kernel = (subject.partition("|")[0], arch)
+            mine.escapes |= kernel in vague
+            mine.initialises = kernel in starts
+        context.memo["barriers"] = found
+    return cast("dict[tuple[str, str], Barriers]", context.memo["barriers"])
+
+
+def not_initialised(b: Barriers) -> Found:
+    at = b.first()
+    if at is None or b.steps["init"] or not b.initialises:
+        return None
+    return (
+        at, f"nothing initialises the barriers in `{b.name}`, as the kernel does with others: what waits on them may "
+        "wait for ever, or not at all",
+        "not initialised", "initialise them, by one thread, before the barrier of the block",
+    )  # fmt: skip
+
+
+def not_expected(b: Barriers) -> Found:
+    """A load tells a barrier that nothing told how many bytes come."""
+    expects = b.steps["expect"]
+    for load in sorted(b.loads, key=lambda e: e.order):
+        loop = load.loops[0] if load.loops else None
+        inside = [e for e in expects if loop is not None and loop in e.loops]
+        before = [e for e in expects if e.order < load.order]
+        goes_on = loop is not None and loop.trips is None
+        elsewhere = [e for e in expects if e.loops and e.loops[0].trips is None]
+        if expects and (inside or (before and not goes_on) or (goes_on and elsewhere)):
+            continue
+        if expects and loop is None:
+            continue
+        why = "in this loop" if before else "before it" if expects else "ever"
+        return (
+            load, f"a TMA load tells the barriers in `{b.name}`, and nothing tells them {why} how many bytes come: "
+            "their phase does not end when the data is there",
+            "no arrive_and_expect_tx", "call arrive_and_expect_tx with the bytes before the loads",
+        )  # fmt: skip
+    return None
+
+
+def not_waited(b: Barriers) -> Found:
+    told = [*b.steps["expect"], *b.steps["arrive"]]
+    if b.steps["wait"] or not (told or b.loads):
+        return None
+    what = "TMA loads tell" if b.loads else "threads arrive at"
+    at: Call | Event = b.loads[0] if b.loads else told[0]
+    return (
+        at, f"{what} the barriers in `{b.name}`, and nothing ever waits for them: "
+        + ("the data need not be there when it is read" if b.loads else "what they are to protect is not protected"),
+        "nothing waits", "wait for the barrier of the stage before it is used",
+    )  # fmt: skip
+
+
+def not_arrived(b: Barriers) -> Found:
+    if not b.steps["wait"] or b.steps["expect"] or b.steps["arrive"] or b.loads:
+        return None
+    return (
+        b.steps["wait"][0], f"nothing ever arrives at the barriers in `{b.name}`, which are waited for: the wait never "
+        "ends",
+        "nothing arrives", "arrive at the barrier (ClusterBarrier::arrive) when the stage may be used again",
+    )  # fmt: skip
+
+
+def same_phase(b: Barriers) -> Found:
+    """A wait in a loop that goes on, whose phase is the same in each pass."""
+    for wait in b.steps["wait"]:
+        loop = wait.loops[-1] if wait.loops else None
+        phase = wait.arguments[1] if len(wait.arguments) > 1 else None
+        if loop is None or loop.trips is not None or not isinstance(phase, (int, Dyn, Sym)):
+            continue
+        if (
+            known_value(phase) is None
+            or not _bounded(wait.arguments[0])
+            or any(_within(g.span, loop) for g in wait.guards)
+        ):
+            continue
+        inside = [c for k in ("init", "wait") for c in b.steps[k] if loop in c.loops]
+        if len({c.span for c in inside}) > 1 or len(inside) != 1:
+            continue
+        return (
+            wait, f"each pass of the loop waits for phase {known_value(phase)} of the barriers in `{b.name}`: once "
+            "they have come round, the wait ends at once, or never",
+            "the same phase in each pass", "flip the phase each time that the barriers have come round",
+        )  # fmt: skip
+    return None
+
+
+def too_few_arrivals(b: Barriers, threads: int | None) -> Found:
+    """Barriers that count fewer arrivals than threads that arrive, all of the block at one place."""
+    arrives = b.steps["arrive"]
+    counts = {known_value(a) if isinstance(a := c.arguments[-1], (int, Dyn, Sym)) else None for c in b.steps["init"]}
+    count = next(iter(counts)) if len(counts) == 1 and all(len(c.arguments) > 1 for c in b.steps["init"]) else None
+    if threads is None or count is None or b.steps["expect"] or len({c.span for c in arrives}) != 1:
+        return None
+    if any(inner(c.guards) for c in arrives) or count >= threads:
+        return None
+    return (
+        arrives[0], f"all {threads} threads of the block arrive at the barriers in `{b.name}`, which count {count}: a "
+        "phase ends before all have arrived",
+        f"{threads} arrive, {count} are counted", f"initialise the barrier with {threads}, or let {count} arrive",
+    )  # fmt: skip
+
+
+def _bounded(offset: object) -> bool:
+    """The barrier is one of a known number: in a loop that goes on, the same ones come again."""
+    if not isinstance(offset, (int, Dyn, Sym)):
+        return False
+    lo, hi = bounds(as_expr(offset))
+    return lo is not None and hi is not None
+
+
+def _within(span: Span, loop: Loop) -> bool:
+    at = loop.span
+    return span.path == at.path and (at.line, at.column) <= (span.line, span.column) <= (at.end_line, at.end_column)
+
+
+__all__ = [
+    "Barriers",
+    "barriers",
+    "not_arrived",
+    "not_expected",
+    "not_initialised",
+    "not_waited",
+    "same_phase",
+    "too_few_arrivals",
+]

@@ -1,0 +1,101 @@
+"""Barriers in shared memory that a kernel uses by hand: which array one is in, and what is done with it.
+
+``cutlass::arch::ClusterBarrier`` and ``ClusterTransactionBarrier`` take a pointer or are views of memory, CuTe's own
+functions a reference. A pointer that goes elsewhere (to a function that is not known, to an address that assembly may
+use) makes the array one that more may be done with.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.ints import Dyn
+from cutecheck.source.cpp import pipelines
+from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.types import class_name
+from cutecheck.source.eval.values import Extern, ExternType, FuncSet, Intrinsic, Object, Pointer, Scalar, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+_STEPS = {
+    "init": "init", "initialize_barrier": "init",
+    "arrive_and_expect_tx": "expect", "set_barrier_transaction_bytes": "expect", "expect_transaction": "expect",
+    "wait": "wait", "wait_barrier": "wait", "try_wait": "wait", "test_wait": "wait",
+    "arrive": "arrive", "arrive_barrier": "arrive", "umma_arrive": "arrive", "umma_arrive_multicast": "arrive",
+    "umma_arrive_2x1SM": "arrive", "umma_arrive_multicast_2x1SM": "arrive", "cpasync_barrier_arrive": "arrive",
+    "cpasync_barrier_arrive_noinc": "arrive", "complete_transaction": "arrive",
+}  # fmt: skip
+_OTHER_KINDS = ("NamedBarrier", "OrderedSequenceBarrier", "GenericBarrier", "Pipeline")
+_ADDRESSES = frozenset({"cast_smem_ptr_to_uint", "__cvta_generic_to_shared", "cutlass_get_smem_pointer"})
+_READ = re.compile(r"\*(.+)[#~]\d+$")
+_LIBRARY = ("cutlass::", "cute::")
+NOWHERE = "?"
+
+
+def read_of(value: Value) -> str:
+    """The buffer that a number was read from, where it is one that is not known."""
+    number = value.value if isinstance(value, Scalar) else value
+    names = [v.name for v in number.expr.variables()] if isinstance(number, Dyn) else []
+    found = _READ.match(names[0]) if len(names) == 1 else None
+    return found[1] if found is not None else ""
+
+
+def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """Note what a call does with a barrier; what a step of the library does inside is none of the kernel's."""
+    if m.recorder.in_barrier or not m.recorder.in_kernel():
+        return DEFER
+    full = getattr(fn, "name", None) or getattr(fn, "what", None)
+    if not isinstance(full, str):
+        full = ""
+    name = full.rpartition("::")[2].rpartition(".")[2]
+    kind = _STEPS.get(name)
+    if kind is not None and _of_library(fn, full) and not pipelines.inside(m):
+        own = fn.self_ if isinstance(fn, FuncSet) else None
+        given = [own, *args] if own is not None else args
+        _note(m, kind, given, span)
+        if not isinstance(fn, FuncSet):
+            return DEFER
+        from cutecheck.source.eval.calls import call_functions
+
+        m.recorder.in_barrier += 1
+        try:
+            return call_functions(m, fn, args, kwargs, span)
+        finally:
+            m.recorder.in_barrier -= 1
+    if name in _ADDRESSES or isinstance(fn, (Unknown, Extern, ExternType)):
+        for v in args:
+            pointer = v.pointer if isinstance(v, Object) else v
+            if isinstance(pointer, Pointer) and pointer.buffer in m.recorder.buffers:
+                m.recorder.barrier("escapes", pointer.buffer, span, ())
+    return DEFER
+
+
+def _of_library(fn: Value, full: str) -> bool:
+    if isinstance(fn, FuncSet):
+        of = fn.self_.cls if fn.self_ is not None else fn.cls
+        if of is not None:
+            name = class_name(of)
+            return name.startswith(_LIBRARY) and not any(k in name for k in _OTHER_KINDS)
+        scope = fn.entries[0].env.namespace() if fn.entries else None
+        return scope is not None and f"{scope.path}::".startswith(_LIBRARY)
+    if isinstance(fn, Intrinsic):
+        return fn.self_ is None
+    return isinstance(fn, (Extern, ExternType)) and not any(k in full for k in _OTHER_KINDS)
+
+
+def _note(m: Machine, kind: str, given: list[Value], span: Span) -> None:
+    first = given[0] if given else None
+    pointer = first.pointer if isinstance(first, Object) else first
+    where, offset = NOWHERE, Unknown("which barrier is not known", span)
+    if isinstance(pointer, Pointer):
+        where = pointer.buffer if pointer.buffer in m.recorder.buffers else NOWHERE
+        offset = pointer.offset  # type: ignore[assignment]
+    elif (read := read_of(first)) in m.recorder.buffers:
+        where = read
+    m.recorder.barrier(kind, where, span, (offset, *(m.dialect.to_model(v) for v in given[1:2])))
+
+
+__all__ = ["NOWHERE", "applied", "read_of"]
