@@ -92,11 +92,12 @@ class FragmentNotRetiled(Rule):
         if event.kind == "gemm":
             yield from self._product(event, context)
             return
-        if not isinstance(event.tiled, TiledCopy):
+        tiled = _copy_of(event)
+        if tiled is None:
             return
         source, destination = event.operands[:2]
         for fragment, other, side in ((source, destination, "S"), (destination, source, "D")):
-            if unrelated(fragment, other, event.tiled):
+            if unrelated(fragment, other, tiled):
                 yield self._reported(
                     event, fragment, other,
                     f"`{fragment.name}` is a fragment of a TiledMMA but was not retiled: the copy's threads own other "
@@ -109,7 +110,7 @@ class FragmentNotRetiled(Rule):
                 continue
             owner = fragment_owner(fragment, event, context)
             thread = None if owner is None else differing_thread(owner.mma, owner.operand, other.source)
-            if owner is not None and thread is not None and other.source != event.tiled:
+            if owner is not None and thread is not None and other.source != tiled:
                 yield self._reported(
                     event, fragment, other,
                     f"`{other.name}` was partitioned by another TiledCopy than the one that copies: its threads have "
@@ -118,7 +119,7 @@ class FragmentNotRetiled(Rule):
                     f"partition_{'D' if side == 'S' else 'S'} of another copy",
                     f"partition it by a slice of the copy made with make_tiled_copy_{owner.operand}",
                 )  # fmt: skip
-            elif other.source == event.tiled and misordered(fragment, event.tiled):
+            elif other.source == tiled and misordered(fragment, tiled):
                 yield self._reported(
                     event, fragment, other,
                     f"`{fragment.name}` was retiled by another TiledCopy than the one that copies: its elements come "
@@ -187,6 +188,17 @@ class FragmentNotRetiled(Rule):
             enclosing=event.enclosing,
             arch=event.arch,
         )
+
+
+def _copy_of(event: Event) -> TiledCopy | None:
+    """The tiled copy that is given, or that partitioned an operand where its atom alone is given."""
+    if isinstance(event.tiled, TiledCopy):
+        return event.tiled
+    found = [
+        t.source for t in event.operands[:2]
+        if t.provenance == "partition" and isinstance(t.source, TiledCopy) and t.source.atom == event.tiled
+    ]  # fmt: skip
+    return found[0] if len(found) == 1 else None
 
 
 def unrelated(fragment: TensorFact, other: TensorFact, copy: TiledCopy) -> bool:
