@@ -62,6 +62,7 @@ from cutecheck.rules.tv_coverage import TileNotCovered
 from cutecheck.rules.vector_alignment import VectorMisaligned
 from cutecheck.rules.vectorization import VectorNotContiguous
 from cutecheck.rules.wgmma_wait import WgmmaNotWaited
+from cutecheck.rules.wrong_stage import StageNeverChanges
 
 RULES: tuple[type[Rule], ...] = (
     UnknownSuppression,
@@ -90,6 +91,7 @@ RULES: tuple[type[Rule], ...] = (
     WgmmaNotWaited,
     TmaStoreNotOrdered,
     BarrierStepMissing,
+    StageNeverChanges,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,

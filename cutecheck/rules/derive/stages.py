@@ -38,8 +38,8 @@ def same_stage(p: Pipeline) -> Found:
                 continue
             if any(e is not event and e.span == event.span and e.kernel == event.kernel for e in events):
                 continue  # of several stages, one after the other
-            own = [t for i, t in enumerate(event.operands) if place in (None, i) and _one_stage(t, stages)]
-            constant = next((t for t in own if _stays(t)), None)
+            own = [t for i, t in enumerate(event.operands) if place in (None, i) and one_stage(t, stages)]
+            constant = next((t for t in own if stays(t)), None)
             if constant is not None:
                 what = "loads into" if word == "acquire" else "reads"
                 return (
@@ -50,30 +50,37 @@ def same_stage(p: Pipeline) -> Found:
     return None
 
 
-def _stays(tensor: TensorFact) -> bool:
+def stays(tensor: TensorFact) -> bool:
     """Where it starts is a constant, or depends on the thread and block alone."""
     inner = tensor.layout.offset if isinstance(tensor.layout, ComposedLayout) else 0
     offsets = [cast("Int", tensor.offset), *([inner] if isinstance(inner, (int, Dyn)) else [])]
     return all(v.name.startswith(("threadIdx.", "blockIdx.")) for o in offsets for v in as_expr(o).variables())
 
 
-def _one_stage(tensor: TensorFact, stages: int) -> bool:
+def one_stage(tensor: TensorFact, stages: int) -> bool:
     """Whether a tensor is a part of one stage of a buffer that has as many, in its last mode."""
-    root = tensor.root_layout.b if isinstance(tensor.root_layout, ComposedLayout) else tensor.root_layout
-    if (
-        tensor.space != "smem"
-        or root is None
-        or isinstance(tensor.layout, Unknown)
-        or isinstance(tensor.offset, Unknown)
-    ):
+    if isinstance(tensor.layout, Unknown) or isinstance(tensor.offset, (Unknown, tuple)):
         return False
+    found = stages_of(tensor)
     try:
-        last = rank(root) - 1
-        whole, mine = known_value(size(root)), known_value(size(tensor.layout))
-        extent = known_value(size(get(root, last))) if last > 1 else None
+        mine = known_value(size(tensor.layout))
     except (CuteError, UndecidedError):
         return False
-    return extent == stages and whole is not None and mine is not None and mine * stages <= whole
+    return found is not None and found[0] == stages and mine is not None and mine * stages <= found[1]
+
+
+def stages_of(tensor: TensorFact) -> tuple[int, int] | None:
+    """The stages of the shared buffer that a tensor is part of, by its last mode of three or more, and its elements."""
+    root = tensor.root_layout.b if isinstance(tensor.root_layout, ComposedLayout) else tensor.root_layout
+    if tensor.space != "smem" or root is None:
+        return None
+    try:
+        last = rank(root) - 1
+        whole = known_value(size(root))
+        extent = known_value(size(get(root, last))) if last > 1 else None
+    except (CuteError, UndecidedError):
+        return None
+    return None if extent is None or whole is None or extent < 2 else (extent, whole)
 
 
 def too_few_consumers(p: Pipeline) -> Found:
@@ -120,4 +127,4 @@ def not_synchronised(p: Pipeline, context: Context) -> Found:
     )  # fmt: skip
 
 
-__all__ = ["not_synchronised", "same_stage", "too_few_consumers"]
+__all__ = ["not_synchronised", "one_stage", "same_stage", "stages_of", "stays", "too_few_consumers"]

@@ -1,0 +1,211 @@
+"""CUT218 stage-never-changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from cutecheck.facts import NOT_WALKED, Event, Loop, TensorFact, Unknown
+from cutecheck.facts.core import ELEMENT_READ, ELEMENT_STORED
+from cutecheck.findings import Finding, Related
+from cutecheck.model.ints import as_expr
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.protocol import cut_short
+from cutecheck.rules.derive.stages import one_stage, stages_of, stays
+
+Use = tuple[Event, TensorFact]
+
+_EXAMPLE = """
+        using Rows = Layout<Shape<_16, _64, _2>, Stride<_64, _1, Int<16 * 64>>>;
+        using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
+            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+        using Read = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+        __global__ void __launch_bounds__(128) sum(half_t const* A, half_t* out, int tiles) {
+          __shared__ alignas(128) half_t smem[cosize_v<Rows>];
+          Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(tiles * 16, _64{}), LayoutRight{});
+          Tensor gA = local_tile(mA, Shape<_16, _64>{}, make_coord(_, 0));
+          Tensor sA = make_tensor(make_smem_ptr(smem), Rows{});
+          auto load = Load{}.get_slice(threadIdx.x);
+          auto read = Read{}.get_slice(threadIdx.x ^ 1);
+          Tensor from = load.partition_S(gA), to = load.partition_D(sA), mine = read.partition_S(sA);
+          Tensor regs = make_fragment_like(mine(_, _, _, 0));
+          copy(Load{}, from(_, _, _, 0), to(_, _, _, 0));
+          cp_async_fence();
+          int stage = 0;
+          for (int i = 0; i < tiles - 1; ++i) {
+            copy(Load{}, from(_, _, _, i + 1), to(_, _, _, %s));
+            cp_async_fence();
+            cp_async_wait<1>();
+            __syncthreads();
+            copy(Read{}, mine(_, _, _, %s), regs);
+            out[threadIdx.x] = regs(0);
+            __syncthreads();
+            stage ^= 1;
+          }
+        }
+        void run(half_t const* A, half_t* out, int tiles) { sum<<<1, 128>>>(A, out, tiles); }
+        """
+
+
+class StageNeverChanges(Rule):
+    """A loop fills the stages of a shared buffer and reads always the same one, or the other way round.
+
+    What it checks
+        Of shared buffers with stages (a third or later mode): in a loop that goes on, copies into stages that change
+        with the loop are read at stages that change, too, and the other way round; a stage that each pass fills is read
+        somewhere; and a loop whose copies all go to one stage, from sources that change, reads it in between.
+
+    Why
+        The stage index is an integer beside the loop's counter. One that is not advanced, or a constant where the index
+        should be, compiles; the kernel computes with the first tile again and again, or with one that is being written.
+
+    Example
+        for (int k = 0; k < tiles; ++k) {
+          copy(load, gA(_, _, _, k + 1), sA(_, _, _, stage ^ 1));
+          copy(read, sA(_, _, _, 0), regs);
+
+    Use instead
+        for (int k = 0; k < tiles; ++k) {
+          copy(load, gA(_, _, _, k + 1), sA(_, _, _, stage ^ 1));
+          copy(read, sA(_, _, _, stage), regs);
+
+    Assumptions
+        A buffer of which elements are read or stored one by one, or of which not all accesses are known, is not judged.
+
+    Fix
+        Index the shared tensor by the stage, and advance the stage in each pass.
+
+    References
+        examples/cute/tutorial/sgemm_sm80.cu
+    """
+
+    code = "CUT218"
+    name = "stage-never-changes"
+    family = "lint"
+    severity = "error"
+    confidence = "heuristic"
+    unasked = "None: it compares the places of a loop's copies."
+    arch = ("sm_80",)
+    valid = (_EXAMPLE % ("stage ^ 1", "stage"),)
+    invalid = (_EXAMPLE % ("stage ^ 1", "0"), _EXAMPLE % ("0", "stage"), _EXAMPLE % ("1", "0"))
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        for at, tensor in enumerate(event.operands):
+            if event.kind != "copy" or at != 1 or tensor.buffer is None or not event.kernel:
+                continue
+            writes, reads = _uses(context).get((tensor.buffer, event.kernel, event.arch), ([], []))
+            if not writes or (event, tensor) not in writes or not self._first(event, writes):
+                continue
+            found = _fault(writes, reads)
+            if found is not None:
+                (place, of), message, other = found
+                yield self.finding(
+                    place.span, message, label=f"`{of.name}` stays at one stage",
+                    help="index the shared tensor by the stage of the pass",
+                    related=[Related(other[0].span, f"`{other[1].name}`")] if other is not None else [],
+                    enclosing=place.enclosing, arch=place.arch,
+                )  # fmt: skip
+            return
+
+    def _first(self, event: Event, writes: list[Use]) -> bool:
+        return min((w for w, _ in writes), key=lambda w: w.order) is event
+
+
+def _fault(writes: list[Use], reads: list[Use]) -> tuple[Use, str, Use | None] | None:
+    for write in writes:
+        loop = next((x for x in write[0].loops if x.trips is None), None)
+        if loop is not None:
+            found = _in_loop([w for w in writes if loop in w[0].loops], [r for r in reads if loop in r[0].loops], reads)
+            if found is not None:
+                return found
+        if _overwritten(write, reads):
+            message = (
+                f"each pass of the loop copies another tile to the same stage of `{write[1].name}`, and nothing reads "
+                "it in between: all but the last are lost"
+            )
+            return write, message, None
+    return None
+
+
+def _in_loop(writes: list[Use], reads: list[Use], every: list[Use]) -> tuple[Use, str, Use | None] | None:
+    if not writes or not reads:
+        return None
+    written, read = {_stage(t) for _, t in writes}, {_stage(t) for _, t in reads}
+    if len(read) == 1 and None not in read and written == {None}:
+        return (
+            reads[0], f"the loop fills stages of the buffer that change with it, and `{reads[0][1].name}` reads the "
+            "same one in each pass: the tiles in the others are never used", writes[0],
+        )  # fmt: skip
+    if len(written) == 1 and None not in written and read == {None}:
+        return (
+            writes[0], f"the loop reads stages of the buffer that change with it, and `{writes[0][1].name}` fills the "
+            "same one in each pass: what it reads in the others is old", reads[0],
+        )  # fmt: skip
+    anywhere = {_stage(t) for _, t in every}
+    if None not in written and None not in anywhere and len(written) == 1 and not written & anywhere:
+        return (
+            writes[0], f"the loop fills a stage of the buffer that nothing reads: `{reads[0][1].name}` reads another "
+            "one in each pass", reads[0],
+        )  # fmt: skip
+    return None
+
+
+def _overwritten(write: Use, reads: list[Use]) -> bool:
+    event, tensor = write
+    loop = event.loops[-1] if event.loops else None
+    source = event.operands[0]
+    if loop is None or (loop.trips is not None and loop.trips < 2) or not stays(tensor) or _inside(loop, reads):
+        return False
+    offset = source.offset
+    changes = not isinstance(offset, (Unknown, tuple)) and not stays(source)
+    return source.space == "gmem" and changes and bool(reads)
+
+
+def _inside(loop: Loop, uses: list[Use]) -> bool:
+    return any(loop in e.loops for e, _ in uses)
+
+
+def _stage(tensor: TensorFact) -> int | None:
+    """The stage that a tensor is of, in elements from the first; None where it changes."""
+    found = stages_of(tensor)
+    if found is None or not stays(tensor):
+        return None
+    offset = as_expr(tensor.offset)  # type: ignore[arg-type]
+    first = next((c for m, c in offset.terms if not m), 0)
+    return int(first) * found[0] // max(found[1], 1)
+
+
+def _uses(context: Context) -> dict[tuple[str, str, str], tuple[list[Use], list[Use]]]:
+    """Copies into each buffer of stages, and what reads it, one stage at a time; by buffer, kernel and architecture."""
+    if "stage uses" not in context.memo:
+        found: dict[tuple[str, str, str], tuple[list[Use], list[Use]]] = {}
+        left: set[tuple[str, str, str]] = set()
+        unread: set[tuple[str, str]] = set()
+        for call in context.facts.calls:
+            reason = call.result.reason if isinstance(call.result, Unknown) else ""
+            if reason in (ELEMENT_READ, ELEMENT_STORED):
+                left |= {(t.buffer or "", call.kernel, call.arch) for t in call.arguments if isinstance(t, TensorFact)}
+            elif reason == NOT_WALKED:
+                unread.add((call.kernel, call.arch))
+        for event in sorted(context.facts.events, key=lambda e: e.order):
+            for at, tensor in enumerate(event.operands):
+                if tensor.space != "smem" or tensor.buffer is None:
+                    continue
+                key = (tensor.buffer, event.kernel, event.arch)
+                stages = stages_of(tensor)
+                whole = stages is None or not one_stage(tensor, stages[0])
+                if (
+                    whole
+                    or event.reason is not None
+                    or (event.kernel, event.arch) in unread
+                    or cut_short(context, event)
+                ):
+                    left.add(key)
+                written = event.kind == "copy" and at == 1
+                found.setdefault(key, ([], []))[0 if written else 1].append((event, tensor))
+        for buffer in context.facts.buffers:
+            if not buffer.accesses_complete:
+                left |= {k for k in found if k[0] == buffer.buffer_id and k[2] == buffer.arch}
+        context.memo["stage uses"] = {k: v for k, v in found.items() if k not in left}
+    return cast("dict[tuple[str, str, str], tuple[list[Use], list[Use]]]", context.memo["stage uses"])
