@@ -8,7 +8,8 @@ from typing import cast
 from cutecheck.facts import NOT_WALKED, Event, Loop, TensorFact, Unknown
 from cutecheck.facts.core import ELEMENT_READ, ELEMENT_STORED
 from cutecheck.findings import Finding, Related
-from cutecheck.model.ints import as_expr
+from cutecheck.model.ints import Dyn, as_expr
+from cutecheck.model.layout import ComposedLayout
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.protocol import cut_short
 from cutecheck.rules.derive.stages import one_stage, stages_of, stays
@@ -171,8 +172,11 @@ def _stage(tensor: TensorFact) -> int | None:
     found = stages_of(tensor)
     if found is None or not stays(tensor):
         return None
-    offset = as_expr(tensor.offset)  # type: ignore[arg-type]
-    first = next((c for m, c in offset.terms if not m), 0)
+    inner = tensor.layout.offset if isinstance(tensor.layout, ComposedLayout) else 0
+    first = sum(
+        next((c for m, c in as_expr(o).terms if not m), 0)
+        for o in (tensor.offset, inner) if isinstance(o, (int, Dyn))
+    )  # fmt: skip
     return int(first) * found[0] // max(found[1], 1)
 
 
