@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Call
 from cutecheck.findings import Finding
-from cutecheck.model.ints import known_value
+from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.barriers import (
     barriers,
@@ -17,6 +17,7 @@ from cutecheck.rules.derive.barriers import (
     same_phase,
     too_few_arrivals,
 )
+from cutecheck.rules.derive.guards import inner
 
 _EXAMPLE = """
         using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64>{}));
@@ -66,7 +67,8 @@ class BarrierStepMissing(Rule):
         ``ClusterBarrier``, ``initialize_barrier``, ``wait_barrier`` ...): something initialises it, tells it the bytes
         of the TMA loads that signal it (in a loop around the loads, too), arrives at it where it is waited for, and
         waits for it where something arrives; the phase of a wait in a loop that goes on is not a constant; and it
-        counts no fewer arrivals than the block has threads, where all of them arrive.
+        counts no fewer arrivals than the block has threads, where all of them arrive. A ``NamedBarrier`` that all
+        threads of a block come to counts as many.
 
     Why
         All of it compiles. A wait whose barrier nobody tells never ends; one for a phase that is over ends at once, and
@@ -108,6 +110,9 @@ class BarrierStepMissing(Rule):
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         if not call.function.startswith("mbarrier."):
             return
+        if call.function == "mbarrier.named":
+            yield from self._named(call, context)
+            return
         mine = barriers(context).get((call.subject, call.arch))
         if mine is None or mine.escapes or mine.first() is not call:
             return
@@ -120,6 +125,21 @@ class BarrierStepMissing(Rule):
                 yield self.finding(
                     at.span, message, label=label, help=advice, enclosing=at.enclosing, arch=call.arch
                 )  # fmt: skip
+
+    def _named(self, call: Call, context: Context) -> Iterable[Finding]:
+        """A barrier of the hardware that a block comes to as a whole, for another number of threads."""
+        counted = call.arguments[0] if call.arguments else None
+        count = known_value(counted) if isinstance(counted, (int, Dyn, Sym)) else None
+        threads = _threads(call, context)
+        if count is None or threads is None or inner(call.guards) or count == threads:
+            return
+        yield self.finding(
+            call.span,
+            f"all {threads} threads of the block come to a named barrier for {count}: "
+            + ("it opens before all have come" if count < threads else "it never opens"),
+            label=f"{count} threads", help=f"sync {threads} threads, or use __syncthreads()",
+            enclosing=call.enclosing, arch=call.arch,
+        )  # fmt: skip
 
 
 def _threads(call: Call, context: Context) -> int | None:

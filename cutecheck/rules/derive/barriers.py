@@ -45,6 +45,8 @@ def barriers(context: Context) -> dict[tuple[str, str], Barriers]:
             if not call.function.startswith(_STEP):
                 continue
             kind, buffer = call.function.removeprefix(_STEP), call.subject.partition("|")[2]
+            if kind == "named":
+                continue
             if buffer == "?" or cut_short(context, call):
                 vague.add(kernel)
                 continue

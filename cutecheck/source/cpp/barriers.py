@@ -33,6 +33,7 @@ _ADDRESSES = frozenset({"cast_smem_ptr_to_uint", "__cvta_generic_to_shared", "cu
 _READ = re.compile(r"\*(.+)[#~]\d+$")
 _LIBRARY = ("cutlass::", "cute::")
 NOWHERE = "?"
+NAMED = "named"  # barriers of the hardware, by number
 
 
 def read_of(value: Value) -> str:
@@ -65,6 +66,8 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
             return call_functions(m, fn, args, kwargs, span)
         finally:
             m.recorder.in_barrier -= 1
+    if name == "sync" and len(args) == 2 and _of_class(fn, full, "NamedBarrier"):
+        m.recorder.barrier("named", NAMED, span, tuple(m.dialect.to_model(a) for a in args))
     if name in _ADDRESSES or isinstance(fn, (Unknown, Extern, ExternType)):
         for v in args:
             pointer = v.pointer if isinstance(v, Object) else v
@@ -84,6 +87,11 @@ def _of_library(fn: Value, full: str) -> bool:
     if isinstance(fn, Intrinsic):
         return fn.self_ is None
     return isinstance(fn, (Extern, ExternType)) and not any(k in full for k in _OTHER_KINDS)
+
+
+def _of_class(fn: Value, full: str, kind: str) -> bool:
+    cls = fn.cls if isinstance(fn, FuncSet) else None
+    return class_name(cls).endswith(f"::{kind}") if cls is not None else f"{kind}::" in full
 
 
 def _note(m: Machine, kind: str, given: list[Value], span: Span) -> None:
