@@ -114,7 +114,7 @@ class BarrierStepMissing(Rule):
             yield from self._named(call, context)
             return
         mine = barriers(context).get((call.subject, call.arch))
-        if mine is None or mine.escapes or mine.first() is not call:
+        if mine is None or mine.escapes or not mine.initialises or mine.first() is not call:
             return
         for found in (
             not_initialised(mine), not_expected(mine), not_waited(mine), not_arrived(mine), same_phase(mine),

@@ -83,6 +83,7 @@ class RegisterCounts(Rule):
     family = "register-pressure"
     severity = "error"
     confidence = "proved"
+    unasked = "The table of public trees was counted before this rule was there."
     arch = ("sm_90a",)
     valid = (_EXAMPLE % (40, 232), _EXAMPLE % (24, 240))
     invalid = (_EXAMPLE % (56, 240), _EXAMPLE % (40, 236), _EXAMPLE % (24, 56))

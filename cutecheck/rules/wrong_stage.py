@@ -1,4 +1,4 @@
-"""CUT218 stage-never-changes."""
+"""CUT218 stage-not-advanced."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class StageNeverChanges(Rule):
     """
 
     code = "CUT218"
-    name = "stage-never-changes"
+    name = "stage-not-advanced"
     family = "lint"
     severity = "error"
     confidence = "heuristic"

@@ -73,7 +73,7 @@ def barriers(context: Context) -> dict[tuple[str, str], Barriers]:
 
 def not_initialised(b: Barriers) -> Found:
     at = b.first()
-    if at is None or b.steps["init"] or not b.initialises:
+    if at is None or b.steps["init"]:
         return None
     return (
         at, f"nothing initialises the barriers in `{b.name}`, as the kernel does with others: what waits on them may "

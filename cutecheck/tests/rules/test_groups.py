@@ -50,7 +50,7 @@ def found(tmp_path: Path, **given: object) -> list[str]:
     path.write_text(PREAMBLE + KERNEL % (base | given))
     report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
     assert not report.failures and not report.errors
-    return sorted({f.code for f in report.findings})
+    return sorted({f.code for f in report.findings} - {"CUT218"})  # the loops fill one stage: it is groups that count
 
 
 def arrives(prologue: int, inside: int, wait: int) -> bool:
