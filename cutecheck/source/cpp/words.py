@@ -52,4 +52,6 @@ SPELLED = {"or": "||", "and": "&&", "bitor": "|", "bitand": "&", "xor": "^", "no
 STATIC_ASSERTS = words("CUTE_STATIC_ASSERT_V CUTE_STATIC_ASSERT CUTLASS_STATIC_ASSERT")
 ASSERTS = words("assert CUTE_ASSERT CUTLASS_ASSERT CUTE_RUNTIME_ASSERT_V gpu_assert")
 CONTRACTS = words("TORCH_CHECK TORCH_INTERNAL_ASSERT AT_ASSERT AT_ASSERTM ASSUME __builtin_assume")
+# Macros of headers that are not there which state a condition by all that is known of them: glog's, TVM's and the like.
+CHECK_MACRO = re.compile(r"(?:[A-Z][A-Z0-9]*_)*(?:I?CHECK|D?CHECK|ASSERT|ENFORCE)(?:_MSG|_(EQ|NE|LT|LE|GT|GE))?")
 ASSERTION_MACROS = STATIC_ASSERTS | ASSERTS | CONTRACTS

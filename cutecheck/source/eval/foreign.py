@@ -39,6 +39,7 @@ _VECTOR = re.compile(
     r"(make_)?((u?(char|short|int|long|longlong)|float|double|half|bfloat16)[1-4]|u?int(8|16|32|64)_t|size_t)$"
 )
 _OF_LIBRARIES = CUTE | CUTLASS | STANDARD
+OF_TENSORS = ("torch", "at", "c10")  # whose functions take what they change by names that end with an underscore
 _LIBRARIES = ("std", "cute", "cutlass", "thrust", "cuda", "torch")
 
 
@@ -49,10 +50,17 @@ def harmless(node: ir.Expr, fn: Value) -> bool:
         return name in METHODS
     root = fn.name.rpartition("::")[0].split("::", 1)[0] if isinstance(fn, ExternType) else _root(node)
     if root:
+        if root in OF_TENSORS and makes_tensors(name):
+            return True
         return root in _LIBRARIES and (name in MATH or name in OF_C or name in _OF_LIBRARIES)
     if _INTERFACE.match(name) or _VECTOR.match(name) or name in MATH or name in OF_C or name in CUTE:
         return True
     return name in CUTLASS if "_" in name else name[-1:] in ("f", "l") and name[:-1] in MATH
+
+
+def makes_tensors(name: str) -> bool:
+    """Whether a function of PyTorch's leaves the tensors alone that it is given."""
+    return not name.endswith(("_", "_out")) and name not in ("load", "swap")
 
 
 def _root(node: ir.Expr) -> str:

@@ -94,3 +94,24 @@ METHODS = _words(
     is_final_split can_implement get_workspace_size initialize
 """
 )
+# what tensors of libraries are asked for without being changed: numbers, with how many arguments
+NUMBERS = {
+    "size": 1, "stride": 1, "dim": 0, "ndim": 0, "ndimension": 0, "numel": 0, "storage_offset": 0, "element_size": 0,
+    "itemsize": 0, "nbytes": 0, "extent": 1,
+}  # fmt: skip
+# and the rest; what these give changes only where the object itself does
+STATELESS = frozenset(NUMBERS) | _words(
+    """
+    sizes strides shape dims dimensions sym_sizes sym_strides at value data_ptr const_data_ptr mutable_data_ptr data
+    is_contiguous is_cuda is_cpu is_floating_point is_same dtype scalar_type device device_type get_device options
+    layout defined has_value element_type is_sparse requires_grad name type typed_data untyped_data itemsize
+    contiguous clone detach to view reshape flatten transpose permute unsqueeze squeeze slice select narrow expand t
+    expand_as view_as item unbind chunk split index_select sum max min abs cpu cuda half bfloat16 operator[]
+"""
+)
+# tensors made of others that have the same extents, if not the same strides
+SAME_SIZES = _words(
+    """
+    contiguous clone detach to cpu cuda half bfloat16 empty_like zeros_like ones_like full_like rand_like randn_like
+"""
+)

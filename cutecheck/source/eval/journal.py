@@ -15,17 +15,21 @@ _ABSENT = object()
 class Journal:
     """Every write of a variable, a field or an item of a dictionary goes through :meth:`set`."""
 
-    __slots__ = ("_log", "_marked")
+    __slots__ = ("_log", "_marked", "watched")
 
     def __init__(self) -> None:
         self._log: list[tuple[dict[Any, Any], Any, Any]] = []
         self._marked = 0  # the last place that somebody may undo to
+        # by identity and name: cells of which something is remembered until they are written, and what
+        self.watched: dict[tuple[int, Any], tuple[dict[Any, Any], Any]] = {}
 
     def set(self, where: dict[Any, Any], name: Any, value: Any) -> None:
         if type(where) is Slots:
             where, name, value = written(where, name, value)
         self._log.append((where, name, where.get(name, _ABSENT)))
         where[name] = value
+        if self.watched:
+            self.watched.pop((id(where), name), None)
 
     def drop(self, where: dict[Any, Any], name: Any) -> Any:
         """Remove a cell that exists; what it held."""
@@ -69,6 +73,8 @@ class Journal:
     def undo(self, mark: int) -> None:
         while len(self._log) > mark:
             where, name, old = self._log.pop()
+            if self.watched:
+                self.watched.pop((id(where), name), None)
             if old is _ABSENT:
                 where.pop(name, None)
             else:

@@ -21,6 +21,7 @@ from cutecheck.source.eval.budget import Budget
 from cutecheck.source.eval.dialect import Dialect
 from cutecheck.source.eval.journal import Journal
 from cutecheck.source.eval.launches import Launches
+from cutecheck.source.eval.observations import Observations
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -190,6 +191,7 @@ class Machine:
         self.guesses: dict[Span, tuple[Guess, ...]] = {}  # what loops changed when they were settled last
         self.made = 0  # how many names were made apart
         self.told: dict[str, Told] = {}  # numbers that stand for one of a function's results, by name
+        self.observed = Observations()  # what host code asked of objects that are not followed
         self.tested: dict[int, Value] = {}  # what conditions of `if` statements were the last time
         self._lost: set[int] = set()  # the numbers of variables that stand for what was lost, and for nothing else
 

@@ -13,6 +13,7 @@ from cutecheck.source.eval import (
     ir,
     leaks,
     named_bases,
+    observed,
     places,
     qualifiers,
     references,
@@ -135,6 +136,7 @@ def bind_parameters(
             named_bases.note(m, p.name, p.type, value, env)
         if p.name:
             m.journal.set(env.vars, p.name, value)  # as everything that a loop may change
+            observed.copied(m, cells[i] if i < len(cells) else None, value, env.vars, p.name)
 
 
 def _converted(m: Machine, pattern: ir.Expr, values: list[Value], env: Env, span: Span) -> list[Value]:

@@ -11,7 +11,7 @@ from tree_sitter import Node
 from cutecheck.source.cpp.lower.blocks import BlockLowering
 from cutecheck.source.cpp.lower.hands import Fail
 from cutecheck.source.cpp.lower.types import CLASS_KINDS
-from cutecheck.source.cpp.words import ASSERTION_MACROS, ASSERTS, STATIC_ASSERTS, words
+from cutecheck.source.cpp.words import ASSERTION_MACROS, ASSERTS, CHECK_MACRO, STATIC_ASSERTS, words
 from cutecheck.source.eval import ir
 
 DECLARATIONS = CLASS_KINDS | words(
@@ -67,7 +67,8 @@ class StatementLowering(BlockLowering):
         elif expr.type == "gnu_asm_expression":
             span = self.place(node)
             return [ir.ExprStmt(self.inline_assembly(node), span)]
-        return [self.as_statement(expr, node.end_byte)]
+        made = self.as_statement(expr, node.end_byte)
+        return [_stated(made) or made]
 
     def array_reference(self, node: Node, whole: Node) -> ir.Stmt | None:
         """``T (&x)[n] = y;``, which the grammar takes for an assignment to a call."""
@@ -316,6 +317,34 @@ class StatementLowering(BlockLowering):
                     text = self.of(piece)
                     texts.append(text[1:-1])
         return ir.Assert(kind, cond, "".join(texts), self.place(node))
+
+
+_RELATIONS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+
+
+def _stated(made: ir.Stmt) -> ir.Assert | None:
+    """``CHECK(a == b) << "why";`` and ``CHECK_EQ(a, b);`` by macros that no file defines."""
+    call = made.expr if isinstance(made, ir.ExprStmt) else None
+    while isinstance(call, ir.Binary) and call.op == "<<":
+        call = call.left
+    if not isinstance(call, ir.Call) or not isinstance(call.fn, ir.Name) or call.launch is not None:
+        return None
+    word = CHECK_MACRO.fullmatch(call.fn.ident)
+    if word is None or not call.args or any(a.name or a.star for a in call.args):
+        return None
+    cond: ir.Expr = call.args[0].value
+    if word[1]:
+        if len(call.args) < 2:
+            return None
+        cond = ir.Binary(_RELATIONS[word[1]], cond, call.args[1].value, call.span)
+    return ir.Assert("contract", cond, "", made.span) if _compares(cond) else None
+
+
+def _compares(node: ir.Expr) -> bool:
+    """Comparisons, all of which are evaluated where it is known that they hold."""
+    if not isinstance(node, ir.Binary):
+        return False
+    return node.op in _RELATIONS.values() or (node.op == "&&" and _compares(node.left) and _compares(node.right))
 
 
 def _comma_parts(node: Node) -> list[Node]:

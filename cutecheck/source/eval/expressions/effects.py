@@ -8,6 +8,7 @@ from cutecheck.source.eval import (
     ir,
     leaks,
     losses,
+    observed,
     places,
     qualifiers,
     repeatable,
@@ -74,6 +75,8 @@ def may_write(
 ) -> None:
     """What a function that is not of the tree may have changed: anything whose address it got."""
     name = getattr(node.fn, "ident", "")
+    if foreign.undeclared(fn):
+        observed.may_change(m, node, fn, args, env)
     if name in _REFERS:
         for value, where in zip(args, cells, strict=False):
             leaks.leak_place(m, value, where)

@@ -18,6 +18,7 @@ from cutecheck.source.eval import (
     leaks,
     losses,
     named_bases,
+    observed,
     places,
     ranking,
     repeatable,
@@ -163,6 +164,9 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         if not isinstance(fn, Object):  # whose own operator may return a reference
             m.returned = None
         effects.may_write(m, node, fn, args, cells, env, value)
+        if isinstance(value, (Unknown, Extern)) and isinstance(node.fn, ir.Attr):
+            number = observed.asked(m, node, env)
+            return value if number is None else number
     return value
 
 
@@ -239,6 +243,9 @@ def _construct(m: Machine, node: ir.Construct, env: Env) -> Value:
 def _index(m: Machine, node: ir.Index, env: Env) -> Value:
     kept = m.whole
     value, cells = indexed(m, node, env)
+    if isinstance(value, (Unknown, Extern)) and m.dialect.by_value:
+        number = observed.asked(m, node, env)
+        return value if number is None else number
     if type(value) is Elements and kept is not node:
         if cells is None:
             leaks.leak_root(m, node, env)

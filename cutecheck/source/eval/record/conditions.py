@@ -30,6 +30,12 @@ def conditions(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> list[
     """The comparisons that an expression states over open or run-time integers when it is true, or false."""
     if isinstance(node, ir.Unary) and node.op in ("!", "not"):
         return conditions(m, node.operand, env, not holds)
+    if holds and m.dialect.by_value and m.recorder.on_host():
+        from cutecheck.source.eval.observed import asserted
+
+        whole = asserted(m, node, env)
+        if whole:
+            return whole
     if isinstance(node, ir.Binary) and node.op in (("&&", "and") if holds else ("||", "or")):
         return conditions(m, node.left, env, holds) + conditions(m, node.right, env, holds)
     if isinstance(node, ir.Binary) and node.op in _RELATIONS:
@@ -45,8 +51,17 @@ def conditions(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> list[
 def divisibilities(m: Machine, node: ir.Expr, env: Env, holds: bool, value: Value = None) -> list[Condition]:
     """What a condition of the code says of divisors, by its text or by its ``value``, where it is about no index."""
     found = [*(conditions(m, node, env, holds) if pure(node) else []), *stated(m, value, holds)]
+    found = [c if c.rel is Rel.DIVIDES else _multiple(c) for c in dict.fromkeys(found)]
     found = [c for c in dict.fromkeys(found) if c.rel is Rel.DIVIDES]
     return [c for c in found if not any(map(_is_index, c.rhs.variables()))]
+
+
+def _multiple(condition: Condition) -> Condition:
+    """What is equal to a constant is a multiple of it."""
+    for one, other in ((condition.lhs, condition.rhs), (condition.rhs, condition.lhs)):
+        if condition.rel is Rel.EQ and one.constant and other.constant is None:
+            return Condition(Rel.DIVIDES, ex.const(abs(one.constant)), other)
+    return condition
 
 
 def said(m: Machine, node: ir.Expr, env: Env) -> list[Condition]:
@@ -78,6 +93,8 @@ def stated(m: Machine, value: Value, holds: bool) -> list[Condition]:
     if variable is not None:
         told = m.told.get(variable.name, ())
         return where(told, lambda n: bool(n) is holds, lambda v: stated(m, v, holds))
+    if not holds and (remainder := _remainder(number.expr)) is not None:
+        return [remainder]
     ((monomial, factor),) = number.expr.terms if len(number.expr.terms) == 1 else (((), 0),)
     if factor != 1 or len(monomial) != 1 or not isinstance(monomial[0], Op) or monomial[0].kind != "opaque":
         return []

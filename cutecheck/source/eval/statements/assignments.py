@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int
-from cutecheck.source.eval import classes, copies, ir, leaks, losses, places, predicates
+from cutecheck.source.eval import classes, copies, ir, leaks, losses, observed, places, predicates
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
@@ -80,7 +80,10 @@ def _part(m: Machine, obj: Object, name: str, span: Span) -> Value:
 def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
     value = m.eval(node.value, env)
     predicates.note(m, node, env)
-    assign_by(m, node.target, node.op, value, env, node.span)
+    state = observed.state_kept(m, node.value, value, env) if node.op == "=" else None
+    cells = assign_by(m, node.target, node.op, value, env, node.span)
+    if state is not None and cells is not None and len(cells) == 1:
+        observed.keep(m, *cells[0], state)
     return Done.NORMAL
 
 
@@ -212,6 +215,7 @@ def _untracked(m: Machine, target: ir.Expr, value: Value, env: Env) -> None:
     """Something is written where it is not followed."""
     leaks.leak(m, value)
     losses.lost(m, target, env)
+    observed.may_replace(m, target, value, env)
 
 
 def pointed(tensor: TensorVal, to: Value, span: Span) -> TensorVal:

@@ -17,6 +17,7 @@ from cutecheck.source.eval import (
     leaks,
     losses,
     named_bases,
+    observed,
     places,
     predicates,
     qualifiers,
@@ -130,6 +131,7 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
                     if leaks.points(value) or isinstance(value, (Scalar, Unknown)):
                         m.recorder.declared(m, decl, value, env, unit)
                         m.journal.set(env.vars, decl.name, leaks.apart(value, decl.name))
+                        observed.keep(m, env.vars, decl.name, observed.state_kept(m, init, value, env))
                         return Done.NORMAL
         else:
             value = copies.copied(m, temporaries.owned(m, variable_value(m, decl, env)))
@@ -141,7 +143,9 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
             value = replace(value, name=decl.name)
         elif isinstance(value, (Object, ObjectPointer)) and m.dialect.by_value:
             named_bases.note(m, decl.name, decl.type, value, env, _only(decl))
+        state = observed.state_kept(m, _only(decl), value, env) if not stands else None
         m.journal.set(env.vars, decl.name, value)
+        observed.keep(m, env.vars, decl.name, state)
         m.recorder.declared(m, decl, value, env, unit)
     elif isinstance(decl, ir.Alias) and decl.tparams is None:
         value = m.eval(decl.target, env)
