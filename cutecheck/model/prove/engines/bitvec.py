@@ -299,7 +299,7 @@ def _cosize_fits(obligation: Obligation, c: CosizeFits, options: Options) -> Ans
         raise UnsupportedError("composition of more than a swizzle")
     base = ZERO if sw is None else c.base
     start = ex.add(base, ex.add(c.offset, at))
-    t.require_range(start)
+    t.require_range(start, -(1 << t.width - 2))  # what is below 0 is far above the allocation, swizzled or not
     _require_no_wrap(t, plain)
     moved = t.swizzle(sw, t.expression(start) + t.layout_offset(plain.shape, plain.stride, "x"))
     place = moved - t.expression(base)  # below the allocation it wraps to a large number

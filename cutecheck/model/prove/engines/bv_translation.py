@@ -120,8 +120,11 @@ class Translation:
     def _with_domains(self, e: Expr) -> Expr:
         return e.substitute({n: ex.var(n, d) for n, d in self.domains.items()})
 
-    def require_range(self, argument: Expr) -> None:
-        """Operands of non-polynomial operations must be naturals that do not wrap."""
+    def require_range(self, argument: Expr, least: int = 0) -> None:
+        """Operands of non-polynomial operations must be naturals that do not wrap.
+
+        ``least``: below it what is asked would be answered wrongly; sums and products alone may wrap.
+        """
         limited = {}
         for v in argument.variables():
             d = self.domains.get(v.name, v.domain)
@@ -133,7 +136,8 @@ class Translation:
                 self.constraints.append(self.z3.ULE(bv, self.value(OPEN - 1)))
             limited[v.name] = d
         low, high = ex.bounds(argument.substitute({n: ex.var(n, d) for n, d in limited.items()}))
-        if low is None or low < 0 or high is None or high >= 1 << self.width:
+        top = self.width if least == 0 else self.width - 1
+        if low is None or low < least or high is None or high >= 1 << top:
             raise UnsupportedError(f"range of {argument} in a division or bit operation is not known")
 
     def condition(self, c: Condition, inside: dict[str, Any] | None = None) -> Any:

@@ -35,6 +35,12 @@ LDA = Dyn.named("lda", ex.Domain(0))
 TV = Layout(((8, 16), 8), ((16 * 8, 1), 16))
 SW = ComposedLayout(Swizzle(3, 3, 3), 0, Layout((8, 64), (64, 1)))
 
+# bits of a number less some of them: at least 0, which no ranges of the two say
+BITS = ex.op(
+    "xor", ex.var("threadIdx.x", ex.Domain(0, 31)), ex.op("div", ex.var("threadIdx.x", ex.Domain(0, 31)), ex.const(4))
+)
+NEVER_BELOW = ex.sub(BITS, ex.op("and", BITS, ex.const(4)))
+
 BYTES128 = Swizzle(3, 4, 3, SwizzleUnit.BYTE)
 FLAG = SmemPtrFlag(16)
 
@@ -78,6 +84,7 @@ STATIC = [
     # a block of 64 elements away from the period the swizzle stays inside, 8 more and row 1 goes below the start
     (p.CosizeFits(SW, 512, base=ex.const(64)), p.CosizeFits(SW, 512, base=ex.const(72))),
     (p.CosizeFits(SW, 512, base=ex.var("start", ex.Domain(0, 448, 64))), p.CosizeFits(SW, 504, base=ex.const(64))),
+    (p.CosizeFits(Layout(8, 1), 35, NEVER_BELOW), p.CosizeFits(Layout(8, 1), 34, NEVER_BELOW)),
     (
         p.CosizeFits(Layout(8, 1), 64, ex.const(56)),
         p.CosizeFits(Layout(8, 1), 64, ex.const(57)),
