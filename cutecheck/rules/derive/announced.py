@@ -38,6 +38,7 @@ def announcements(context: Context) -> dict[tuple[str, str], list[Announced]]:
             if is_load(event):
                 steps[(event.enclosing, event.arch)].append(event)
         found: dict[tuple[str, str], list[Announced]] = defaultdict(list)
+        others = _others(context)
         for key, items in steps.items():
             for item in sorted(items, key=lambda x: x.order):
                 groups = found[key]
@@ -45,10 +46,33 @@ def announcements(context: Context) -> dict[tuple[str, str], list[Announced]]:
                     if not groups or groups[-1].loads:
                         groups.append(Announced())
                     groups[-1].calls.append(item)
-                elif groups:
+                elif groups and not _told_since(groups[-1], item, others[(item.kernel, item.arch)]):
                     groups[-1].loads.append(item)
         context.memo["announced"] = found
     return cast("dict[tuple[str, str], list[Announced]]", context.memo["announced"])
+
+
+def _others(context: Context) -> dict[tuple[str, str], list[Call]]:
+    """What tells barriers of bytes in each kernel, in whatever function: a pipeline's own as it gives a stage, too."""
+    found: dict[tuple[str, str], list[Call]] = defaultdict(list)
+    for call in context.facts.calls:
+        if call.function in EXPECTS or call.function.endswith(("acquire", "acquire_and_advance")):
+            found[(call.kernel, call.arch)].append(call)
+    return found
+
+
+def _told_since(group: Announced, load: Event, others: list[Call]) -> bool:
+    """Whether another barrier was told of bytes between an announcement and a load: the load may be for that one.
+
+    A wrapper says what it is given once more, to the barrier it wraps.
+    """
+    last = group.calls[-1]
+    number = announced_bytes(last)
+    between = (c for c in others if last.order < c.order < load.order and c.enclosing != last.enclosing)
+    acquired = any(
+        c.function not in EXPECTS for c in others if last.order < c.order < load.order and c.enclosing == last.enclosing
+    )
+    return acquired or any(number is None or announced_bytes(c) != number for c in between)
 
 
 def is_load(event: Event) -> bool:

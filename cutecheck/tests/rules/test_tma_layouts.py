@@ -50,6 +50,33 @@ def test_a_mode_of_stride_0_is_brought_once(bytes_: int, expected: list[str], tm
     assert codes(tmp_path, smem, "Shape<_64, _8>", "Stride<_1, _0>", bytes_) == expected
 
 
+OTHER = """
+struct Stages {
+  uint64_t full[2];
+  CUTE_DEVICE uint64_t& next(int bytes) { set_barrier_transaction_bytes(full[0], bytes); return full[0]; }
+};
+template <class Tma> __global__ void __launch_bounds__(128) fill"""
+FIRST = "copy(tma.with(bar), cta.partition_S(mA), cta.partition_D(sA));"
+AGAIN = "copy(tma.with(other), cta.partition_S(mA), cta.partition_D(sA));"
+WRAPPED = f"{FIRST} __shared__ Stages stages; uint64_t& other = stages.next(1024); {AGAIN} {AGAIN}"
+PIPELINE = f"{FIRST} pipe.producer_acquire(state); uint64_t& other = pipe.at(state); {AGAIN} {AGAIN}"
+
+
+@pytest.mark.parametrize("copies", [WRAPPED, PIPELINE])
+def test_what_follows_another_barrier_s_bytes_is_not_for_the_first(copies: str, tmp_path: Path) -> None:
+    """Told in another function, or by a pipeline as it gives a stage."""
+    text = LOAD.replace("template <class Tma>\n__global__ void __launch_bounds__(128) fill", OTHER)
+    text = text.replace(FIRST, copies)
+    text = text.replace("Tma const tma)", "Tma const tma, lib::Pipe pipe, int state)")
+    text = text.replace("{}, gA, Smem{})", "{}, gA, Smem{}), lib::pipe(), 0")
+    text = text.replace("SMEM", "Layout<Shape<_16, _32>>").replace("SHAPE", "Shape<_16, _32>")
+    path = tmp_path / "load.cu"
+    path.write_text(source(text.replace("STRIDE", "Stride<_1, _16>").replace("BYTES", "512")))
+    report = check(inputs([str(path)]), Settings(arch=("sm_90a",)))
+    assert not report.errors
+    assert [f.code for f in report.findings if f.code == "CUT805"] == []
+
+
 OPERAND = """
 using Mma = decltype(make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}));
 using SmemA = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
