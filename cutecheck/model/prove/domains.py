@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Condition, Rel
@@ -68,6 +69,18 @@ def variable_domains(obligation: Obligation) -> dict[str, Domain]:
     for hypothesis in obligation.hypotheses:
         _narrow(found, hypothesis)
     return dict(sorted(found.items()))
+
+
+def without_others(obligation: Obligation) -> Obligation:
+    """The obligation without the hypotheses that say nothing of its numbers, by way of one another either."""
+    about = [frozenset(v.name for e in expressions(h) for v in e.variables()) for h in obligation.hypotheses]
+    known = {v.name for e in expressions(obligation.objects) for v in e.variables()}
+    before = -1
+    while len(known) > before:
+        before = len(known)
+        known.update(*(names for names in about if names & known))
+    kept = tuple(h for h, names in zip(obligation.hypotheses, about, strict=True) if names & known)
+    return obligation if len(kept) == len(about) else replace(obligation, hypotheses=kept)
 
 
 def _lone_variable(e: Expr) -> str | None:

@@ -257,3 +257,15 @@ class TestParametric:
         assert ask(goal, {"stages": Range(1, 7)}).verdict is Verdict.PROVED
         outcome = ask(goal, {"stages": Range(1, 8)})
         assert outcome.verdict is Verdict.REFUTED
+
+
+def test_conditions_of_other_numbers_do_not_stop_brute_force() -> None:
+    """`if (len % 64) return;` before a launch says nothing of where a thread stores; nor does what follows from it."""
+    length, rows = ex.var("len", ex.Domain(0)), ex.var("rows", ex.Domain(0))
+    hypotheses = (Condition(Rel.DIVIDES, ex.const(64), length), Condition(Rel.LE, rows, length))
+    asked = make_obligation(p.CosizeFits(Layout(8, 1), 35, NEVER_BELOW), hypotheses=hypotheses)
+    assert prove(asked, Options(engine="brute-force")).runs[0].answer == "holds"
+    bounded = Condition(Rel.LE, ex.var("n", ex.Domain(0)), ex.const(3))
+    about = p.CosizeFits(Layout(8, 1), 11, ex.var("n", ex.Domain(0)))
+    asked = make_obligation(about, hypotheses=(*hypotheses, bounded))
+    assert prove(asked, Options(engine="brute-force")).runs[0].answer == "holds"
