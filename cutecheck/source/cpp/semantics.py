@@ -183,6 +183,8 @@ class CppDialect(Dialect):
         shift = op in ("<<", ">>")
         operands = promoted(at) if shift else common_type(at, bt)
         ctype = "bool" if comparison else operands
+        if op == "*" and (a is None) is not (b is None) and operands in INTEGERS:
+            a, b = (self.to_model(v) if n is None else n for v, n in ((left, a), (right, b)))  # `row[i] * stride`
         if a is None or b is None:
             return Scalar(None, ctype)
         if isinstance(a, float) or isinstance(b, float):

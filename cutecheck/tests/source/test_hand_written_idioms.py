@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from cutecheck.facts import TensorFact
+from cutecheck.model.expr.ranges import divisor
+from cutecheck.model.ints import as_expr
 from cutecheck.tests.source.test_extract import printed, run
 
 COPIED = """
@@ -187,3 +189,20 @@ def test_template_arguments_of_a_member_s_lambda_have_defaults(tmp_path: Path, c
     Q<half_t> q;
     """
     assert printed(run(tmp_path, text), "made") == "_8:_1"
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["int64_t(ids[threadIdx.x]) * (n * 8)", "int64_t(rows[threadIdx.x] < 0 ? 0 : rows[threadIdx.x] / n) * (n * 8)"],
+)
+def test_a_row_that_memory_names_is_a_multiple_of_what_it_is_multiplied_by(tmp_path: Path, row: str) -> None:
+    facts = run(
+        tmp_path,
+        f"""__global__ void k(half_t const* g, int const* ids, int n) {{
+          __shared__ int rows[32];
+          copy(make_tensor(make_gmem_ptr(g + {row}), Layout<_8>{{}}), make_tensor<half_t>(Layout<_8>{{}}));
+        }}
+        int main(int n, char**) {{ k<<<1, 32>>>(nullptr, nullptr, n); }}""",
+    )
+    (event,) = facts.events
+    assert divisor(as_expr(event.operands[0].offset)) % 8 == 0, event.operands[0].offset  # type: ignore[arg-type]
