@@ -43,7 +43,7 @@ def _atom_period(atom: ex.Atom, name: str, m: int) -> int | None:
     n = atom.args[1].constant if len(atom.args) > 1 else None
     low, _ = ex.bounds(first)
     natural = low is not None and low >= 0
-    if atom.kind == "div" and n is not None and n > 0 and natural:
+    if atom.kind == "div" and n is not None and n > 0 and (natural or ex.divisor(first) % n == 0):  # nothing is cut off
         return expr_period(first, name, m * n)
     if atom.kind == "mod" and n is not None and n > 0 and natural:
         return expr_period(first, name, n)

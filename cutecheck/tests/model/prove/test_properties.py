@@ -269,3 +269,12 @@ def test_conditions_of_other_numbers_do_not_stop_brute_force() -> None:
     about = p.CosizeFits(Layout(8, 1), 11, ex.var("n", ex.Domain(0)))
     asked = make_obligation(about, hypotheses=(*hypotheses, bounded))
     assert prove(asked, Options(engine="brute-force")).runs[0].answer == "holds"
+
+
+def test_a_row_of_packed_elements_is_known_to_two_engines() -> None:
+    """Rows of ``k / 8`` words, where 64 divides ``k``, an ``int``: the quotient is exact, also below 0."""
+    k, t = ex.var("k"), ex.var("threadIdx.x", ex.Domain(0, 127))
+    row = ex.mul(ex.op("div", k, ex.const(8)), ex.op("div", t, ex.const(2)))
+    payload = p.GmemSectors(32, 128, ex.add(row, ex.mul(ex.op("mod", t, ex.const(2)), ex.const(4))), 128)
+    assert ask(payload, hypotheses=(Condition(Rel.DIVIDES, ex.const(64), k),)).verdict is Verdict.PROVED
+    assert ask(payload, hypotheses=(Condition(Rel.DIVIDES, ex.const(4), k),)).verdict is not Verdict.PROVED
