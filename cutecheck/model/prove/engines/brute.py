@@ -40,7 +40,7 @@ def run(obligation: Obligation, options: Options) -> Answer:
     What holds without the hypotheses that are about other numbers holds with them.
     """
     less = without_others(obligation)
-    if less is not obligation:
+    if less is not obligation and None not in map(size_of, variable_domains(less).values()):
         answer = _run(less)
         if answer.answer == "holds":
             return answer
