@@ -34,7 +34,7 @@ from cutecheck.source.eval.record.ways import Ways, holds_after
 from cutecheck.source.eval.repeats import repeat
 from cutecheck.source.eval.returns import result, unevaluated, unfollowed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Frame, self_of
-from cutecheck.source.eval.specialised import specialised
+from cutecheck.source.eval.specialised import arguments, specialised
 from cutecheck.source.eval.statements.exits import Exits, finish, unless_left
 from cutecheck.source.eval.statements.recurrences import recurring
 from cutecheck.source.eval.types import class_name, is_type, spell, type_key
@@ -238,11 +238,7 @@ def run_function(
         m.budget.refused += depth > m.budget.limits.call_depth
         may_write(m, fn, args, span, env.self_)
         return Unknown(refused, span)
-    shown = tuple(
-        spell(env.parent.vars[p.name])
-        for p in fn.tparams or ()
-        if p.name and env.parent is not None and p.name in env.parent.vars
-    )
+    shown = tuple(spell(v) for v in arguments(m, fn, env.parent))
     symbol = instance_symbol(entry, fn, shown + m.dialect.configured(m, fn))
     frame = Frame(
         symbol,

@@ -18,7 +18,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
-from cutecheck.source.eval.specialised import specialised
+from cutecheck.source.eval.specialised import arguments, specialised
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
 from cutecheck.source.eval.threads import uniform
 from cutecheck.source.eval.types import class_name, is_type, spell, type_of
@@ -50,7 +50,7 @@ def launch(
     best = special
     if best is None or best.fn.body is None:
         return Unknown(f"no overload of kernel `{fn.name}` takes these arguments", span)
-    values = [best.env.vars[p.name] for p in best.fn.tparams or () if p.name in best.env.vars]
+    values = arguments(m, best.fn, best.env)
     if not m.history.wanted((best.entry,), (*values, *args, fn), span):
         return Unknown(_ELSEWHERE, span)
     chore = m.history.chore(best.entry, best.fn, (*values, *args))

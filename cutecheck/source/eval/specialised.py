@@ -17,6 +17,8 @@ from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import Object, Pack, Scalar, SubstitutionFailure, Value
 
+_OF = "<>"  # in the environment of a specialisation: the arguments of the template
+
 
 def specialised(m: Machine, entries: Sequence[Entry], best: Candidate) -> Candidate | Unknown:
     """What a call of ``best`` runs; where it is not known whether a specialisation is meant, why."""
@@ -35,12 +37,23 @@ def specialised(m: Machine, entries: Sequence[Entry], best: Candidate) -> Candid
     if found is None:
         return best
     env = Env(found.env, "template")
+    env.vars[_OF] = Pack(tuple(given))
     return Candidate(best.score, best.fits, found, found.decl, env, best.sure, best.asks)
 
 
 def is_specialisation(fn: ir.Function) -> bool:
     """``template <> int f<half_t>() {...}``."""
     return fn.tparams == () and fn.owner is None
+
+
+def arguments(m: Machine, fn: ir.Function, env: Env | None) -> tuple[Value, ...]:
+    """The template arguments that a function is of: those of its own parameters, or of the template it specialises."""
+    if env is None:
+        return ()
+    if is_specialisation(fn):
+        of = env.vars.get(_OF)
+        return of.items if isinstance(of, Pack) else tuple(written(m, node, env) for node in fn.spec_args or ())
+    return tuple(env.vars[p.name] for p in fn.tparams or () if p.name and p.name in env.vars)
 
 
 def _flat(value: Value) -> Sequence[Value]:

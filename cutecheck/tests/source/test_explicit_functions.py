@@ -85,3 +85,16 @@ def test_structures_of_the_tree_are_elements_as_wide_as_they_are(tmp_path: Path,
         assert event.operands[0].dtype is not None and event.operands[0].dtype.bits == bits  # type: ignore[union-attr]
     (site,) = [s for s in facts.sites if s.kind == "tiled_copy"]
     assert site.status == "resolved"
+
+
+def test_specialisations_of_a_kernel_are_told_apart(tmp_path: Path) -> None:
+    body = "{ auto lay = Layout<_8>{}; auto t = make_tensor(make_smem_ptr(s), lay); copy(t, t); }"
+    facts = facts_of(
+        tmp_path,
+        "__shared__ half_t s[8]; template <class T, int N> __global__ void k(T t) {}\n"
+        f"template <> __global__ void k<float, 64>(float) {body}\ntemplate <> __global__ void k<half_t, 128>(half_t) {body}\n"
+        "void host() { k<float, 64><<<1, 32>>>(1.f); k<half_t, 128><<<1, 32>>>(half_t(2)); }",
+    )
+    symbols = ["k<float,64>", "k<cutlass::half_t,128>"]
+    assert [e.enclosing for e in facts.events] == symbols == [launch.kernel for launch in facts.launches]
+    assert [s.symbol for s in facts.sites] == [f"{symbol}::lay" for symbol in symbols]
