@@ -18,6 +18,7 @@ _SPLICE = re.compile(r"\\\r?\n")
 _DEFINE = re.compile(r"[ \t]*([^\W\d]\w*)(\(([^()]*)\))?")
 _INCLUDE = re.compile(r"[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
 _KEPT = re.compile(r"\s*(push|pop)_macro\s*\(\s*\"([^\W\d]\w*)\"\s*\)")
+_PACK = re.compile(r"\s*pack\s*\(([^()]*)\)")
 _WORD = re.compile(r"[^\W\d]\w*")
 MAX_NESTING = 400
 
@@ -49,6 +50,8 @@ class MacroScope:
     defines: Defines
     events: dict[str, list[tuple[int, Macro | None]]] = field(default_factory=dict)
     kept: dict[str, list[Macro | None]] = field(default_factory=dict)  # by ``#pragma push_macro``
+    packs: list[tuple[int, int]] = field(default_factory=list)  # from where on how far ``#pragma pack`` aligns
+    packs_kept: list[int] = field(default_factory=list)  # by ``#pragma pack(push)``
 
     def at(self, name: str, offset: int) -> Macro | None:
         """The macro ``name`` at ``offset`` of the file, or None."""
@@ -283,6 +286,21 @@ def _plain(word: str, rest: str, end: int, scope: MacroScope) -> None:
             scope.kept.setdefault(name, []).append(scope.at(name, end))
         elif scope.kept.get(name):
             scope.add(name, end, scope.kept[name].pop())
+    elif word == "pragma" and (pack := _PACK.match(rest)) is not None:
+        _pack([w.strip() for w in pack.group(1).split(",")], end, scope)
+
+
+def _pack(words: list[str], end: int, scope: MacroScope) -> None:
+    """``#pragma pack(push, 1)``; 0 is the alignment that types have."""
+    now = scope.packs[-1][1] if scope.packs else 0
+    if words[0] == "push":
+        scope.packs_kept.append(now)
+    elif words[0] == "pop":
+        now = scope.packs_kept.pop() if scope.packs_kept else 0
+    elif words == [""]:
+        now = 0
+    asked = next((int(w) for w in words if w.isdecimal()), now)
+    scope.packs.append((end, asked))
 
 
 class Scope(Protocol):

@@ -33,7 +33,7 @@ def expand(origin: Origin, text: str, scope: MacroScope) -> Expanded:
     """``text`` (as long as the file) with its macros replaced."""
     used = [name for name in set(_WORD.findall(text)) if _may_expand(name, scope)]
     if not used:
-        return Expanded(Source(origin, text))
+        return Expanded(Source(origin, text, (), scope.packs))
     writer = _Writer()
     failed: list[tuple[str, int, int]] = []
     left = MAX_FILE_TOKENS
@@ -62,9 +62,9 @@ def expand(origin: Origin, text: str, scope: MacroScope) -> Expanded:
         writer.tokens(tokens)
         last = stop
     if not last:
-        return Expanded(Source(origin, text), tuple(failed))
+        return Expanded(Source(origin, text, (), scope.packs), tuple(failed))
     writer.copy(text, last, len(text))
-    return Expanded(writer.source(origin), tuple(failed))
+    return Expanded(writer.source(origin, scope.packs), tuple(failed))
 
 
 def _at(scope: MacroScope, offset: int, name: str) -> Macro | None:
@@ -172,5 +172,5 @@ class _Writer:
             before = word[-1]
         self.length = length
 
-    def source(self, origin: Origin) -> Source:
-        return Source(origin, "".join(self.parts), tuple(self.pieces))
+    def source(self, origin: Origin, packs: list[tuple[int, int]]) -> Source:
+        return Source(origin, "".join(self.parts), tuple(self.pieces), packs)

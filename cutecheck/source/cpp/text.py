@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from cutecheck.facts.span import Span
@@ -93,10 +94,13 @@ _PACK = re.compile(r"\.\.\.\s*([^\W\d]\w*)")
 class Source:
     """Parsed text with its origin; ``pieces`` empty means that both are the same, character by character."""
 
-    __slots__ = ("_packs", "_type_names", "origin", "pieces", "starts", "text")
+    __slots__ = ("_packs", "_type_names", "aligned", "origin", "pieces", "starts", "text")
 
-    def __init__(self, origin: Origin, text: str, pieces: tuple[Piece, ...] = ()) -> None:
+    def __init__(
+        self, origin: Origin, text: str, pieces: tuple[Piece, ...] = (), aligned: Sequence[tuple[int, int]] = ()
+    ) -> None:
         self.origin = origin
+        self.aligned = aligned  # from where in the file on members are aligned at most so (``#pragma pack``)
         self.text = text
         self.pieces = pieces
         self.starts = tuple(piece.start for piece in pieces)
@@ -116,6 +120,16 @@ class Source:
         if self._type_names is None:
             self._type_names = frozenset(_TYPE_NAME.findall(self.text))
         return self._type_names
+
+    def pack_at(self, begin: int) -> int:
+        """The largest alignment of members there, 0 where nothing limits it."""
+        if not self.aligned:
+            return 0
+        if self.pieces:
+            first = self.pieces[bisect_right(self.starts, begin) - 1]
+            begin = first.origin + (begin - first.start if first.copied else 0)
+        at = bisect_right(self.aligned, begin, key=lambda event: event[0])
+        return self.aligned[at - 1][1] if at else 0
 
     def span(self, begin: int, end: int) -> Span:
         """The span, in the scanned file, of characters ``begin .. end`` of the parsed text."""

@@ -29,8 +29,12 @@ class ClassLayout:
     most: int | Unknown = 1
     end: Int | Unknown = 0
 
+    limit: int = 0  # of ``#pragma pack``
+
     def aligned(self, align: int, most: int | Unknown) -> None:
         """A member has an alignment between these."""
+        if self.limit:
+            align, most = min(align, self.limit), most if isinstance(most, Unknown) else min(most, self.limit)
         self.align = max(self.align, align)
         self.most = (
             self.most if isinstance(self.most, Unknown) else most if isinstance(most, Unknown) else max(self.most, most)
@@ -44,6 +48,7 @@ def class_layout(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
         return found
     refused = m.budget.refused
     made = _union(m, cls, span) if cls.decl.kind == "union" else _struct(m, cls, span)
+    made.limit = 0
     if cls.decl.alignas_ is not None:
         made.aligned(*_asked(m, cls.decl.alignas_, cls))
     if not isinstance(made.end, Unknown):
@@ -58,7 +63,7 @@ def class_layout(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
 
 
 def _struct(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
-    made = ClassLayout()
+    made = ClassLayout(limit=cls.decl.pack)
     above = classes.bases(m, cls)
     for base in cls.known_bases:
         if isinstance(base, ExternType) and base.name == classes.ALIGNED:
@@ -89,7 +94,7 @@ def _struct(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
             continue
         size, align, most = _member(m, cls, part, span)
         made.aligned(align, most)
-        start = _rounded(made.end, align, most, span)
+        start = _start(made, align, most, span)
         if "overlaps" in part.flags:
             start = Unknown(f"where `{part.name}` is, which may share its address", span)
         made.offsets[part.name] = start
@@ -98,7 +103,7 @@ def _struct(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
 
 
 def _union(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
-    made = ClassLayout()
+    made = ClassLayout(limit=cls.decl.pack)
     for part in classes.parts(m, cls):
         if isinstance(part, ClassInst):
             inner = class_layout(m, part, span)
@@ -116,7 +121,7 @@ def _union(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
 def _place(made: ClassLayout, inner: ClassLayout, span: Span) -> None:
     """A base, or an anonymous struct or union, whose members are those of the class."""
     made.aligned(inner.align, inner.most)
-    start = _rounded(made.end, inner.align, inner.most, span)
+    start = _start(made, inner.align, inner.most, span)
     for name, offset in inner.offsets.items():
         bad = offset if isinstance(offset, Unknown) else start
         made.offsets[name] = bad if isinstance(bad, Unknown) or isinstance(offset, Unknown) else bad + offset
@@ -167,6 +172,13 @@ def _rounded(n: Int | Unknown, align: int, most: int | Unknown, span: Span) -> I
         return most
     least, largest = ((n + a - 1) // a * a if a > 1 else n for a in (align, most))
     return least if align == most or least == largest else Unknown("which depends on CUDA's version", span)
+
+
+def _start(made: ClassLayout, align: int, most: int | Unknown, span: Span) -> Int | Unknown:
+    """Where the next member is."""
+    if made.limit:
+        align, most = min(align, made.limit), most if isinstance(most, Unknown) else min(most, made.limit)
+    return _rounded(made.end, align, most, span)
 
 
 def _polymorphic(m: Machine, cls: ClassInst) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, matching, templates
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.overloads import bind, match_parameter
+from cutecheck.source.eval.overloads import Candidate, bind, match_parameter
 from cutecheck.source.eval.ranking import best_of, undecided
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.types import type_of
@@ -21,9 +21,9 @@ def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span)
     decl = primary.decl
     if not isinstance(decl, ir.Class):
         return Unknown(f"cannot deduce the arguments of `{ref.name}`", span)
-    guided = _by_guides(m, primary, args, span)
-    if guided is not None:
-        return guided
+    found = _guides(m, primary, args)
+    if found is not None and (isinstance(found, Unknown) or all(fit > 0 for fit in found.fits)):
+        return _guided(m, primary, found, args, span)
     names = {p.name: p for p in decl.tparams or () if p.name}
     aliases = {d.name: d.target for d in decl.members if isinstance(d, ir.Alias) and d.tparams is None}
     patterns: list[list[ir.Expr | None]] = [
@@ -42,6 +42,7 @@ def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span)
         ]
     )
     best: tuple[int, tuple[Value, ...]] | None = None
+    exact = False
     for types in patterns:
         env = Env(primary.env, "template")
         if any(isinstance(t, ir.Expand) for t in types):
@@ -54,17 +55,22 @@ def deduce_instance(m: Machine, ref: TemplateRef, args: list[Value], span: Span)
         gains = [_gain(m, t, a, names, env) for t, a in zip(types, args, strict=False)]
         if None in gains or not all(p.name in env.vars or p.default is not None for p in decl.tparams or ()):
             continue
+        exact = exact or all(g is not None and g > 0 for g in gains)
         score = sum(g for g in gains if g is not None)
         if best is None or score > best[0]:
             best = score, tuple(env.vars[p.name] for p in decl.tparams or () if p.name in env.vars)
+    if found is not None and not (best is not None and exact):
+        if best is not None:
+            return Unknown(f"whether a deduction guide of `{decl.name}` applies is not known", span)
+        return _guided(m, primary, found, args, span)
     if best is not None:
         cls = templates.apply_template(m, ref, best[1], span)
         return classes.construct(m, cls, args, [None] * len(args), span)
     return Unknown(f"cannot deduce the arguments of `{ref.name}`", span)
 
 
-def _by_guides(m: Machine, primary: Entry, args: list[Value], span: Span) -> Value | None:
-    """``template <class... Ts> X(Ts...) -> X<Ts...>;``: what the best guide says; None where none takes these."""
+def _guides(m: Machine, primary: Entry, args: list[Value]) -> Candidate | Unknown | None:
+    """``template <class... Ts> X(Ts...) -> X<Ts...>;``: the best guide; None where none takes these."""
     scope = primary.env.namespace()
     entries = () if scope is None or primary.env.cls is not None else scope.decls.get(f"{primary.decl.name} guide", ())
     guides = FuncSet(primary.decl.name, tuple(entries))
@@ -72,8 +78,13 @@ def _by_guides(m: Machine, primary: Entry, args: list[Value], span: Span) -> Val
     if not found:
         return None
     if undecided(found, (), "") or any(isinstance(a, Unknown) for a in args):
-        return Unknown(f"which deduction guide of `{primary.decl.name}` applies is not known", span)
-    best = best_of(found)
+        return Unknown(f"which deduction guide of `{primary.decl.name}` applies is not known")
+    return best_of(found)
+
+
+def _guided(m: Machine, primary: Entry, best: Candidate | Unknown, args: list[Value], span: Span) -> Value:
+    if isinstance(best, Unknown):
+        return Unknown(best.reason, span)
     made = m.eval(best.fn.ret, best.env) if best.fn.ret is not None else None
     if not isinstance(made, ClassInst):
         return Unknown(f"cannot deduce the arguments of `{primary.decl.name}`", span)

@@ -101,8 +101,9 @@ class ClassLowering(FunctionLowering):
         full = self.span(keyword.start_byte, body.end_byte)
         packed, aligned = self.attributes(node, body)
         aligned = aligned if specs.alignas_ is None else specs.alignas_
+        pack = self.source.pack_at(node.start_byte + self.shift)
         return ir.Class(name, kind, own, spec_args, bases, self.lazy_members(body, name), aligned, span, full,
-                        owner, outer, packed=packed)  # fmt: skip
+                        owner, outer, packed=packed, pack=pack)  # fmt: skip
 
     def attributes(self, node: Node, body: Node) -> tuple[bool, ir.Expr | None]:
         """Whether GNU's attributes before the name or after the body pack a class, and the alignment that they ask."""

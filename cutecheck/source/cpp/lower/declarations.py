@@ -316,6 +316,8 @@ class Lowering(ScopeLowering):
     def expression_declaration(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
         """A statement for a declaration: assertions by macro, what registers code; other macros are stepped over."""
         found: list[ir.Decl] = []
+        if scope == "namespace" and (guide := self.guide(node)):
+            return guide
         if scope == "namespace" and (block := self.registered_block(node)) is not None:
             return [self.registered(node, block)]
         for stmt in self.statement(node):
@@ -368,6 +370,8 @@ class Lowering(ScopeLowering):
 
     def error(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
         """What can be read inside a stretch that the grammar does not have."""
+        if scope == "namespace" and (guide := self.guide(node)):
+            return guide
         self.note("error", str(self.bad(node)), node.start_byte, node.end_byte)
         inner = [child for child in node.children if child.type in _DECLARATIONS or child.type in CLASS_KINDS]
         return self.declarations(inner, scope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Literal
 
@@ -20,8 +21,25 @@ DECLARATORS = NAMES | words(
 )
 
 
+_GUIDE = re.compile(r"\s*(?:explicit\s+)?(\w+)\s*\([^;{}]{0,400}\)\s*->\s*\1\s*<")
+
+
 class ScopeLowering(ClassLowering):
     """Declarations around and about others."""
+
+    def guide(self, node: Node) -> list[ir.Decl]:
+        """``X(char const*) -> X<int>;``, which the grammar has as a template alone."""
+        found = _GUIDE.match(self.text, node.start_byte)
+        if found is None:
+            return []
+        begin, end = node.start_byte, self.text.find(";", found.end())
+
+        def lower(other: ClassLowering) -> list[ir.Decl]:
+            return other.declarations(other.piece.root.children, "namespace")
+
+        read = self.attempt(lambda: self.reread_as("template <class> ", begin, end, ";", lower))
+        functions = [d for d in read or () if isinstance(d, ir.Function)]
+        return [replace(d, tparams=None) for d in functions if d.name == f"{found[1]} guide"]
 
     def declaration(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
         raise NotImplementedError

@@ -125,6 +125,7 @@ class Class:
     constraints: tuple[Expr, ...] = ()
     keywords: tuple[tuple[str, Expr], ...] = ()
     packed: bool = False  # no room between its members
+    pack: int = 0  # the largest alignment that its members have, 0 where nothing limits it
 
 
 @record(frozen=True, slots=True)
