@@ -11,6 +11,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model import ints
 from cutecheck.model.basis import ScaledBasis, Underscore
+from cutecheck.model.constants import Constant, constant_of, type_of_constant
 from cutecheck.model.dtype import dtype
 from cutecheck.model.integers import (
     INTEGERS,
@@ -138,7 +139,7 @@ class CppDialect(Dialect):
         static = isinstance(value, (int, Sym))
         if isinstance(value, EnumVal):
             value = Scalar(value.value, value.ctype)
-        ctype = value.ctype if isinstance(value, Scalar) else "int"
+        ctype = value.ctype if isinstance(value, Scalar) else type_of_constant(value)
         number: Any = value.value if isinstance(value, Scalar) else value
         if op == "!":
             known = self.truth(value)
@@ -163,7 +164,7 @@ class CppDialect(Dialect):
         else:
             return Unknown(f"operator {op}", span)
         if static:
-            return result
+            return constant_of(result, out) if isinstance(value, Constant) else result
         return Scalar(result if isinstance(result, float) else calculated(result, out, False), out)
 
     def binary(self, op: str, left: Value, right: Value, span: Span) -> Value:
@@ -175,8 +176,7 @@ class CppDialect(Dialect):
         static = isinstance(left, (int, Sym)) and isinstance(right, (int, Sym))
         a: Any = left.value if isinstance(left, Scalar) else left
         b: Any = right.value if isinstance(right, Scalar) else right
-        at = left.ctype if isinstance(left, Scalar) else "int"
-        bt = right.ctype if isinstance(right, Scalar) else "int"
+        at, bt = (v.ctype if isinstance(v, Scalar) else type_of_constant(v) for v in (left, right))
         if op in ("<=>",):
             return Unknown("operator <=>", span)
         comparison = op in ("==", "!=", "<", "<=", ">", ">=")
@@ -201,15 +201,20 @@ class CppDialect(Dialect):
             if comparison and op in ("==", "!="):
                 return self._compare_structures(op, left, right, span)
             return Unknown(f"operator {op} on {type(left).__name__} and {type(right).__name__}", span)
-        if not static and operands in INTEGERS:
+        typed = static and (isinstance(left, Constant) or isinstance(right, Constant))
+        if (typed or not static) and operands in INTEGERS:
             a, b = converted(a, at, operands), b if shift else converted(b, bt, operands)
         if comparison:
             return self._compare(op, a, b, static)
-        if (type(left) is int and _absorbs(op, left, None)) or (type(right) is int and _absorbs(op, None, right)):
+        if (isinstance(left, int) and _absorbs(op, left, None)) or (
+            isinstance(right, int) and _absorbs(op, None, right)
+        ):
             return 0  # a constant, whatever the other number is
         result_int = self._arithmetic(op, a, b, span)
         if isinstance(result_int, Unknown):
             return result_int
+        if typed and isinstance(result_int, int):
+            return constant_of(result_int, ctype)
         if static or (isinstance(result_int, int) and not isinstance(left, Scalar) and not isinstance(right, Scalar)):
             return result_int
         return Scalar(calculated(result_int, ctype, op != "-"), ctype)
@@ -232,7 +237,7 @@ class CppDialect(Dialect):
         return Unknown(f"operator {op}", span)
 
     def _compare(self, op: str, a: Int, b: Int, static: bool) -> Value:
-        if type(a) is int and type(b) is int:
+        if isinstance(a, int) and isinstance(b, int):
             number = int(_FLOATS[op](a, b))
             return number if static else Scalar(number, "bool")
         if op in (">", ">="):

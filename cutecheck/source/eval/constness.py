@@ -88,6 +88,8 @@ def of_object(m: Machine, node: ir.Expr, env: Env) -> bool | None:
 
 def leads_to_constant(m: Machine, node: ir.Expr, env: Env) -> bool | None:
     """Whether a pointer is one to a constant."""
+    if isinstance(node, ir.Lit):
+        return isinstance(node.value, str)
     if isinstance(node, ir.Name):
         if node.ident == "this":
             return this_is_constant(env)
@@ -124,12 +126,19 @@ def takes_pointers(functions: Iterable[ir.Function]) -> bool:
 
 
 def by_pointers(found: list[Candidate], leads: Sequence[bool | None]) -> list[Candidate]:
-    """Of ``f(T*)`` and ``f(T const*)`` the one for what is given, where that is known."""
+    """Without ``f(int*)`` where what is given leads to a constant and another one takes that."""
     for i, known in enumerate(leads):
-        kinds = [to_constant(c.fn.params[i].type) if _pointer(c.fn, i) else None for c in found]
-        if known is not None and {True, False} <= set(kinds):
-            found = [c for c, kind in zip(found, kinds, strict=True) if kind in (None, known)]
+        can = [c for c in found if not _pointer(c.fn, i) or to_constant(c.fn.params[i].type) or _deduces(c.fn, i)]
+        found = can if known and can else found
     return found
+
+
+def _deduces(fn: ir.Function, i: int) -> bool:
+    """``T*``, which may be one to a constant."""
+    t = fn.params[i].type
+    while isinstance(t, ir.TypeMod):
+        t = t.inner
+    return isinstance(t, ir.Name) and any(p.name == t.ident for p in fn.tparams or ())
 
 
 def open_pointers(found: list[Candidate], leads: Sequence[bool | None]) -> str:

@@ -17,7 +17,7 @@ from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.spellings import decompose
 from cutecheck.source.eval.tensor_types import alike
-from cutecheck.source.eval.types import is_type, same_type, type_key
+from cutecheck.source.eval.types import is_type, same_type, type_key, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
     Object,
@@ -214,6 +214,8 @@ def match(
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "array":
         return _match_array(m, pattern, value, names, env, strict)
     if isinstance(pattern, ir.Name) and pattern.targs is None and pattern.ident in names:
+        if not _typed_alike(m, names[pattern.ident], value, names, env):
+            return False
         old = env.vars.get(pattern.ident)
         if isinstance(old, TemplateRef):
             return isinstance(value, TemplateRef) and _same_template(old, value)
@@ -236,6 +238,14 @@ def match(
         known = class_arguments.is_settled(wanted) and class_arguments.is_settled(value)
         return wanted is value if known or wanted.cls is not value.cls else None
     return same_type(wanted, value) or related(m, wanted, value)
+
+
+def _typed_alike(m: Machine, p: object, value: Value, names: dict[str, Any], env: Env) -> bool:
+    """``template <class T, T v>``: the type is deduced from the constant, too."""
+    own = p.type if isinstance(p, ir.TParam) and p.kind == "value" else None
+    if not isinstance(own, ir.Name) or own.ident not in names or not isinstance(value, Scalar):
+        return True
+    return match(m, own, type_of(value), names, env) is not False
 
 
 def _constant_pattern(m: Machine, pattern: ir.Expr, names: dict[str, Any], env: Env) -> Value:
@@ -265,7 +275,7 @@ def _match_array(
     if extent is None or isinstance(value.extent, Unknown):
         return extent is None and isinstance(value.extent, Unknown)
     parameter = names.get(extent.ident) if isinstance(extent, ir.Name) and extent.targs is None else None
-    number = Scalar(value.extent, "int")
+    number = Scalar(value.extent, "size_t")
     return match(m, extent, number if parameter is None else typed(m, parameter, number, env), names, env)
 
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
-from cutecheck.model.integers import INTEGERS, canonical
 from cutecheck.model.ints import Sym
-from cutecheck.source.eval import classes, constraints, conversions, ir, matching, qualified, qualifiers, templates
+from cutecheck.source.eval import constness, constraints, implicit, ir, matching, qualified, qualifiers, templates
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.intrinsics import strings
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import mentions, names_in
-from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.tensor_types import alike, in_doubt
-from cutecheck.source.eval.types import is_type, type_key, type_of
+from cutecheck.source.eval.scope import Entry, Env
+from cutecheck.source.eval.tensor_types import in_doubt
+from cutecheck.source.eval.types import is_type, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
     Closure,
-    Extern,
     FuncSet,
     Object,
     Pack,
@@ -30,15 +28,11 @@ from cutecheck.source.eval.values import (
     Str,
     SubstitutionFailure,
     TensorVal,
-    TraitType,
     Value,
-    ValueType,
 )
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.ranking import Given
-
-_EXACT, _CONVERTED, _ELLIPSIS = 6, -1, -4  # the latter below any parameter whose type is deduced
 
 
 class Candidate:
@@ -111,7 +105,7 @@ def bind(
     try:
         for i, p in enumerate(params):
             if p.pack and p.type is None:
-                fits += [_ELLIPSIS] * (len(args) - len(fits))
+                fits += [implicit.ELLIPSIS] * (len(args) - len(fits))
                 break
             if p.pack:
                 rest = args[i:]
@@ -135,7 +129,7 @@ def bind(
                 fits += [1] * len(rest)
                 break
             if p.kind in ("varargs", "varkw", "keyword"):
-                fits += [_ELLIPSIS] * (len(args) - len(fits))
+                fits += [implicit.ELLIPSIS] * (len(args) - len(fits))
                 break
             if i >= len(args) and p.type is not None and templates.asks(m, p.type):
                 unasked.append(p.type)
@@ -143,13 +137,14 @@ def bind(
                 fits += [0] * (i < len(args))
                 continue
             before = set(env.vars)
-            gain = match_parameter(m, p.type, args[i], names, explicit, env)
+            what = given_as[i] if i < len(given_as) else ""
+            gain = match_parameter(m, p.type, args[i], names, explicit, env, what in ("", "null"))
             if gain is None:
                 return None
             leads = m.leads[1][i] if m.leads[0] is args and i < len(m.leads[1]) else None
-            _qualify(p.type, before, given_as[i] if i < len(given_as) else "", leads, env)
-            fits.append(gain)
-            score += gain
+            _qualify(p.type, before, what, leads, env)
+            fits.append(implicit.QUALIFIED if gain > 0 and leads is False and constness.to_constant(p.type) else gain)
+            score += implicit.worth(gain)
         open_ = [p.name for p in tparams if p.name and p.name not in env.vars and p.default is None]
         sure = templates.bind_missing(m, tparams, env)
         sure = not any(isinstance(m.eval(t, env), Unknown) for t in unasked) and sure
@@ -209,7 +204,7 @@ def _takes_each(m: Machine, t: ir.Expr | None, args: list[Value], env: Env) -> l
     types = [qualified.plain(w) for w in templates.expand(m, pattern, env)]
     if any(isinstance(w, Unknown) for w in types):
         return [0] * len(args)
-    gains = [_accepts(m, w, a, _type_for(pattern, a)) for w, a in zip(types, args, strict=False)]
+    gains = [implicit.accepts(m, w, a, _type_for(pattern, a)) for w, a in zip(types, args, strict=False)]
     known = [g for g in gains if g is not None]
     return known if len(known) == len(types) == len(args) else None
 
@@ -248,28 +243,39 @@ def _constrained(m: Machine, fn: ir.Function) -> bool:
 
 
 def match_parameter(
-    m: Machine, pattern: ir.Expr, value: Value, names: dict[str, Any], explicit: set[str], env: Env
+    m: Machine,
+    pattern: ir.Expr,
+    value: Value,
+    names: dict[str, Any],
+    explicit: set[str],
+    env: Env,
+    literal: bool = True,
 ) -> int | None:
-    """How well a parameter takes a value: None not at all, more for more structure."""
+    """How well a parameter takes a value: None not at all, more for more structure (``source/eval/implicit.py``)."""
     if isinstance(value, Unknown):
-        return 0
+        return implicit.OPEN
     dependent = set(names_in(pattern)) & set(names)
     if dependent <= explicit:
         wanted, actual = m.eval(pattern, env), _type_for(pattern, value)
         if dependent and isinstance(wanted, Unknown):
             return 2
-        if _binds(pattern) and isinstance(wanted, ScalarType) and isinstance(actual, ScalarType):
-            return _EXACT if type_key(wanted) == type_key(actual) else None  # no reference to what is converted
-        return _accepts(m, wanted, value, actual)
+        gain = implicit.accepts(m, wanted, value, actual, literal)
+        made = gain is not None and gain < 0 and _is_number(wanted) and (_is_number(actual) or gain <= implicit.BY_USER)
+        return None if made and _binds(pattern) else gain  # no reference to what is converted
     actual = _type_for(pattern, value)
     if not matching.match(m, pattern, actual, names, env):
-        if any(matching.match(m, pattern, base, names, env) for base in _above(m, actual)):
-            return _CONVERTED + 1
+        for at, base in enumerate(implicit.above(m, actual)):
+            if matching.match(m, pattern, base, names, env):
+                return implicit.BASE - min(at, 6)
         bare = pattern
         while isinstance(bare, ir.TypeMod) and bare.kind in ("const", "ref", "rref"):
             bare = bare.inner
-        return 0 if isinstance(bare, ir.Name) and bare.ident in explicit else None
+        return implicit.OPEN if isinstance(bare, ir.Name) and bare.ident in explicit else None
     return 1 + matching.weight(pattern, names)
+
+
+def _is_number(t: Value) -> bool:
+    return isinstance(t, (ScalarType, EnumRef))
 
 
 def _type_for(pattern: ir.Expr, value: Value) -> Value:
@@ -285,91 +291,3 @@ def _type_for(pattern: ir.Expr, value: Value) -> Value:
 def _binds(pattern: ir.Expr) -> bool:
     """``T&``, through which the argument itself may be written."""
     return isinstance(pattern, ir.TypeMod) and pattern.kind == "ref" and not qualifiers.constant(pattern)
-
-
-def _accepts(m: Machine, wanted: Value, value: Value, actual: Value) -> int | None:
-    if isinstance(wanted, Unknown):
-        return 0
-    if alike(wanted, actual):
-        return _EXACT
-    if isinstance(wanted, ClassInst):
-        if isinstance(value, Object) and classes.derives(m, value.cls, wanted):
-            return _CONVERTED + 1
-        return _CONVERTED - 1 if isinstance(value, (Extern, tuple)) or _converts(m, value, wanted) else None
-    if isinstance(value, TensorVal) and isinstance(wanted, ValueType) and isinstance(wanted.value, TensorVal):
-        close = (value.space, value.dtype) == (wanted.value.space, wanted.value.dtype)
-        return _CONVERTED if close else None  # the keys of tensors name their run-time numbers
-    if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
-        numbers = isinstance(value, Object) and isinstance(wanted, ScalarType) and conversions.functions(m, value.cls)
-        return _CONVERTED - 1 if numbers and not all(explicit for _, _, explicit in numbers) else None
-    if isinstance(wanted, ValueType):  # tags: std::true_type takes what derives from it
-        if any(type_key(base) == type_key(wanted) for base in _above(m, actual)):
-            return _CONVERTED + 1
-        own = actual.type if isinstance(actual, TraitType) else actual
-        return None if isinstance(own, ValueType) and isinstance(own.value, int) else _CONVERTED
-    if isinstance(wanted, EnumRef) or isinstance(actual, EnumRef):
-        return _enumeration(wanted, actual)
-    if isinstance(actual, PtrType) and isinstance(wanted, PtrType):
-        return None if _elements(actual) and _elements(wanted) else _CONVERTED
-    if isinstance(actual, PtrType):
-        number = isinstance(wanted, ScalarType) and canonical(wanted.dtype.name) != "bool"
-        return None if number else _CONVERTED - 1  # to bool, at best
-    if isinstance(wanted, ScalarType) and isinstance(value, Scalar) and value.ctype == "nullptr_t":
-        return None  # it is no number
-    if isinstance(wanted, ScalarType) and isinstance(actual, ScalarType):
-        return _CONVERTED + _promotes(actual.dtype.name, canonical(wanted.dtype.name))
-    return _CONVERTED
-
-
-def _enumeration(wanted: Value, actual: Value) -> int | None:
-    """Numbers and other enumerations are no values of one, and values of a scoped one are no numbers."""
-    if isinstance(wanted, EnumRef):
-        return None if isinstance(actual, (EnumRef, ScalarType, PtrType)) else _CONVERTED
-    if not isinstance(wanted, ScalarType) or not isinstance(actual, EnumRef):
-        return _CONVERTED
-    return None if actual.decl.scoped else _CONVERTED + (canonical(wanted.dtype.name) == "int")
-
-
-def _elements(pointer: PtrType) -> bool:
-    """To numbers of a type that is known, and of no other."""
-    return isinstance(pointer.inner, ScalarType)
-
-
-def _promotes(given: str, wanted: str) -> bool:
-    """Whether a conversion of arithmetic types is a promotion, which is better than any other."""
-    if given == "float":
-        return wanted == "double"
-    return wanted == "int" and given in INTEGERS and INTEGERS[given][0] < INTEGERS["int"][0]
-
-
-def _converts(m: Machine, value: Value, wanted: ClassInst) -> bool:
-    """Whether a constructor could make the class of a value; its own copies and moves are none."""
-    if not classes.complete(m, wanted):
-        return True
-    for decl in wanted.decl.members:
-        if isinstance(decl, ir.Using):
-            return True  # perhaps the constructors of a base
-        if not isinstance(decl, ir.Function) or decl.name != wanted.decl.name or not decl.params:
-            continue
-        first, *others = decl.params
-        if any(p.default is None and not p.pack for p in others):
-            continue
-        if first.pack or first.type is None or decl.tparams:
-            return True
-        taken = m.eval(first.type, wanted.env)
-        if isinstance(taken, ClassInst):
-            if taken is not wanted and isinstance(value, Object) and classes.derives(m, value.cls, taken):
-                return True
-        elif not isinstance(value, Object) or isinstance(taken, Unknown):
-            return True
-    made = conversions.functions(m, value.cls) if isinstance(value, Object) else []
-    return any(isinstance(to, Unknown) or to is wanted for _, to, explicit in made if not explicit)
-
-
-def _above(m: Machine, type_: Value) -> Iterator[Value]:
-    """The bases of a class."""
-    if isinstance(type_, TraitType):
-        yield type_.type
-    for base in classes.bases(m, type_) if isinstance(type_, ClassInst) else ():
-        yield base
-        yield from _above(m, base)

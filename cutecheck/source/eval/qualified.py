@@ -108,7 +108,7 @@ def deduced(t: ir.Expr | None, actual: Value, given: Given, leads: bool | None =
         return actual
     if t.kind == "ref":
         return qualify(actual, "const") if given == "constant" else actual if given else made(actual, None, False, "")
-    if given == "value":
+    if given in ("value", "null"):
         return actual
     if not given:
         return made(actual, None, False, None)

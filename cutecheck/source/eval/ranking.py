@@ -9,22 +9,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from cutecheck.source.eval import constness, foreign, ir, qualified, qualifiers, references, repeatable, spelled
+from cutecheck.source.eval import (
+    constness,
+    foreign,
+    implicit,
+    ir,
+    qualified,
+    qualifiers,
+    references,
+    repeatable,
+    spelled,
+)
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.values import FuncSet, Object, Scalar, Value
+from cutecheck.source.eval.values import (
+    Address,
+    EnumVal,
+    FuncSet,
+    Object,
+    ObjectPointer,
+    Pointer,
+    Scalar,
+    ScalarType,
+    Str,
+    Value,
+)
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
     from cutecheck.source.eval.overloads import Candidate
 
-Given = Literal["", "variable", "constant", "value"]  # what an argument's expression is, "" where that is not known
+# what an argument's expression is, "" where that is not known; "null" is a value, too
+Given = Literal["", "variable", "constant", "value", "null"]
 
-_EXACT, _IMPOSSIBLE = 3, -3
+_EXACT, _IMPOSSIBLE = implicit.EXACT, -99
 _COMPUTES = frozenset(("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "<", ">", "<=", ">=", "==", "!="))
+_MAKES = frozenset(("-", "~", "!", "+"))
 
 
 def given(m: Machine, node: ir.Expr, value: Value, env: Env) -> Given:
     """What an argument is that may be bound to a reference."""
+    if isinstance(node, ir.Scoped) and isinstance(value, EnumVal) and node.ident == value.name:
+        return "value"
     if isinstance(node, (ir.Name, ir.Attr, ir.Index)):
         if isinstance(node, ir.Name) and env.find_var(node.ident) is None:
             return ""
@@ -37,8 +62,15 @@ def given(m: Machine, node: ir.Expr, value: Value, env: Env) -> Given:
     if isinstance(node, ir.Call):
         made = isinstance(value, Object) and getattr(node.fn, "ident", "") == value.cls.decl.name
         return "value" if made else _returned(m, node.fn, env)
+    if isinstance(node, ir.Lit):
+        null = isinstance(value, Scalar) and value.value == 0
+        return "constant" if isinstance(value, Str) else "null" if null else "value"
+    if isinstance(node, ir.Cast) and isinstance(value, Scalar):
+        return "" if qualifiers.refers(node.type) else "value"
     computed = isinstance(node, ir.Binary) and node.op in _COMPUTES and isinstance(value, (Scalar, int))
-    return "value" if computed or isinstance(node, (ir.Lit, ir.Construct)) else ""
+    computed = computed or (isinstance(node, ir.Unary) and node.op in _MAKES and isinstance(value, (Scalar, int)))
+    address = isinstance(node, ir.Unary) and node.op == "&" and isinstance(value, (Pointer, ObjectPointer, Address))
+    return "value" if computed or address or isinstance(node, (ir.Construct, ir.Lambda)) else ""
 
 
 def _forwarded(m: Machine, node: ir.Call, env: Env) -> Given:
@@ -73,6 +105,8 @@ def operand(m: Machine, node: ir.Expr, before: ir.Function | None, obj: Value, e
 def _returned(m: Machine, called: ir.Expr, env: Env) -> Given:
     """What a call returns, where all functions of the name declare the same."""
     fn = m.eval(called, env) if repeatable.quiet(called) else None
+    if isinstance(fn, ScalarType):
+        return "value"
     if not isinstance(fn, FuncSet):
         return ""
     types = [e.decl.ret for e in fn.entries]
@@ -87,8 +121,9 @@ def _returned(m: Machine, called: ir.Expr, env: Env) -> Given:
 
 def best_of(found: Sequence[Candidate], arguments: Sequence[Given] = (), self_: Given = "") -> Candidate:
     """The candidate that none is better than; where what is known does not tell, that of more structure."""
-    best = found[0]
-    for other in found[1:]:
+    can = [c for c in found if all(rank != _IMPOSSIBLE for rank, _ in _ranks(c, arguments))] or found
+    best = can[0]
+    for other in can[1:]:
         order = _compare(other, best, arguments, self_)
         if order > 0 or (order == 0 and other.score > best.score):
             best = other
@@ -112,7 +147,8 @@ def _compare(a: Candidate, b: Candidate, arguments: Sequence[Given], self_: Give
     templates = bool(b.fn.tparams) - bool(a.fn.tparams)
     if templates or a.score != b.score:
         return templates or a.score - b.score
-    return (_constants(a) - _constants(b)) or (a.asks > b.asks) - (a.asks < b.asks)
+    more = (_constants(a) - _constants(b)) or (a.asks > b.asks) - (a.asks < b.asks)
+    return more or (_variables(a) - _variables(b) if a.fn.tparams and b.fn.tparams else 0)
 
 
 def undecided(found: Sequence[Candidate], arguments: Sequence[Given], self_: Given) -> str:
@@ -131,16 +167,26 @@ def undecided(found: Sequence[Candidate], arguments: Sequence[Given], self_: Giv
 
 def _constants(c: Candidate) -> int:
     """How many parameters are references to constants: of two templates that take a constant, the one with more."""
-    return sum(qualifiers.refers(p.type) and qualifiers.constant(p.type) for p in c.fn.params)
+    return sum(
+        (qualifiers.refers(p.type) and qualifiers.constant(p.type)) or constness.to_constant(p.type)
+        for p in c.fn.params
+    )
+
+
+def _variables(c: Candidate) -> int:
+    """How many parameters are ``T&``, which is more than ``T&&`` where both take the argument."""
+    return sum(isinstance(p.type, ir.TypeMod) and p.type.kind == "ref" for p in c.fn.params)
 
 
 def _ranks(c: Candidate, arguments: Sequence[Given]) -> list[tuple[int, int | None]]:
     """Of each argument how it is converted, and how close a reference binds to it (None: it is copied)."""
     ranks = []
     for i, gain in enumerate(c.fits):
-        rank = _EXACT if gain > 0 else gain + 2
+        rank = _EXACT if gain > 0 else gain
         param = c.fn.params[min(i, len(c.fn.params) - 1)] if c.fn.params else None
-        what: Given = "value" if rank < _EXACT - 1 else arguments[i] if i < len(arguments) else ""
+        made = gain < implicit.OPEN and not implicit.CONVERTED < gain <= implicit.BASE  # a temporary
+        what: Given = "value" if made else arguments[i] if i < len(arguments) else ""
+        what = "value" if what == "null" else what
         binding = None if param is None or not what else _binding(c.fn, param.type, what)
         ranks.append((_IMPOSSIBLE, None) if binding == 0 else (rank, binding))
     return ranks
@@ -151,7 +197,10 @@ def _binding(fn: ir.Function, t: ir.Expr | None, what: Given) -> int | None:
     t = t.pattern if isinstance(t, ir.Expand) else t
     if not isinstance(t, ir.TypeMod) or t.kind not in ("ref", "rref"):
         return None
-    bare = isinstance(t.inner, ir.Name) and any(p.name == t.inner.ident for p in fn.tparams or ())
+    of = t.inner
+    while isinstance(of, ir.TypeMod) and of.kind == "array":
+        of = of.inner
+    bare = isinstance(of, ir.Name) and any(p.name == of.ident for p in fn.tparams or ())
     if bare and not (t.kind == "ref" and what == "value"):
         return 2  # deduced as what the argument is
     if t.kind == "rref":

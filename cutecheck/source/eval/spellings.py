@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cutecheck.facts import Unknown
+from cutecheck.model.constants import type_of_constant
 from cutecheck.model.dtype import dtype
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics import decompose_tiled
@@ -55,8 +56,9 @@ def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
         return []
     v = value.value
     if isinstance(v, int):
-        return [(h, (Scalar(v, "int"),)) for h in ("Int", "C")] + [
-            (h, (type_of(Scalar(v, "int")), Scalar(v, "int"))) for h in ("constant", "integral_constant")
+        number = Scalar(int(v), type_of_constant(v))
+        return [(h, (number,)) for h in ("Int", "C") if h == "C" or number.ctype == "int"] + [
+            (h, (type_of(number), number)) for h in ("constant", "integral_constant")
         ]
     if type(v) is IntegerSequence:
         numbers = tuple(Scalar(n, v.ctype) for n in v)

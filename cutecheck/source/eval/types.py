@@ -9,6 +9,7 @@ from typing import Any
 from cutecheck.facts import Unknown
 from cutecheck.model.atoms import CopyAtom, MMAAtom, full_arguments
 from cutecheck.model.basis import ScaledBasis, Underscore
+from cutecheck.model.constants import Constant
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.expr import Var
 from cutecheck.model.integers import canonical
@@ -123,6 +124,8 @@ def type_key(v: Value) -> Any:
         return "run-time"
     if isinstance(v, bool):
         return int(v)
+    if isinstance(v, Constant):
+        return ("constant", canonical(v.ctype), int(v))
     if isinstance(v, Layout):
         return ("Layout", type_key(v.shape), type_key(v.stride))
     if isinstance(v, ComposedLayout):

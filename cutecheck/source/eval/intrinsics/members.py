@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
+from cutecheck.model.constants import Constant, type_of_constant
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
@@ -42,9 +43,9 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
         return v.value if name == "value" else v.type if name == "type" else None
     if isinstance(v, (int, Sym)) and not isinstance(v, bool):
         if name in ("value", "operator()"):
-            return Scalar(v, "int")
+            return Scalar(int(v) if isinstance(v, Constant) else v, type_of_constant(v))
         if name == "value_type":
-            return ScalarType(dtype("int"))  # type: ignore[arg-type]
+            return ScalarType(dtype(type_of_constant(v)))  # type: ignore[arg-type]
         return ValueType(v) if name == "type" else None
     if isinstance(v, Scalar) and name == "value":
         return v

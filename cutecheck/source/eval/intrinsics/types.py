@@ -10,6 +10,7 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import expr as ex
 from cutecheck.model.atoms import element_type, sparse_element
 from cutecheck.model.basis import ScaledBasis, X
+from cutecheck.model.constants import constant_of
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
@@ -17,7 +18,7 @@ from cutecheck.model.units import BYTE, Bits, bytes_to_hold
 from cutecheck.source.eval.intrinsics.registry import CONSTANTS, TORCH_TYPES, Unsupported, type_maker
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.tuples import Pair
-from cutecheck.source.eval.types import class_name, type_key
+from cutecheck.source.eval.types import class_name, type_key, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
     CuteOp,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 CONSTANTS["_"] = X
 CONSTANTS["X"] = ValueType(X)
 CONSTANTS["Underscore"] = ValueType(X)
+CONSTANTS["nullptr_t"] = ScalarType(DType("nullptr_t", Bits(64)))
 CONSTANTS["true_type"] = ValueType(1)
 CONSTANTS["false_type"] = ValueType(0)
 for _name in ("LayoutLeft", "LayoutRight", "GenColMajor", "GenRowMajor"):
@@ -84,12 +86,22 @@ def _value(m: Machine, v: Value) -> Any:
     return static_value(m, v)
 
 
-@type_maker("Int", "C", "integral_constant", "constant", "bool_constant", "Number")
+@type_maker("Int", "bool_constant", "Number")
 def _int(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     if len(targs) not in (1, 2):
         raise Unsupported("Int takes one number")
     v = static_value(m, targs[-1])
     return ValueType(int(v) if isinstance(v, (bool, int)) else v)
+
+
+@type_maker("C", "integral_constant", "constant")
+def _constant(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    """``C<3u>``, ``integral_constant<unsigned, 3>``: a constant has a type."""
+    made = _int(m, targs, span)
+    typed = targs[0] if len(targs) == 2 else type_of(targs[0])
+    if isinstance(typed, ScalarType) and isinstance(made, ValueType) and isinstance(made.value, int):
+        return ValueType(constant_of(made.value, typed.dtype.name))
+    return made
 
 
 @type_maker("Shape", "Stride", "Step", "Coord", "Tile", "tuple", "IntTuple", "ArithmeticTuple", "make_tuple_type")
