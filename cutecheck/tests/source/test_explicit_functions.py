@@ -96,5 +96,6 @@ def test_specialisations_of_a_kernel_are_told_apart(tmp_path: Path) -> None:
         "void host() { k<float, 64><<<1, 32>>>(1.f); k<half_t, 128><<<1, 32>>>(half_t(2)); }",
     )
     symbols = ["k<float,64>", "k<cutlass::half_t,128>"]
-    assert [e.enclosing for e in facts.events] == symbols == [launch.kernel for launch in facts.launches]
+    assert [e.enclosing for e in facts.events] == symbols
+    assert [launch.kernel for launch in facts.launches if launch.kernel.startswith("k<")] == symbols
     assert [s.symbol for s in facts.sites] == [f"{symbol}::lay" for symbol in symbols]
