@@ -92,7 +92,8 @@ def test_specialisations_of_a_kernel_are_told_apart(tmp_path: Path) -> None:
     facts = facts_of(
         tmp_path,
         "__shared__ half_t s[8]; template <class T, int N> __global__ void k(T t) {}\n"
-        f"template <> __global__ void k<float, 64>(float) {body}\ntemplate <> __global__ void k<half_t, 128>(half_t) {body}\n"
+        f"template <> __global__ void k<float, 64>(float) {body}\n"
+        f"template <> __global__ void k<half_t, 128>(half_t) {body}\n"
         "void host() { k<float, 64><<<1, 32>>>(1.f); k<half_t, 128><<<1, 32>>>(half_t(2)); }",
     )
     symbols = ["k<float,64>", "k<cutlass::half_t,128>"]
