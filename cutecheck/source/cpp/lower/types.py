@@ -100,6 +100,9 @@ class TypeLowering(NameLowering):
             declarator = node.child_by_field_name("declarator")
             self.hidden(specs.first, node.end_byte if declarator is None else declarator.start_byte, specs, quals)
         if kind_node is not None:
+            for child in kind_node.children if kind_node.type == "sized_type_specifier" else ():
+                if child.type == "type_qualifier":  # `unsigned const`
+                    self.qualifier(child, specs, quals)
             found = self.plain_type(kind_node, specs)
             for qual in dict.fromkeys(quals):
                 found = ir.TypeMod("const" if qual == "const" else "volatile", found, self.span(specs.begin, specs.end))
@@ -297,7 +300,7 @@ def inner_declarator(node: Node) -> Node | None:
 
 def sized(text: str) -> str:
     """An integer type of several words by its shortest name, which is one that values have; others as they are."""
-    given = text.split()
+    given = [word for word in text.split() if word not in QUALIFIED]
     if not set(given) <= {"unsigned", "signed", "long", "short", "int", "char"} or len(given) == 1:
         return "int" if given == ["signed"] else " ".join(given)
     sign = "unsigned " if "unsigned" in given else ""
