@@ -285,7 +285,9 @@ class CppDialect(Dialect):
         name = type_.dtype.name
         number: Any = value.value if isinstance(value, (Scalar, EnumVal)) else value
         if isinstance(number, float) and name in INTEGERS:
-            return Scalar(wrapped(int(number) if name != "bool" else number != 0, name), name)
+            whole = number != 0 if name == "bool" else int(number) if abs(number) < _WHOLE else None
+            fits = whole is not None and wrapped(whole, name) == whole
+            return Scalar(whole if fits else None, name)  # what others are made is for the compiler to say
         if isinstance(number, int):
             return Scalar(wrapped(number, name) if name in INTEGERS else in_type(number, name), name)
         if isinstance(number, float) and name not in INTEGERS:
@@ -298,6 +300,7 @@ class CppDialect(Dialect):
 
 
 _FORMATS = {"double": "d", "float": "f", "half_t": "e", "half": "e", "__half": "e"}
+_WHOLE = 2.0**64
 _EXACT = 2  # whole numbers up to this every floating-point type holds
 
 

@@ -51,6 +51,8 @@ def class_layout(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
     made.limit = 0
     if cls.decl.alignas_ is not None:
         made.aligned(*_asked(m, cls.decl.alignas_, cls))
+    if cls.decl.forward:
+        made.end = Unknown(f"`{cls.name}` is declared, and not defined there", span)
     if not isinstance(made.end, Unknown):
         made.size = _rounded(made.end, made.align, made.most, span)
         if isinstance(made.size, int) and made.size == 0 and not made.offsets:  # else of arrays without elements

@@ -17,6 +17,7 @@ from cutecheck.source.eval.values import (
     Pointer,
     PtrType,
     ScalarType,
+    Str,
     Value,
     VoidType,
 )
@@ -54,7 +55,7 @@ def constant(m: Machine, node: ir.Expr, env: Env) -> bool | None:
         base = base.to if isinstance(base, ObjectPointer) else base
         return _member(m, node.ident, base, of_object(m, node.base, env))
     if isinstance(node, ir.Index):
-        return constant(m, node.base, env)
+        return of_object(m, node.base, env)
     if isinstance(node, ir.Unary) and node.op == "*":
         return leads_to_constant(m, node.operand, env)
     if isinstance(node, ir.Cast):
@@ -81,7 +82,7 @@ def of_object(m: Machine, node: ir.Expr, env: Env) -> bool | None:
     if isinstance(node, ir.Name) and node.ident == "this":
         return this_is_constant(env)
     value = m.eval(node, env) if repeatable.quiet(node) else None
-    if isinstance(value, (ObjectPointer, Pointer, Address)):
+    if isinstance(value, (ObjectPointer, Pointer, Address, Str)):
         return leads_to_constant(m, node, env)
     return constant(m, node, env)
 

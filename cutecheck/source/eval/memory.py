@@ -17,16 +17,25 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.threads import varies
+from cutecheck.source.eval.tuples import Pair
 from cutecheck.source.eval.types import is_type, type_of
 from cutecheck.source.eval.values import (
     TMA_DESCRIPTOR,
+    Address,
     ArrayType,
+    Closure,
+    EnumVal,
+    Extern,
     ExternType,
+    FuncSet,
     Object,
+    ObjectPointer,
     Pointer,
     PtrType,
+    Scalar,
     ScalarType,
     Seen,
+    Str,
     TensorVal,
     Value,
     ValueType,
@@ -34,6 +43,10 @@ from cutecheck.source.eval.values import (
 )
 
 _REGISTER = 32  # bits
+_STORED = (
+    Dyn, Scalar, EnumVal, Str, Pointer, ObjectPointer, Address, FuncSet, Extern, ScalarType, EnumRef, PtrType,
+    ArrayType, ExternType, TensorVal, Unknown,
+)  # fmt: skip
 # bytes, and least and largest alignment: CUDA 13 aligns a descriptor to 128 bytes, those before to 64
 _KNOWN = {
     "ClusterTransactionBarrier": (8, 8, 8), "ClusterBarrier": (8, 8, 8), "barrier": (8, 8, 8), "dim3": (12, 4, 4),
@@ -75,7 +88,7 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
         return size if isinstance(size, Unknown) else _in_bytes(size)
     if isinstance(t, ExternType) and t.name in _KNOWN:
         return Bytes(_KNOWN[t.name][0])
-    if isinstance(t, ValueType) and _is_empty(m, t.value):
+    if isinstance(t, ValueType) and not isinstance(t.value, Pair) and _is_empty(m, t.value):
         return Bytes(1)
     if isinstance(t, ValueType) and isinstance(t.value, tuple):
         found = _tuple_layout(m, t.value, span)
@@ -98,7 +111,11 @@ def _is_empty(m: Machine, v: Value) -> bool:
         return _is_empty(m, v.b) and not isinstance(v.offset, Dyn)
     if isinstance(v, ClassInst):
         return not classes.fields(m, v)
-    return not isinstance(v, (Dyn, ScalarType, PtrType, ArrayType, ExternType, TensorVal, Unknown))
+    if isinstance(v, Closure):
+        return not v.node.captures and not v.node.default
+    if isinstance(v, Object):
+        return _is_empty(m, v.cls)
+    return not isinstance(v, _STORED)
 
 
 def _tuple_layout(m: Machine, items: tuple[Value, ...], span: Span) -> tuple[int, int] | Unknown:
@@ -112,6 +129,8 @@ def _tuple_places(m: Machine, items: tuple[Value, ...], span: Span) -> tuple[int
 
     What stores nothing takes no space.
     """
+    if isinstance(items, Pair):
+        return _pair_places(m, items, span)
     total, align = 0, 1
     places: tuple[int, ...] = ()
     for item in reversed(items):
@@ -127,6 +146,21 @@ def _tuple_places(m: Machine, items: tuple[Value, ...], span: Span) -> tuple[int
         align = max(align, own)
         total = (rest + total + align - 1) // align * align
     return max(1, total), align, places
+
+
+def _pair_places(m: Machine, items: Pair, span: Span) -> tuple[int, int, tuple[int, ...]] | Unknown:
+    """The same of ``std::pair``: two members, each with an address of its own."""
+    end, align = 0, 1
+    places: list[int] = []
+    for item in items:
+        laid = (1, 1) if _is_empty(m, item) else _element_layout(m, item, span)
+        if isinstance(item, tuple) and not _is_empty(m, item):
+            laid = _tuple_layout(m, item, span)
+        if isinstance(laid, Unknown):
+            return laid
+        places.append(-(-end // laid[1]) * laid[1])
+        end, align = places[-1] + laid[0], max(align, laid[1])
+    return -(-end // align) * align, align, tuple(places)
 
 
 def _element_layout(m: Machine, item: Value, span: Span) -> tuple[int, int] | Unknown:
@@ -202,7 +236,7 @@ def _own_alignment(m: Machine, t: Value, span: Span) -> int | Unknown:
         return min(16, int(size)) if isinstance(size, int) else 1
     if isinstance(t, PtrType):
         return 8
-    if isinstance(t, ValueType) and _is_empty(m, t.value):
+    if isinstance(t, ValueType) and not isinstance(t.value, Pair) and _is_empty(m, t.value):
         return 1
     if isinstance(t, ValueType) and isinstance(t.value, tuple):
         found = _tuple_layout(m, t.value, span)

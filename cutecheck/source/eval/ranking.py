@@ -121,13 +121,18 @@ def _returned(m: Machine, called: ir.Expr, env: Env) -> Given:
 
 def best_of(found: Sequence[Candidate], arguments: Sequence[Given] = (), self_: Given = "") -> Candidate:
     """The candidate that none is better than; where what is known does not tell, that of more structure."""
-    can = [c for c in found if all(rank != _IMPOSSIBLE for rank, _ in _ranks(c, arguments))] or found
+    can = [c for c in found if _possible(c, arguments, self_)] or found
     best = can[0]
     for other in can[1:]:
         order = _compare(other, best, arguments, self_)
         if order > 0 or (order == 0 and other.score > best.score):
             best = other
     return best
+
+
+def _possible(c: Candidate, arguments: Sequence[Given], self_: Given) -> bool:
+    ranks = (*_ranks(c, arguments), _object(c.fn, self_))
+    return all(rank != _IMPOSSIBLE for rank, _ in ranks)
 
 
 def _compare(a: Candidate, b: Candidate, arguments: Sequence[Given], self_: Given) -> int:

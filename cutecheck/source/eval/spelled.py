@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
-from cutecheck.source.eval import ir, repeatable
+from cutecheck.source.eval import ir, qualifiers, repeatable
 from cutecheck.source.eval.qualified import deduced, made, may_be, parts, plain, qualify
-from cutecheck.source.eval.scope import ClassInst, Env, Scope
-from cutecheck.source.eval.types import is_type
+from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope
+from cutecheck.source.eval.types import is_type, same_type, type_of
 from cutecheck.source.eval.values import (
     TYPE_TAG,
     ArrayType,
+    Closure,
     ExternType,
     FuncSet,
     Object,
@@ -22,11 +24,13 @@ from cutecheck.source.eval.values import (
     Reference,
     TraitType,
     Value,
+    ValueType,
 )
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_ASSIGNS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="))
 _DEPTH = 20  # aliases of aliases
 _NO_ALIAS = Unknown("a name of something else")
 # of a variable: its type, whether it is ``constexpr``, and what it is made of (or what that is)
@@ -136,13 +140,14 @@ def _member(m: Machine, node: ir.Scoped, base: Value, depth: int) -> Value:
 
 def _declared(m: Machine, node: ir.DeclType, value: Value, env: Env, depth: int) -> Value:
     """``decltype(x)``: what a name or member is declared as; of other expressions whether they name an object."""
-    from cutecheck.source.eval import constness, references
+    from cutecheck.source.eval import constness, ranking, references
 
     expr = node.expr
     if expr is None:
         return None
     if isinstance(expr, (ir.Name, ir.Attr, ir.Scoped)):
         own = _variable(m, expr, value, env, depth)
+        own = _constant(m, expr, value, env, depth) if own is None else own
         if not references.is_doubled(m, node):
             return own
         return None if own is None else qualify(own, "ref")
@@ -156,10 +161,39 @@ def _declared(m: Machine, node: ir.DeclType, value: Value, env: Env, depth: int)
     if isinstance(expr, ir.Call) and isinstance(expr.fn, (ir.Name, ir.Scoped)) and expr.fn.ident == "declval":
         (of,) = expr.fn.targs or (None,)
         return None if of is None else qualify(written(m, of, env, depth), "rref")
+    if isinstance(expr, ir.Call) and repeatable.passes_on(expr):
+        what = ranking.given(m, expr.args[0].value, None, env)
+        of = (getattr(expr.fn, "targs", None) or (None,))[0]
+        if of is not None:
+            return qualify(written(m, of, env, depth), "rref")
+        return made(value, None if not what else what == "constant", False, "rref")
+    if isinstance(expr, ir.Select):
+        return _chosen(m, expr, value, env)
+    if isinstance(expr, ir.Binary) and expr.op in _ASSIGNS and not isinstance(value, (ClassInst, ValueType)):
+        return qualify(value, "ref")
     if isinstance(expr, ir.Call) and (isinstance(expr.fn, (ir.Name, ir.Scoped)) or repeatable.quiet(expr.fn)):
         fn = m.eval(expr.fn, env)
+        if isinstance(fn, Closure) and fn.node.ret is not None:
+            ret = fn.node.ret
+            by_body = isinstance(ret, ir.DeclType)
+            return made(value, None, False, None) if by_body else written(m, ret, fn.env, depth)
         return _returned(m, fn, value, depth) if isinstance(fn, FuncSet) else None
     return None
+
+
+def _chosen(m: Machine, node: ir.Select, value: Value, env: Env) -> Value:
+    """``decltype(c ? a : b)``: a reference where both name objects of one type."""
+    from cutecheck.source.eval import ranking
+
+    sides = [(m.eval(side, env), side) for side in (node.then, node.other) if repeatable.quiet(side)]
+    if isinstance(node.then, ir.Lit) or isinstance(node.other, ir.Lit):
+        return None
+    if len(sides) < 2:
+        return made(value, None, False, None)
+    what = [ranking.given(m, side, v, env) for v, side in sides]
+    if any(w in ("value", "null") for w in what) or not same_type(*(type_of(v) for v, _ in sides)):
+        return None
+    return made(value, None if "" in what else "constant" in what, False, None if "" in what else "ref")
 
 
 def _returned(m: Machine, fn: FuncSet, value: Value, depth: int) -> Value:
@@ -184,7 +218,8 @@ def _variable(m: Machine, node: ir.Name | ir.Attr | ir.Scoped, value: Value, env
             return _by_note(m, node.ident, known, value, at, depth) if known is not None else None
         cls: Value = _class_around(env, node.ident)
     elif isinstance(node, ir.Attr):
-        base = m.eval(node.base, env) if repeatable.quiet(node.base) else None
+        quiet = repeatable.quiet(node.base) or isinstance(node.base, ir.Construct)
+        base = m.eval(node.base, env) if quiet else None
         base = base.to if isinstance(base, ObjectPointer) else base
         cls = base.cls if isinstance(base, Object) else base.type if isinstance(base, Pointer) else None
     else:
@@ -194,6 +229,43 @@ def _variable(m: Machine, node: ir.Name | ir.Attr | ir.Scoped, value: Value, env
             if decl.name == node.ident and decl.type is not None:
                 return written(m, decl.type, owner.env, depth)
     return None
+
+
+def _constant(m: Machine, node: ir.Name | ir.Attr | ir.Scoped, value: Value, env: Env, depth: int) -> Value:
+    """The type of a variable outside of functions: a namespace's, a class's own, a trait's ``value``."""
+    if isinstance(node, ir.Attr):
+        return None
+    entries: Sequence[Entry] = ()
+    if isinstance(node, ir.Name):
+        cls: Value = _class_around(env, node.ident)
+        at = env.namespace()
+        while at is not None and not entries and cls is None:
+            entries, at = at.decls.get(node.ident, ()), at.parent
+    else:
+        cls = None if node.base is None else m.eval(node.base, env)
+        scope = getattr(cls, "scope", None)
+        entries = scope.decls.get(node.ident, ()) if isinstance(scope, Scope) else ()
+    decl: object = entries[0].decl if entries else None
+    where = entries[0].env if entries else env
+    if isinstance(cls, ClassInst):
+        found = next((c for c in _with_bases(m, cls) if node.ident in c.index), None)
+        decl, where = (None, env) if found is None else (found.index[node.ident][0], found.env)
+    elif not entries and (node.ident.endswith("_v") or isinstance(cls, (ValueType, TraitType))):
+        return qualify(value, "const") if is_type(value) else None
+    if not isinstance(decl, ir.Variable):
+        return None
+    always = "constexpr" in decl.flags or qualifiers.never_written(decl)
+    plain_ = decl.type is None or qualifiers.is_auto(decl.type) or decl.tparams is not None
+    own = value if plain_ else written(m, decl.type, where, depth)  # type: ignore[arg-type]
+    return qualify(own, "const") if always and is_type(own) else own
+
+
+def _with_bases(m: Machine, cls: ClassInst) -> Iterator[ClassInst]:
+    from cutecheck.source.eval import classes
+
+    yield cls
+    for base in classes.bases(m, cls):
+        yield from _with_bases(m, base)
 
 
 def _class_around(env: Env, name: str) -> ClassInst | None:
@@ -206,7 +278,7 @@ def _class_around(env: Env, name: str) -> ClassInst | None:
 
 
 def _by_note(m: Machine, name: str, note: Declared, value: Value, at: Env, depth: int) -> Value:
-    from cutecheck.source.eval import constness, qualifiers, ranking
+    from cutecheck.source.eval import constness, ranking
 
     t, always, of = note
     if isinstance(t, ir.DeclType) and t.expr is None:  # `decltype(auto)`

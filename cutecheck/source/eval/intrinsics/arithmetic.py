@@ -6,10 +6,12 @@ import math
 
 from cutecheck.facts import Unknown
 from cutecheck.model import ints
+from cutecheck.model.constants import type_of_constant
+from cutecheck.model.integers import common_type
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.inttuple import leaves
 from cutecheck.source.eval.intrinsics.registry import Call, function
-from cutecheck.source.eval.values import Scalar, Value, constant
+from cutecheck.source.eval.values import Scalar, ScalarType, Value, constant
 
 
 @function("min", "max")
@@ -25,7 +27,7 @@ def _min_max(c: Call) -> Value:
         found = f(a, b)
         scalar = next((v for v in (value, other) if isinstance(v, Scalar)), None)
         value = found if scalar is None else Scalar(found, scalar.ctype)
-    return value
+    return c.m.dialect.cast(c.targs[0], value, c.span) if c.targs and isinstance(c.targs[0], ScalarType) else value
 
 
 @function("abs")
@@ -51,7 +53,10 @@ def _gcd(c: Call) -> Value:
     if a is None or b is None:
         return c.m.fresh(c.name)
     value = math.gcd(a, b) if c.name == "gcd" else math.lcm(a, b)
-    return value if isinstance(c.raw[0], int) and isinstance(c.raw[1], int) else Scalar(value, "int")
+    if isinstance(c.raw[0], int) and isinstance(c.raw[1], int):
+        return value
+    one, other = (v.ctype if isinstance(v, Scalar) else type_of_constant(v) for v in c.raw[:2])
+    return Scalar(value, common_type(one, other))
 
 
 @function("has_single_bit", "is_pow2", "ispow2")
