@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int, maximum
+from cutecheck.model.units import BYTE
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.references import field_stands
@@ -30,6 +31,7 @@ class ClassLayout:
     end: Int | Unknown = 0
 
     limit: int = 0  # of ``#pragma pack``
+    bit: int = 0  # where the last bit-field ends, 0 where what is last is none
 
     def aligned(self, align: int, most: int | Unknown) -> None:
         """A member has an alignment between these."""
@@ -90,7 +92,11 @@ def _struct(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
         more = at + 1 < len(above) or bool(parts)
         if more and not isinstance(inner.end, Unknown) and inner.end != inner.size:
             made.end = Unknown(f"whether the end of the base `{base.name}` is used again", span)
-    for part in parts:
+    for part in _stored(m, cls, parts):
+        if isinstance(part, ir.Variable) and "bits" in part.flags:
+            _place_bits(m, made, cls, part, span)
+            continue
+        made.bit = 0
         if isinstance(part, ClassInst):
             _place(made, class_layout(m, part, span), span)
             continue
@@ -104,6 +110,45 @@ def _struct(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
     return made
 
 
+def _stored(m: Machine, cls: ClassInst, parts: list[ir.Variable | ClassInst]) -> list[ir.Variable | ClassInst]:
+    """The parts of a class, with bit-fields that have no name."""
+    nameless = [d for d in cls.decl.members if isinstance(d, ir.Variable) and "bits" in d.flags and not d.name]
+    if not nameless:
+        return parts
+    own = {id(p): p for p in parts if isinstance(p, ir.Variable)}
+    inner = iter([p for p in parts if isinstance(p, ClassInst)])
+    found: list[ir.Variable | ClassInst] = []
+    for d in cls.decl.members:
+        if isinstance(d, ir.Variable) and (id(d) in own or d in nameless):
+            found.append(d)
+        elif isinstance(d, ir.Class) and not d.name:
+            found.append(next(inner))
+    return found
+
+
+def _place_bits(m: Machine, made: ClassLayout, cls: ClassInst, part: ir.Variable, span: Span) -> None:
+    """A bit-field lies in one unit of its type; one of no bits ends the unit."""
+    from cutecheck.source.eval.memory import align_bytes, size_bytes
+
+    t: Value = m.eval(part.type, cls.env) if part.type is not None else None
+    width = None if part.width is None else constant(m.eval(part.width, cls.env))
+    size, align = (f(m, t, span) for f in (size_bytes, align_bytes))
+    packed = cls.decl.packed or made.limit or part.alignas_ is not None
+    made.offsets[part.name] = Unknown("the place of a bit-field is not known", span)
+    if packed or width is None or not isinstance(size, int) or not isinstance(align, int):
+        made.end = Unknown("the place of a bit-field is not known", span)
+    if not isinstance(made.end, int) or not isinstance(size, int) or not isinstance(align, int) or width is None:
+        return
+    unit = int(size) * BYTE
+    at = made.bit or made.end * BYTE
+    if width == 0 or at % unit + width > unit:
+        at = -(-at // unit) * unit
+    if part.name:
+        made.aligned(align, align)
+    made.bit = at + width
+    made.end = -(-made.bit // BYTE)
+
+
 def _union(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
     made = ClassLayout(limit=cls.decl.pack)
     for part in classes.parts(m, cls):
@@ -111,6 +156,11 @@ def _union(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
             inner = class_layout(m, part, span)
             made.offsets.update(inner.offsets)
             size, align, most = inner.size, inner.align, inner.most
+        elif "bits" in part.flags:
+            alone = ClassLayout(limit=cls.decl.pack)
+            _place_bits(m, alone, cls, part, span)
+            made.offsets.update(alone.offsets)
+            size, align, most = alone.end, alone.align, alone.most
         else:
             made.offsets[part.name] = 0
             size, align, most = _member(m, cls, part, span)
@@ -143,8 +193,6 @@ def _member(m: Machine, cls: ClassInst, decl: ir.Variable, span: Span) -> tuple[
         own.aligned(*alignments(m, t, span))
     if decl.alignas_ is not None:
         own.aligned(*_asked(m, decl.alignas_, cls))
-    if "bits" in decl.flags:
-        return Unknown("the place of a bit-field is not known", span), own.align, own.most
     size = size_bytes(m, t, span)
     return (int(size) if isinstance(size, int) else size), own.align, own.most
 

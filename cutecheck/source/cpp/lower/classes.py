@@ -12,14 +12,12 @@ from tree_sitter import Node
 from cutecheck.facts.span import Span
 from cutecheck.source.cpp.lower.functions import FunctionLowering, Heads
 from cutecheck.source.cpp.lower.hands import MAX_NESTING, Fail, Misread, steady
-from cutecheck.source.cpp.lower.types import Specs
+from cutecheck.source.cpp.lower.types import ALIGNED, ATTRIBUTE, Specs
 from cutecheck.source.cpp.syntax import NOTHING, members_piece
 from cutecheck.source.eval import ir
 
 ClassKind = Literal["struct", "class", "union"]
-_ATTRIBUTE = re.compile(r"\b__attribute__\s*\(\s*\([^;{}]*?\)\s*\)|\[\[[^;{}]*?\]\]")
 _PACKED = re.compile(r"\b(?:__)?packed(?:__)?\b")
-_ALIGNED = re.compile(r"\b(?:__)?aligned(?:__)?\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _KINDS: dict[str, ClassKind] = {"struct_specifier": "struct", "class_specifier": "class", "union_specifier": "union"}
 
 
@@ -111,9 +109,9 @@ class ClassLowering(FunctionLowering):
         end = (body.end_byte if after is None else after) + self.shift
         packed, aligned = False, None
         for part in ((node.start_byte + self.shift, body.start_byte + self.shift), (end, text.find(";", end))):
-            for attribute in _ATTRIBUTE.finditer(text, *part):
+            for attribute in ATTRIBUTE.finditer(text, *part):
                 packed = packed or _PACKED.search(attribute.group()) is not None
-                asked = _ALIGNED.search(text, *attribute.span())
+                asked = ALIGNED.search(text, *attribute.span())
                 if asked is not None:
                     aligned = self.attempt(partial(self.reread, asked.start(1) - self.shift, asked.end(1) - self.shift))
         return packed, aligned

@@ -16,12 +16,11 @@ from cutecheck.source.cpp.lower.functions import Heads
 from cutecheck.source.cpp.lower.hands import Fail
 from cutecheck.source.cpp.lower.names import NAMES
 from cutecheck.source.cpp.lower.scopes import DECLARATORS, ScopeLowering
-from cutecheck.source.cpp.lower.types import CLASS_KINDS, Specs, inner_declarator
+from cutecheck.source.cpp.lower.types import CLASS_KINDS, Specs, inner_declarator, is_width
 from cutecheck.source.cpp.words import words
 from cutecheck.source.eval import ir
 
 _SILENT = words("access_specifier : ; { } comment attribute_declaration")
-_TO_MEMBER = re.compile(r"::\s*\*\s*(\w+)\s*\)?[^)]*\)?\s*[;={]")
 _WORDS = re.compile(r"\w+")
 _CODE = re.compile(r"\][^\[\];]*\{|&\s*[A-Za-z_]|\w\s*<")  # a lambda, an address, an instance of a template
 CONTRACT = "__assume"  # the variable that stands for `// cutecheck: assume E`
@@ -47,10 +46,8 @@ class Lowering(ScopeLowering):
                 reason = str(error) if isinstance(error, Fail) else "nested too deeply"
                 self.depth = depth
                 self.note("error", reason, node.start_byte, node.end_byte)
-                name = _TO_MEMBER.search(self.text, node.start_byte, node.end_byte) if scope == "class" else None
-                if name is not None:  # it takes room in objects of the class
-                    place, kind = self.place(node), self.opaque("a pointer to a member", node.start_byte, node.end_byte)
-                    found.append(ir.Variable(name[1], kind, None, None, frozenset(), None, place, place))
+                unread = self.unread_member(node) if scope == "class" else None
+                found.extend([] if unread is None else [unread])
         return found
 
     def declaration(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
@@ -170,7 +167,7 @@ class Lowering(ScopeLowering):
         last = len(children)
         for at, child in enumerate(children):
             if child.start_byte < type_end or child.type not in DECLARATORS:
-                if child.type == "ERROR":
+                if child.type == "ERROR" and not is_width(child):
                     raise self.bad(child)
                 continue
             if children[at - 1].type in ("=", ":"):
@@ -178,15 +175,19 @@ class Lowering(ScopeLowering):
             stop = at + 1
             while stop < last and children[stop].type not in (",", ";", ":"):
                 stop += 1
-            if not self.text.startswith(":", child.start_byte):  # an unnamed bit-field
+            ends = (*children[at + 1 : stop], *children[stop : stop + 1])
+            if self.text.startswith(":", child.start_byte):  # an unnamed bit-field
+                found.append(self.bit_field(base, ends, node))
+            else:
                 made = self.declared_with(child, children[at + 1 : stop], base, specs, node, scope, heads)
-                ends = (*children[at + 1 : stop], *children[stop : stop + 1])
-                if node.type == "field_declaration" and isinstance(made, ir.Variable) and any(map(_is_width, ends)):
-                    made = replace(made, flags=made.flags | {"bits"})
+                if node.type == "field_declaration" and isinstance(made, ir.Variable) and any(map(is_width, ends)):
+                    made = replace(made, flags=made.flags | {"bits"}, width=self.width(ends))
                 if isinstance(made, ir.Variable) and any(c.type == "attribute_declaration" for c in children):
                     text = self.text[node.start_byte : child.start_byte]
                     made = replace(made, flags=made.flags | {"overlaps"}) if "no_unique_address" in text else made
-                found.append(made)
+                found.append(
+                    self.with_alignment(made, node, child, children[stop].start_byte if stop < last else child.end_byte)
+                )
         if node.has_error and not any(child.type == "ERROR" for child in children):
             self.check_outside(node)
         return found
@@ -398,8 +399,3 @@ _DECLARATIONS: dict[str, Callable[[Any, Node, str, Heads], list[ir.Decl]]] = {
     "concept_definition": _D.concept,
     "ERROR": _D.error,
 }
-
-
-def _is_width(node: Node) -> bool:
-    """What follows the name of a bit-field."""
-    return node.type in (":", "bitfield_clause")

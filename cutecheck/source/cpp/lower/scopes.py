@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -21,6 +22,9 @@ DECLARATORS = NAMES | words(
 )
 
 
+_TO_MEMBER = re.compile(r"::\s*\*\s*(\w+)\s*\)?[^)]*\)?\s*[;={]")
+_LAST_NAME = re.compile(r"\b([^\W\d]\w*)\s*(?:\[[^\];]*\]\s*)*(?:[={][^;]*)?;")  # of what is no function
+_WORD = re.compile(r"\w+")
 _GUIDE = re.compile(r"\s*(?:explicit\s+)?(\w+)\s*\([^;{}]{0,400}\)\s*->\s*\1\s*<")
 
 
@@ -201,3 +205,35 @@ class ScopeLowering(ClassLowering):
                         flags = decl.flags | specs.flags | {"friend"}
                         found.append(replace(decl, flags=flags, full_span=self.place(node)))
         return found
+
+    def bit_field(self, base: ir.Expr, ends: Sequence[Node], node: Node) -> ir.Variable:
+        """``int : 3;``, of which only the room counts."""
+        place = self.place(node)
+        flags = frozenset(("static", "bits"))
+        return ir.Variable("", base, None, None, flags, None, place, place, width=self.width(ends))
+
+    def width(self, ends: Sequence[Node]) -> ir.Expr | None:
+        """How many bits a bit-field has, from what follows its name; with a value after it that is an error's part."""
+        parts = [part for end in ends for part in (end.children if end.type == "ERROR" else (end,))]
+        clause = next((p for p in parts if p.type == "bitfield_clause" and p.named_child_count == 1), None)
+        return None if clause is None else self.attempt(lambda: self.expression(clause.named_children[0]))
+
+    def unread_member(self, node: Node) -> ir.Variable | None:
+        """A data member that is not understood, which takes room in objects of the class."""
+        name = _TO_MEMBER.search(self.text, node.start_byte, node.end_byte)
+        what = "a pointer to a member"
+        if name is None and node.type == "field_declaration" and "static" not in _WORD.findall(self.of(node)):
+            name, what = _LAST_NAME.search(self.text, node.start_byte, node.end_byte), "a member that is not understood"
+        if name is None:
+            return None
+        place, kind = self.place(node), self.opaque(what, node.start_byte, node.end_byte)
+        return ir.Variable(name[1], kind, None, None, frozenset(), None, place, place)
+
+    def with_alignment(self, made: ir.Decl, node: Node, child: Node, end: int) -> ir.Decl:
+        """A variable with what attributes in front of a declaration or after a name ask of its alignment."""
+        if not isinstance(made, ir.Variable) or made.alignas_ is not None or "aligned" not in self.of(node):
+            return made
+        own = re.compile("[={]").search(self.text, child.start_byte, end)
+        asked = self.asked(node.start_byte, node.children[0].end_byte)
+        asked = self.asked(child.start_byte, end if own is None else own.start()) or asked
+        return made if asked is None else replace(made, alignas_=asked)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from functools import partial
 
 from tree_sitter import Node
 
@@ -14,6 +16,9 @@ _IDENTIFIERS = words("identifier type_identifier")
 CLASS_KINDS = words("struct_specifier class_specifier union_specifier")
 _ATTRIBUTES = words("attribute_specifier attribute_declaration ms_declspec_modifier ms_call_modifier")
 QUALIFIED = {"const": "const", "volatile": "volatile"}
+
+ATTRIBUTE = re.compile(r"\b__attribute__\s*\(\s*\([^;{}]*?\)\s*\)|\[\[[^;{}]*?\]\]")
+ALIGNED = re.compile(r"\b(?:__)?aligned(?:__)?\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 
 
 @dataclass(slots=True)
@@ -90,7 +95,7 @@ class TypeLowering(NameLowering):
             elif kind == "type_qualifier":
                 self.qualifier(child, specs, quals)
             elif not self.specifier(child, specs):
-                if kind == "ERROR":
+                if kind == "ERROR" and not is_width(child):
                     raise self.bad(child)
                 if specs.node is not None:
                     break
@@ -132,6 +137,16 @@ class TypeLowering(NameLowering):
                     specs.launch_bounds = tuple([arg.value for arg in args])
                 elif args:
                     specs.alignas_ = self.as_alignment(args[0].value, inner - 1, blank.end)
+            elif blank.kind == "attribute" and (asked := self.asked(blank.begin, blank.end)) is not None:
+                specs.alignas_ = asked
+
+    def asked(self, begin: int, end: int) -> ir.Expr | None:
+        """The alignment of ``__attribute__((aligned(16)))`` or ``[[gnu::aligned(16)]]`` between two offsets."""
+        for attribute in ATTRIBUTE.finditer(self.text, begin, end):
+            found = ALIGNED.search(self.text, *attribute.span())
+            if found is not None:
+                return self.attempt(partial(self.reread, *found.span(1)))
+        return None
 
     def qualifier(self, node: Node, specs: Specs, quals: list[str]) -> None:
         word = self.of(node)
@@ -315,3 +330,9 @@ def is_plain_name(kind: ir.Expr) -> bool:
     if isinstance(kind, ir.Name):
         return kind.ident.split(" ", 1)[0] not in BUILTIN_TYPES
     return isinstance(kind, (ir.Scoped, ir.DeclType))
+
+
+def is_width(node: Node) -> bool:
+    """What follows the name of a bit-field."""
+    only = node.children[0] if node.type == "ERROR" and node.child_count == 1 else node
+    return only.type == "bitfield_clause" or node.type == ":"

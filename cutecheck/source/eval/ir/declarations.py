@@ -54,7 +54,8 @@ class Variable:
     """A variable or data member. ``init`` None: default-initialised; ``brace`` when written ``T x{...}``/``T x(...)``.
 
     ``type`` None: untyped (Python). ``flags``: static, constexpr, const, shared (``__shared__``), extern, thread,
-    device, bits (a bit-field), overlaps (``[[no_unique_address]]``), concept (of which ``init`` says what it asks).
+    device, bits (a bit-field; ``static``, too, where it has no name), overlaps (``[[no_unique_address]]``),
+    concept (of which ``init`` says what it asks).
     ``alignas_`` the expression of an alignas/ATTRIBUTE annotation, if any.
     """
 
@@ -69,6 +70,7 @@ class Variable:
     tparams: tuple[TParam, ...] | None = None
     spec_args: tuple[Expr, ...] | None = None
     constraints: tuple[Expr, ...] = ()
+    width: Expr | None = None  # of a bit-field
 
 
 @record(frozen=True, slots=True)
