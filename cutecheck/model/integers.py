@@ -129,6 +129,8 @@ def calculated(value: Int, ctype: str, natural: bool) -> Int:
 
 def address(value: Int) -> Int:
     """A number that a pointer is moved by: addresses are modulo 2^64."""
+    if isinstance(value, int):
+        return wrapped(value, "int64_t") if value >> 63 else value
     return Dyn(_stripped(value.expr, 64)) if isinstance(value, Dyn) and _masks(value.expr, 64) else value
 
 

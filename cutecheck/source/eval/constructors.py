@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cutecheck.facts import Span
-from cutecheck.source.eval import classes, copies, elision, ir, leaks, losses, places, qualifiers, temporaries
+from cutecheck.source.eval import (
+    classes,
+    constness,
+    copies,
+    elision,
+    ir,
+    leaks,
+    losses,
+    places,
+    qualifiers,
+    ranking,
+    temporaries,
+)
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.parameters import bind_parameters
-from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.references import field_stands
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.tuples import Elements
@@ -45,6 +56,17 @@ def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[
         m.dialect.constructed(m, obj, args, span)
     temporaries.made(m, obj)
     return obj
+
+
+def minded(m: Machine, type_: Value, nodes: Sequence[ir.Arg], args: list[Value], env: Env) -> None:
+    """Note what the arguments of a class of several constructors are, before one of them is chosen."""
+    if not isinstance(type_, ClassInst) or not m.dialect.by_value or len(nodes) != len(args):
+        return
+    declared = _constructors(type_)
+    if len(declared) > 1:
+        m.kinds = (args, tuple(ranking.given(m, a.value, v, env) for a, v in zip(nodes, args, strict=True)))
+        if constness.takes_pointers(declared):
+            m.leads = (args, tuple(constness.leads_to_constant(m, a.value, env) for a in nodes))
 
 
 def part_of(m: Machine, cls: ClassInst, value: Object, span: Span) -> Value:
@@ -229,11 +251,14 @@ def _construct_with(
 ) -> None:
     """Run the constructor that takes the arguments: bases and members, then the body."""
     fset = FuncSet(cls.name, entries, obj, cls)
-    found = [c for c in (bind(m, e, fset, args, {}) for e in entries) if c is not None]
+    kinds = m.kinds[1] if m.kinds[0] is args else ()
+    found = [c for c in (bind(m, e, fset, args, {}, kinds) for e in entries) if c is not None]
+    if m.leads[0] is args:
+        found = constness.by_pointers(found, m.leads[1])
     if not found:
         _not_walked(m, [e.decl for e in entries], cls, obj, args, span)
         return
-    best = best_of(found)
+    best = ranking.best_of(found, kinds)
     env = Env(best.env, "function", self_=obj)
     given = m.lvalues
     bind_parameters(m, best.fn.params, args, {}, env, span)

@@ -39,13 +39,19 @@ EXACT = 6
 OPEN = 0
 QUALIFIED = -1  # exact but for a ``const`` that the pointer gains
 PROMOTED = -2
-BASE = -3  # less by one for each class between
-CONVERTED, TO_VOID, TO_BOOL = -20, -21, -22
+BASE = -3  # less by two for each class between
+CONVERTED, TO_VOID, TO_BOOL = -20, -21, -23
 BY_USER = -30  # less by what its result is converted by after it
 ELLIPSIS = -60
 
 _NO_NUMBER = (tuple, Layout, ComposedLayout, Swizzle, Underscore, CuteOp)
 _FLOATS = ("float", "double")
+_EXPLICIT = ("half_t", "bfloat16_t", "tfloat32_t", "float_e4m3_t", "float_e5m2_t")
+
+
+def qualified(gain: int) -> int:
+    """The same where the pointer gains a ``const``."""
+    return QUALIFIED if gain > OPEN else gain - 1 if CONVERTED < gain <= BASE or gain == TO_VOID else gain
 
 
 def worth(gain: int) -> int:
@@ -77,7 +83,7 @@ def accepts(m: Machine, wanted: Value, value: Value, actual: Value, literal: boo
         own = actual.type if isinstance(actual, TraitType) else actual
         return None if isinstance(own, ValueType) and isinstance(own.value, int) else CONVERTED
     if isinstance(wanted, EnumRef) or (isinstance(actual, EnumRef) and not isinstance(wanted, PtrType)):
-        return _enumeration(wanted, actual)
+        return _enumeration(wanted, value, actual)
     if isinstance(wanted, PtrType):
         return _pointer(m, wanted, value, actual, literal)
     if isinstance(wanted, ScalarType):
@@ -90,10 +96,11 @@ def _listed(value: Value) -> bool:
     return isinstance(value, tuple) and not isinstance(value, Elements)
 
 
-def _enumeration(wanted: Value, actual: Value) -> int | None:
+def _enumeration(wanted: Value, value: Value, actual: Value) -> int | None:
     """Numbers and other enumerations are no values of one, and values of a scoped one are no numbers."""
     if isinstance(wanted, EnumRef):
-        return None if isinstance(actual, (EnumRef, ScalarType, PtrType)) or _no_pointer(actual) else CONVERTED
+        never = isinstance(actual, (EnumRef, ScalarType, PtrType, ArrayType)) or isinstance(value, Closure)
+        return None if never or _no_pointer(actual) else CONVERTED
     if not isinstance(wanted, ScalarType) or not isinstance(actual, EnumRef):
         return CONVERTED
     if actual.decl.scoped:
@@ -152,7 +159,9 @@ def _generic(fn: Closure) -> bool:
     return bool(fn.node.tparams) or any(isinstance(p.type, ir.Auto) or p.type is None for p in fn.node.params)
 
 
-def _arithmetic(of: str, to: str) -> int:
+def _arithmetic(of: str, to: str) -> int | None:
+    if to in _EXPLICIT and (of in INTEGERS or of in _FLOATS):
+        return None  # these constructors are explicit
     if of in INTEGERS or of in _FLOATS or to not in (*INTEGERS, *_FLOATS):
         return PROMOTED if _promotes(of, to) else CONVERTED
     return _by_user("float", to)  # CUTLASS's numbers convert themselves to float
@@ -211,4 +220,4 @@ def _distance(m: Machine, cls: ClassInst, base: ClassInst) -> int:
     if any(b is base for b in classes.bases(m, cls)):
         return 0
     found = [_distance(m, b, base) for b in classes.bases(m, cls) if classes.derives(m, b, base)]
-    return min(1 + min(found, default=0), 6)
+    return min(2 + min(found, default=0), 12)

@@ -143,7 +143,7 @@ def bind(
                 return None
             leads = m.leads[1][i] if m.leads[0] is args and i < len(m.leads[1]) else None
             _qualify(p.type, before, what, leads, env)
-            fits.append(implicit.QUALIFIED if gain > 0 and leads is False and constness.to_constant(p.type) else gain)
+            fits.append(implicit.qualified(gain) if leads is False and constness.to_constant(p.type) else gain)
             score += implicit.worth(gain)
         open_ = [p.name for p in tparams if p.name and p.name not in env.vars and p.default is None]
         sure = templates.bind_missing(m, tparams, env)
@@ -266,7 +266,7 @@ def match_parameter(
     if not matching.match(m, pattern, actual, names, env):
         for at, base in enumerate(implicit.above(m, actual)):
             if matching.match(m, pattern, base, names, env):
-                return implicit.BASE - min(at, 6)
+                return implicit.BASE - 2 * min(at, 6)
         bare = pattern
         while isinstance(bare, ir.TypeMod) and bare.kind in ("const", "ref", "rref"):
             bare = bare.inner

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.constants import type_of_constant
 from cutecheck.model.expr import ANY
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.copies import copied
@@ -212,9 +213,25 @@ def aliased(m: Machine, cells: Cells, type_: Value, value: Value) -> tuple[Value
 
 def with_other(m: Machine, value: Value, beside: ir.Expr, env: Env) -> Value:
     """The value of ``?:`` whose other branch is not evaluated: a number has the type that both have in common."""
-    if isinstance(value, Scalar) and m.dialect.by_value and changes_nothing(beside):
-        value, _ = m.dialect.alike(value, m.eval(beside, env))
+    if not m.dialect.by_value or not isinstance(value, (Scalar, int)) or not changes_nothing(beside):
+        return value
+    other = m.eval(beside, env)
+    if isinstance(value, int) or isinstance(other, int):
+        return _of_constants(m, value, other)
+    value, _ = m.dialect.alike(value, other)
     return value
+
+
+def _of_constants(m: Machine, value: Value, other: Value) -> Value:
+    """Of a constant of CuTe and another number: constants of one type stay one, others are the numbers they hold."""
+    from cutecheck.source.eval.types import type_key
+
+    if not isinstance(value, (int, Scalar)) or not isinstance(other, (int, Scalar)):
+        return value
+    if isinstance(value, int) and isinstance(other, int) and type_key(value) == type_key(other):
+        return value
+    one, two = (v if isinstance(v, Scalar) else Scalar(int(v), type_of_constant(v)) for v in (value, other))
+    return m.dialect.alike(one, two)[0]
 
 
 def arguments(m: Machine, args: Iterable[ir.Arg], env: Env) -> list[Value]:

@@ -25,6 +25,7 @@ from cutecheck.source.eval.values import (
     Address,
     EnumVal,
     FuncSet,
+    Intrinsic,
     Object,
     ObjectPointer,
     Pointer,
@@ -105,7 +106,7 @@ def operand(m: Machine, node: ir.Expr, before: ir.Function | None, obj: Value, e
 def _returned(m: Machine, called: ir.Expr, env: Env) -> Given:
     """What a call returns, where all functions of the name declare the same."""
     fn = m.eval(called, env) if repeatable.quiet(called) else None
-    if isinstance(fn, ScalarType):
+    if isinstance(fn, ScalarType) or (isinstance(fn, Intrinsic) and fn.name.startswith("make_")):
         return "value"
     if not isinstance(fn, FuncSet):
         return ""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from cutecheck.source.eval import ir
 
 _ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
+
+_CONSTANT = re.compile(r"Int|C|_\d+")  # of CuTe
 
 
 def is_assignment(node: ir.Expr) -> bool:
@@ -33,6 +37,8 @@ def changes_nothing(node: ir.Expr) -> bool:
         return changes_nothing(node.operand)
     if isinstance(node, ir.Binary):
         return not is_assignment(node) and changes_nothing(node.left) and changes_nothing(node.right)
+    if isinstance(node, ir.Construct):
+        return not node.args and _CONSTANT.fullmatch(getattr(node.type, "ident", "")) is not None
     return isinstance(node, ir.Select) and all(map(changes_nothing, (node.cond, node.then, node.other)))
 
 

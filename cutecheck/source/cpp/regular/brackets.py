@@ -133,7 +133,7 @@ class Brackets(Writer):
             if is_name or not _TYPES_ONLY.isdisjoint(inside) or inside[-1] == "*":
                 self.put(self.starts[at], b" ")
                 self.put(self.starts[close], b" ")
-                if not is_name:
+                if not is_name or inside[0] in _TYPES_ONLY:  # no expression starts with `int32_t`
                     self.fold(at + 1, close - 1)
 
     def parenthesised_name(self, at: int, close: int, around: str) -> None:

@@ -9,6 +9,7 @@ from cutecheck.source.eval import (
     calls,
     classes,
     constness,
+    constructors,
     conversions,
     copies,
     exchanges,
@@ -134,6 +135,7 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         )
         if isinstance(fn, FuncSet) and constness.takes_pointers(e.decl for e in fn.entries):
             m.leads = (args, tuple(constness.leads_to_constant(m, a.value, env) for a in node.args))
+    constructors.minded(m, fn, node.args, args, env)
     if m.dialect.by_value and fn == leaks.UNFOLLOWED:
         for value, where in zip(args, cells, strict=False):
             leaks.leak_place(m, value, where)
@@ -236,6 +238,7 @@ def _construct(m: Machine, node: ir.Construct, env: Env) -> Value:
         foreign.may_write(m, node.type, node.args, type_, args, env, node.span)
     if not is_type(type_) and not isinstance(type_, Unknown):
         return type_ if not args else Unknown("braces after a value", node.span)
+    constructors.minded(m, type_, node.args, args, env)
     return classes.construct(m, type_, args, names, node.span)
 
 

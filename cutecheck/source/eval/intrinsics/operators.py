@@ -154,7 +154,7 @@ def advance(m: Machine, p: Value, by: Value, span: Span) -> Value:
         return Pointer(p.buffer, p.space, p.type, Unknown("pointer arithmetic with an unknown operand", span), p.align)
     from cutecheck.model.ints import as_expr
 
-    total = p.offset + n
+    total = p.offset + (Dyn(n.expr) if isinstance(n, Dyn) else n)  # whatever type the number has
     return Pointer(
         p.buffer, p.space, p.type, total if isinstance(total, int) else Dyn(as_expr(total)), p.align, p.swizzle
     )
