@@ -233,8 +233,7 @@ def alignments(m: Machine, t: Value, span: Span) -> tuple[int, int | Unknown]:
 def _own_alignment(m: Machine, t: Value, span: Span) -> int | Unknown:
     if isinstance(t, ScalarType):
         size = size_bytes(m, t, span)
-        thirds = 3 if isinstance(size, int) and size % 3 == 0 else 1  # of ``float3``
-        return min(16, int(size) // thirds) if isinstance(size, int) else 1
+        return min(16, int(size)) if isinstance(size, int) else 1
     if isinstance(t, PtrType):
         return 8
     if isinstance(t, ValueType) and not isinstance(t.value, Pair) and _is_empty(m, t.value):
