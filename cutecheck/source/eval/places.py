@@ -224,14 +224,18 @@ def with_other(m: Machine, value: Value, beside: ir.Expr, env: Env) -> Value:
 
 def _of_constants(m: Machine, value: Value, other: Value) -> Value:
     """Of a constant of CuTe and another number: constants of one type stay one, others are the numbers they hold."""
-    from cutecheck.source.eval.types import type_key
+    from cutecheck.source.eval.types import type_key, type_of
 
     if not isinstance(value, (int, Scalar)) or not isinstance(other, (int, Scalar)):
         return value
     if isinstance(value, int) and isinstance(other, int) and type_key(value) == type_key(other):
         return value
-    one, two = (v if isinstance(v, Scalar) else Scalar(int(v), type_of_constant(v)) for v in (value, other))
-    return m.dialect.alike(one, two)[0]
+    if isinstance(value, Scalar):
+        return value  # a constant converts itself to its type
+    number = Scalar(int(value), type_of_constant(value))
+    if isinstance(other, Scalar):
+        return m.dialect.cast(type_of(other), number, Span("", 1, 1, 1, 1))
+    return m.dialect.alike(number, Scalar(int(other), type_of_constant(other)))[0]
 
 
 def arguments(m: Machine, args: Iterable[ir.Arg], env: Env) -> list[Value]:
