@@ -36,7 +36,7 @@ def test_symbolic_banks_at_sampled_values() -> None:
     rng = random.Random(5)
     verdicts: Counter[Verdict] = Counter()
     brute = Options(engine="brute-force")
-    for _ in range(24):
+    for _ in range(14):
         obligation = make_obligation(symbolic_access(rng))
         outcome = prove(obligation)
         verdicts[outcome.verdict] += 1
@@ -55,7 +55,7 @@ def test_symbolic_banks_at_sampled_values() -> None:
 def test_refuted_parameters_break_the_instance() -> None:
     rng = random.Random(6)
     checked = 0
-    for _ in range(16):
+    for _ in range(9):
         obligation = make_obligation(symbolic_access(rng))
         outcome = prove(obligation)
         if outcome.verdict is Verdict.REFUTED and outcome.witness is not None:
