@@ -36,7 +36,7 @@ def test_symbolic_banks_at_sampled_values() -> None:
     rng = random.Random(5)
     verdicts: Counter[Verdict] = Counter()
     brute = Options(engine="brute-force")
-    for _ in range(14):
+    for _ in range(20):
         obligation = make_obligation(symbolic_access(rng))
         outcome = prove(obligation)
         verdicts[outcome.verdict] += 1
