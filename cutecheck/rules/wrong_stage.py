@@ -130,7 +130,7 @@ def _fault(writes: list[Use], reads: list[Use]) -> tuple[Use, str, Use | None] |
 
 
 def _in_loop(writes: list[Use], reads: list[Use], every: list[Use]) -> tuple[Use, str, Use | None] | None:
-    if not writes or not reads:
+    if not writes or not reads or _deeper(writes, reads) or _deeper(reads, writes):
         return None
     written, read = {_stage(t) for _, t in writes}, {_stage(t) for _, t in reads}
     if len(read) == 1 and None not in read and written == {None}:
@@ -150,6 +150,11 @@ def _in_loop(writes: list[Use], reads: list[Use], every: list[Use]) -> tuple[Use
             "one in each pass", reads[0],
         )  # fmt: skip
     return None
+
+
+def _deeper(uses: list[Use], others: list[Use]) -> bool:
+    """Whether some are in a loop that none of the others is in: its steps may go through a stage, not from one on."""
+    return any(loop not in e.loops for u, _ in uses for loop in u.loops for e, _ in others[:1])
 
 
 def _overwritten(write: Use, reads: list[Use]) -> bool:

@@ -43,6 +43,7 @@ BASE = -3  # less by two for each class between
 CONVERTED, TO_VOID, TO_BOOL = -20, -21, -23
 BY_USER = -30  # less by what its result is converted by after it
 ELLIPSIS = -60
+NULL = -70
 
 _NO_NUMBER = (tuple, Layout, ComposedLayout, Swizzle, Underscore, CuteOp)
 _FLOATS = ("float", "double")
@@ -123,9 +124,9 @@ def _pointer(m: Machine, wanted: PtrType, value: Value, actual: Value, literal: 
     if isinstance(value, Scalar) and value.ctype == "nullptr_t":
         return CONVERTED
     if isinstance(actual, ScalarType):
-        null = literal and isinstance(value, Scalar) and value.value == 0 and value.ctype in INTEGERS
-        surely_none = isinstance(value, Scalar) and isinstance(value.value, (int, float))
-        return CONVERTED if null or not surely_none else None
+        if isinstance(value, Scalar) and value.value == 0 and value.ctype in INTEGERS:
+            return CONVERTED if literal else NULL  # a pointer that was set to 0 looks the same
+        return None if isinstance(value, Scalar) and isinstance(value.value, (int, float)) else CONVERTED
     data = isinstance(wanted.inner, (ScalarType, ClassInst, VoidType))
     if isinstance(actual, EnumRef) or (isinstance(value, Closure) and data) or _no_pointer(actual):
         return None

@@ -228,3 +228,18 @@ int main() { Params p; kernel<<<1, 32>>>(p); }
     )
     layouts = {str(e.operands[0].layout) for e in facts.events}
     assert layouts == {"(Params.a.rows,Params.b.rows,8):(_1,Params.a.rows,{Params.a.rows*Params.b.rows})"}
+
+
+def test_a_stream_that_is_0_by_default_is_passed_on(tmp_path: Path) -> None:
+    """Its value looks like an ``int`` of 0, which no variable of type ``int`` could give to a pointer."""
+    facts = run(
+        tmp_path,
+        COPY
+        + """
+struct CUstream_st; typedef CUstream_st* cudaStream_t;
+template <class T> void inner(T* p, cudaStream_t stream = 0) { kernel<T><<<1, 32, 0, stream>>>(p); }
+template <class T> void outer(T* p, cudaStream_t stream = 0) { inner(p, stream); }
+int main() { float* p; outer(p); }
+""",
+    )
+    assert elements(facts) == {"float"}
