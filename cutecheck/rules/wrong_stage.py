@@ -154,7 +154,7 @@ def _in_loop(writes: list[Use], reads: list[Use], every: list[Use]) -> tuple[Use
 
 def _deeper(uses: list[Use], others: list[Use]) -> bool:
     """Whether some are in a loop that none of the others is in: its steps may go through a stage, not from one on."""
-    return any(loop not in e.loops for u, _ in uses for loop in u.loops for e, _ in others[:1])
+    return any(all(loop not in e.loops for e, _ in others) for u, _ in uses for loop in u.loops)
 
 
 def _overwritten(write: Use, reads: list[Use]) -> bool:
