@@ -220,6 +220,7 @@ class GmmaCanonical:
 
     ``layout`` is (MN, K) of one instruction's operand, in elements, with its byte-unit swizzle or none. UMMA
     (tcgen05) has one swizzle more, ``Sw<2,5,2>`` of MN-major operands: 128 bytes in pieces of 32, four deep.
+    K is 32 bytes of a dense operand; 64 of a sparse MMA's B and, MN-major, 16 of its A.
     """
 
     layout: AnyLayout
@@ -227,6 +228,12 @@ class GmmaCanonical:
     major: Major
     what: str = ""
     engine: Literal["GMMA", "UMMA"] = "GMMA"
+
+
+def operand_depths(g: GmmaCanonical) -> tuple[int, ...]:
+    """The extents of K, in elements, that an instruction's operand can have (cute/atom/mma_traits_sm90_gmma.hpp)."""
+    unit = 128 // int(g.element_bits)
+    return (2 * unit, 4 * unit) if g.major == "K" else (2 * unit, 4 * unit, unit)
 
 
 @record(frozen=True, slots=True)

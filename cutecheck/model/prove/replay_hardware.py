@@ -65,9 +65,10 @@ def gmma_canonical(g: p.GmmaCanonical, values: Values) -> Witness | None:
     if not isinstance(layout.shape, tuple) or not isinstance(layout.stride, tuple) or len(layout.shape) != 2:
         return Witness("the operand's layout is not (MN, K)")
     (rows, columns), (down, across) = layout.shape, layout.stride
-    if extent(columns, values) != 2 * t or extent(rows, values) % 8:
+    depth = extent(columns, values)
+    if depth not in p.operand_depths(g) or extent(rows, values) % 8:
         return Witness(
-            f"one instruction takes a multiple of 8 rows by {2 * t} elements of K, not "
+            f"one instruction takes a multiple of 8 rows by {2 * t} elements of K ({4 * t} of a sparse MMA's B), not "
             f"{extent(rows, values)} by {extent(columns, values)}"
         )
     x, k = values["mn"], values["k"]
@@ -76,7 +77,8 @@ def gmma_canonical(g: p.GmmaCanonical, values: Values) -> Witness | None:
         return place(rows, down, i, values) + place(columns, across, j, values)
 
     if g.major == "K":
-        want = x % 8 * span + x // 8 * at(8, 0) + k % t + k // t * (t if bits else at(0, t))
+        block = min(1 << bits, depth // t) * t
+        want = x % 8 * span + x // 8 * at(8, 0) + k % block + (k // block * at(0, block) if k >= block else 0)
     else:
         want = x % span + x // span * at(span, 0) + k % deep * span + k // deep * at(0, deep)
     if at(x, k) == want:

@@ -32,12 +32,16 @@ STATEMENTS = f"""
   auto threads = make_layout(shape(places), stride(places));
   auto shape_E = make_shape(make_shape(_128{{}}, _64{{}}), _1{{}}, _2{{}});
   auto metadata = make_tensor<typename Umma::FrgTypeE>(shape_E).layout();
+  auto flagged = tile_to_shape(ComposedLayout<Swizzle<0,4,3>, smem_sparse_ptr_flag_bits<4, 8>,
+      Layout<Shape<_64,_64>, Stride<_64,_1>>>{{}}, make_shape(_64{{}}, _64{{}}, _2{{}}));
+  static ArrayEngine<Packed, cosize_v<decltype(flagged)>> storage;
+  auto stage = make_fragment_like(make_tensor(make_smem_ptr(storage.begin()), flagged)(_,_,0)).layout();
 """
 TOLD = """
 template <class T, class = void> struct Told { static constexpr int value = 0; };
 template <class T> struct Told<T, cute::void_t<typename T::ValTypeE>> { static constexpr int value = 1; };
 """
-LAYOUTS = ["told", "sized", "sparse", "threads", "metadata"]
+LAYOUTS = ["told", "sized", "sparse", "threads", "metadata", "flagged", "stage"]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +50,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     headers = ("cstdio", "cute/tensor.hpp", "cute/atom/mma_atom.hpp", "cute/pointer_sparse.hpp")
     text = "".join(f"#include <{h}>\n" for h in headers) + f"using namespace cute;\n{TOLD}"
     out = lines_of(tmp_path_factory.mktemp("sparse"), f"{text} int main() {{ {STATEMENTS} {shown} }}\n")
-    return [line for line in out if line.startswith("(")]
+    return [line for line in out if line.startswith(("(", "Sw"))]
 
 
 def test_sparse_elements_and_metadata_are_those_of_cute(tmp_path: Path, real: list[str]) -> None:

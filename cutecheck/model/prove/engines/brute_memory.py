@@ -176,13 +176,15 @@ def gmma_canonical(g: p.GmmaCanonical, values: Values) -> Checked:
         return {"item": 1}, (), 1
     rows = plain_offsets(shape[0], stride[0], values)
     columns = plain_offsets(shape[1], stride[1], values)
-    if len(columns) != 2 * t or len(rows) % 8:
+    if len(columns) not in p.operand_depths(g) or len(rows) % 8:
         return {"item": 1}, (), 1
     for x, k in itertools.product(range(len(rows)), range(len(columns))):
         if g.major == "K":
             across = rows[8] if len(rows) > 8 else 0
-            step = columns[t] if row == 1 else t
-            want = x % 8 * row * t + x // 8 * across + k % t + k // t * step
+            # A block is as wide as its swizzle; one unit alone where there is none.
+            block = min(row, len(columns) // t) * t
+            step = columns[block] if len(columns) > block else 0
+            want = x % 8 * row * t + x // 8 * across + k % block + k // block * step
         else:
             chunk = row * t
             across = rows[chunk] if len(rows) > chunk else 0

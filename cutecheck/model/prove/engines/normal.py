@@ -7,6 +7,7 @@ forms decide most questions without search; where they do not apply the answer i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -334,11 +335,15 @@ def _gmma_canonical(g: p.GmmaCanonical, context: _Context) -> bool:
     k = _digits_of(context, layout.shape[1], layout.stride[1])
     if g.major == "K":
         head = _take(k, unit, 1)
-        inner = head is not None and (_single(head, 2, unit) if bits else _single(head, 2, None))
+        if bits == 1 and head is not None and math.prod(e for e, _ in head) == 4:
+            pairs = _take(head, 2, unit)
+            inner = pairs is not None and _single(pairs, 2, None)
+        else:
+            inner = head is not None and any(_single(head, units, unit if bits else None) for units in (2, 4))
         rest = _take(mn, 8, span)
     else:
         head = _take(k, deep, span)
-        inner = head is not None and _single(head, 2 * unit // deep, None)
+        inner = head is not None and any(_single(head, many * unit // deep, None) for many in (2, 1, 4))
         rest = _take(mn, span, 1)
     total = 1
     for e, _ in rest or ():

@@ -8,6 +8,7 @@ from typing import Any, cast
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
+from cutecheck.model.atoms import sparse_element
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Dyn
@@ -154,8 +155,15 @@ def _same_elements(p: Pointer, layout: Any) -> None:
     if p.space in ("gmem", "rmem", "tmem"):
         raise CuteError(f"Expected smem, not {p.space}, under a layout that swizzles addresses of shared memory")
     kind = pointee(p)
-    if flag.sparsity is None and kind is not None and kind.bits is not None and kind.bits != flag.bits:
-        raise CuteError(f"Expected a {flag.bits}-bit pointer type, not {kind.name} of {kind.bits} bits")
+    if kind is None or kind.bits is None:
+        return
+    raw = kind
+    if flag.sparsity is not None:
+        sparsity, raw = sparse_element(kind) or (None, kind)
+        if sparsity != flag.sparsity:
+            raise CuteError(f"Expected elements of sparsity {flag.sparsity}, not {kind.name}")
+    if raw.bits != flag.bits:
+        raise CuteError(f"Expected a {flag.bits}-bit pointer type, not {raw.name} of {raw.bits} bits")
 
 
 def _layout_args(c: Call, args: list[Value]) -> Any:

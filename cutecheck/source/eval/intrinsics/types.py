@@ -181,9 +181,19 @@ def _swizzle(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ValueType(Swizzle(*numbers))
 
 
-@type_maker("smem_ptr_flag_bits", "smem_sparse_ptr_flag_bits")
+@type_maker("smem_ptr_flag_bits")
 def _flag(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    return ValueType(SmemPtrFlag(Bits(static_value(m, targs[-1]))))
+    return ValueType(SmemPtrFlag(Bits(static_value(m, targs[0]))))
+
+
+@type_maker("smem_sparse_ptr_flag_bits")
+def _sparse_flag(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(SmemPtrFlag(Bits(static_value(m, targs[1])), static_value(m, targs[0])))
+
+
+@type_maker("smem_sparse_ptr_flag")
+def _sparse_bit(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(SmemPtrFlag(Bits(1), static_value(m, targs[0])))
 
 
 CONSTANTS["smem_ptr_flag"] = ValueType(SmemPtrFlag(Bits(1)))

@@ -64,6 +64,22 @@ STATIC = [
         gmma(Layout((64, 16), (32, 1)), "K", Swizzle(2, 4, 3, SwizzleUnit.BYTE)),
         gmma(Layout((64, 16), (32, 1)), "K", Swizzle(1, 4, 3, SwizzleUnit.BYTE)),
     ),
+    # a sparse MMA's B has K of 64 bytes, its MN-major A of 16
+    (gmma(Layout((128, 32), (64, 1)), "K"), gmma(Layout((128, 64), (64, 1)), "K")),
+    (
+        gmma(Layout((128, 32), (32, 1)), "K", Swizzle(2, 4, 3, SwizzleUnit.BYTE)),
+        gmma(Layout((128, 32), (40, 1)), "K", Swizzle(2, 4, 3, SwizzleUnit.BYTE)),
+    ),
+    (
+        gmma(Layout((64, (16, 2)), (16, (1, 1024))), "K", Swizzle(1, 4, 3, SwizzleUnit.BYTE)),
+        gmma(Layout((64, (8, 4)), (16, (1, 1024))), "K", Swizzle(1, 4, 3, SwizzleUnit.BYTE)),
+    ),
+    (
+        gmma(Layout(((8, 8), (8, 4)), ((8, 256), (1, 64))), "K", None),
+        gmma(Layout(((8, 8), (8, (2, 2))), ((8, 256), (1, (64, 2048)))), "K", None),
+    ),
+    (gmma(Layout((64, 8), (1, 64)), "MN"), gmma(Layout((64, 4), (1, 64)), "MN")),
+    (gmma(Layout((64, (8, 4)), (1, (64, 512))), "MN"), gmma(Layout((64, (8, 8)), (1, (64, 512))), "MN")),
     (p.TmaLimits((64, 128), 16, (8192,), swizzle_bytes=128), p.TmaLimits((128, 128), 16, (8192,), swizzle_bytes=128)),
     (p.TmaLimits((64, 256), 16), p.TmaLimits((64, 257), 16)),
     (p.TmaLimits((64, 64), 16, (4096,)), p.TmaLimits((64, 64), 16, (4104,))),
