@@ -89,8 +89,9 @@ def bind_parameters(
             value = args[i]
             if type(value) is Elements and not stands:
                 value = leaks.decayed(m, cells[i] if i < len(cells) else None, span)
-            if p.type is not None and isinstance(value, (Scalar, int, Extern, tuple)) and not is_auto(p.type):
-                typed = m.eval(p.type, env)
+            written = None if p.type is None or is_auto(p.type) or not m.dialect.by_value else p.type
+            if written is not None and isinstance(value, (Scalar, int, Extern, tuple)):
+                typed = m.eval(written, env)
                 if isinstance(value, Scalar) and value.ctype == "nullptr_t" and isinstance(typed, PtrType):
                     value = symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
                 elif isinstance(typed, (ClassInst, ValueType) if isinstance(value, tuple) else (ScalarType, ClassInst)):

@@ -278,3 +278,33 @@ def test_buffers_of_several_configurations_are_several(tmp_path: Path) -> None:
     made = driver(tmp_path, text)
     assert sorted(int(b.fact.size_bytes) for b in made.recorder.buffers.values()) == [4096, 16384]
     assert len({b.fact.enclosing for b in made.recorder.buffers.values()}) == 2
+
+
+def test_an_annotation_converts_nothing_but_what_the_host_hands_over(tmp_path: Path) -> None:
+    """nvidia-cutlass-dsl 4.8.1: a device function called on the device is traced with what it is given."""
+    made = driver(
+        tmp_path,
+        HEAD
+        + """
+@cute.jit
+def inner(n: cutlass.Int32, m: cutlass.Int64 = 2, *, k: cutlass.Int32 = 8):
+    a = cute.make_layout((n, m, k))
+
+@cute.kernel
+def kernel(n: cutlass.Int32):
+    inner(4)
+    inner(4, k=5)
+    inner(cutlass.Int32(4))
+    inner(n, 3)
+
+@cute.jit
+def host():
+    kernel(4).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+host()
+""",
+    )
+    (found,) = results(made).values()
+    assert [str(x) for x in found] == [
+        "(4,2,8):(1,4,8)", "(4,2,5):(1,4,8)", "(?,2,8):(1,?,?)", "(?,3,8):(1,?,?)",
+    ]  # fmt: skip
