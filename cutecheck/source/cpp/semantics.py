@@ -29,6 +29,7 @@ from cutecheck.source.cpp import barriers, pipelines
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import DEFER, Dialect
 from cutecheck.source.eval.values import (
+    Enumerated,
     EnumVal,
     Pointer,
     Scalar,
@@ -92,12 +93,12 @@ class CppDialect(Dialect):
             if value.value is None and value.ctype in INTEGERS:
                 self._fresh += 1
                 return Dyn.named(f"{value.ctype}{PER_THREAD}?{self._fresh}", whole_domain_of(value.ctype))
-            if value.value is None or isinstance(value.value, float):
+            if value.value is None or isinstance(value.value, float) or value.ctype == "nullptr_t":
                 return value
             expr = ints.as_expr(address(value.value) if value.ctype in _OF_ADDRESSES else value.value)
             return Typed(expr, value.ctype) if ints.keeps_type(value.ctype, expr) else Dyn(expr)
         if isinstance(value, EnumVal) and value.value is not None:
-            return Dyn.of(value.value)
+            return Enumerated(value)
         if isinstance(value, bool):
             return int(value)
         if isinstance(value, tuple):
@@ -106,6 +107,8 @@ class CppDialect(Dialect):
 
     def from_model(self, value: Value) -> Value:
         if isinstance(value, Dyn):
+            if type(value) is Enumerated:
+                return value.enumerator
             number = value.value
             if type(value) is Typed:
                 return Scalar(Dyn(value.expr) if number is None else number, value.ctype)

@@ -27,6 +27,7 @@ from cutecheck.source.eval.entrances import enter, reached
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.open_arguments import unsettled
 from cutecheck.source.eval.overloads import Candidate, bind, deduced
 from cutecheck.source.eval.parameters import bind_parameters
 from cutecheck.source.eval.ranking import best_of, undecided
@@ -151,6 +152,11 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
             may_write(m, c.fn, args, span, fset.self_)
         return Unknown(f"which `{fset.name}` is called is not known: {unsure}", span)
     best = best_of(found, given, of_object)
+    unsure = unsettled(m, found, best, args)
+    if unsure:
+        for c in found:
+            may_write(m, c.fn, args, span, fset.self_)
+        return Unknown(f"which `{fset.name}` is called is not known: {unsure}", span)
     if any(e.decl.tparams == () for e in fset.entries):
         special = specialised(m, fset.entries, best)
         if isinstance(special, Unknown):

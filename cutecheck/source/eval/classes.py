@@ -49,6 +49,8 @@ from cutecheck.source.eval.values import (
     TraitType,
     Value,
     ValueType,
+    is_zero,
+    null,
 )
 
 NO_MEMBER = "has all its bases known, and no member"
@@ -169,6 +171,7 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
                     typed = m.eval(decl.type, owner.env)
                     kinds = (ArrayType, ValueType, ClassInst) if isinstance(value, tuple) else (ScalarType, ClassInst)
                     value = convert(m, typed, value, span) if isinstance(typed, kinds) else value
+                    value = null(typed.inner) if isinstance(typed, PtrType) and is_zero(value) else value
                 obj.initial[name] = value
                 value = copies.copied(m, value)
             elif decl.init_args is not None and decl.type is not None and not obj.name:
@@ -236,7 +239,7 @@ def default_value(m: Machine, type_: Value, span: Span) -> Value:
     if isinstance(type_, ClassInst):
         return Object(type_)
     if isinstance(type_, PtrType):
-        return Scalar(0, "nullptr_t")
+        return null(type_.inner)
     if isinstance(type_, ArrayType):
         held = std_arrays.made(m, type_, (), span)
         if held is None and not type_.name and m.dialect.by_value and isinstance(type_.extent, int):
@@ -326,7 +329,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         if isinstance(type_, ScalarType):
             return any_of(m, type_, f"value@{span.line}:{span.column}", span)
         return _some_pointer(m, type_, span) if isinstance(type_, PtrType) and m.recorder.on_host() else value
-    if isinstance(value, tuple) and not value and isinstance(type_, (ValueType, ScalarType)):
+    if isinstance(value, tuple) and not value and isinstance(type_, (ValueType, ScalarType, PtrType)):
         return default_value(m, type_, span)  # `T x = {};`
     if isinstance(type_, ScalarType) and not is_type(value):
         if isinstance(value, tuple) and _VECTOR.match(type_.dtype.name):

@@ -122,14 +122,14 @@ def to_constant(t: ir.Expr | None) -> bool:
 def takes_pointers(functions: Iterable[ir.Function]) -> bool:
     """Whether overloads are told apart by what a pointer leads to."""
     return any(
-        to_constant(p.type) or (fn.tparams and _pointer(fn, i)) for fn in functions for i, p in enumerate(fn.params)
+        to_constant(p.type) or (fn.tparams and is_pointer(fn, i)) for fn in functions for i, p in enumerate(fn.params)
     )
 
 
 def by_pointers(found: list[Candidate], leads: Sequence[bool | None]) -> list[Candidate]:
     """Without ``f(int*)`` where what is given leads to a constant and another one takes that."""
     for i, known in enumerate(leads):
-        can = [c for c in found if not _pointer(c.fn, i) or to_constant(c.fn.params[i].type) or _deduces(c.fn, i)]
+        can = [c for c in found if not is_pointer(c.fn, i) or to_constant(c.fn.params[i].type) or _deduces(c.fn, i)]
         found = can if known and can else found
     return found
 
@@ -145,13 +145,13 @@ def _deduces(fn: ir.Function, i: int) -> bool:
 def open_pointers(found: list[Candidate], leads: Sequence[bool | None]) -> str:
     """Why it is not known which of ``f(T*)`` and ``f(T const*)`` is called; empty where it is."""
     for i, known in enumerate(leads):
-        kinds = {to_constant(c.fn.params[i].type) for c in found if _pointer(c.fn, i)}
+        kinds = {to_constant(c.fn.params[i].type) for c in found if is_pointer(c.fn, i)}
         if known is None and kinds == {True, False}:
             return "whether a pointer is one to a constant"
     return ""
 
 
-def _pointer(fn: ir.Function, i: int) -> bool:
+def is_pointer(fn: ir.Function, i: int) -> bool:
     t = fn.params[i].type if i < len(fn.params) else None
     while isinstance(t, ir.TypeMod) and t.kind in ("const", "volatile", "ref", "rref"):
         t = t.inner

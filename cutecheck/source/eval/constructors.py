@@ -13,6 +13,7 @@ from cutecheck.source.eval import (
     ir,
     leaks,
     losses,
+    open_arguments,
     places,
     qualifiers,
     ranking,
@@ -64,7 +65,7 @@ def minded(m: Machine, type_: Value, nodes: Sequence[ir.Arg], args: list[Value],
         return
     declared = _constructors(type_)
     if len(declared) > 1:
-        m.kinds = (args, tuple(ranking.given(m, a.value, v, env) for a, v in zip(nodes, args, strict=True)))
+        m.kinds = (args, ranking.arguments(m, nodes, args, env))
         if constness.takes_pointers(declared):
             m.leads = (args, tuple(constness.leads_to_constant(m, a.value, env) for a in nodes))
 
@@ -259,6 +260,9 @@ def _construct_with(
         _not_walked(m, [e.decl for e in entries], cls, obj, args, span)
         return
     best = ranking.best_of(found, kinds)
+    if open_arguments.unsettled(m, found, best, args):
+        _not_walked(m, [e.decl for e in entries], cls, obj, args, span)
+        return
     env = Env(best.env, "function", self_=obj)
     given = m.lvalues
     bind_parameters(m, best.fn.params, args, {}, env, span)

@@ -15,7 +15,7 @@ from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.tuples import Pair
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import ArrayType, CuteOp, Pointer, PtrType, Scalar, ScalarType, Value
+from cutecheck.source.eval.values import ArrayType, CuteOp, Pointer, PtrType, Scalar, ScalarType, Value, is_zero, null
 
 _NOWHERE = Span("", 1, 1, 1, 1)
 _STATELESS = (int, Sym, Swizzle, Underscore, CuteOp)
@@ -31,6 +31,8 @@ def fitted(m: Machine, target: Value, value: Value) -> Value:
         return _number(m, value, target)
     if isinstance(target, Layout):
         return _layout(m, target, value)
+    if isinstance(target, PtrType) and (is_zero(value) or (isinstance(value, Dyn) and value.value == 0)):
+        return null(target.inner)
     return target if value == () and isinstance(target, (*_STATELESS, ComposedLayout)) else value
 
 

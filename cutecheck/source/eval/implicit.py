@@ -24,6 +24,7 @@ from cutecheck.source.eval.values import (
     Closure,
     CuteOp,
     Extern,
+    Null,
     Object,
     PtrType,
     Scalar,
@@ -43,7 +44,6 @@ BASE = -3  # less by two for each class between
 CONVERTED, TO_VOID, TO_BOOL = -20, -21, -23
 BY_USER = -30  # less by what its result is converted by after it
 ELLIPSIS = -60
-NULL = -70
 
 _NO_NUMBER = (tuple, Layout, ComposedLayout, Swizzle, Underscore, CuteOp)
 _FLOATS = ("float", "double")
@@ -121,11 +121,11 @@ def _pointer(m: Machine, wanted: PtrType, value: Value, actual: Value, literal: 
             return None if classes.complete(m, of) else CONVERTED
         known = (ScalarType, ClassInst, VoidType)
         return None if isinstance(to, known) and isinstance(of, known) else CONVERTED
-    if isinstance(value, Scalar) and value.ctype == "nullptr_t":
+    if isinstance(value, Scalar) and value.ctype == "nullptr_t" and not isinstance(value, Null):
         return CONVERTED
     if isinstance(actual, ScalarType):
         if isinstance(value, Scalar) and value.value == 0 and value.ctype in INTEGERS:
-            return CONVERTED if literal else NULL  # a pointer that was set to 0 looks the same
+            return CONVERTED if literal else None
         return None if isinstance(value, Scalar) and isinstance(value.value, (int, float)) else CONVERTED
     data = isinstance(wanted.inner, (ScalarType, ClassInst, VoidType))
     if isinstance(actual, EnumRef) or (isinstance(value, Closure) and data) or _no_pointer(actual):
@@ -142,7 +142,7 @@ def _number(wanted: ScalarType, value: Value, actual: Value, literal: bool) -> i
     to = canonical(wanted.dtype.name)
     if to == "nullptr_t":
         return CONVERTED if literal and isinstance(value, Scalar) and value.value == 0 else None
-    if isinstance(value, Scalar) and value.ctype == "nullptr_t":
+    if isinstance(value, Scalar) and value.ctype == "nullptr_t" and not isinstance(value, Null):
         return None  # it is no number
     if isinstance(actual, ScalarType):
         return _arithmetic(canonical(actual.dtype.name), to)

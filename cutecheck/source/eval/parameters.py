@@ -38,6 +38,8 @@ from cutecheck.source.eval.values import (
     TensorVal,
     Value,
     ValueType,
+    is_zero,
+    null,
 )
 
 
@@ -92,7 +94,7 @@ def bind_parameters(
             written = None if p.type is None or is_auto(p.type) or not m.dialect.by_value else p.type
             if written is not None and isinstance(value, (Scalar, int, Extern, tuple)):
                 typed = m.eval(written, env)
-                if isinstance(value, Scalar) and value.ctype == "nullptr_t" and isinstance(typed, PtrType):
+                if is_zero(value) and isinstance(typed, PtrType):
                     value = symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
                 elif isinstance(typed, (ClassInst, ValueType) if isinstance(value, tuple) else (ScalarType, ClassInst)):
                     value = classes.convert(m, typed, value, span)
@@ -112,6 +114,12 @@ def bind_parameters(
             value = m.dialect.default(m, p, env)
             if value == () and p.type is not None and not is_auto(p.type):
                 value = classes.convert(m, m.eval(p.type, env), value, span)
+            elif isinstance(value, Scalar) and p.type is not None and not is_auto(p.type) and m.dialect.by_value:
+                typed = m.eval(p.type, env)
+                if isinstance(typed, PtrType) and is_zero(value):
+                    value = null(typed.inner)
+                elif isinstance(typed, (ScalarType, ClassInst)):
+                    value = classes.convert(m, typed, value, span)
         else:
             value = Unknown(f"no argument for `{p.name}`", span)
         if p.kind == "varkw":

@@ -29,12 +29,15 @@ from cutecheck.source.eval.values import (
     Object,
     ObjectPointer,
     Pointer,
+    PtrType,
     Reference,
     Scalar,
     ScalarType,
     Seen,
     TensorVal,
     Value,
+    is_zero,
+    null,
 )
 
 if TYPE_CHECKING:
@@ -287,6 +290,12 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
         return
     if isinstance(old, TensorVal) and not isinstance(value, (TensorVal, Unknown)):
         return
+    if (
+        is_zero(value)
+        and isinstance(old, (Pointer, ObjectPointer, Address))
+        and isinstance(to := type_of(old), PtrType)
+    ):
+        value = null(to.inner)
     known = not isinstance(value, Unknown) or type(where) is Slots
     if isinstance(old, Scalar) and old.ctype != "nullptr_t" and known:
         value = classes.convert(m, type_of(old), value, span)

@@ -17,6 +17,7 @@ from cutecheck.source.eval.values import ArrayType, Pack, PtrType, Qualified, Va
 if TYPE_CHECKING:
     from cutecheck.source.eval.ranking import Given
 
+_OPEN = ("", "other")
 _MAY_BE = (Qualified, PtrType, ArrayType, Pack)
 
 
@@ -107,9 +108,15 @@ def deduced(t: ir.Expr | None, actual: Value, given: Given, leads: bool | None =
     if isinstance(t.inner, ir.TypeMod):
         return actual
     if t.kind == "ref":
-        return qualify(actual, "const") if given == "constant" else actual if given else made(actual, None, False, "")
+        return (
+            qualify(actual, "const")
+            if given == "constant"
+            else actual
+            if given not in _OPEN
+            else made(actual, None, False, "")
+        )
     if given in ("value", "null"):
         return actual
-    if not given:
+    if given in _OPEN:
         return made(actual, None, False, None)
     return qualify(qualify(actual, "const") if given == "constant" else actual, "ref")

@@ -39,12 +39,18 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
     from cutecheck.source.eval.overloads import Candidate
 
-# what an argument's expression is, "" where that is not known; "null" is a value, too
-Given = Literal["", "variable", "constant", "value", "null"]
+# what an argument's expression is, "" where that is not known, "other" where it is no literal at least; "null" is a
+# value, too
+Given = Literal["", "other", "variable", "constant", "value", "null"]
 
 _EXACT, _IMPOSSIBLE = implicit.EXACT, -99
 _COMPUTES = frozenset(("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "<", ">", "<=", ">=", "==", "!="))
 _MAKES = frozenset(("-", "~", "!", "+"))
+
+
+def arguments(m: Machine, nodes: Sequence[ir.Arg], values: Sequence[Value], env: Env) -> tuple[Given, ...]:
+    """What the arguments of a call are."""
+    return tuple(given(m, a.value, v, env) or "other" for a, v in zip(nodes, values, strict=True))
 
 
 def given(m: Machine, node: ir.Expr, value: Value, env: Env) -> Given:
@@ -64,14 +70,20 @@ def given(m: Machine, node: ir.Expr, value: Value, env: Env) -> Given:
         made = isinstance(value, Object) and getattr(node.fn, "ident", "") == value.cls.decl.name
         return "value" if made else _returned(m, node.fn, env)
     if isinstance(node, ir.Lit):
-        null = isinstance(value, Scalar) and value.value == 0
-        return "constant" if isinstance(value, Str) else "null" if null else "value"
+        return "constant" if isinstance(value, Str) else "null" if _null(value) else "value"
     if isinstance(node, ir.Cast) and isinstance(value, Scalar):
         return "" if qualifiers.refers(node.type) else "value"
     computed = isinstance(node, ir.Binary) and node.op in _COMPUTES and isinstance(value, (Scalar, int))
     computed = computed or (isinstance(node, ir.Unary) and node.op in _MAKES and isinstance(value, (Scalar, int)))
     address = isinstance(node, ir.Unary) and node.op == "&" and isinstance(value, (Pointer, ObjectPointer, Address))
+    if isinstance(node, ir.Construct) and _null(value):
+        return "null"  # `int{}`, as GCC has it
     return "value" if computed or address or isinstance(node, (ir.Construct, ir.Lambda)) else ""
+
+
+def _null(value: Value) -> bool:
+    """A literal 0 that converts to a pointer."""
+    return isinstance(value, Scalar) and value.value == 0 and value.ctype not in ("bool", "char", "float", "double")
 
 
 def _forwarded(m: Machine, node: ir.Call, env: Env) -> Given:
@@ -192,7 +204,7 @@ def _ranks(c: Candidate, arguments: Sequence[Given]) -> list[tuple[int, int | No
         param = c.fn.params[min(i, len(c.fn.params) - 1)] if c.fn.params else None
         made = gain < implicit.OPEN and not implicit.CONVERTED < gain <= implicit.BASE  # a temporary
         what: Given = "value" if made else arguments[i] if i < len(arguments) else ""
-        what = "value" if what == "null" else what
+        what = "value" if what == "null" else "" if what == "other" else what
         binding = None if param is None or not what else _binding(c.fn, param.type, what)
         ranks.append((_IMPOSSIBLE, None) if binding == 0 else (rank, binding))
     return ranks

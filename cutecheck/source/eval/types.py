@@ -27,10 +27,12 @@ from cutecheck.source.eval.values import (
     ArrayType,
     Closure,
     CuteOp,
+    Enumerated,
     EnumVal,
     Extern,
     ExternType,
     FuncSet,
+    Null,
     Object,
     ObjectPointer,
     Pack,
@@ -64,9 +66,13 @@ def pointed_to(t: Value) -> Value:
 
 def type_of(v: Value) -> Value:
     """``decltype(v)`` without references."""
+    if isinstance(v, Null):
+        return PtrType(v.to)
     if isinstance(v, Scalar):
         found = dtype(v.ctype)
         return ScalarType(found if found is not None else DType(v.ctype, None))
+    if isinstance(v, Enumerated):
+        return type_of(v.enumerator)
     if isinstance(v, Dyn):
         own = dtype(v.ctype) if isinstance(v, Typed) else None
         return ScalarType(own or _declared_type(v) or DType("int", Bits(32)))

@@ -38,6 +38,22 @@ class Scalar:
 
 
 @record(frozen=True, slots=True)
+class Null(Scalar):
+    """A pointer of a type that is null."""
+
+    to: Value = None  # what it would point to
+
+
+def null(to: Value) -> Null:
+    return Null(0, "nullptr_t", to)
+
+
+def is_zero(v: Value) -> bool:
+    """``nullptr``, or a constant that a pointer may be made of."""
+    return isinstance(v, Scalar) and (v.ctype == "nullptr_t" or (isinstance(v.value, int) and v.value == 0))
+
+
+@record(frozen=True, slots=True)
 class ScalarType:
     """An arithmetic or element type."""
 
@@ -140,6 +156,26 @@ class EnumVal:
     value: int | None
     ctype: str = "int"
     of: Any = field(default=None, compare=False)
+
+
+class Enumerated(Dyn):
+    """An enumerator in a tuple, where it is a run-time integer; equal to one."""
+
+    __slots__ = ("enumerator",)
+    enumerator: EnumVal
+
+    def __init__(self, enumerator: EnumVal) -> None:
+        super().__init__(Dyn.of(enumerator.value or 0).expr)
+        object.__setattr__(self, "enumerator", enumerator)
+
+    def __eq__(self, other: object) -> bool:
+        return self.expr == other.expr if isinstance(other, Dyn) else NotImplemented
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def __reduce__(self) -> tuple[type[Dyn], tuple[Any]]:
+        return Dyn, (self.expr,)  # facts say nothing of it
 
 
 @record(frozen=True, slots=True)

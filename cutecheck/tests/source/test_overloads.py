@@ -189,3 +189,25 @@ def test_the_overload_that_a_compiler_takes(call: str, answer: int, taken: dict[
 def test_a_reference_to_another_type_is_not_bound_to_what_is_written(tmp_path: Path) -> None:
     """The overload of flags has no template to deduce, and took numbers, which it then left as they were."""
     assert number(tmp_path, kernel(FUNCTIONS), "int flags = 128; three(flags, 64);", "flags") == 64
+
+
+OPEN = """#include <cute/tensor.hpp>
+using namespace cute;
+__device__ int of(float) { return 1; } __device__ int of(long) { return 2; } template <class T> __device__ int any(T) { return 3; }
+struct Of { int v; __device__ Of(float) : v(1) {} __device__ Of(long) : v(2) {} };
+__device__ int many(float, int) { return 1; } template <class T> __device__ int many(T, char) { return 2; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    {
+        "of(std::stol(t))": None, "of(v[0])": None, "of(elsewhere(3))": None, "Of(v[0]).v": None, "any(v[0])": 3,
+        "many(v[0], 'c')": 2, "many(v[0], 3)": None,
+    }.items(),
+)  # fmt: skip
+def test_an_argument_of_an_unknown_type_leaves_open_which_overload_is_called(
+    call: str, answer: int | None, tmp_path: Path
+) -> None:
+    """The last one of those that might be called was taken."""
+    assert number(tmp_path, kernel(OPEN), "std::string t; std::vector<long> v;", call) == answer

@@ -25,6 +25,7 @@ DECLARATORS = NAMES | words(
 _TO_MEMBER = re.compile(r"::\s*\*\s*(\w+)\s*\)?[^)]*\)?\s*[;={]")
 _LAST_NAME = re.compile(r"\b([^\W\d]\w*)\s*(?:\[[^\];]*\]\s*)*(?:[={][^;]*)?;")  # of what is no function
 _WORD = re.compile(r"\w+")
+_CHANGED = "an alias with an alignment, or a vector, of its own"
 _GUIDE = re.compile(r"\s*(?:explicit\s+)?(\w+)\s*\([^;{}]{0,400}\)\s*->\s*\1\s*<")
 
 
@@ -117,7 +118,8 @@ class ScopeLowering(ClassLowering):
                 return [] if enum is None else [replace(enum, name=self.of(name))]
             made = self.class_(specifier, (), named_later=False)
             return [] if made is None else [replace(made, name=self.of(name))]
-        target = self.alias_type(kind)
+        changed = self.changes(node.start_byte, kind.end_byte)
+        target = self.opaque(_CHANGED, node.start_byte, node.end_byte) if changed else self.alias_type(kind)
         tparams = heads[-1] if heads else None
         return [ir.Alias(self.of(name), tparams, target, self.place(name), self.place(node))]
 
@@ -131,6 +133,9 @@ class ScopeLowering(ClassLowering):
                 if named.function is not None:
                     kind = ir.TypeMod("function", kind, self.span(specs.first, child.end_byte))
                 begin, end = self.name_span(named, child)
+                if not found or not isinstance(found[0], ir.Class):
+                    changed = self.changes(node.start_byte, node.end_byte)
+                    kind = self.opaque(_CHANGED, specs.first, child.end_byte) if changed else kind
                 found.append(
                     ir.Alias(named.name, None, kind, self.span(begin, end), self.span(specs.first, child.end_byte))
                 )

@@ -18,6 +18,7 @@ _ATTRIBUTES = words("attribute_specifier attribute_declaration ms_declspec_modif
 QUALIFIED = {"const": "const", "volatile": "volatile"}
 
 ATTRIBUTE = re.compile(r"\b__attribute__\s*\(\s*\([^;{}]*?\)\s*\)|\[\[[^;{}]*?\]\]")
+_OF_A_TYPE = re.compile(r"\b(?:__)?(?:aligned|vector_size|ext_vector_type)(?:__)?\s*\(")
 ALIGNED = re.compile(r"\b(?:__)?aligned(?:__)?\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 
 
@@ -148,6 +149,10 @@ class TypeLowering(NameLowering):
                 return self.attempt(partial(self.reread, *found.span(1)))
         return None
 
+    def changes(self, begin: int, end: int) -> bool:
+        """Whether an attribute between two offsets makes another type of the one that an alias names."""
+        return any(_OF_A_TYPE.search(self.text, *a.span()) for a in ATTRIBUTE.finditer(self.text, begin, end))
+
     def qualifier(self, node: Node, specs: Specs, quals: list[str]) -> None:
         word = self.of(node)
         if word in QUALIFIED:
@@ -156,7 +161,7 @@ class TypeLowering(NameLowering):
                 specs.begin = node.start_byte
             specs.end = node.end_byte
         elif node.children and node.children[0].type == "alignas_qualifier":
-            specs.alignas_ = self.alignment(node.children[0])
+            self.aligned(node.children[0], specs)
         else:
             flag = SPECIFIERS.get(word)
             if flag is not None:
@@ -172,7 +177,7 @@ class TypeLowering(NameLowering):
         elif kind == "explicit_function_specifier":
             flag = "explicit"
         elif kind == "alignas_qualifier":
-            specs.alignas_ = self.alignment(node)
+            self.aligned(node, specs)
             return True
         elif kind == "launch_bounds":
             specs.launch_bounds = tuple([self.expression(part) for part in node.named_children])
@@ -182,6 +187,11 @@ class TypeLowering(NameLowering):
         if flag is not None:
             specs.flags.add(flag)
         return True
+
+    def aligned(self, node: Node, specs: Specs) -> None:
+        """``alignas``, which compilers ignore behind a type (``char alignas(8) c``); ``__align__`` they do not."""
+        if specs.node is None or not self.of(node).startswith("alignas"):
+            specs.alignas_ = self.alignment(node)
 
     def alignment(self, node: Node) -> ir.Expr:
         """``alignas(expr)`` or ``alignas(type)``, in bytes."""

@@ -128,7 +128,7 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         calls.synchronises(m, getattr(node.fn, "ident", ""), args, node.span)
     if len(args) == len(node.args) and _minds_kinds(fn):
         m.given = (
-            tuple(ranking.given(m, a.value, v, env) for a, v in zip(node.args, args, strict=True)),
+            ranking.arguments(m, node.args, args, env),
             ""
             if not isinstance(fn, FuncSet) or fn.self_ is None
             else ranking.of_object(m, called, before, fn.self_, env),
