@@ -13,6 +13,8 @@ from cutecheck.rules.derive.targets import atom_of_event
 
 _STEP = re.compile(r"(?:^|_)(acquire|commit|wait|release)(?:_|$)")
 _ALONE = re.compile(r"(?:producer_|consumer_)?(acquire|commit|wait|release)(?:_and_advance)?")
+# a step in a method of this name is one of a class around the pipeline, which may do the others by hand
+_METHOD = re.compile(r"(?:producer|consumer)_(?:try_)?(?:acquire|commit|wait|release)")
 # what fills a stage tells its barrier by itself; the others' producers say so (commit)
 BY_TMA = ("PipelineTmaAsync", "PipelineTmaUmma", "PipelineTmaUmmaAsync", "PipelineTmaMultiConsumersAsync")
 BY_THREADS = (
@@ -69,6 +71,7 @@ def pipelines(context: Context) -> dict[tuple[str, str], Pipeline]:
             pipeline, step = found.get((call.subject, call.arch)), _STEP.search(call.function)
             if pipeline is not None and step is not None:
                 pipeline.steps[step[1]].append(call)
+                pipeline.escapes |= _METHOD.match(call.enclosing.rpartition("::")[2]) is not None
                 state = states.get((f"{call.kernel}|{dict(call.keywords).get('state')}", call.arch))
                 if state is not None:
                     pipeline.states[state.made.subject] = state

@@ -17,6 +17,23 @@ WAIT = "      pipe.consumer_wait(read);\n"
 ACQUIRE = "        pipe.producer_acquire(state);\n"
 RELEASE = "      pipe.consumer_release(read);\n"
 BYTES = "(size(BM{}) * size(BK{}) + size(BN{}) * size(BK{})) * sizeof(half_t)"
+WRAPPED = """using Inner = cutlass::PipelineTmaAsync<kStages>;
+struct Pipe {
+  using SharedStorage = Inner::SharedStorage;
+  using Params = Inner::Params;
+  using ThreadCategory = Inner::ThreadCategory;
+  using State = cutlass::PipelineState<kStages>;
+  Inner impl_;
+  SharedStorage& storage_;
+  template <class Cluster>
+  CUTE_DEVICE Pipe(SharedStorage& s, Params p, Cluster c) : impl_(s, p, c), storage_(s) {}
+  CUTE_DEVICE void producer_acquire(State s) { impl_.producer_acquire(s); }
+  CUTE_DEVICE void producer_tail(State s) { impl_.producer_tail(s); }
+  CUTE_DEVICE auto* producer_get_barrier(State s) { return impl_.producer_get_barrier(s); }
+  CUTE_DEVICE void consumer_wait(State s) { impl_.consumer_wait(s); }
+  CUTE_DEVICE void consumer_release_from_umma(State s) { storage_.empty_barrier_[s.index()].arrive(); }
+};
+"""
 LOAD_B = "        copy(tma_b.with(*bar), tBgB(_, k), tBsB(_, state.index()));\n"
 WRONG = [
     (((ACQUIRE, ""),), "CUT214"),
@@ -76,6 +93,15 @@ RIGHT = [
         "",
     ),
     (((WAIT, "      wait_for(pipe, read);\n"),), ""),
+    # a class around it whose release arrives at the barriers by hand
+    (
+        (
+            ("using Pipe = cutlass::PipelineTmaAsync<kStages>;\n", WRAPPED),
+            (RELEASE, "      pipe.consumer_release_from_umma(read);\n"),
+            ("cutlass::make_producer_start_state<Pipe>()", "cutlass::make_producer_start_state<Inner>()"),
+        ),
+        "",
+    ),
     (
         (
             (BYTES, "size(BM{}) * size(BK{}) * sizeof(half_t)"),
