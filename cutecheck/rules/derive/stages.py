@@ -15,6 +15,7 @@ from cutecheck.rules.derive.launches import threads_of
 from cutecheck.rules.derive.protocol import Pipeline, inside
 from cutecheck.rules.derive.steps import Found
 from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.vectors import plain
 
 _WARPGROUP = 128
 _MEETS = re.compile(r"sync|barrier|wait|arrive", re.IGNORECASE)
@@ -66,7 +67,17 @@ def one_stage(tensor: TensorFact, stages: int) -> bool:
         mine = known_value(size(tensor.layout))
     except (CuteError, UndecidedError):
         return False
-    return found is not None and found[0] == stages and mine is not None and mine * stages <= found[1]
+    if found is None or found[0] != stages or mine is None or mine * stages > found[1]:
+        return False
+    return not _goes_on(tensor, found[1] // stages)
+
+
+def _goes_on(tensor: TensorFact, stage: int) -> bool:
+    """A thread's part of all stages, where these follow one another, has elements that are a stage apart."""
+    parts = None if isinstance(tensor.layout, Unknown) else plain(tensor.layout)
+    return parts is not None and any(
+        isinstance(n, int) and isinstance(d, int) and n > 1 and d > 0 and d % stage == 0 for n, d in parts.modes
+    )
 
 
 def stages_of(tensor: TensorFact) -> tuple[int, int] | None:

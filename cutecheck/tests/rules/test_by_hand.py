@@ -59,3 +59,53 @@ def test_one_number(members: str, sync: str, operand: str, bytes_: str, expected
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
     assert not made.failures and not made.errors
     assert {f.code for f in made.findings} == expected
+
+
+STAGES = """
+#include <cute/tensor.hpp>
+using namespace cute;
+using Slices = Layout<Shape<_16, _64, _4>, Stride<_64, _1, _1024>>;
+using Part = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+__global__ void __launch_bounds__(128) kernel(half_t const* A, half_t const* W, half_t* out, int tiles) {
+  __shared__ alignas(128) half_t smem[cosize_v<Slices>];
+  Tensor gA = make_tensor(make_gmem_ptr(A), make_layout(make_shape(_16{}, _64{}, _4{}, tiles),
+      make_stride(_64{}, _1{}, _1024{}, _4096{})));
+  Tensor gW = make_tensor(make_gmem_ptr(W), Slices{});
+  Tensor sA = make_tensor(make_smem_ptr(smem), Slices{});
+  auto load = Part{}.get_slice(threadIdx.x);
+  auto read = Part{}.get_slice(threadIdx.x ^ 1);
+  Tensor from = load.partition_S(gA), first = load.partition_S(gW), to = load.partition_D(sA);
+  Tensor mine = read.partition_S(sA);
+  Tensor regs = make_fragment_like(mine(_, _, _, 0));
+  BEFORE
+  for (int i = 0; i < tiles; ++i) {
+    FILL
+    __syncthreads();
+    READ
+    __syncthreads();
+  }
+}
+void run(half_t const* A, half_t const* W, half_t* out, int tiles) { kernel<<<1, 128>>>(A, W, out, tiles); }
+"""
+EACH = "for (int k = 0; k < 4; ++k) { copy(Part{}, mine(_, _, _, k), regs); out[threadIdx.x] += regs(0); }"
+ONE = "copy(Part{}, from(_, _, _, 0, i), to(_, _, _, 0));"
+
+
+@pytest.mark.parametrize(
+    ("before", "fill", "read", "expected"),
+    [
+        ("", "copy(Part{}, from(_, _, _, _, i), to);", EACH, False),  # a tile as a whole, then slice by slice
+        ("", "copy(Part{}, from(_, _, _, _, i), to);", "copy(Part{}, mine(_, _, _, i % 4), regs);", False),
+        ("copy(Part{}, first, to);", ONE, EACH, False),  # one slice is new in each pass, the others stay
+        ("", "copy(Part{}, from(_, _, _, 0, i), to(_, _, _, i % 4));", "copy(Part{}, mine(_, _, _, 0), regs);", True),
+        ("", ONE, "copy(Part{}, mine(_, _, _, i % 4), regs);", True),
+        ("", ONE, "copy(Part{}, mine(_, _, _, 1), regs);", True),
+    ],
+)
+def test_stages(before: str, fill: str, read: str, expected: bool, tmp_path: Path) -> None:
+    text = STAGES.replace("BEFORE", before).replace("FILL", fill).replace("READ", read)
+    (tmp_path / "kernel.cu").write_text(text)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",)))
+    assert not made.failures and not made.errors
+    assert any(f.code == "CUT218" for f in made.findings) == expected
