@@ -31,6 +31,11 @@ class Renaming:
             self._buffers[ident] = self.names[found] + ident[len(found) :] if found else ident
         return self._buffers[ident]
 
+    def barriers(self, subject: str) -> str:
+        """Barriers, a pipeline or its state are named after the kernel, and where they are: ``kernel|place``."""
+        kernel, bar, place = subject.partition("|")
+        return f"{self.symbol(kernel)}|{self.buffer(place)}" if bar else subject
+
     def value(self, value: object) -> object:
         if isinstance(value, TensorFact):
             return self.tensor(value)
@@ -51,12 +56,16 @@ class Renaming:
     def event(self, e: Event) -> Event:
         operands = tuple(self.tensor(t) for t in e.operands)
         predicate = None if e.predicate is None else self.tensor(e.predicate)
-        return replace(e, enclosing=self.symbol(e.enclosing), operands=operands, predicate=predicate)
+        return replace(
+            e, enclosing=self.symbol(e.enclosing), operands=operands, predicate=predicate,
+            kernel=self.symbol(e.kernel), signals=self.barriers(e.signals),
+        )  # fmt: skip
 
     def call(self, c: Call) -> Call:
         arguments = tuple(self.value(a) for a in c.arguments)
         result, enclosing, kernel = self.value(c.result), self.symbol(c.enclosing), self.symbol(c.kernel)
-        return replace(c, arguments=arguments, result=result, enclosing=enclosing, kernel=kernel)
+        subject = self.barriers(c.subject)
+        return replace(c, arguments=arguments, result=result, enclosing=enclosing, kernel=kernel, subject=subject)
 
     def shared(self, b: SmemBuffer) -> SmemBuffer:
         return replace(b, buffer_id=self.buffer(b.buffer_id), enclosing=self.symbol(b.enclosing))
