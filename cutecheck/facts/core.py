@@ -170,7 +170,8 @@ class Launch:
     """A kernel launch or ``__launch_bounds__``: block size in threads, dynamic shared memory in bytes.
 
     ``origin`` attribute: ``cudaFuncSetAttribute`` allows the kernel ``smem_bytes`` of dynamic shared memory; the kernel
-    is empty where it could not be told. ``guards`` are run-time conditions around the launch.
+    is empty where it could not be told. ``guards`` are run-time conditions around the launch, ``grid`` its blocks along
+    x, y, z; empty where one of them is not known.
     """
 
     kernel: str
@@ -181,6 +182,7 @@ class Launch:
     cluster: Int | None = None
     origin: Literal["launch", "launch_bounds", "size_check", "attribute"] = "launch"
     guards: tuple[Guard, ...] = ()
+    grid: tuple[Int, ...] = ()
 
 
 @record(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from cutecheck.rules.bank_conflict_read import BankConflictRead
 from cutecheck.rules.bank_conflict_write import BankConflictWrite
 from cutecheck.rules.barrier_steps import BarrierStepMissing
 from cutecheck.rules.base import Rule
+from cutecheck.rules.block_indices import TileOfAnotherBlock
 from cutecheck.rules.block_threads import BlockTooSmall
 from cutecheck.rules.block_too_large import BlockTooLarge
 from cutecheck.rules.buffer_layouts import SameBufferSameLayout
@@ -92,6 +93,7 @@ RULES: tuple[type[Rule], ...] = (
     TmaStoreNotOrdered,
     BarrierStepMissing,
     StageNeverChanges,
+    TileOfAnotherBlock,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,

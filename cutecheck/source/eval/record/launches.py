@@ -42,6 +42,13 @@ def _extents(m: Machine, block: Value) -> tuple[int | None, ...] | None:
     return tuple(known)
 
 
+def _grid(m: Machine, grid: Value) -> tuple[Any, ...]:
+    """The blocks of a launch along each axis; empty where one of them is no number and no expression."""
+    model = grid.value if isinstance(grid, Scalar) else m.dialect.to_model(grid)
+    parts = model if isinstance(model, tuple) else (model,)
+    return parts if all(isinstance(x, (int, Dyn)) for x in parts) else ()
+
+
 class LaunchRecorder(RecorderState):
     """Launches, and the block size that each kernel runs with."""
 
@@ -88,7 +95,7 @@ class LaunchRecorder(RecorderState):
         block = _threads(m, config[1]) if len(config) > 1 else None
         smem = m.dialect.to_model(config[2]) if len(config) > 2 else 0
         extents = _extents(m, config[1]) if len(config) > 1 else None
-        self.pending.append((block, smem, span, extents))
+        self.pending.append((block, smem, span, extents, _grid(m, config[0]) if config else ()))
         try:
             if not self.rehearsal and not isinstance(fn, (FuncSet, Intrinsic)):
                 found = m.history.open_launches.setdefault(self.function(), set())
@@ -111,7 +118,7 @@ class LaunchRecorder(RecorderState):
 
         found = m.history.open_launches.get(function, set()) if function is not None else set()
         block, extents = next(iter(found)) if len(found) == 1 else (None, None)
-        self.pending.append((block, None, span, extents))
+        self.pending.append((block, None, span, extents, ()))
         try:
             return kernels.launch(m, fn, None, block, None, span)
         finally:
@@ -130,6 +137,9 @@ class LaunchRecorder(RecorderState):
             self._dims[symbol] = dims
         elif not isinstance(block, int):
             self._dims.pop(symbol, None)
-        self.launches[(symbol, span, f"{block} {smem}")] = Launch(
-            symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards)
-        )
+        key = (symbol, span, f"{block} {smem}")
+        before = self.launches.get(key)  # what its kernel does is kept of the first launch, with its variables
+        grid = before.grid if before is not None else self.pending[-1][4] if self.pending else ()
+        self.launches[key] = Launch(
+            symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards), grid=grid
+        )  # fmt: skip

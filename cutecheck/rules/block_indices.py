@@ -1,0 +1,167 @@
+"""CUT219 tile-of-wrong-block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cutecheck.facts import Call, Event, TensorFact
+from cutecheck.findings import Finding, Related
+from cutecheck.model.ints import Dyn, as_expr
+from cutecheck.model.layout import Layout
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.tile_walks import alone, product_of, result_of, stored, walks
+
+_EXAMPLE = """
+        using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
+        using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
+            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+        using Smem = decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_128, _64>, Stride<_64, _1>>{}));
+        __global__ void __launch_bounds__(128) product(half_t const* A, half_t const* B, float* C, int m, int n) {
+          __shared__ alignas(128) half_t a[cosize_v<Smem>], b[cosize_v<Smem>];
+          Tensor mA = make_tensor(make_gmem_ptr(A), make_layout(make_shape(m, _64{}), LayoutRight{}));
+          Tensor mB = make_tensor(make_gmem_ptr(B), make_layout(make_shape(n, _64{}), LayoutRight{}));
+          Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(m, n), make_stride(n, _1{}));
+          Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(blockIdx.x, 0));
+          Tensor gB = local_tile(mB, Shape<_128, _64>{}, make_coord(blockIdx.y, 0));
+          Tensor gC = local_tile(mC, Shape<_128, _128>{}, make_coord(%s));
+          Tensor sA = make_tensor(make_smem_ptr(a), Smem{}), sB = make_tensor(make_smem_ptr(b), Smem{});
+          auto load = Load{}.get_slice(threadIdx.x);
+          copy(Load{}, load.partition_S(gA), load.partition_D(sA));
+          copy(Load{}, load.partition_S(gB), load.partition_D(sB));
+          cp_async_fence();
+          cp_async_wait<0>();
+          __syncthreads();
+          auto thr = Mma{}.get_slice(threadIdx.x);
+          Tensor rA = thr.partition_fragment_A(sA), rB = thr.partition_fragment_B(sB);
+          auto readA = make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, Mma{});
+          auto readB = make_tiled_copy_B(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, Mma{});
+          auto ra = readA.get_slice(threadIdx.x);
+          auto rb = readB.get_slice(threadIdx.x);
+          copy(readA, ra.partition_S(sA), ra.retile_D(rA));
+          copy(readB, rb.partition_S(sB), rb.retile_D(rB));
+          Tensor tCgC = thr.partition_C(gC);
+          Tensor acc = thr.make_fragment_C(tCgC);
+          clear(acc);
+          gemm(Mma{}, rA, rB, acc);
+          copy(acc, tCgC);
+        }
+        void run(half_t const* A, half_t const* B, float* C, int m, int n) {
+          product<<<dim3(%s), 128>>>(A, B, C, m, n);
+        }
+        """
+_GRID = "m / 128, n / 128"
+
+
+class TileOfAnotherBlock(Rule):
+    """A block stores its product to the tile of another block.
+
+    What it checks
+        In a kernel with one product whose operands come from tiles of global memory that block indices choose: the
+        rows of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as
+        large steps. A grid whose extents are computed from the rows and the columns of C has its blocks along the axes
+        of the indices that walk them.
+
+    Why
+        Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
+        them. ``blockIdx.x`` and ``blockIdx.y`` the other way round in one of the three compile, and are right for
+        a matrix of one tile, or for the diagonal.
+
+    Example
+        Tensor gA = local_tile(mA, tile_mk, make_coord(blockIdx.x, _));
+        Tensor gB = local_tile(mB, tile_nk, make_coord(blockIdx.y, _));
+        Tensor gC = local_tile(mC, tile_mn, make_coord(blockIdx.y, blockIdx.x));
+
+    Use instead
+        Tensor gC = local_tile(mC, tile_mn, make_coord(blockIdx.x, blockIdx.y));
+
+    Assumptions
+        A mode that several indices walk, an index divided or computed, a tile scheduler's coordinates, and a kernel
+        with several products are not judged.
+
+    Fix
+        Make one coordinate (m, n, k) and take all tiles by it: ``local_tile(mC, tiler, coord, Step<_1, _1, X>{})``.
+
+    References
+        examples/cute/tutorial/sgemm_1.cu
+    """
+
+    code = "CUT219"
+    name = "tile-of-wrong-block"
+    family = "lint"
+    severity = "error"
+    confidence = "heuristic"
+    unasked = "None: it compares the block indices in offsets."
+    arch = ("sm_80",)
+    valid = (_EXAMPLE % ("blockIdx.x, blockIdx.y", _GRID),)
+    invalid = (
+        _EXAMPLE % ("blockIdx.y, blockIdx.x", _GRID),
+        _EXAMPLE % ("blockIdx.x, blockIdx.x", _GRID),
+        _EXAMPLE % ("blockIdx.x, blockIdx.y", "n / 128, m / 128"),
+    )
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        result = result_of(call, context) if call.function in ("partition_C", "local_partition") else None
+        if result is not None and result.space == "gmem" and call.kernel:
+            found = [*self._compare(call, result, context)]
+            yield from found or self._grid(call, result, context)
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        for _, tensor in stored([event]) if event.kernel else ():
+            yield from self._compare(event, tensor, context)
+
+    def _compare(self, at: Call | Event, result: TensorFact, context: Context) -> Iterable[Finding]:
+        made, mine = product_of(at.kernel, at.arch, context), walks(result)
+        if made is None or mine is None:
+            return
+        for mode, (operand, what) in enumerate(((made.a, "rows of A"), (made.b, "rows of B"))):
+            theirs = walks(operand)
+            have, want = alone(mine[mode]), alone(theirs[0]) if theirs is not None else None
+            if have is None or want is None or have == want:
+                continue
+            side = "columns" if mode else "rows"
+            if have[0] == want[0]:
+                message = (
+                    f"each step of {have[0]} goes {want[1]} {what} on, and {have[1]} {side} of C: "
+                    "blocks store to other tiles than those of their product"
+                )
+            else:
+                message = (
+                    f"{want[0]} says which {what} a block multiplies, and {have[0]} which {side} of C it stores: the "
+                    "product is stored to the tile of another block"
+                )
+            yield self.finding(
+                at.span, message, label=f"`{result.name}`, {side} by {have[0]}",
+                help=f"take the {side} of C by {want[0]}, in the steps of A's and B's tiles",
+                related=[Related(operand.span, f"`{operand.name}`, rows by {want[0]}")],
+                enclosing=at.enclosing, arch=at.arch,
+            )  # fmt: skip
+            return
+
+    def _grid(self, call: Call, result: TensorFact, context: Context) -> Iterable[Finding]:
+        """The grid has as many blocks along x as the mode needs that y walks, and the other way round."""
+        mine, shape = walks(result), result.root_layout.shape if isinstance(result.root_layout, Layout) else ()
+        launches = [x for x in context.index.launches_of.get(call.kernel, []) if x.origin == "launch"]
+        launches = [x for x in launches if x.arch in ("", call.arch)]
+        if mine is None or not isinstance(shape, tuple) or not launches:
+            return
+        by = [alone(mine[0]), alone(mine[1])]
+        rows, columns = _names(shape[0]), _names(shape[1])
+        if by[0] is None or by[1] is None or not rows or not columns or rows & columns:
+            return
+        axes = ["xyz".index(b[0][-1]) for b in by if b is not None]
+        for launch in launches:
+            if len(launch.grid) <= max(axes) or (_names(launch.grid[axes[0]]), _names(launch.grid[axes[1]])) != (
+                columns, rows,
+            ):  # fmt: skip
+                return
+        yield self.finding(
+            launches[0].span, f"the grid has blocks along {by[0][0][-1]} for the columns of `{result.name}`, and the "
+            f"kernel takes its rows by {by[0][0]}: unless the matrix is square, tiles are missing, others do not exist",
+            label="rows and columns the other way round", help="swap the extents of the grid, or the indices",
+            related=[Related(call.span, f"rows by {by[0][0]}, columns by {by[1][0]}")], enclosing=call.enclosing,
+            arch=call.arch,
+        )  # fmt: skip
+
+
+def _names(extent: object) -> set[str]:
+    return {v.name for v in as_expr(extent).variables()} if isinstance(extent, (int, Dyn)) else set()

@@ -1,0 +1,184 @@
+"""Which blocks a tile of global memory belongs to: by the modes of its tensor, the block indices that walk them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from cutecheck.facts import Call, Event, TensorFact, Unknown
+from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.expr import Expr, Var
+from cutecheck.model.ints import Dyn, as_expr
+from cutecheck.model.layout import Layout
+from cutecheck.records import record
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.coordinates import symbols
+from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.uses import uses_of
+from cutecheck.rules.derive.vectors import leaves
+
+Walks = dict[str, int]  # a block index, and how far each of its steps goes
+
+
+@record(frozen=True, slots=True)
+class Product:
+    """The one product of a kernel: what global memory its operands come from."""
+
+    gemm: Event
+    a: TensorFact
+    b: TensorFact
+
+
+def walks(tensor: TensorFact) -> list[Walks | None] | None:
+    """Of each mode of the whole tensor, the block indices that walk it; None for a mode in which others may.
+
+    Coordinates of TMA say it themselves; of an offset each term goes along the mode with the largest stride that it
+    reaches.
+    """
+    root = tensor.root_layout
+    if not isinstance(root, Layout) or isinstance(tensor.offset, Unknown):
+        return None
+    if not isinstance(root.shape, tuple) or not isinstance(root.stride, tuple) or len(root.shape) < 2:
+        return None
+    if tensor.space == "coord":
+        return _coordinates(tensor, root.stride)
+    modes = leaves(root.shape, root.stride)
+    if modes is None or len(modes) != len(root.shape):
+        return None
+    if tensor.space != "gmem" or isinstance(tensor.offset, (tuple, ScaledBasis)):
+        return None
+    if not all(isinstance(s, (int, Dyn)) for _, s in modes):
+        return None
+    strides = [as_expr(s) for _, s in modes]
+    values = symbols(strides)
+    units = [s.substitute(values).constant for s in strides]
+    known = [u for u in units if u]
+    if None in units or len(set(known)) != len(known) or any(u < 0 for u in known):
+        return None
+    found: list[Walks | None] = [{} for _ in modes]
+    terms = [t for own in as_expr(tensor.offset).terms for t in Expr((own,)).substitute(values).terms]
+    for monomial, factor in terms:
+        unit = max((u for u in known if u <= abs(factor)), default=None)
+        if monomial and unit is None:
+            return None
+        if monomial and unit is not None:
+            _add(found, units.index(unit), Expr(((monomial, factor),)), unit)
+    return found
+
+
+def _coordinates(tensor: TensorFact, strides: tuple[object, ...]) -> list[Walks | None] | None:
+    offset = tensor.offset
+    if not isinstance(offset, tuple):
+        return None
+    found: list[Walks | None] = []
+    for stride in strides:
+        if not isinstance(stride, ScaledBasis) or len(stride.path) != 1 or stride.value != 1:
+            return None
+        at = offset[stride.path[0]] if stride.path[0] < len(offset) else 0
+        if not isinstance(at, (int, Dyn)):
+            return None
+        mode: list[Walks | None] = [{}]
+        for term in as_expr(at).terms:
+            if term[0]:
+                _add(mode, 0, Expr((term,)), 1)
+        found.append(mode[0])
+    return found
+
+
+def _add(found: list[Walks | None], mode: int, term: Expr, unit: int) -> None:
+    """One term of an offset; what is neither of a thread alone nor a step of a block index leaves the mode open."""
+    if all(v.name.startswith("threadIdx.") for v in term.variables()):
+        return
+    ((monomial, factor),) = term.terms
+    only = monomial[0] if len(monomial) == 1 else None
+    mine = found[mode]
+    if mine is None or not isinstance(only, Var) or not only.name.startswith("blockIdx.") or factor % unit:
+        found[mode] = None
+        return
+    mine[only.name] = mine.get(only.name, 0) + factor // unit
+
+
+def alone(walk: Walks | None) -> tuple[str, int] | None:
+    """The one block index that walks a mode."""
+    return next(iter(walk.items())) if walk is not None and len(walk) == 1 else None
+
+
+def product_of(kernel: str, arch: str, context: Context) -> Product | None:
+    """The product of a kernel whose MMAs all add to the same accumulators, where its operands are known."""
+    key = (kernel, arch)
+    memo = cast("dict[tuple[str, str], Product | None]", context.memo.setdefault("products of tiles", {}))
+    if key not in memo:
+        memo[key] = _product(kernel, arch, context)
+    return memo[key]
+
+
+def _product(kernel: str, arch: str, context: Context) -> Product | None:
+    events = [e for e in context.facts.events if e.kernel == kernel and e.arch == arch]
+    gemms = [e for e in events if e.kind == "gemm"]
+    results = {e.operands[0].buffer if len(e.operands) > 3 else e.operands[-1].buffer for e in gemms}
+    if not gemms or len(results) != 1 or None in results or any(e.tiled != gemms[0].tiled for e in gemms):
+        return None
+    if any(e.reason is not None or len(e.operands) < 3 for e in gemms):
+        return None
+    copies = [e for e in events if e.kind == "copy" and len(e.operands) > 1]
+    a = _sources([(e, e.operands[-3]) for e in gemms], copies)
+    b = _sources([(e, e.operands[-2]) for e in gemms], copies)
+    return None if a is None or b is None else Product(gemms[0], a, b)
+
+
+def _sources(reads: list[tuple[Event, TensorFact]], copies: list[Event]) -> TensorFact | None:
+    """The global tile that what is read comes from; None where blocks walk the rows of several otherwise."""
+    found: list[TensorFact] = []
+    todo, seen = [*reads], set[tuple[str, int]]()
+    while todo:
+        event, tensor = todo.pop()
+        if tensor.space in ("gmem", "coord"):
+            found.append(tensor)
+            continue
+        filled = [c for c in copies if _fills(c, event, tensor)]
+        if not filled:
+            return None
+        for copy in filled:
+            if (copy.event_id, copy.order) not in seen:
+                seen.add((copy.event_id, copy.order))
+                todo.append((copy, copy.operands[0]))
+    known = [w[0] if (w := walks(t)) is not None else None for t in found]
+    return found[0] if found and None not in known and all(w == known[0] for w in known) else None
+
+
+def _fills(copy: Event, event: Event, tensor: TensorFact) -> bool:
+    to = copy.operands[1]
+    if tensor.buffer is None or to.buffer != tensor.buffer or to.space != tensor.space:
+        return False
+    mine = [u for u in uses_of(event) if u.tensor is tensor]
+    theirs = [u for u in uses_of(copy) if u.tensor is to]
+    return not mine or not theirs or (mine[0].first < theirs[0].last and theirs[0].first < mine[0].last)
+
+
+def result_of(call: Call, context: Context) -> TensorFact | None:
+    """The tile of C that a call partitions: by the MMA, or among threads where nothing is copied from its tensor."""
+    made = product_of(call.kernel, call.arch, context)
+    if made is None or not call.arguments:
+        return None
+    if call.function == "partition_C" and len(call.arguments) > 1:
+        tensor = call.arguments[1]
+        return tensor if isinstance(tensor, TensorFact) and call.arguments[0] == made.gemm.tiled else None
+    tensor = call.arguments[0]
+    if call.function != "local_partition" or not isinstance(tensor, TensorFact) or tensor.root_layout is None:
+        return None
+    events = (e for e in context.facts.events if (e.kernel, e.arch) == (call.kernel, call.arch))
+    sources = {e.operands[0].root_layout for e in events if e.kind == "copy"}
+    return None if tensor.root_layout in sources else tensor
+
+
+def stored(events: Iterable[Event]) -> list[tuple[Event, TensorFact]]:
+    """What TMA stores to, as coordinates."""
+    out: list[tuple[Event, TensorFact]] = []
+    for event in events:
+        atom = atom_of_event(event)
+        if event.kind == "copy" and atom is not None and "TMA_STORE" in atom.op and len(event.operands) > 1:
+            out.append((event, event.operands[1]))
+    return out
+
+
+__all__ = ["Product", "Walks", "alone", "product_of", "result_of", "stored", "walks"]

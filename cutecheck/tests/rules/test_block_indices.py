@@ -1,0 +1,96 @@
+"""Whose tile a block stores: kernels in which A, B, C and the grid are walked by indices that fit, or do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+
+HEAD = """
+#include <cute/tensor.hpp>
+using namespace cute;
+using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
+using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+using Smem = Layout<Shape<_128, _64>, Stride<Int<72>, _1>>;
+"""
+KERNEL = """
+__global__ void __launch_bounds__(128) NAME(half_t const* A, half_t const* B, float* C, int m, int n, int k) {
+  __shared__ alignas(128) half_t a[cosize_v<Smem>], b[cosize_v<Smem>];
+  Tensor mA = make_tensor(make_gmem_ptr(FROM_A), make_shape(m, k), make_stride(k, _1{}));
+  Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(n, k), make_stride(k, _1{}));
+  Tensor mC = make_tensor(make_gmem_ptr(TO_C), LAYOUT_C);
+  Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(BY_A, _));
+  Tensor gB = local_tile(mB, Shape<_128, _64>{}, make_coord(BY_B, _));
+  Tensor sA = make_tensor(make_smem_ptr(a), Smem{}), sB = make_tensor(make_smem_ptr(b), Smem{});
+  auto load = Load{}.get_slice(threadIdx.x);
+  auto thr = Mma{}.get_slice(threadIdx.x);
+  Tensor gC = local_tile(mC, Shape<_128, _128>{}, make_coord(BY_C));
+  Tensor tCgC = thr.partition_C(gC);
+  Tensor acc = thr.make_fragment_C(tCgC);
+  clear(acc);
+  for (int i = FIRST; i < size<2>(gA); ++i) {
+    copy(Load{}, load.partition_S(gA(_, _, i)), load.partition_D(sA));
+    copy(Load{}, load.partition_S(gB(_, _, i)), load.partition_D(sB));
+    __syncthreads();
+    gemm(Mma{}, thr.partition_A(OPERANDS_A), thr.partition_B(OPERANDS_B), acc);
+    __syncthreads();
+  }
+  copy(acc, tCgC);
+}
+"""
+RUN = "  NAME<<<dim3(GRID), 128>>>(A, B, C, m, n, k);\n"
+PLAIN = {
+    "FROM_A": "A", "TO_C": "C", "LAYOUT_C": "make_shape(m, n), make_stride(n, _1{})", "BY_A": "blockIdx.x",
+    "BY_B": "blockIdx.y", "BY_C": "blockIdx.x, blockIdx.y", "FIRST": "0", "OPERANDS_A": "sA", "OPERANDS_B": "sB",
+    "GRID": "ceil_div(m, 128), ceil_div(n, 128)",
+}  # fmt: skip
+OTHER_WAY = {"BY_A": "blockIdx.y", "BY_B": "blockIdx.x", "BY_C": "blockIdx.y, blockIdx.x"}
+SWAPPED = {"GRID": "ceil_div(n, 128), ceil_div(m, 128)"}
+FITS: dict[str, dict[str, str]] = {
+    "plain": {},
+    "by_y": {**OTHER_WAY, **SWAPPED},
+    "by_columns": {"LAYOUT_C": "make_shape(m, n), make_stride(_1{}, m)"},
+    "batched": {"FROM_A": "A + blockIdx.z * m * k", "TO_C": "C + blockIdx.z * m * n"},
+    "transposed": {
+        "OPERANDS_A": "sB", "OPERANDS_B": "sA", "LAYOUT_C": "make_shape(n, m), make_stride(_1{}, n)",
+        "BY_C": "blockIdx.y, blockIdx.x",
+    },
+    "split": {"FIRST": "blockIdx.z * 4", "TO_C": "C + blockIdx.z * m * n"},
+    "numbered": {
+        "BY_A": "blockIdx.x % (m / 128)", "BY_B": "blockIdx.x / (m / 128)",
+        "BY_C": "blockIdx.x % (m / 128), blockIdx.x / (m / 128)", "GRID": "m / 128 * (n / 128)",
+    },
+    "swizzled": {  # of A rows as of C, of B as a tile scheduler says
+        "BY_B": "(blockIdx.x + blockIdx.y) % (n / 128)", "BY_C": "blockIdx.x, (blockIdx.x + blockIdx.y) % (n / 128)",
+    },
+    "square": {"GRID": "ceil_div(m, 128), ceil_div(m, 128)"},
+    "of_a_pointer": {
+        "FROM_A": "A + blockIdx.x * 128 * k", "BY_A": "0", "TO_C": "C + blockIdx.x * 128 * n", "BY_C": "0, blockIdx.y"
+    },
+}  # fmt: skip
+DOES_NOT: dict[str, dict[str, str]] = {
+    "c_swapped": {"BY_C": "blockIdx.y, blockIdx.x"},
+    "c_by_columns": {"BY_C": "blockIdx.y, blockIdx.x", "LAYOUT_C": "make_shape(m, n), make_stride(_1{}, m)"},
+    "b_by_x": {"BY_B": "blockIdx.x"},
+    "a_and_b": {"BY_A": "blockIdx.y", "BY_B": "blockIdx.x"},
+    "operands": {"OPERANDS_A": "sB", "OPERANDS_B": "sA"},
+    "half_steps": {"FROM_A": "A + blockIdx.x * 64 * k", "BY_A": "0"},
+    "grid": SWAPPED,
+    "all_three": OTHER_WAY,
+}
+
+
+def test_who_stores_whose_tile(tmp_path: Path) -> None:
+    text, runs = HEAD, ""
+    for name, changed in {**FITS, **DOES_NOT}.items():
+        kernel, run = KERNEL.replace("NAME", name), RUN.replace("NAME", name)
+        for word, new in {**PLAIN, **changed}.items():
+            kernel, run = kernel.replace(word, new), run.replace(word, new)
+        text, runs = text + kernel, runs + run
+    text += f"void run(half_t const* A, half_t const* B, float* C, int m, int n, int k) {{\n{runs}}}\n"
+    (tmp_path / "kernels.cu").write_text(text)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",), select=("CUT219",)))
+    assert not made.failures and not made.errors
+    assert {f.enclosing for f in made.findings} == set(DOES_NOT)
