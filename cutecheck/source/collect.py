@@ -9,6 +9,7 @@ from cutecheck.facts import Call, Event, Launch, Lint, Loop, Predicate, Site, Sm
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record import Recorder
+from cutecheck.source.eval.record.events import of_both
 from cutecheck.source.eval.record.kinds import kind_by_name
 from cutecheck.source.namesakes import Renaming
 
@@ -179,6 +180,8 @@ def _add_event(event: Event, out: Collected) -> None:
         out.events[event.event_id] = replace(event, order=event.order + out.clock, loops=_later(event.loops, out.clock))
     elif old.reason is not None and event.reason is None:
         out.events[event.event_id] = replace(event, order=old.order, loops=old.loops)
+    else:
+        out.events[event.event_id] = of_both(old, event)
 
 
 def _add_call(key: tuple[object, ...], call: Call, out: Collected) -> None:

@@ -178,6 +178,7 @@ class Roots:
     def _guard(self, run: object, span: Span | None) -> None:
         self.m.budget.restart()
         mark = self.m.journal.mark()
+        known = len(self.m.recorder.hypotheses)
         try:
             run()  # type: ignore[operator]
         except BudgetExceeded as error:
@@ -189,6 +190,7 @@ class Roots:
         except Exception as error:  # one root must not hide the others: it becomes one line of the report
             self._internal(span, error)
         self.m.journal.undo(mark)
+        del self.m.recorder.hypotheses[known:]  # parameters of other roots have the same names
 
     def _internal(self, span: Span | None, error: Exception) -> None:
         self.m.recorder.internal("root", span, error)

@@ -265,10 +265,13 @@ def _united(a: Launches, b: Launches) -> Launches:
         mine = a.done.setdefault(key, set())
         a.count[key[0]] = a.count.get(key[0], 0) + len(signatures - mine)
         mine |= signatures
-    for kind, walked in b.kinds.items():
-        a.kinds[kind] = max(a.kinds.get(kind, 0), walked)
-    for flag, walked in b.flags.items():
-        a.flags[flag] = max(a.flags.get(flag, 0), walked)
+    for launched, walked in b.given.items():
+        known = a.given.setdefault(launched, [])
+        known += [g for g in walked if g not in known]
+    for kind, walks in b.kinds.items():
+        a.kinds[kind] = max(a.kinds.get(kind, 0), walks)
+    for flag, walks in b.flags.items():
+        a.flags[flag] = max(a.flags.get(flag, 0), walks)
     return a
 
 

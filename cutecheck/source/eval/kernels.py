@@ -12,6 +12,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.alike import element_types, kind_of, without_elements
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
+from cutecheck.source.eval.contexts import Known, stated
 from cutecheck.source.eval.launches import key_of
 from cutecheck.source.eval.limits import FILES_SHARE
 from cutecheck.source.eval.machine import Machine
@@ -68,21 +69,40 @@ def launch(
         types = without_elements(types, elements)
         flags += tuple(elements)
     signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)}){threads}"
-    answer = m.history.launches.ask(key_of(best.fn), types, signature, flags=flags)
+    given = stated(m, args) if m.dialect.by_value else Known()
+    answer = m.history.launches.ask(key_of(best.fn), types, signature, flags=flags, given=given.lines())
     m.history.walked.add((id(best.fn), id(best.entry.env.cls), shown))
     if answer == "dropped":
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
     m.recorder.launched(symbol, span, block, smem, cluster)
-    if answer == "before":
+    if answer == "before" or (answer == "again" and _holds_still(m, symbol, threads, given)):
         return Unknown("walked before", span)
+    m.history.given.setdefault((symbol, threads), []).append(given)
     env = Env(best.env, "function", self_=fn.self_)
+    if answer == "open":
+        args = [symbolic_parameter(m, p, best.env, span) for p in best.fn.params]
     args = [_of_type(m, best.fn, best.env, i, uniform(a), span) for i, a in enumerate(args)]
     try:
-        with apart(m), m.budget.at_most(m.budget.limits.idle_steps // FILES_SHARE) if chore else nullcontext():
+        held = m.recorder.as_of(((), m.recorder.standing()[1])) if answer == "open" else nullcontext()
+        patient = m.budget.at_most(m.budget.limits.idle_steps // FILES_SHARE) if chore else nullcontext()
+        with apart(m), held, patient:
             return run_function(m, best.entry, best.fn, env, args, {}, span)
     except CallIsDone as done:
         m.unseen = True
         return Unknown(str(done), span)
+
+
+def _holds_still(m: Machine, symbol: str, threads: str, given: Known) -> bool:
+    """Whether what this unit found of the kernel holds of this launch as well, once fewer conditions are taken to hold.
+
+    A walk depends on no condition that holds at run time: what it leaves names those that held.
+    """
+    alike = [g for g in m.history.given.get((symbol, threads), ()) if g.arguments == given.arguments]
+    if not alike:
+        return False
+    lost = [c for line, c in alike[0].conditions.items() if line not in given.conditions]
+    m.recorder.no_longer(symbol, frozenset(lost))
+    return True
 
 
 @contextmanager

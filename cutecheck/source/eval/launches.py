@@ -20,9 +20,10 @@ from cutecheck.records import record
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.limits import Limits
 
-Answer = Literal["walk", "before", "dropped", "barren", "repeat"]
+Answer = Literal["walk", "again", "open", "before", "dropped", "barren", "repeat"]
 _PARTS, _FEW_PARTS = 8, 4  # of a folder
 WORKS = "*"  # before a class that configures, copies or multiplies, in what is alike
+_AGAIN = 4  # walks of one instantiation, launched with arguments of which other things are known
 _BARREN = 2  # more that a walk counts for if it came to nothing of CuTe
 
 
@@ -42,7 +43,8 @@ class Attempt:
     """A kernel or host template (by its place and name) under template arguments, ``types`` those that are no flags.
 
     ``alike`` is the same for those that are; without a signature it is a call on the host. ``flags``: the values of
-    those that are, and of a run over more than a few units the element types.
+    those that are, and of a run over more than a few units the element types. ``given``: what is known of the arguments
+    (source/eval/contexts.py); a launch of which less is known than of those that were walked is walked again.
     """
 
     kernel: str
@@ -52,6 +54,7 @@ class Attempt:
     answer: Answer
     alike: str = ""
     flags: tuple[str, ...] = ()
+    given: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -63,6 +66,7 @@ class Launches:
     count: dict[str, int] = field(default_factory=dict)  # walked instantiations a kernel
     kinds: dict[str, int] = field(default_factory=dict)  # walked, by what is alike
     flags: dict[tuple[str, int, str], int] = field(default_factory=dict)  # walked, by kernel, place of a flag and value
+    given: dict[tuple[str, str, str], list[frozenset[str]]] = field(default_factory=dict)  # by kernel, types, signature
     attempts: list[Attempt] = field(default_factory=list)
     place: str = ""  # the neighbourhood of the current translation unit, in which kinds are counted
 
@@ -74,10 +78,11 @@ class Launches:
         capped: bool = True,
         alike: str = "",
         flags: tuple[str, ...] = (),
+        given: frozenset[str] = frozenset(),
     ) -> Answer:
         """Whether to walk an instantiation; noted either way."""
         alike = alike and f"{self.place} {alike}"
-        attempt = Attempt(kernel, types, signature, capped, "walk", alike, flags)
+        attempt = Attempt(kernel, types, signature, capped, "walk", alike, flags, given)
         answer = self._answer(attempt)
         self.attempts.append(attempt if answer == "walk" else replace(attempt, answer=answer))
         return answer
@@ -117,7 +122,7 @@ class Launches:
     def _answer(self, asked: Attempt) -> Answer:
         done = self.done.setdefault((asked.kernel, asked.types), set()) if asked.signature else set()
         if asked.signature in done:
-            return "before"
+            return self._with_less(asked)
         if asked.capped and self.count.get(asked.kernel, 0) >= self.limits.instantiations:
             return "dropped"
         # flags rarely change a layout: a few combinations of them, and each value of each once, stand for the rest
@@ -128,11 +133,25 @@ class Launches:
             return "dropped"
         if asked.signature:
             done.add(asked.signature)
+            self._walked_with(asked).append(asked.given)
             self.count[asked.kernel] = self.count.get(asked.kernel, 0) + 1
             self._count_flags(asked, 1)
         if asked.alike:
             self._count(asked.alike, 1, bool(asked.signature))
         return "walk"
+
+    def _walked_with(self, asked: Attempt) -> list[frozenset[str]]:
+        return self.given.setdefault((asked.kernel, asked.types, asked.signature), [])
+
+    def _with_less(self, asked: Attempt) -> Answer:
+        """Whether all that was known when the kernel was walked is known of this launch, too, or it is walked again:
+        after a few times with nothing known."""
+        walked = self._walked_with(asked)
+        if any(known <= asked.given for known in walked):
+            return "before"
+        last = len(walked) >= _AGAIN
+        walked.append(frozenset() if last else asked.given)
+        return "open" if last else "again"
 
     def _known(self, asked: Attempt) -> bool:
         """Whether each flag had its value in some instantiation of the kernel that was walked."""
@@ -172,8 +191,8 @@ class Launches:
                 added.append(a)
                 continue
             answer = self._answer(a)
-            if answer == "walk":
-                added.append(a)
+            if answer in ("walk", "again", "open"):
+                added.append(replace(a, answer=answer))
             if answer != a.answer:
                 self._forget(added)
                 return False
@@ -182,11 +201,15 @@ class Launches:
     def absorb(self, attempts: Iterable[Attempt]) -> None:
         """These walks count, whatever the answers would be now."""
         for a in attempts:
-            if a.answer == "walk":
+            if a.answer in ("walk", "again", "open"):
                 self._answer(a)
 
     def _forget(self, attempts: Iterable[Attempt]) -> None:
         for a in attempts:
+            if a.signature:
+                self._walked_with(a).remove(frozenset() if a.answer == "open" else a.given)
+            if a.answer in ("again", "open"):
+                continue
             if a.signature:
                 self.done[a.kernel, a.types].discard(a.signature)
                 self.count[a.kernel] -= 1
@@ -197,7 +220,8 @@ class Launches:
     def copy(self) -> Launches:
         """The same state, with no attempts."""
         done = {k: set(v) for k, v in self.done.items()}
-        return Launches(self.limits, done, dict(self.count), dict(self.kinds), dict(self.flags))
+        given = {k: list(v) for k, v in self.given.items()}
+        return Launches(self.limits, done, dict(self.count), dict(self.kinds), dict(self.flags), given)
 
 
 @dataclass(slots=True)

@@ -141,3 +141,54 @@ def test_a_tensor_is_of_the_type_that_is_asked_for(tmp_path: Path, number: str) 
     facts = run(tmp_path, text, arch="sm_90a")
     assert not facts.errors
     assert [event.threads for event in facts.events] == [96]
+
+
+ROWS = """
+__global__ void kernel(half_t* p, int lda) {
+  __shared__ half_t s[4096];
+  auto tc = make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
+                            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{});
+  auto t = tc.get_slice(threadIdx.x);
+  auto g = make_tensor(make_gmem_ptr(p), make_shape(_64{}, _64{}), make_stride(lda, _1{}));
+  copy(tc, t.partition_S(g), t.partition_D(make_tensor(make_smem_ptr(s), Layout<Shape<_64, _64>, Stride<_64, _1>>{})));
+}
+"""
+CHECKED = "void checked(half_t* p, int m) { TORCH_CHECK(m % 8 == 0); kernel<<<1, 128>>>(p, m); }"
+OPEN = "void open(half_t* p, int n) { kernel<<<1, 128>>>(p, n); }"
+EIGHTS = "void eights(half_t* p, int n) { kernel<<<1, 128>>>(p, 8 * n); }"
+INLINE = "void both(half_t* p, int n, bool b) { if (b) { assert(n % 8 == 0); K } else { K } }".replace(
+    "K", "kernel<<<1, 128>>>(p, n);"
+)
+SIXTEENTHS = "void sixteenths(half_t* p, int n) { assert(n % 16 == 0); kernel<<<1, 128>>>(p, n); }"
+SEVENTHS = "".join(
+    f"void f{n}(half_t* p, int n) {{ assert(n % {n} == 0); kernel<<<1, 128>>>(p, n * {n}); }}" for n in range(7, 49, 7)
+)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "open_", "events"),
+    [
+        ((CHECKED,), 0, 1),
+        ((CHECKED, CHECKED), 0, 1),
+        ((EIGHTS, CHECKED), 0, 2),
+        ((CHECKED, EIGHTS), 0, 2),
+        ((OPEN,), 1, 1),
+        ((OPEN, CHECKED), 1, 1),
+        ((CHECKED, OPEN), 1, 1),
+        ((SIXTEENTHS, CHECKED, OPEN), 1, 1),
+        ((OPEN, EIGHTS), 1, 2),
+        ((EIGHTS, OPEN), 1, 1),
+        ((INLINE,), 1, 1),
+        ((SEVENTHS,), 4, 5),  # the last time with any argument
+        ((CHECKED, SEVENTHS, OPEN), 1, 1),
+    ],
+)
+def test_a_kernel_is_judged_by_every_launch_whatever_the_order(
+    tmp_path: Path, hosts: tuple[str, ...], open_: int, events: int
+) -> None:
+    """What the first launch that is met checks is not taken to hold where the kernel is launched without, nor what one
+    function checks of its parameter in another that has one of this name."""
+    facts = run(tmp_path, ROWS + "\n".join(hosts))
+    assert not facts.errors and len(facts.events) == events
+    outcomes = check_facts(facts, RULES, prove, lambda _: None).outcomes
+    assert sum(o.verdict.value == "unknown" for o in outcomes if o.obligation.property == "vector-aligned") == open_

@@ -26,10 +26,10 @@ struct Gemm {
   bool can_implement(int lda) { return lda % 8 == 0; }
   int run(float* p, int lda) { if (!can_implement(lda)) return 1; launch(p, lda); return 0; }
 };
-struct Own { void exit(int) {} void run(float* p, int lda) { if (lda % 8) { exit(1); } launch(p, lda); } };
 #define CHECK(c) do { if (!(c)) { printf("x"); std::abort(); } } while (0)
 void host(float* p, int lda, int n) { BODY }
 """
+OWN = "struct Own { void exit(int) {} void run(float* p, int lda) { if (lda % 8) { exit(1); } launch(p, lda); } };\n"
 
 STATED = [
     "if (lda % 8) { throw std::runtime_error(); } launch(p, lda);",
@@ -81,7 +81,8 @@ NOT_STATED = [
 
 @pytest.mark.parametrize(("body", "states"), [*((b, True) for b in STATED), *((b, False) for b in NOT_STATED)])
 def test_what_is_stated_before_a_launch(tmp_path: Path, body: str, states: bool) -> None:
-    facts = run(tmp_path, KERNEL.replace("BODY", body))
+    kernel = KERNEL.replace("#define", f"{OWN}#define") if "Own" in body else KERNEL
+    facts = run(tmp_path, kernel.replace("BODY", body))
     found = [{re.sub(r"#\d+", "", str(h.condition)) for h in e.hypotheses} for e in facts.events]
     assert found
     if "lda = n" in body:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from copy import copy as shallow
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cutecheck.facts import Event, Span, TensorFact, Unknown
+from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
 from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, PIPELINE
 from cutecheck.facts.core import Call as CallFact
+from cutecheck.model.ints import Condition
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.launches import LaunchRecorder
 from cutecheck.source.eval.values import Extern, Pointer, TensorVal, Value
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.intrinsics.registry import Call
     from cutecheck.source.eval.machine import Machine
 
+_Fact = TypeVar("_Fact", Event, CallFact)
 
 RECORDED = frozenset({
     "make_tiled_copy", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C", "make_tiled_copy_S",
@@ -132,6 +135,19 @@ class EventRecorder(LaunchRecorder):
                 self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
             )  # fmt: skip
 
+    def no_longer(self, kernel: str, conditions: frozenset[Condition]) -> None:
+        """A kernel is launched where these conditions are not known to hold, too."""
+        if not conditions:
+            return
+
+        def without(fact: _Fact) -> _Fact:
+            if fact.kernel != kernel or not any(h.condition in conditions for h in fact.hypotheses):
+                return fact
+            return replace(fact, hypotheses=tuple(h for h in fact.hypotheses if h.condition not in conditions))
+
+        self.events = {key: without(event) for key, event in self.events.items()}
+        self.calls = {key: without(call) for key, call in self.calls.items()}
+
     def event(
         self, m: Machine, kind: Any, c: Call, tiled: Value, operands: list[Value], predicate: Value,
         active: int | None = None, signals: str = "",
@@ -180,10 +196,23 @@ class EventRecorder(LaunchRecorder):
             tuple(self.hypotheses), self.clock, self._loops, block, self.frame.kernel,
             f"{self.frame.kernel}|{signals}" if signals else "",
         )  # fmt: skip
-        self.events.setdefault((*place, variant), event)  # walked before: events keep their first order
+        key = (*place, variant)
+        self.events[key] = of_both(self.events.get(key, event), event)  # walked before: events keep their first order
         for v in operands:
             if isinstance(v, TensorVal) and v.pointer is not None and v.pointer.buffer in self.buffers:
                 self.buffers[v.pointer.buffer].accesses.append(ident)
+
+
+def of_both(first: Event, again: Event) -> Event:
+    """An event that is met twice: of what held the first time only what holds again."""
+    if first.hypotheses == again.hypotheses:
+        return first
+    held = {_stated(h) for h in again.hypotheses}
+    return replace(first, hypotheses=tuple(h for h in first.hypotheses if _stated(h) in held))
+
+
+def _stated(h: Hypothesis) -> str:
+    return _FRESH.sub("#", f"{h.condition}")
 
 
 def _variant(operands: list[TensorFact], tiled: Value) -> str:
