@@ -26,6 +26,7 @@ _MODULES = (
     "cutecheck.source.collect",
     "cutecheck.source.cpp.errors",
     "cutecheck.source.translate",
+    "cutecheck.source.eval.handed",
     "cutecheck.source.eval.launches",
     "cutecheck.source.eval.values",
     "cutecheck.source.dsl.values",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -20,10 +20,12 @@ from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
 from cutecheck.source.cpp.tree import Tree, translation_units
 from cutecheck.source.discover import discover, drivers, importing
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
+from cutecheck.source.eval.handed import Callers
 from cutecheck.source.eval.launches import Walks
 from cutecheck.source.eval.limits import MANY_UNITS
 from cutecheck.source.files import read_bytes
 from cutecheck.source.generations import ARCHITECTURES, DEFAULT_ARCH, architectures_of
+from cutecheck.source.linking import Links, links
 from cutecheck.source.recall import Recall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
@@ -98,7 +100,8 @@ def _extract(request: ExtractRequest) -> Facts:
         recall.reported = reported
     met: dict[str, dict[str, Refused | None]] = {}
     try:
-        _architectures(archs, units, asked, translator, request.jobs, out, recall, met)
+        linked = Links() if limits.many else links(tree, [*starts])
+        _architectures(archs, units, asked, translator, request.jobs, out, recall, met, linked)
     except KeyboardInterrupt:
         out.errors["", INTERRUPTED] = SourceError("", INTERRUPTED)
         python = []
@@ -146,6 +149,7 @@ def _architectures(
     out: Collected,
     recall: Recall | None,
     met: dict[str, dict[str, Refused | None]],
+    links: Links,
 ) -> None:
     """All translation units for their architectures: what they instantiate, then the templates that none did.
 
@@ -153,18 +157,14 @@ def _architectures(
     """
     with phase("  of this: evaluate"):
         walks = Walks(translator.limits)
-        closed = [
-            job
+        starts = {
+            arch: [p for p in translation_units(units, translator.tree, arch) if arch in asked.get(p, archs)]
             for arch in archs
-            for job in _closed(
-                arch,
-                [p for p in translation_units(units, translator.tree, arch) if arch in asked.get(p, archs)],
-                translator,
-            )
-        ]
+        }
+        closed = _linked([job for arch in archs for job in _closed(arch, starts[arch], translator)], links, archs)
         instantiated: dict[str, set[Template]] = {arch: set() for arch in archs}
         templates: dict[tuple[str, str], int] = {}
-        for job, part in zip(closed, parts(closed, translator, walks, jobs, recall), strict=True):
+        for job, part in _staged(closed, links, lambda stage: parts(stage, translator, walks, jobs, recall)):
             own = translator.tree.fragments(job.path, job.arch).values()
             absorb(part.facts, out, job.path if job.path in own else "")
             _count_dropped(part, out)
@@ -176,10 +176,51 @@ def _architectures(
             every = [(p, i) for p in sorted(job.owned) for i in range(templates.get((job.arch, p), 0))]
             left = tuple(t for t in every if t not in instantiated[job.arch])
             if left:
-                opened.append(replace(job, open=left))
+                opened.append(replace(job, open=left, handing=frozenset(), given=()))
         for part in parts(opened, translator, walks, jobs, recall):
             absorb(part.facts, out)
             _count_dropped(part, out)
+
+
+def _linked(jobs: Sequence[Job], links: Links, archs: Sequence[str]) -> list[Job]:
+    """The jobs, with the calls that are wanted of each, and those of callers that are evaluated for these alone."""
+    known = {job.path for job in jobs}
+    callers = sorted({u for units in links.callers.values() for u in units} - known)
+    hosts = [Job(archs[0], path, frozenset({path})) for path in callers]
+    return [replace(job, handing=links.handing(job.path)) for job in (*hosts, *jobs)] if links.callers else list(jobs)
+
+
+def _staged(
+    jobs: Sequence[Job], links: Links, run: Callable[[Sequence[Job]], Iterator[Part]]
+) -> Iterator[tuple[Job, Part]]:
+    """Each job with its part, callers before the units of the functions that they call."""
+    stages = links.stages(sorted({job.path for job in jobs})) if links.callers else {}
+    calls: dict[str, dict[str, list[Part]]] = {}  # by unit and function
+    for stage in sorted({stages.get(job.path, 0) for job in jobs}):
+        now = [
+            replace(
+                job,
+                given=tuple(_callers(links, calls, name, job.path) for name in sorted(links.defines.get(job.path, ()))),
+            )
+            for job in jobs
+            if stages.get(job.path, 0) == stage
+        ]
+        for job, part in zip(now, run(now), strict=True):
+            for name in job.handing:
+                calls.setdefault(job.path, {}).setdefault(name, []).append(part)
+            yield job, part
+
+
+def _callers(links: Links, calls: Mapping[str, Mapping[str, Sequence[Part]]], name: str, of: str) -> Callers:
+    """All that is known of the calls of a function by units other than its own; one not evaluated may have any."""
+    found = [calls.get(unit, {}).get(name, ()) for unit in sorted(links.callers[name] - {of})]
+    complete = all(parts and not any(name in p.unsure for p in parts) for parts in found)
+    handed = {h: None for parts in found for p in parts for h in p.handed if complete}
+    return Callers(name, complete, tuple(h for h in handed if _is_of(h.function, name)))
+
+
+def _is_of(function: str, name: str) -> bool:
+    return function.partition("<")[0].rpartition("::")[2] == name
 
 
 def _closed(arch: str, ordered: Sequence[str], translator: Translator) -> list[Job]:

@@ -64,7 +64,19 @@ class Recall:
         wanted = [p for p in closure if p in self.reported]
         read = dict.fromkeys((*self.tree.read_with(job.path), *self.tree.fragments(job.path, job.arch)))
         files = [(p, self._digest(p)) for p in read]
-        about = [self.request, self.limits, job.arch, job.path, sorted(job.owned), job.open, wanted, closure, files]
+        linked = [sorted(job.handing), encode(job.given) if job.given else ""]
+        about = [
+            self.request,
+            self.limits,
+            job.arch,
+            job.path,
+            sorted(job.owned),
+            job.open,
+            wanted,
+            closure,
+            files,
+            linked,
+        ]
         return digest("part", json.dumps(about))
 
     def _digest(self, path: str) -> str:

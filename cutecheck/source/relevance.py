@@ -215,12 +215,18 @@ class Relevance:
     """Of one translation unit: which of its declarations matter.
 
     ``starts`` are the declarations that are evaluated for themselves; None where others are asked for by hand.
+    ``wanted``: functions of other units that are as good as those of CuTe.
     """
 
     def __init__(
-        self, spelled: Words, units: Sequence[ir.Unit], starts: Sequence[tuple[ir.Decl, str]] | None = None
+        self,
+        spelled: Words,
+        units: Sequence[ir.Unit],
+        starts: Sequence[tuple[ir.Decl, str]] | None = None,
+        wanted: frozenset[str] = frozenset(),
     ) -> None:
         self._words = spelled
+        self._own = OWN | wanted
         files = [spelled.file(unit) for unit in units]
         own = [f for f in files if not f.cute]
         self._everywhere = any(f.opens for f in own)
@@ -278,7 +284,7 @@ class Relevance:
             plain, own, common = self._words.spelled(at, where)
             own = own or (common and self._everywhere)
             used = self._expanded(plain, macros)
-            if own or key in self._yes or (used is not plain and not used.isdisjoint(OWN)):
+            if own or key in self._yes or not used.isdisjoint(self._own):
                 step: int | None = key
                 while step is not None:
                     self._yes.add(step)

@@ -9,15 +9,17 @@ from itertools import takewhile
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, lookup, overloads
-from cutecheck.source.eval.calls import run_function
+from cutecheck.source.eval.calls import instance_symbol, run_function
 from cutecheck.source.eval.entrances import enter, reached
+from cutecheck.source.eval.handed import Callers, Handed, taken
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.made_once import declared_value
 from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.specialised import arguments
 from cutecheck.source.eval.symbolic import symbolic_parameter
 from cutecheck.source.eval.templates import bind
-from cutecheck.source.eval.types import class_name
+from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, SubstitutionFailure, Value
 from cutecheck.source.uncalled import Uncalled
 
@@ -53,16 +55,23 @@ class Roots:
     """Runs the roots of one program.
 
     ``reported`` are the files whose sites are wanted, ``owned`` those of them whose own declarations are roots here: a
-    header's are roots of one translation unit only. Those that do not matter (``matters``) are left out.
+    header's are roots of one translation unit only. Those that do not matter (``matters``) are left out. ``given``: of
+    functions that other units call what these calls know.
     """
 
     def __init__(
-        self, m: Machine, reported: frozenset[str], owned: frozenset[str], matters: Callable[[ir.Decl, str], bool]
+        self,
+        m: Machine,
+        reported: frozenset[str],
+        owned: frozenset[str],
+        matters: Callable[[ir.Decl, str], bool],
+        given: Iterable[Callers] = (),
     ) -> None:
         self.m = m
         self.reported = reported
         self.owned = owned
         self.matters = matters
+        self.given = {callers.name: callers for callers in given}
         self.cut: list[Unknown] = []
         self._done = 0
         self._met_in: dict[int, int] = {}  # of an instance in whose members another was met
@@ -93,7 +102,7 @@ class Roots:
             self._declared(e)
         self.fixpoint()
         for e in self._callers_first(entries):
-            if isinstance(e.decl, ir.Function) and not self._walked(e.decl):
+            if isinstance(e.decl, ir.Function) and (e.decl.name in self.given or not self._walked(e.decl)):
                 self._walk(e, e.decl, e.env)
                 self.fixpoint()
         self._enter()
@@ -281,10 +290,22 @@ class Roots:
 
         def run() -> None:
             bind(m, fn.tparams or (), targs, template)
-            args = [symbolic_parameter(m, p, template) for p in takewhile(lambda p: not p.pack, fn.params)]
+            calls = self._calls(e, fn, template)
+            if calls:
+                args = taken(m, fn, template, calls)
+            else:
+                args = [symbolic_parameter(m, p, template) for p in takewhile(lambda p: not p.pack, fn.params)]
             run_function(m, e, fn, Env(template, "function"), args, {}, fn.span)
 
         self._guard(run, fn.span)
+
+    def _calls(self, e: Entry, fn: ir.Function, template: Env) -> list[Handed]:
+        """The calls of a function in the tree, where these are all; none where it may have others."""
+        callers = self.given.get(fn.name)
+        if callers is None or not callers.complete or "static" in fn.flags or self.m.recorder.open:
+            return []
+        symbol = instance_symbol(e, fn, tuple(spell(v) for v in arguments(self.m, fn, template)))
+        return [call for call in callers.calls if call.function == symbol and call.count == len(fn.params)]
 
     def _open(self, entries: list[Entry]) -> None:
         """Templates that nothing instantiated: evaluated with open parameters."""

@@ -17,6 +17,7 @@ from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.entrances import Entrances
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.budget import Budget
+from cutecheck.source.eval.handed import Callers, Handed
 from cutecheck.source.eval.launches import Attempt, Launches, neighbourhood
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.machine import History, Machine
@@ -24,6 +25,7 @@ from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
 from cutecheck.source.handing import hands_on
+from cutecheck.source.linking import unmet
 from cutecheck.source.relevance import Relevance, Words, is_root
 from cutecheck.source.roots import Roots, left_open, templates_of
 from cutecheck.source.vocabulary import names_cute
@@ -36,23 +38,31 @@ class Job:
     """A translation unit for one architecture.
 
     ``owned`` are the files of its closure whose own declarations are evaluated here. ``open`` not None: instead of
-    what the unit instantiates, these templates under open parameters.
+    what the unit instantiates, these templates under open parameters. ``handing``: functions that other units define,
+    the calls of which are wanted; ``given``: what other units know of the functions that this one defines.
     """
 
     arch: str
     path: str
     owned: frozenset[str]
     open: tuple[Template, ...] | None = None
+    handing: frozenset[str] = frozenset()
+    given: tuple[Callers, ...] = ()
 
 
 @dataclass(slots=True)
 class Part:
-    """The facts of a job. ``templates`` counts those of each owned file; ``instantiated`` are those met."""
+    """The facts of a job. ``templates`` counts those of each owned file; ``instantiated`` are those met.
+
+    ``handed``: the calls of functions of other units; ``unsure``: those of which it may have others.
+    """
 
     facts: Collected = field(default_factory=Collected)
     attempts: tuple[Attempt, ...] = ()
     templates: dict[str, int] = field(default_factory=dict)
     instantiated: frozenset[Template] = frozenset()
+    handed: tuple[Handed, ...] = ()
+    unsure: frozenset[str] = frozenset()
     refused: Refused | None = None  # the `#error` that preprocessing reaches
 
 
@@ -93,13 +103,15 @@ class Translator:
             if unit.path in job.owned:
                 note_unit(unit, part.facts)
         part.templates = {p: len(self._templates_of(p, job.arch)) for p in closure if p in job.owned}
-        if self.others and not self.instantiate and all(hands_on(unit) for unit in own):
+        if self.others and not self.instantiate and not job.handing and all(hands_on(unit) for unit in own):
             return part
         units = self._units(closure, job.arch)
         relevance = self._relevance(job, units)
-        if not self._matters(job, units, relevance) or not any(
+        names_cute = bool(job.handing) or any(
             self._names_cute(p) for p in (*closure, *self.tree.fragments(job.path, job.arch))
-        ):
+        )
+        if not names_cute or not self._matters(job, units, relevance):
+            part.unsure = job.handing
             return part
         program = Program()
         for unit in units:
@@ -124,6 +136,12 @@ class Translator:
                 )
             )
         self._finish(job, roots, closure, part)
+        if job.handing:
+            part.handed = tuple(roots.m.recorder.handed)
+            limited = roots.cut or roots.m.recorder.cut or roots.m.budget.refused
+            history = roots.m.history
+            part.unsure = job.handing & (history.unsure | unmet(units, job.handing, history.met, self.tree))
+            part.unsure = job.handing if limited else part.unsure
         part.attempts = tuple(launches.attempts)
         return part
 
@@ -143,6 +161,7 @@ class Translator:
         recorder = (Recorder if tracing is None else TracingRecorder)(job.arch, self.tree.lines)
         budget = Budget(self.limits, recorder.progress)
         history = History(launches)
+        history.handing = job.handing
         if self.others:
             history.wanted = Bystanders(relevance, self.others, self.reported).wanted
         chores = Chores(relevance, self._words[job.arch], self.limits.coarse)
@@ -150,15 +169,15 @@ class Translator:
         history.entrances = Entrances(self._words[job.arch], relevance).of
         given = (program, CppDialect(), recorder, job.arch, budget, history)
         m = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
-        return Roots(m, self.reported & program.units.keys(), job.owned, relevance.matters)
+        return Roots(m, self.reported & program.units.keys(), job.owned, relevance.matters, job.given)
 
     def _relevance(self, job: Job, units: list[ir.Unit]) -> Relevance:
         spelled = self._words.setdefault(job.arch, Words(self.tree, job.arch))
         if self.instantiate or any(spelled.file(unit).asks for unit in units):
-            return Relevance(spelled, units)
+            return Relevance(spelled, units, None, job.handing)
         if job.open is None:
             own = [named for unit in units if unit.path in job.owned for named in spelled.file(unit).named]
-            return Relevance(spelled, units, [(decl, path) for _, decl, path in own if is_root(decl)])
+            return Relevance(spelled, units, [(decl, path) for _, decl, path in own if is_root(decl)], job.handing)
         return Relevance(spelled, units, [(decl, path) for decl, path, _ in self._wanted(job)])
 
     def _wanted(self, job: Job) -> Iterator[tuple[ir.Decl, str, int]]:

@@ -24,6 +24,7 @@ from cutecheck.source.eval.alike import host_kind
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.entrances import enter, reached
+from cutecheck.source.eval.handed import hand
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine
@@ -168,6 +169,8 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         own = comparisons.defaulted(m, best.fn, [*([] if fset.self_ is None else [fset.self_]), *args], span)
         if own is not None:
             return own
+        if best.fn.name in m.history.handing:
+            _hand(m, best, fset, args)
         may_write(m, best.fn, args, span, fset.self_)
         if m.recorder.is_unevaluated():
             return unevaluated(m, best.fn, best.env, span)
@@ -175,14 +178,14 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
     if fset.self_ is None and not kwargs and left_out.leaves_out(m, best, args):
         return left_out.result(m, best.fn, best.env, span)
     env = Env(best.env, "function", self_=fset.self_)
-    again = repeat(m, best, fset.self_, [*args, *kwargs.values()])
+    again = None if m.history.handing else repeat(m, best, fset.self_, [*args, *kwargs.values()])
     if again is not None and again.is_left_out():
         if not m.recorder.rehearsal:
             m.history.launches.repeats(f"{best.fn.span}:{best.fn.name}")
         may_write(m, best.fn, args, span, fset.self_)
         reason = f"further calls of `{best.fn.name}`, which came to nothing, were not walked"
         return unfollowed(m, best.fn, env, Unknown(reason, span), span)
-    kind = host_kind(m, best.entry, best.fn, best.env, fset)
+    kind = None if m.history.handing else host_kind(m, best.entry, best.fn, best.env, fset)
     if kind is None:
         value = run_function(m, best.entry, best.fn, env, args, kwargs, span)
     else:
@@ -191,6 +194,17 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         again.walked()
     m.chosen = best.fn
     return value
+
+
+def _hand(m: Machine, best: Candidate, fset: FuncSet, args: list[Value]) -> None:
+    """A function is called that another unit may define: what is known of its arguments goes there."""
+    if m.recorder.rehearsal or m.recorder.is_unevaluated():
+        return
+    given = arguments(m, best.fn, best.env)
+    symbol = instance_symbol(best.entry, best.fn, tuple(map(spell, given)))
+    if fset.self_ is not None or not hand(m, symbol, given, args):
+        m.history.unsure.add(best.fn.name)
+    m.history.met.add(id(m.recorder.call))
 
 
 def _run_counted(

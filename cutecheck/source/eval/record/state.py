@@ -52,6 +52,7 @@ from cutecheck.source.eval.values import (
 )
 
 if TYPE_CHECKING:
+    from cutecheck.source.eval.handed import Handed
     from cutecheck.source.eval.machine import Machine
 
 _LONGEST = 5_000  # names and numbers in the text of a layout or an offset
@@ -109,6 +110,7 @@ class RecorderState:
         self.calls: dict[tuple[Any, ...], CallFact] = {}
         self._telling: dict[tuple[int, str], tuple[Value, Value]] = {}  # copies with the barriers that they tell
         self._told: dict[int, str] = {}
+        self.handed: list[Handed] = []  # calls of functions that other units define
         self.lints: dict[Span, Lint] = {}
         self.predicates: dict[tuple[Any, ...], Predicate] = {}
         self.pending: list[Any] = []
@@ -131,7 +133,7 @@ class RecorderState:
 
     def progress(self) -> int:
         """How much there is for which a host program is evaluated: what was come across, and launches."""
-        return self.found() + len(self.launches)
+        return self.found() + len(self.launches) + len(self.handed)
 
     def all_found(self) -> int:
         """How much was come across that is reported or asked for, launches included."""

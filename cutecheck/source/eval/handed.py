@@ -1,0 +1,186 @@
+"""Calls of functions that another translation unit of the tree defines: what is known of their arguments.
+
+A call leaves what it knows of each number and pointer among its arguments, also in objects, with the conditions on
+these. The unit of the function starts from that instead of from any values of the parameters' types; from several calls
+it takes what is the same in all of them: constants, and what divides a number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Hypothesis, Span, Unknown
+from cutecheck.model import expr as ex
+from cutecheck.model.expr import Expr
+from cutecheck.model.ints import Condition, Dyn, Rel, Sym, as_expr
+from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.records import record
+from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval.contexts import about, leaves, number, stated
+from cutecheck.source.eval.record.ways import lone
+from cutecheck.source.eval.symbolic import symbolic_parameter
+from cutecheck.source.eval.types import spell
+from cutecheck.source.eval.values import Object, Pointer, Scalar, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.scope import Env
+
+_LARGEST = 4096  # of divisors that calls have in common
+
+
+@record(frozen=True, slots=True)
+class Place:
+    """Where a pointer points, in elements of the type that is spelled, from a start with this alignment."""
+
+    offset: int | Dyn
+    align: int | None
+    type: str
+
+
+@record(frozen=True, slots=True)
+class Handed:
+    """A call of a function, by its name with template arguments; ``lines`` are the same for calls that say the same."""
+
+    function: str
+    count: int
+    lines: frozenset[str]
+    leaves: tuple[tuple[str, object], ...]
+    conditions: tuple[Hypothesis, ...]
+
+
+@record(frozen=True, slots=True)
+class Callers:
+    """The calls of the functions of one name in the tree; ``complete``: they are all that it has."""
+
+    name: str
+    complete: bool
+    calls: tuple[Handed, ...] = ()
+
+
+def hand(m: Machine, symbol: str, targs: Sequence[Value], args: Sequence[Value]) -> bool:
+    """Note a call of a function that is declared only; False where it is not known which it is."""
+    if any(v is None or isinstance(v, (Unknown, Dyn, Sym)) or _is_open(v) for v in targs):
+        return False
+    found: list[tuple[str, object]] = []
+    for path, value in leaves(args):
+        e = number(value)
+        if e is not None:
+            found.append((path, value))
+        elif isinstance(value, Pointer) and isinstance(value.offset, (int, Dyn)) and value.swizzle is None:
+            found.append((path, Place(value.offset, value.align, spell(value.type))))
+    expressions = [e for _, v in found if (e := _expression(v)) is not None]
+    conditions = tuple(about(m.recorder.hypotheses, expressions))
+    m.recorder.handed.append(Handed(symbol, len(args), stated(m, args).lines(), tuple(found), conditions))
+    return True
+
+
+def _is_open(value: Value) -> bool:
+    return isinstance(value, Scalar) and not isinstance(value.value, int)
+
+
+def _expression(value: object) -> Expr | None:
+    return number(value.offset) if isinstance(value, Place) else number(value)
+
+
+def taken(m: Machine, fn: ir.Function, env: Env, calls: Sequence[Handed]) -> list[Value]:
+    """The arguments of a function that these calls, and no others, are of; what holds of them is taken to hold."""
+    calls = list({call.lines: call for call in calls}.values())
+    known, conditions = _alone(m, calls[0]) if len(calls) == 1 else _common(m, calls)
+    m.recorder.hypotheses += conditions
+    args = [symbolic_parameter(m, p, env) for p in takewhile(lambda p: not p.pack, fn.params)]
+    return [_argument(m, value, f"@{i}", known, fn.span) for i, value in enumerate(args)]
+
+
+def _argument(m: Machine, value: Value, path: str, known: Mapping[str, object], span: Span) -> Value:
+    """An argument, of which a number may have another type than the parameter: it is converted with the others."""
+    own = known.get(path)
+    return own if isinstance(own, Scalar) and isinstance(value, Scalar) else _with(m, value, path, known, span)
+
+
+def _with(m: Machine, value: Value, path: str, known: Mapping[str, object], span: Span) -> Value:
+    """A value of which only the type is known, with what is known of it and of its members."""
+    if isinstance(value, Object):
+        inside = {p[len(path) + 1 :].partition(".")[0] for p in known if p.startswith(f"{path}.")}
+        for name in sorted(inside):
+            held = classes.get_field(m, value, name, span)
+            value.initial[name] = value.fields[name] = _with(m, held, f"{path}.{name}", known, span)
+        return value
+    if type(value) is tuple:
+        return tuple(_with(m, v, f"{path}.{i}", known, span) for i, v in enumerate(value))
+    own = known.get(path)
+    if isinstance(own, Scalar) and isinstance(value, Scalar) and own.ctype == value.ctype:
+        return own
+    if isinstance(own, Place) and isinstance(value, Pointer) and spell(value.type) == own.type:
+        return replace(value, offset=own.offset, align=own.align)
+    return value
+
+
+def _alone(m: Machine, call: Handed) -> tuple[dict[str, object], list[Hypothesis]]:
+    """What one call knows, its numbers under names that nothing here has."""
+    names: dict[str, Expr] = {}
+
+    def here(e: Expr) -> Expr:
+        for v in e.variables():
+            if v.name not in names:
+                names[v.name] = m.fresh(_stem(v.name), v.domain).expr
+        return e.substitute({v.name: names[v.name] for v in e.variables()})
+
+    known: dict[str, object] = {}
+    for path, leaf in call.leaves:
+        if isinstance(leaf, Place):
+            known[path] = replace(leaf, offset=Dyn(here(leaf.offset.expr))) if isinstance(leaf.offset, Dyn) else leaf
+        elif isinstance(leaf, Scalar):
+            known[path] = replace(leaf, value=Dyn(here(leaf.value.expr))) if isinstance(leaf.value, Dyn) else leaf
+    conditions = [
+        replace(h, condition=Condition(h.condition.rel, here(h.condition.lhs), here(h.condition.rhs)))
+        for h in call.conditions
+    ]
+    return known, conditions
+
+
+def _stem(name: str) -> str:
+    return name.partition("#")[0].partition(PER_THREAD)[0]
+
+
+def _common(m: Machine, calls: Sequence[Handed]) -> tuple[dict[str, object], list[Hypothesis]]:
+    """What all of several calls know: constants that are equal, and what divides numbers."""
+    known: dict[str, object] = {}
+    conditions: list[Hypothesis] = []
+    every = [dict(call.leaves) for call in calls]
+    for path, first in every[0].items():
+        values = [of.get(path) for of in every]
+        if not isinstance(first, Scalar) or not all(isinstance(v, Scalar) and v.ctype == first.ctype for v in values):
+            continue
+        if all(v == first for v in values) and isinstance(first.value, int):
+            known[path] = first
+            continue
+        told = [_divisor(e, call) for v, call in zip(values, calls, strict=True) if (e := number(v)) is not None]
+        common = math.gcd(*(d for d, _ in told))
+        if len(told) == len(calls) and common > 1 and first.ctype != "bool":
+            made = m.fresh(path.rpartition(".")[2].lstrip("@") if "." in path else "argument")
+            known[path] = Scalar(made, first.ctype)
+            where = next((h for _, h in told if h is not None), None)
+            condition = Condition(Rel.DIVIDES, ex.const(common), made.expr)
+            conditions.append(Hypothesis(condition, where.span if where else None, where.origin if where else "assert"))
+    return known, conditions
+
+
+def _divisor(e: Expr, call: Handed) -> tuple[int, Hypothesis | None]:
+    """What divides a number where a call is made, and a condition that says so."""
+    if e.constant is not None:
+        return math.gcd(e.constant, _LARGEST), None
+    told: dict[str, tuple[int, Hypothesis]] = {}
+    for h in call.conditions:
+        variable, by = lone(h.condition.rhs), h.condition.lhs.constant
+        if h.condition.rel is Rel.DIVIDES and variable is not None and by:
+            told[variable.name] = max(told.get(variable.name, (0, h)), (abs(by), h), key=lambda x: x[0])
+    stands = {v.name: as_expr(Dyn.named(v.name) * told[v.name][0]) for v in e.variables() if v.name in told}
+    return ex.divisor(e.substitute(stands)), next((told[n][1] for n in stands), None)
+
+
+__all__ = ["Callers", "Handed", "hand", "taken"]

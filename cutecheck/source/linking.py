@@ -1,0 +1,176 @@
+"""Functions that one translation unit defines and others call: what these check before the call holds in it.
+
+A library declares ``template <class T, int D> void run(Params&, cudaStream_t);`` in a header, instantiates it in many
+files, and calls it from one that checks strides and shapes. By their text alone it is told which names a unit defines
+that others spell; the callers are evaluated first (also those without CuTe), and the calls that they make are where
+evaluation of the definition starts (source/eval/handed.py). That is so only where every call in the tree was met: a
+name that is spelled and not called, a call that no walk came to, and a walk that was cut, leave the function open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import lru_cache
+from typing import Any
+
+from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
+from cutecheck.source.cpp.tree import Tree
+from cutecheck.source.eval import ir
+
+_ARGUMENTS = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+_TARGS = r"(?:<[^;{}()]*>\s*)?"
+_TYPE = r"(?<=[\w>*&])[\s*&\\]+(?:\w+\s*::\s*)*"
+_INSTANTIATES = re.compile(rf"\btemplate\b(?!\s*<)[^;{{}}()#]*?{_TYPE}(\w+)\s*{_TARGS}\(")
+_DEFINES = re.compile(rf"{_TYPE}(\w+)\s*{_TARGS}{_ARGUMENTS}\s*(?:noexcept\s*)?\{{")
+_DECLARES = re.compile(rf"{_TYPE}(\w+)\s*{_TARGS}{_ARGUMENTS}\s*(?:noexcept\s*)?;")
+_NO_TYPE = re.compile(r"\b(?:return|else|throw|new|delete|co_return|case|goto|do)\b|&&")
+_TYPE_ALONE = re.compile(r"[\w\s:<>,*&\\\[\]\"]*")
+_HEAD = re.compile(r"\btemplate\s*<[^;{}()]*>")
+_NO_NAME = frozenset(
+    ["if", "for", "while", "switch", "return", "sizeof", "main", "decltype", "defined", "catch", "alignof"]
+)
+_LONGEST = 400  # characters before the name of a function
+
+
+def _places(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, int]]:
+    """Names that stand behind nothing but a type, with where they do."""
+    for m in pattern.finditer(text):
+        at = m.start(1)
+        begin = max(text.rfind(end, max(0, at - _LONGEST), at) for end in ";{}")
+        before = _HEAD.sub("", text[max(begin + 1, at - _LONGEST) : at])
+        before = before.rpartition("#define ")[2]
+        if m[1] not in _NO_NAME and _TYPE_ALONE.fullmatch(before) and not _NO_TYPE.search(before):
+            yield m[1], at
+
+
+@lru_cache(maxsize=4096)
+def _defined(stripped: str) -> frozenset[str]:
+    return frozenset(n for form in (_DEFINES, _INSTANTIATES) for n, _ in _places(form, stripped))
+
+
+@lru_cache(maxsize=4096)
+def _declared(stripped: str) -> frozenset[str]:
+    return frozenset(n for n, _ in _places(_DECLARES, stripped))
+
+
+@dataclass(slots=True)
+class Links:
+    """``defines``: of units the names that they define and others call; ``callers``: of these the units that do."""
+
+    defines: dict[str, frozenset[str]] = field(default_factory=dict)
+    callers: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def add(self, name: str, units: Iterable[str], callers: Iterable[str]) -> None:
+        known = self.callers.get(name, frozenset()) | frozenset(callers)
+        if known:
+            self.callers[name] = known
+            for u in units:
+                self.defines[u] = self.defines.get(u, frozenset()) | {name}
+
+    def handing(self, unit: str) -> frozenset[str]:
+        """The functions whose calls a unit is to note."""
+        return frozenset(n for n, units in self.callers.items() if unit in units)
+
+    def before(self, unit: str) -> list[str]:
+        """The units whose calls are wanted for one."""
+        return sorted({v for n in self.defines.get(unit, ()) for v in self.callers[n]} - {unit})
+
+    def stages(self, units: Iterable[str]) -> dict[str, int]:
+        """Of each unit the number of others, one after the other, that are evaluated before it; a cycle is cut."""
+        found: dict[str, int] = {}
+        for start in units:
+            stack = [(start, iter(self.before(start)))]
+            around = {start}
+            while stack:
+                at, rest = stack[-1]
+                following = next((v for v in rest if v not in found and v not in around), None)
+                if following is not None:
+                    around.add(following)
+                    stack.append((following, iter(self.before(following))))
+                    continue
+                found[at] = max((1 + found[v] for v in self.before(at) if v in found), default=0)
+                around.discard(at)
+                stack.pop()
+        return found
+
+
+def links(tree: Tree, units: Sequence[str]) -> Links:
+    """Between the translation units of a tree, ``units`` those of them that are evaluated for themselves."""
+    own = [p for p in tree.files if not p.endswith((".py", ".ipynb")) and not of_library(p)]
+    found = Links()
+    declared: frozenset[str] | None = None
+    fresh = {u for u in units if u.endswith(TRANSLATION_UNITS)}
+    seen: set[str] = set()
+    while fresh:
+        seen |= fresh
+        names = frozenset(n for u in fresh for n in _defined(_text(tree, u)))
+        if names and declared is None:
+            declared = frozenset(n for p in own for n in _declared(_text(tree, p)))
+        for name in sorted(names & declared) if declared else ():
+            found.add(name, {u for u in fresh if name in _defined(_text(tree, u))}, _callers(tree, own, name))
+        fresh = {v for callers in found.callers.values() for v in callers} - seen
+    return found
+
+
+def _callers(tree: Tree, own: Sequence[str], name: str) -> set[str]:
+    """The translation units that have more of a function than what declares, defines and instantiates it."""
+    spelling = frozenset(p for p in own if name in tree.spelled(p) and _uses(tree, p, name))
+    reach = tree.reaching(spelling) if spelling else frozenset()
+    return {
+        p
+        for p in reach
+        if p.endswith(TRANSLATION_UNITS) and not of_library(p) and not spelling.isdisjoint(tree.read_with(p))
+    }
+
+
+def _text(tree: Tree, path: str) -> str:
+    found = tree.file(path)
+    return "" if found is None else found.stripped
+
+
+def _uses(tree: Tree, path: str, name: str) -> bool:
+    text = _text(tree, path)
+    known = {at for form in (_DECLARES, _DEFINES, _INSTANTIATES) for n, at in _places(form, text) if n == name}
+    return any(m.start() not in known for m in re.finditer(rf"\b{name}\b", text))
+
+
+def unmet(units: Iterable[ir.Unit], names: frozenset[str], met: set[int], tree: Tree) -> set[str]:
+    """The functions of which some unit has a call that was not met, or that it names without calling them."""
+    found: set[str] = set()
+    for unit in units:
+        here = names & tree.spelled(unit.path)
+        for node, called in _mentions(unit.decls) if here else ():
+            if isinstance(node, _UNREAD):
+                text = "\n".join(tree.lines(node.span.path)[node.span.line - 1 : node.span.end_line])
+                found |= {name for name in here if name in text}
+            elif node.ident in here and (called is None or id(called) not in met):
+                found.add(node.ident)
+    return found
+
+
+_UNREAD = (ir.Opaque,)
+
+
+def _mentions(root: object) -> Iterator[tuple[Any, ir.Call | None]]:
+    """The names in declarations, each with the call whose function it names, and what could not be read."""
+    todo: list[tuple[Any, ir.Call | None]] = [(root, None)]
+    while todo:
+        node, call = todo.pop()
+        if isinstance(node, ir.Lazy):
+            node = node.get()
+        if isinstance(node, Sequence) and not isinstance(node, str):
+            todo += [(part, None) for part in node]
+        elif isinstance(node, (ir.Instantiate, ir.Using)) or not is_dataclass(node):
+            continue
+        else:
+            if isinstance(node, (ir.Name, ir.Scoped, ir.Attr, *_UNREAD)):
+                yield node, call
+            for f in fields(node):
+                inner = getattr(node, f.name)
+                plain = isinstance(node, ir.Call) and f.name == "fn" and node.launch is None
+                todo.append((inner, node if plain and isinstance(node, ir.Call) else None))
+
+
+__all__ = ["Links", "links", "unmet"]

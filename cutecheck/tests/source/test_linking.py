@@ -1,0 +1,138 @@
+"""Functions that one file defines and others call: what every caller checks holds in it, and nothing else does."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.cache import open_store
+from cutecheck.engine.check import check_facts
+from cutecheck.facts import Facts
+from cutecheck.model.prove import prove
+from cutecheck.rules import RULES
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
+
+PARAMS = """#pragma once
+struct Rows { long lda; int m; bool half; };
+struct Params { void* p; Rows rows; long stride; float scale; };
+template <class T, int N> void launch(Params& params, cudaStream_t stream);
+void plain(half_t* p, int lda);
+namespace deep { void call(Params const& params); }
+"""
+KERNELS = """
+#include <cute/tensor.hpp>
+#include "params.h"
+using namespace cute;
+template <class T, int N> __global__ void kernel(T* p, int64_t lda) {
+  __shared__ T s[64 * N];
+  auto tc = make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, T>{},
+                            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{});
+  auto t = tc.get_slice(threadIdx.x);
+  auto g = make_tensor(make_gmem_ptr(p), make_shape(_64{}, Int<N>{}), make_stride(lda, _1{}));
+  auto to = make_tensor(make_smem_ptr(s), make_layout(Shape<_64, Int<N>>{}, Stride<Int<N>, _1>{}));
+  copy(tc, t.partition_S(g), t.partition_D(to));
+}
+"""
+INSTANTIATED = """
+template <class T, int N> void launch(Params& params, cudaStream_t stream) {
+  kernel<T, N><<<1, 128, 0, stream>>>(static_cast<T*>(params.p), params.rows.lda);
+}
+#define MAKE(T, N) template void launch<T, N>(Params&, cudaStream_t);
+template void launch<half_t, 64>(Params& params, cudaStream_t stream);
+"""
+SPECIALISED = """
+template <> void launch<half_t, 64>(Params& params, cudaStream_t stream) {
+  kernel<half_t, 64><<<1, 128, 0, stream>>>(static_cast<half_t*>(params.p), params.rows.lda);
+}
+"""
+PLAIN = "void plain(half_t* p, int lda) { kernel<half_t, 64><<<1, 128>>>(p, lda); }"
+CHAIN = """#include "params.h"
+namespace deep { void call(Params const& params) { plain((half_t*)params.p, params.stride); } }
+"""
+API = '#include "params.h"\n'
+SET = "Params params{}; params.p = x.data_ptr(); params.rows.lda = x.stride(0); params.stride = x.stride(0);"
+CALL = "launch<cutlass::half_t, 64>(params, 0);"
+CHECKED = f"void checked(at::Tensor x) {{ TORCH_CHECK(x.stride(0) % 8 == 0); {SET} {CALL} }}\n"
+OPEN = f"void open(at::Tensor y) {{ {SET} {CALL} }}\n".replace("x.", "y.")
+TWICE = f"void twice(at::Tensor z) {{ TORCH_CHECK(z.stride(0) % 16 == 0); {SET} {CALL} }}\n".replace("x.", "z.")
+CONSTANT = f"void constant(half_t* p) {{ Params params; params.p = p; params.rows.lda = 512; {CALL} }}\n"
+FLAGS = f"void fill(Params& params, at::Tensor x) {{ {SET[16:]} }}\n" + (
+    "void flags(at::Tensor x, bool a) { TORCH_CHECK(x.stride(0) % 8 == 0); Params params; fill(params, x);"
+    "[&] { if (a) { constexpr int N = 64; " + CALL.replace("64", "N") + " } else { constexpr int N = 128; "
+    + CALL.replace("64", "N") + " } }(); }\n"
+)  # fmt: skip
+RETURNED = OPEN.replace("launch<", "if (y.size(0)) return launch<")
+BOUND = 'PYBIND11_MODULE(x, m) { m.def("f", &launch<cutlass::half_t, 64>); }'
+MANY = f"template <class T> void many(at::Tensor x) {{ {SET} {CALL.replace('cutlass::half_t', 'T')} }}\n"
+
+
+def facts(folder: Path, files: dict[str, str], **more: object) -> Facts:
+    for name, text in {"params.h": PARAMS, **files}.items():
+        (folder / name).write_text(text)
+    return extract(ExtractRequest((folder,), ("sm_80",), **more))  # type: ignore[arg-type]
+
+
+def open_rows(found: Facts) -> int:
+    assert not found.errors and all(e.reason is None for e in found.events) and found.events
+    outcomes = check_facts(found, RULES, prove, lambda _: None).outcomes
+    return sum(o.verdict.value == "unknown" for o in outcomes if o.obligation.property == "vector-aligned")
+
+
+@pytest.mark.parametrize("defined", [INSTANTIATED, SPECIALISED, f"{INSTANTIATED}MAKE(half_t, 128)\n"])
+@pytest.mark.parametrize(
+    ("callers", "states"),
+    [
+        ({"api.cpp": API + CHECKED}, True),
+        ({"api.cpp": API + OPEN}, False),
+        ({"api.cpp": API + CHECKED + OPEN}, False),
+        ({"api.cpp": API + CHECKED, "more.cpp": API + OPEN}, False),
+        ({"api.cpp": API + CHECKED, "more.cpp": API + TWICE}, True),
+        ({"api.cpp": API + CHECKED + TWICE + CONSTANT}, True),
+        ({"api.cpp": API + CONSTANT}, True),
+        ({"api.cpp": API + FLAGS}, True),
+        ({"api.cpp": API + MANY + "template void many<cutlass::half_t>(at::Tensor x);"}, False),
+        ({"api.cpp": API + CHECKED + MANY}, False),  # of whatever type, which nobody knows
+        ({"api.cpp": API + CHECKED + "auto* address = &launch<cutlass::half_t, 64>;"}, False),
+        ({"api.cpp": API + CHECKED, "more.cpp": API + BOUND}, False),
+        ({"api.cpp": API + CHECKED, "more.cpp": API + RETURNED}, False),
+        ({"api.cpp": API + CHECKED, "wide.cu": KERNELS + SPECIALISED.replace("64", "32") + OPEN}, False),
+        ({"api.cpp": API + CHECKED, "other.h": f"#pragma once\n{API}{OPEN.replace('void', 'inline void')}"}, True),
+        ({"api.cpp": API + CHECKED, "other.h": f"#pragma once\n{API}{OPEN.replace('void', 'inline void')}",
+          "more.cc": '#include "other.h"\nint main() { at::Tensor x; open(x); }'}, False),
+    ],
+)  # fmt: skip
+def test_what_all_callers_check_holds(tmp_path: Path, defined: str, callers: dict[str, str], states: bool) -> None:
+    found = facts(tmp_path, {"kernels.cu": KERNELS + defined, **callers})
+    others = [e for e in found.events if ",64>" not in e.enclosing and FLAGS not in callers["api.cpp"]]
+    assert len([e for e in found.events if ",64>" in e.enclosing]) == 1 and len(others) <= 2
+    assert open_rows(found) == (not states) + len(others)
+
+
+def test_a_function_that_is_called_through_another_file(tmp_path: Path) -> None:
+    api = API + "void checked(at::Tensor x) { CHECK " + SET + " deep::call(params); }\n"
+    files = {"kernels.cu": KERNELS + PLAIN, "between.cpp": CHAIN}
+    assert (
+        open_rows(facts(tmp_path, {**files, "api.cpp": api.replace("CHECK", "TORCH_CHECK(x.stride(0) % 8 == 0);")}))
+        == 0
+    )
+    assert open_rows(facts(tmp_path, {**files, "api.cpp": api.replace("CHECK", "")})) == 1
+
+
+def test_functions_that_call_each_other_are_open(tmp_path: Path) -> None:
+    ping = API + "void ping(Params& p); void pong(Params& p) { TORCH_CHECK(p.stride % 8 == 0); ping(p); }\n"
+    kernels = (
+        KERNELS + PLAIN + "void pong(Params& p); void ping(Params& p) { plain((half_t*)p.p, p.stride); pong(p); }\n"
+    )
+    assert open_rows(facts(tmp_path, {"kernels.cu": kernels, "api.cpp": ping})) == 1
+
+
+def test_a_caller_that_changes_is_read_again(tmp_path: Path) -> None:
+    """With the cache, too, and where the kernels alone are asked for."""
+    (tmp_path / "tree").mkdir()
+    store = open_store(str(tmp_path / "cache"))
+    files = {"kernels.cu": KERNELS + INSTANTIATED}
+    for text, states in ((CHECKED, True), (OPEN, False), (CHECKED + TWICE, True), (CHECKED, True)):
+        for more in ({}, {"changed": (tmp_path / "tree" / "kernels.cu",)}, {"jobs": 2}):
+            warm = facts(tmp_path / "tree", {**files, "api.cpp": API + text}, store=store, **more)
+            assert warm == facts(tmp_path / "tree", {}, **more)
+            assert open_rows(warm) == (not states)
