@@ -10,7 +10,7 @@ from cutecheck.model.expr.ranges import bounds
 from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.announced import is_load
-from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.guards import inner, selects_threads
 from cutecheck.rules.derive.protocol import cut_short
 from cutecheck.rules.derive.steps import Found
 
@@ -105,7 +105,9 @@ def not_expected(b: Barriers) -> Found:
 
 
 def not_waited(b: Barriers) -> Found:
-    told = [*b.steps["expect"], *b.steps["arrive"]]
+    # An arrival under another condition than which thread it is may be one that never holds, nor that of its wait.
+    arrived = [a for a in b.steps["arrive"] if all(selects_threads([g]) for g in inner(a.guards))]
+    told = [*b.steps["expect"], *arrived]
     if b.steps["wait"] or not (told or b.loads):
         return None
     what = "TMA loads tell" if b.loads else "threads arrive at"

@@ -8,7 +8,7 @@ use) makes the array one that more may be done with.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn
@@ -53,9 +53,14 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
         full = ""
     name = full.rpartition("::")[2].rpartition(".")[2]
     kind = _STEPS.get(name)
-    if kind is not None and _of_library(fn, full) and not pipelines.inside(m):
+    if kind is not None and _of_library(fn, full):
         own = fn.self_ if isinstance(fn, FuncSet) else None
         given = [own, *args] if own is not None else args
+        if pipelines.inside(m):
+            where = _place(m, given, span)[0]
+            if where != NOWHERE:
+                m.recorder.worked_by_library(where, span)
+            return DEFER
         _note(m, kind, given, span)
         if not isinstance(fn, FuncSet):
             return DEFER
@@ -95,15 +100,21 @@ def _of_class(fn: Value, full: str, kind: str) -> bool:
 
 
 def _note(m: Machine, kind: str, given: list[Value], span: Span) -> None:
+    where, offset = _place(m, given, span)
+    m.recorder.barrier(kind, where, span, (offset, *(m.dialect.to_model(v) for v in given[1:2])))
+
+
+def _place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
+    """The buffer that a barrier is in, and its offset there."""
     first = given[0] if given else None
     pointer = first.pointer if isinstance(first, Object) else first
-    where, offset = NOWHERE, Unknown("which barrier is not known", span)
+    where, offset = NOWHERE, cast(Value, Unknown("which barrier is not known", span))
     if isinstance(pointer, Pointer):
         where = pointer.buffer if pointer.buffer in m.recorder.buffers else NOWHERE
-        offset = pointer.offset  # type: ignore[assignment]
+        offset = cast(Value, pointer.offset)
     elif (read := read_of(first)) in m.recorder.buffers:
         where = read
-    m.recorder.barrier(kind, where, span, (offset, *(m.dialect.to_model(v) for v in given[1:2])))
+    return where, offset
 
 
 __all__ = ["NOWHERE", "applied", "read_of"]

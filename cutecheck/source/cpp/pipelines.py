@@ -45,6 +45,7 @@ _KINDS = frozenset({
 })  # fmt: skip
 WATCHED = frozenset({*_KINDS, STATE})
 START = "make_producer_start_state"
+_SEQUENCE = "OrderedSequenceBarrier"
 _STEPS = frozenset({
     "producer_acquire", "producer_commit", "consumer_wait", "consumer_release", "producer_get_barrier",
     "producer_expect_transaction",
@@ -234,16 +235,20 @@ def _parameters(m: Machine, args: list[Value], span: Span) -> list[tuple[str, ob
 
 
 def inside(m: Machine) -> bool:
-    """A method of a pipeline calls others: none of the kernel's steps."""
+    """A method of a pipeline, or of barriers in a sequence, calls others: none of the kernel's steps."""
     frame = m.recorder.frame
     while frame is not None:
         own = frame.given[0] if frame.given else None
-        if isinstance(own, Object) and own.cls.decl.name in WATCHED and MADE in own.fields:
+        if isinstance(own, Object) and (own.cls.decl.name == _SEQUENCE or _made(own)):
             return True
         if frame.function is not None and frame.function.name == START:
             return True
         frame = frame.caller
     return False
+
+
+def _made(own: Object) -> bool:
+    return own.cls.decl.name in WATCHED and MADE in own.fields
 
 
 def _given(m: Machine, args: list[Value], span: Span, depth: int = 0) -> None:

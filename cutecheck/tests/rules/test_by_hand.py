@@ -109,3 +109,71 @@ def test_stages(before: str, fill: str, read: str, expected: bool, tmp_path: Pat
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",)))
     assert not made.failures and not made.errors
     assert any(f.code == "CUT218" for f in made.findings) == expected
+
+
+BARRIERS = """
+#include <cute/tensor.hpp>
+#include <cutlass/arch/barrier.h>
+using namespace cute;
+using Bar = cutlass::arch::ClusterBarrier;
+namespace cutlass {
+template <int Stages_> struct PipelineAsync {
+  struct SharedStorage { uint64_t full_barrier_[Stages_], empty_barrier_[Stages_]; };
+  SharedStorage& s_;
+  CUTE_DEVICE PipelineAsync(SharedStorage& s) : s_(s) {}
+  CUTE_DEVICE void producer_acquire(int i) { Bar::wait(&s_.empty_barrier_[i], 0); }
+};
+struct OrderedSequenceBarrier {
+  uint64_t* b_;
+  CUTE_DEVICE void arrive() { Bar::arrive(&b_[0]); }
+};
+}
+struct Released {
+  cutlass::PipelineAsync<2> impl_;
+  uint64_t* empty_;
+  CUTE_DEVICE Released(cutlass::PipelineAsync<2>::SharedStorage& s) : impl_(s), empty_(s.empty_barrier_) {}
+  CUTE_DEVICE void give_back(int i) { Bar::arrive(&empty_[i]); }
+};
+struct Shared {
+  cutlass::PipelineAsync<2>::SharedStorage pipe;
+  uint64_t order[2];
+};
+__global__ void __launch_bounds__(128) kernel(int needed, float* out) {
+  Tensor r = make_tensor<float>(Shape<_4>{});
+  copy(r, make_tensor(make_gmem_ptr(out), Layout<Shape<_4>>{}));
+  extern __shared__ __align__(128) char raw[];
+  Shared& sh = *reinterpret_cast<Shared*>(raw);
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 2; ++i) {
+      Bar::init(&sh.pipe.full_barrier_[i], 128);
+      Bar::init(&sh.pipe.empty_barrier_[i], 128);
+      Bar::init(&sh.order[i], 128);
+    }
+  }
+  __syncthreads();
+  Bar::arrive(&sh.pipe.full_barrier_[0]);
+  Bar::wait(&sh.pipe.full_barrier_[0], 0);
+  BODY
+}
+void run(int needed, float* out) { kernel<<<1, 128, sizeof(Shared)>>>(needed, out); }
+"""
+WHILE = "for (int i = 0; i < needed; ++i) { if (order) { Bar::arrive(&sh.order[0]); order = false; } }"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if (threadIdx.x == 0) { Bar::arrive(&sh.order[0]); }", {"CUT217"}),
+        ("if (threadIdx.x == 0) { Bar::arrive(&sh.order[0]); } else { Bar::wait(&sh.order[0], 0); }", set()),
+        (f"bool order = false; {WHILE}", set()),
+        ("cutlass::OrderedSequenceBarrier one{sh.order}; one.arrive();", set()),
+        ("Released pipe(sh.pipe); pipe.impl_.producer_acquire(1); pipe.give_back(1);", set()),
+        ("Bar::arrive(&sh.pipe.empty_barrier_[1]);", {"CUT217"}),
+    ],
+)
+def test_what_nobody_waits_for(body: str, expected: set[str], tmp_path: Path) -> None:
+    """A barrier of a library's class, or one that a condition may never come to, is none that a wait is missing at."""
+    (tmp_path / "kernel.cu").write_text(BARRIERS.replace("BODY", body))
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
+    assert not made.failures and not made.errors
+    assert {f.code for f in made.findings} == expected

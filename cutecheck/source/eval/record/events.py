@@ -115,6 +115,19 @@ class EventRecorder(LaunchRecorder):
             f"{self.frame.kernel}|{buffer}",
         )  # fmt: skip
 
+    def worked_by_library(self, buffer: str, span: Span) -> None:
+        """A pipeline of the library works on barriers in a buffer: what the kernel does with them is not all."""
+        if self._events_off or self.frame is None:
+            return
+        subject = f"{self.frame.kernel}|{buffer}"
+        key = ("mbarrier.escapes", subject, self.arch)
+        if key not in self.calls:
+            self.clock += 1
+            self.calls[key] = CallFact(
+                "mbarrier.escapes", span, (), Unknown(BARRIER, span), self.frame.symbol, self.arch,
+                self.frame.bindings, (), self.clock, (), 0, (), self.frame.kernel, False, subject,
+            )  # fmt: skip
+
     def assembled(self, value: Value, span: Span) -> None:
         """A value is named in assembly of the program's own: what it does with barriers is not known."""
         if isinstance(value, Pointer) and value.buffer in self.buffers and not self.in_barrier:
