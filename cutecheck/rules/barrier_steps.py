@@ -9,6 +9,7 @@ from cutecheck.findings import Finding
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.barriers import (
+    all_expect,
     barriers,
     not_arrived,
     not_expected,
@@ -16,6 +17,7 @@ from cutecheck.rules.derive.barriers import (
     not_waited,
     same_phase,
     too_few_arrivals,
+    too_few_arrive,
 )
 from cutecheck.rules.derive.guards import inner
 
@@ -67,8 +69,9 @@ class BarrierStepMissing(Rule):
         ``ClusterBarrier``, ``initialize_barrier``, ``wait_barrier`` ...): something initialises it, tells it the bytes
         of the TMA loads that signal it (in a loop around the loads, too), arrives at it where it is waited for, and
         waits for it where something arrives; the phase of a wait in a loop that goes on is not a constant; and it
-        counts no fewer arrivals than the block has threads, where all of them arrive. A ``NamedBarrier`` that all
-        threads of a block come to counts as many.
+        counts as many arrivals as the block has threads, where all of them arrive in each pass: no fewer where they
+        tell of bytes, too, and few where one thread does. A ``NamedBarrier`` that all threads of a block come to counts
+        as many.
 
     Why
         All of it compiles. A wait whose barrier nobody tells never ends; one for a phase that is over ends at once, and
@@ -116,9 +119,10 @@ class BarrierStepMissing(Rule):
         mine = barriers(context).get((call.subject, call.arch))
         if mine is None or mine.escapes or not mine.initialises or mine.first() is not call:
             return
+        threads = _threads(call, context)
         for found in (
             not_initialised(mine), not_expected(mine), not_waited(mine), not_arrived(mine), same_phase(mine),
-            too_few_arrivals(mine, _threads(call, context)),
+            too_few_arrivals(mine, threads), all_expect(mine, threads), too_few_arrive(mine, threads),
         ):  # fmt: skip
             if found is not None:
                 at, message, label, advice = found

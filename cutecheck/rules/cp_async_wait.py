@@ -18,10 +18,10 @@ class CpAsyncNotWaited(Rule):
         In the order a kernel reaches them: between the first ``cp.async`` or TMA load into a buffer and a read of the
         buffer by a copy or an MMA, something waits (``cp_async_wait``, a pipeline's or barrier's wait). Where all waits
         are ``cp_async_wait<N>``: more than N groups can have been committed since that ``cp.async`` when the read is
-        first reached, so that the wait waits for something; a loop that fills and reads commits its copies; and the
-        tile of each later pass has been waited for, also in the last passes, which copy no more, and after the loop.
-        Before other stores to a buffer (an epilogue's), something waits for the ``cp.async`` into it that every pass
-        makes.
+        first reached, so that the wait waits for something; a loop that fills and reads commits its copies, and waits;
+        and the tile of each later pass has been waited for, also in the last passes, which copy no more, and after the
+        loop. Before other stores to a buffer (an epilogue's), something waits for the ``cp.async`` into it that every
+        pass makes.
 
     Why
         An asynchronous copy returns before the data is there, and ``__syncthreads()`` does not wait for it. The kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -16,6 +17,11 @@ from cutecheck.rules.derive.steps import Found
 
 _KINDS = ("init", "expect", "wait", "arrive")
 _STEP = "mbarrier."
+_WARP = 32
+_SOME = re.compile(r"%|(?<!&)&(?!&)")  # of several passes one
+_ONE = re.compile(
+    r"elect|lane_pred|leader|thread0|(?:threadIdx\.x|tid\w*|lane_id\w*|thread_idx)\s*==\s*0"
+)  # one thread
 
 
 @dataclass(slots=True)
@@ -155,9 +161,7 @@ def same_phase(b: Barriers) -> Found:
 
 def too_few_arrivals(b: Barriers, threads: int | None) -> Found:
     """Barriers that count fewer arrivals than threads that arrive, all of the block at one place."""
-    arrives = b.steps["arrive"]
-    counts = {known_value(a) if isinstance(a := c.arguments[-1], (int, Dyn, Sym)) else None for c in b.steps["init"]}
-    count = next(iter(counts)) if len(counts) == 1 and all(len(c.arguments) > 1 for c in b.steps["init"]) else None
+    arrives, count = b.steps["arrive"], _counted(b)
     if threads is None or count is None or b.steps["expect"] or len({c.span for c in arrives}) != 1:
         return None
     if any(inner(c.guards) for c in arrives) or count >= threads:
@@ -167,6 +171,56 @@ def too_few_arrivals(b: Barriers, threads: int | None) -> Found:
         "phase ends before all have arrived",
         f"{threads} arrive, {count} are counted", f"initialise the barrier with {threads}, or let {count} arrive",
     )  # fmt: skip
+
+
+def all_expect(b: Barriers, threads: int | None) -> Found:
+    """Each thread of the block arrives and tells of the bytes, at barriers that count fewer arrivals."""
+    count = _counted(b)
+    for step in b.steps["expect"] if threads is not None and count is not None else ():
+        if _local(step) and not inner(step.guards) and count is not None and threads is not None and count < threads:
+            return (
+                step, f"all {threads} threads of the block tell the barriers in `{b.name}` of the bytes and arrive, "
+                f"where {count} {'is' if count == 1 else 'are'} counted: {threads} times the bytes are waited for",
+                f"{threads} arrive, {count} counted", "let one thread call it (elect_one_sync, threadIdx.x == 0)",
+            )  # fmt: skip
+    return None
+
+
+def too_few_arrive(b: Barriers, threads: int | None) -> Found:
+    """Barriers that count more arrivals than can come before the next wait for them: it never ends."""
+    count, arrives, expects = _counted(b), b.steps["arrive"], b.steps["expect"]
+    if threads is None or count is None or not b.steps["wait"] or not all(map(_local, (*arrives, *expects))):
+        return None
+    places = {c.span for c in (*arrives, *expects)}
+    if arrives and not expects:
+        loop = arrives[0].loops[-1] if arrives[0].loops else None
+        together = loop is not None and all(w.loops and w.loops[-1] == loop for w in b.steps["wait"])
+        most = threads
+        if len(places) != 1 or not together or any(_SOME.search(g.text) for w in b.steps["wait"] for g in w.guards):
+            return None
+    elif expects and not arrives and all(any(_ONE.search(g.text) for g in c.guards) for c in expects):
+        most = len(places) * -(-threads // _WARP)  # of each warp one thread at most
+    else:
+        return None
+    if count <= most:
+        return None
+    who = f"all {threads} threads of the block arrive" if most == threads and arrives else "one thread arrives"
+    step = (arrives or expects)[0]
+    return (
+        step, f"the barriers in `{b.name}` count {count} arrivals, and {who} before each wait: it never ends",
+        f"{count} are counted", "initialise the barrier with as many as arrive in one phase",
+    )  # fmt: skip
+
+
+def _local(step: Call) -> bool:
+    return dict(step.keywords).get("arrivals") == 1
+
+
+def _counted(b: Barriers) -> int | None:
+    """The arrivals that all barriers of the array count."""
+    inits = b.steps["init"]
+    counts = {known_value(a) if isinstance(a := c.arguments[-1], (int, Dyn, Sym)) else None for c in inits}
+    return next(iter(counts)) if len(counts) == 1 and all(len(c.arguments) > 1 for c in inits) else None
 
 
 def _bounded(offset: object) -> bool:
@@ -184,6 +238,7 @@ def _within(span: Span, loop: Loop) -> bool:
 
 __all__ = [
     "Barriers",
+    "all_expect",
     "barriers",
     "not_arrived",
     "not_expected",
@@ -191,4 +246,5 @@ __all__ = [
     "not_waited",
     "same_phase",
     "too_few_arrivals",
+    "too_few_arrive",
 ]

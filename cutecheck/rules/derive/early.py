@@ -9,7 +9,7 @@ from cutecheck.rules.derive.groups import Pending, unknown_fill
 from cutecheck.rules.derive.pipelines import Late, late
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Use, exclusive, order
-from cutecheck.rules.derive.waits import fills, in_flight, lost, overlaps, short, written_since
+from cutecheck.rules.derive.waits import fills, in_flight, lost, never_waited, overlaps, short, written_since
 
 
 @record(frozen=True, slots=True)
@@ -39,7 +39,10 @@ def read_early(use: Use, context: Context) -> Fault | None:
     if missed is not None:
         return _uncommitted(use, *missed)
     behind = late(use, context)
-    return None if behind is None else _late(use, behind)
+    if behind is not None:
+        return _late(use, behind)
+    unseen = None if unknown_fill(use, context) else never_waited(use, context)
+    return None if unseen is None else _never(use, unseen)
 
 
 def stored_over(use: Use, context: Context) -> Fault | None:
@@ -64,6 +67,16 @@ def _unwaited(filled: Use, use: Use) -> Fault:
         "waited for it: the data need not be there",
         f"filled at line {filled.event.span.line}, no wait since",
         "wait for the barrier of the load" if kind == "TMA" else "put cp_async_wait<N>() before the barrier",
+        ((filled.event.span, "filled asynchronously here"),),
+    )
+
+
+def _never(use: Use, filled: Use) -> Fault:
+    return Fault(
+        f"`{use.tensor.name}` reads shared memory that cp.async fills through `{filled.tensor.name}` in the same loop, "
+        "and nothing in the loop waits: later passes read what has not arrived",
+        f"filled at line {filled.event.span.line}, no wait in the loop",
+        "wait in each pass, before the barrier (cp_async_wait<N>)",
         ((filled.event.span, "filled asynchronously here"),),
     )
 

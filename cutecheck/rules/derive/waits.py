@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from cutecheck.facts import Call
+import re
+
+from cutecheck.facts import NOT_WALKED, Call, Loop, Unknown
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import side_instruction
 from cutecheck.rules.derive.groups import Pending, never_committed, pending
 from cutecheck.rules.derive.targets import atom_of_event
-from cutecheck.rules.derive.uses import Order, Use, exclusive, order
+from cutecheck.rules.derive.uses import Order, Use, exclusive, in_assembly, order, uniform
+
+_FEW = 8  # passes of a loop that reads what was waited for before it
 
 
 def fills(use: Use) -> bool:
@@ -44,6 +48,36 @@ def lost(use: Use, context: Context) -> tuple[Use, Call] | None:
             if wait is not None and not exclusive(filled.event, use.event):
                 return filled, wait
     return None
+
+
+def never_waited(use: Use, context: Context) -> Use | None:
+    """A cp.async that fills, in a loop that goes on, what the loop reads, where nothing in the loop waits at all.
+
+    Whatever was waited for before the loop, later passes read what earlier ones copied. Fills and reads are of one
+    place, or of places that change.
+    """
+    reached = order(context)
+    if not use.event.loops or not complete(use, context):
+        return None
+    for filled in (*reached.before(use), *reached.after(use)):
+        common = [x for x in use.event.loops if x in filled.event.loops and (x.trips is None or x.trips > _FEW)]
+        if not common or not by_cp_async(filled) or not overlaps(filled, use) or exclusive(filled.event, use.event):
+            continue
+        here, there = uniform(use), uniform(filled)
+        if (here == there or (here.variables() and there.variables())) and not _may_wait(common[0], use, context):
+            return filled
+    return None
+
+
+def _may_wait(loop: Loop, use: Use, context: Context) -> bool:
+    """Something in the loop waits, is assembly, or is not walked."""
+    return any(
+        loop in c.loops and isinstance(c.result, Unknown) and (
+            c.result.reason == NOT_WALKED
+            or (c.result.reason == "a barrier" and (re.search("wait|acquire", c.function) or in_assembly(c)))
+        )
+        for c in context.facts.calls if c.arch == use.event.arch
+    )  # fmt: skip
 
 
 def complete(use: Use, context: Context) -> bool:

@@ -28,6 +28,8 @@ _STEPS = {
     "umma_arrive_2x1SM": "arrive", "umma_arrive_multicast_2x1SM": "arrive", "cpasync_barrier_arrive": "arrive",
     "cpasync_barrier_arrive_noinc": "arrive", "complete_transaction": "arrive",
 }  # fmt: skip
+# one arrival of each thread that comes here, at a barrier of its own block: with so many operands
+_LOCAL = {"arrive_and_expect_tx": 2, "set_barrier_transaction_bytes": 2, "arrive": 1, "arrive_barrier": 1}
 _OTHER_KINDS = ("NamedBarrier", "OrderedSequenceBarrier", "GenericBarrier", "Pipeline")
 _ADDRESSES = frozenset({"cast_smem_ptr_to_uint", "__cvta_generic_to_shared", "cutlass_get_smem_pointer"})
 _READ = re.compile(r"\*(.+)[#~]\d+$")
@@ -61,7 +63,7 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
             if where != NOWHERE:
                 m.recorder.worked_by_library(where, span)
             return DEFER
-        _note(m, kind, given, span)
+        _note(m, kind, given, span, len(given) == _LOCAL.get(name))
         if not isinstance(fn, FuncSet):
             return DEFER
         from cutecheck.source.eval.calls import call_functions
@@ -99,9 +101,9 @@ def _of_class(fn: Value, full: str, kind: str) -> bool:
     return class_name(cls).endswith(f"::{kind}") if cls is not None else f"{kind}::" in full
 
 
-def _note(m: Machine, kind: str, given: list[Value], span: Span) -> None:
+def _note(m: Machine, kind: str, given: list[Value], span: Span, local: bool) -> None:
     where, offset = _place(m, given, span)
-    m.recorder.barrier(kind, where, span, (offset, *(m.dialect.to_model(v) for v in given[1:2])))
+    m.recorder.barrier(kind, where, span, (offset, *(m.dialect.to_model(v) for v in given[1:2])), local)
 
 
 def _place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:

@@ -112,6 +112,83 @@ def test_stages(before: str, fill: str, read: str, expected: bool, tmp_path: Pat
 
 
 BARRIERS = """
+template <class Tma>
+__global__ void __launch_bounds__(128) NAME(CUTE_GRID_CONSTANT Tma const tma, half_t* out, int tiles) {
+  __shared__ alignas(1024) half_t smem[cosize_v<Smem>];
+  __shared__ alignas(8) uint64_t full[1], empty[1];
+  Tensor sA = make_tensor(make_smem_ptr(smem), Smem{});
+  Tensor gA = local_tile(tma.get_tma_tensor(Shape<_512, _64>{}), Shape<_128, _64>{}, make_coord(_, 0));
+  auto cta = tma.get_slice(0);
+  int warp = threadIdx.x / 32, lane_predicate = elect_one_sync();
+  if (threadIdx.x == 0) {
+    Full::init(&full[0], FULL);
+    Empty::init(&empty[0], EMPTY);
+  }
+  __syncthreads();
+  int phase = 0;
+  for (int i = 0; i < tiles; ++i) {
+    if (LEADER) {
+      Empty::wait(&empty[0], phase ^ 1);
+      EXPECT
+      copy(tma.with(full[0]), cta.partition_S(gA(_, _, i)), cta.partition_D(sA));
+    }
+    AFTER
+    Full::wait(&full[0], phase);
+    Tensor r = make_tensor<half_t>(Shape<_64>{});
+    copy(sA(threadIdx.x, _), r);
+    out[threadIdx.x] = r(0);
+    ARRIVE
+    phase ^= 1;
+  }
+}
+"""
+EXPECT = "Full::arrive_and_expect_tx(&full[0], 16384);"
+ARRIVE = "Empty::arrive(&empty[0]);"
+USUAL = {"FULL": "1", "EMPTY": "128", "LEADER": "threadIdx.x == 0", "EXPECT": EXPECT, "AFTER": "", "ARRIVE": ARRIVE}
+COUNTS_FIT: dict[str, dict[str, str]] = {
+    "plain": {},
+    "elected": {"LEADER": "warp == 0 && lane_predicate"},
+    "by_each_warp": {"LEADER": "lane_predicate", "FULL": "4", "EXPECT": EXPECT.replace("16384", "4096")},
+    "by_all": {"FULL": "128", "EXPECT": "", "AFTER": EXPECT.replace("16384", "128")},
+    "twice": {"EMPTY": "256", "ARRIVE": ARRIVE + " " + ARRIVE},
+    "remote": {"EMPTY": "256", "ARRIVE": "Empty::arrive(&empty[0], i % 2, true);"},
+    "of_one_warp": {"EMPTY": "4", "ARRIVE": f"if (lane_predicate) {ARRIVE}"},
+    "of_two_passes": {"EMPTY": "256", "LEADER": "threadIdx.x == 0 && i % 2 == 0"},
+}
+COUNTS_DO_NOT: dict[str, dict[str, str]] = {
+    "full_128": {"FULL": "128"},
+    "full_128_elected": {"FULL": "128", "LEADER": "warp == 0 && lane_predicate"},
+    "empty_256": {"EMPTY": "256"},
+    "empty_1": {"EMPTY": "1"},
+    "all_expect": {"EXPECT": "", "AFTER": EXPECT},
+}
+
+
+def test_counts_of_barriers(tmp_path: Path) -> None:
+    text = """#include <cute/tensor.hpp>
+using namespace cute;
+using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64>{}));
+using Full = cutlass::arch::ClusterTransactionBarrier;
+using Empty = cutlass::arch::ClusterBarrier;
+"""
+    runs = ""
+    for name, changed in {**COUNTS_FIT, **COUNTS_DO_NOT}.items():
+        kernel = BARRIERS.replace("NAME", name)
+        for word, new in {**USUAL, **changed}.items():
+            kernel = kernel.replace(word, new)
+        text += kernel
+        runs += f"  {name}<<<4, 128>>>(make_tma_copy(SM90_TMA_LOAD{{}}, gA, Smem{{}}), out, tiles);\n"
+    text += f"""void run(half_t const* A, half_t* out, int tiles) {{
+  Tensor gA = make_tensor(make_gmem_ptr(A), Layout<Shape<_512, _64>, Stride<_64, _1>>{{}});
+{runs}}}
+"""
+    (tmp_path / "kernels.cu").write_text(text)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",), select=("CUT217",)))
+    assert not made.failures and not made.errors
+    assert {f.enclosing.partition("<")[0] for f in made.findings} == set(COUNTS_DO_NOT)
+
+
+SHARED = """
 #include <cute/tensor.hpp>
 #include <cutlass/arch/barrier.h>
 using namespace cute;
@@ -173,7 +250,7 @@ WHILE = "for (int i = 0; i < needed; ++i) { if (order) { Bar::arrive(&sh.order[0
 )
 def test_what_nobody_waits_for(body: str, expected: set[str], tmp_path: Path) -> None:
     """A barrier of a library's class, or one that a condition may never come to, is none that a wait is missing at."""
-    (tmp_path / "kernel.cu").write_text(BARRIERS.replace("BODY", body))
+    (tmp_path / "kernel.cu").write_text(SHARED.replace("BODY", body))
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
     assert not made.failures and not made.errors
     assert {f.code for f in made.findings} == expected

@@ -91,6 +91,41 @@ def test_a_loop_commits_what_it_fills(before: str, wait: int, expected: list[str
     assert found(tmp_path, wait=wait, before=before) == expected
 
 
+BLOCKS = """
+    for (int k = 0; k < 4; ++k) {
+      if (k == 3) { WAIT __syncthreads(); }
+      copy(Store{}, rs(_, _, _, read), ro(_, _, _, i));
+      if (k == 0) { REFILL }
+    }
+    write = read;"""
+
+
+@pytest.mark.parametrize(
+    ("wait", "fill", "expected"),
+    [
+        ("", FILL, ["CUT213"]),
+        ("cp_async_wait<1>();", FILL, []),
+        ('asm volatile("cp.async.wait_group 1;");', FILL, []),
+        ("arrived();", FILL, []),
+        ("wait_elsewhere(out);", FILL, []),  # nobody sees what it does
+        ("", "", []),  # what is read was waited for before the loop
+        ("", "copy(Store{}, tg(_, _, _, write), ts(_, _, _, write));", []),  # no cp.async
+    ],
+)
+def test_a_loop_of_blocks_waits(wait: str, fill: str, expected: list[str], tmp_path: Path) -> None:
+    head, _, _ = KERNEL.partition("    %(before)s\n")
+    body = BLOCKS.replace("WAIT", wait).replace("REFILL", fill)
+    text = f"{head.replace('  int read', '  cp_async_wait<0>(); __syncthreads(); int read')}{body}"
+    text += "\n    read = read + 1 == %(stages)s ? 0 : read + 1;\n    __syncthreads();\n  }\n}\n"
+    given = {"name": "pipe", "stages": 3, "prologue": 2, "commit": "cp_async_fence();"}
+    given["helpers"] = "auto arrived = [&] { cp_async_wait<0>(); };"
+    path = tmp_path / "pipe.cu"
+    path.write_text(PREAMBLE + text % given)
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",), select=("CUT213",)))
+    assert not report.failures and not report.errors
+    assert sorted({f.code for f in report.findings}) == expected
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -102,8 +102,13 @@ class EventRecorder(LaunchRecorder):
             len(self._loops), self._loops, self.frame.kernel, False, f"{self.frame.kernel}|{subject}", keywords,
         )  # fmt: skip
 
-    def barrier(self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...]) -> None:
-        """Something is done with a barrier in a buffer: its offset there, and the number that is given; each time."""
+    def barrier(
+        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], local: bool = False
+    ) -> None:  # fmt: skip
+        """Something is done with a barrier in a buffer: its offset there, and the number that is given; each time.
+
+        ``local``: each thread arrives once, at a barrier of its own block.
+        """
         if self._events_off or self.frame is None:
             return
         self.clock += 1
@@ -112,7 +117,7 @@ class EventRecorder(LaunchRecorder):
         self.calls[(span, f"mbarrier.{kind}", where, bindings, self.clock)] = CallFact(
             f"mbarrier.{kind}", span, given, Unknown(BARRIER, span), where, self.arch, bindings, (), self.clock,
             tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False,
-            f"{self.frame.kernel}|{buffer}",
+            f"{self.frame.kernel}|{buffer}", (("arrivals", 1),) if local else (),
         )  # fmt: skip
 
     def worked_by_library(self, buffer: str, span: Span) -> None:
