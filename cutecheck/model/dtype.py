@@ -32,7 +32,7 @@ _WIDTHS = {
     "char2": 16, "char4": 32, "uchar2": 16, "uchar4": 32, "short2": 32, "short4": 64, "ushort2": 32, "ushort4": 64,
     "double4": 256, "long2": 128, "ulong2": 128, "longlong2": 128, "ulonglong2": 128, "long4": 256, "ulong4": 256,
     "longlong4": 256, "ulonglong4": 256,
-    "uint2": 64, "uint4": 128, "double2": 128,
+    "int3": 96, "uint3": 96, "float3": 96, "uint2": 64, "uint4": 128, "double2": 128,
     "float_e4m3_t": 8, "float_e5m2_t": 8, "float_ue4m3_t": 8, "float_ue8m0_t": 8,
     "float_e2m1_t": 4, "float_e2m3_t": 6, "float_e3m2_t": 6,
     "complex<float>": 64, "complex<double>": 128, "complex<half_t>": 32,

@@ -299,6 +299,8 @@ class CppDialect(Dialect):
             return value
         if isinstance(number, (Dyn, Sym)) and name in INTEGERS and name != "bool":
             return Scalar(converted(number, value.ctype if isinstance(value, Scalar) else "int", name), name)
+        if isinstance(value, Scalar) and value.ctype == name and isinstance(number, Dyn):
+            return value  # of a vector type
         return Scalar(None, name)
 
 

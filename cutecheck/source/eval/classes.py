@@ -274,6 +274,8 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
     if any(type(a) is Elements for a in args):
         leaks.leak_arguments(m, "", args)
     if isinstance(type_, ScalarType):
+        if len(args) > 1 and _VECTOR.match(type_.dtype.name):
+            return tuple(args)  # `int3{x, y, z}`
         if isinstance(args[0], (Address, ObjectPointer)):
             leaks.leak(m, args[0])
         own = conversions.converted(m, args[0], type_, span, True) if isinstance(args[0], Object) else None

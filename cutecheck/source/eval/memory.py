@@ -233,7 +233,7 @@ def alignments(m: Machine, t: Value, span: Span) -> tuple[int, int | Unknown]:
 def _own_alignment(m: Machine, t: Value, span: Span) -> int | Unknown:
     if isinstance(t, ScalarType):
         size = size_bytes(m, t, span)
-        return min(16, int(size)) if isinstance(size, int) else 1
+        return min(16, int(size) & -int(size)) if isinstance(size, int) and size else 1  # of `int3` that of `int`
     if isinstance(t, PtrType):
         return 8
     if isinstance(t, ValueType) and not isinstance(t.value, Pair) and _is_empty(m, t.value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.expr.terms import NATURAL
 from cutecheck.model.integers import domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import ir
@@ -49,6 +50,8 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
     if isinstance(type_, ArrayType):
         own = isinstance(type_.inner, ClassInst) and m.dialect.by_value  # its members are remembered by its name
         return Pointer(f"{name}#{m.number()}" if own else name, "unknown", pointed_to(type_.inner))
+    if isinstance(type_, ExternType) and type_.name == "dim3":
+        return tuple(Scalar(Dyn.named(f"{name}.{axis}", NATURAL), "unsigned int") for axis in "xyz")
     if isinstance(type_, ExternType):
         return Extern(type_.name, span, type_)
     if type_ is None:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from cutecheck.model.expr import Domain
+from cutecheck.facts import Span
+from cutecheck.model.dtype import dtype
+from cutecheck.model.expr import NATURAL, Domain
+from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn
+from cutecheck.source.eval.record.ways import lone
 from cutecheck.source.eval.threads import some
-from cutecheck.source.eval.values import Scalar, Tag, Value
+from cutecheck.source.eval.values import Scalar, ScalarType, Tag, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+AXES = ("x", "y", "z", "w")
+ELEMENTS = {
+    "char": "signed char", "uchar": "unsigned char", "short": "short", "ushort": "unsigned short", "int": "int",
+    "uint": "unsigned int", "long": "long", "ulong": "unsigned long", "longlong": "long long",
+    "ulonglong": "unsigned long long", "float": "float", "double": "double",
+}  # fmt: skip
+_VECTOR = re.compile(f"({'|'.join(ELEMENTS)})([1-4])")
 BUILTINS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
@@ -41,6 +53,45 @@ def thread_number(m: Machine) -> Dyn:
 
 def builtin(name: str) -> Value:
     return Tag(name)
+
+
+def part_of(m: Machine, vector: Scalar, part: str) -> Value | None:
+    """A component of a value of a vector type: the same of the same value."""
+    known = _VECTOR.fullmatch(vector.ctype)
+    if known is None or part not in AXES[: int(known[2])]:
+        return None
+    ctype = ELEMENTS[known[1]]
+    if ctype in ("float", "double"):
+        return Scalar(None, ctype)
+    variable = lone(vector.value.expr) if isinstance(vector.value, Dyn) else None
+    if variable is None:
+        return Scalar(some(m, f"{vector.ctype}.{part}", domain_of(ctype), True), ctype)
+    stem = re.split("[#~]", variable.name, maxsplit=1)[0]  # what follows says which value it is
+    return Scalar(Dyn.named(f"{stem}.{part}{variable.name[len(stem) :]}", domain_of(ctype)), ctype)
+
+
+def with_part(m: Machine, vector: Value, part: str, value: Value, span: Span) -> Value | None:
+    """A value of a vector type, or a ``dim3``, after one component is written; None for any other value."""
+    if part not in AXES:
+        return None
+    at = AXES.index(part)
+    if isinstance(vector, Scalar):
+        known = _VECTOR.fullmatch(vector.ctype)
+        if known is None or at >= int(known[2]):
+            return None
+        of = ScalarType(dtype(ELEMENTS[known[1]]))  # type: ignore[arg-type]
+        parts: tuple[Value, ...] = tuple(part_of(m, vector, axis) for axis in AXES[: int(known[2])])
+        return (*parts[:at], m.dialect.cast(of, value, span), *parts[at + 1 :])
+    if type(vector) is not tuple or at >= len(vector):
+        return None
+    old = vector[at]
+    if not isinstance(old, (int, Dyn, Scalar)):
+        return None
+    new = m.dialect.cast(ScalarType(dtype(old.ctype)), value, span) if isinstance(old, Scalar) else None  # type: ignore[arg-type]
+    if new is None:  # of a `dim3`
+        new = m.dialect.to_model(value)
+        new = new if isinstance(new, (int, Dyn)) else some(m, part, NATURAL, True)
+    return (*vector[:at], new, *vector[at + 1 :])
 
 
 def component(m: Machine, name: str, part: str) -> Value:

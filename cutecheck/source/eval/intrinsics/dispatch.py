@@ -33,6 +33,7 @@ from cutecheck.source.eval.values import (
     Intrinsic,
     ObjectPointer,
     Pointer,
+    Scalar,
     Slice,
     Str,
     Tag,
@@ -95,17 +96,16 @@ def kind_of(v: Value) -> str:
     return type(v).__name__
 
 
-_AXES = ("x", "y", "z", "w")
-
-
 def method(m: Machine, base: Value, name: str, span: Span) -> Value:
     """``base.name`` of a value that is not an object of the tree."""
     if isinstance(base, Tag) and base.name in cuda.BUILTINS and name in ("x", "y", "z"):
         return cuda.component(m, base.name, name)
     if isinstance(base, Pair) and name in FIRST_AND_SECOND:
         return m.dialect.from_model(base[FIRST_AND_SECOND.index(name)])
-    if isinstance(base, tuple) and name in _AXES and _AXES.index(name) < len(base):
-        return m.dialect.from_model(base[_AXES.index(name)])  # a `dim3` or vector type
+    if isinstance(base, tuple) and name in cuda.AXES and cuda.AXES.index(name) < len(base):
+        return m.dialect.from_model(base[cuda.AXES.index(name)])  # a `dim3` or vector type
+    if isinstance(base, Scalar) and (part := cuda.part_of(m, base, name)) is not None:
+        return part
     if isinstance(base, TraitType):
         return base.value if name == "value" else base.type
     if (kind_of(base), name) in METHODS:

@@ -186,6 +186,8 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
                 places.store(m, base.fields, target.ident, value, span)
             else:
                 m.journal.set(base.fields, target.ident, value)
+        elif m.dialect.by_value and (whole := _with_part(m, target, base, value, env, span)) is not None:
+            assign(m, target.base, whole, env, span)
         elif m.dialect.by_value:
             _untracked(m, target, value, env)
     elif isinstance(target, ir.Scoped):
@@ -209,6 +211,14 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
             _untracked(m, target, value, env)
     elif m.dialect.by_value:
         _untracked(m, target, value, env)
+
+
+def _with_part(m: Machine, target: ir.Attr, base: Value, value: Value, env: Env, span: Span) -> Value | None:
+    """``v.x = n`` of a vector type: all of it; None where its parts are not followed, or it is behind a pointer."""
+    if not isinstance(base, (Scalar, tuple)) or not isinstance(target.base, (ir.Name, ir.Attr)):
+        return None
+    held = m.eval(target.base, env)
+    return cuda.with_part(m, base, target.ident, value, span) if isinstance(held, (Scalar, tuple)) else None
 
 
 def _untracked(m: Machine, target: ir.Expr, value: Value, env: Env) -> None:
