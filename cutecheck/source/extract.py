@@ -161,7 +161,9 @@ def _architectures(
             arch: [p for p in translation_units(units, translator.tree, arch) if arch in asked.get(p, archs)]
             for arch in archs
         }
-        closed = _linked([job for arch in archs for job in _closed(arch, starts[arch], translator)], links, archs)
+        closed = _linked(
+            [job for arch in archs for job in _closed(arch, starts[arch], translator)], links, archs, translator.tree
+        )
         instantiated: dict[str, set[Template]] = {arch: set() for arch in archs}
         templates: dict[tuple[str, str], int] = {}
         for job, part in _staged(closed, links, lambda stage: parts(stage, translator, walks, jobs, recall)):
@@ -176,18 +178,22 @@ def _architectures(
             every = [(p, i) for p in sorted(job.owned) for i in range(templates.get((job.arch, p), 0))]
             left = tuple(t for t in every if t not in instantiated[job.arch])
             if left:
-                opened.append(replace(job, open=left, handing=frozenset(), given=()))
+                opened.append(replace(job, open=left, handing=frozenset(), given=(), helpers=()))
         for part in parts(opened, translator, walks, jobs, recall):
             absorb(part.facts, out)
             _count_dropped(part, out)
 
 
-def _linked(jobs: Sequence[Job], links: Links, archs: Sequence[str]) -> list[Job]:
+def _linked(jobs: Sequence[Job], links: Links, archs: Sequence[str], tree: Tree) -> list[Job]:
     """The jobs, with the calls that are wanted of each, and those of callers that are evaluated for these alone."""
     known = {job.path for job in jobs}
     callers = sorted({u for units in links.callers.values() for u in units} - known)
     hosts = [Job(archs[0], path, frozenset({path})) for path in callers]
-    return [replace(job, handing=links.handing(job.path)) for job in (*hosts, *jobs)] if links.callers else list(jobs)
+    if not links.callers and not links.helpers:
+        return list(jobs)
+    return [
+        replace(job, handing=links.handing(job.path), helpers=links.helped(tree, job.path)) for job in (*hosts, *jobs)
+    ]
 
 
 def _staged(

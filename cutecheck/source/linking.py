@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
 from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.program import Program
+from cutecheck.source.eval.scope import Scope, declared_names
 
 _ARGUMENTS = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 _TARGS = r"(?:<[^;{}()]*>\s*)?"
@@ -27,6 +29,7 @@ _DEFINES = re.compile(rf"{_TYPE}(\w+)\s*{_TARGS}{_ARGUMENTS}\s*(?:noexcept\s*)?\
 _DECLARES = re.compile(rf"{_TYPE}(\w+)\s*{_TARGS}{_ARGUMENTS}\s*(?:noexcept\s*)?;")
 _NO_TYPE = re.compile(r"\b(?:return|else|throw|new|delete|co_return|case|goto|do)\b|&&")
 _TYPE_ALONE = re.compile(r"[\w\s:<>,*&\\\[\]\"]*")
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+\w+(?:\([^()\n]*\))?|(?!define)[^\n]*\n)", re.MULTILINE)
 _HEAD = re.compile(r"\btemplate\s*<[^;{}()]*>")
 _NO_NAME = frozenset(
     ["if", "for", "while", "switch", "return", "sizeof", "main", "decltype", "defined", "catch", "alignof"]
@@ -39,8 +42,8 @@ def _places(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, int]]:
     for m in pattern.finditer(text):
         at = m.start(1)
         begin = max(text.rfind(end, max(0, at - _LONGEST), at) for end in ";{}")
-        before = _HEAD.sub("", text[max(begin + 1, at - _LONGEST) : at])
-        before = before.rpartition("#define ")[2]
+        before = _HEAD.sub("", text[max(begin + 1, at - _LONGEST, 0) : at])
+        before = _DIRECTIVE.sub("", before)
         if m[1] not in _NO_NAME and _TYPE_ALONE.fullmatch(before) and not _NO_TYPE.search(before):
             yield m[1], at
 
@@ -57,10 +60,14 @@ def _declared(stripped: str) -> frozenset[str]:
 
 @dataclass(slots=True)
 class Links:
-    """``defines``: of units the names that they define and others call; ``callers``: of these the units that do."""
+    """``defines``: of units the names that they define and others call; ``callers``: of these the units that do.
+
+    ``helpers``: names that others call, of each the one file without CuTe that defines it.
+    """
 
     defines: dict[str, frozenset[str]] = field(default_factory=dict)
     callers: dict[str, frozenset[str]] = field(default_factory=dict)
+    helpers: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, units: Iterable[str], callers: Iterable[str]) -> None:
         known = self.callers.get(name, frozenset()) | frozenset(callers)
@@ -76,6 +83,19 @@ class Links:
     def before(self, unit: str) -> list[str]:
         """The units whose calls are wanted for one."""
         return sorted({v for n in self.defines.get(unit, ()) for v in self.callers[n]} - {unit})
+
+    def helped(self, tree: Tree, unit: str) -> tuple[tuple[str, str], ...]:
+        """The functions of other files that a unit spells, with those of these files in turn."""
+        found: dict[str, str] = {}
+        todo = [unit]
+        while todo:
+            at = todo.pop()
+            words = frozenset(w for p in tree.read_with(at) for w in tree.spelled(p))
+            for name, path in self.helpers.items():
+                if name in words and name not in found and path != unit:
+                    found[name] = path
+                    todo.append(path)
+        return tuple(sorted(found.items()))
 
     def stages(self, units: Iterable[str]) -> dict[str, int]:
         """Of each unit the number of others, one after the other, that are evaluated before it; a cycle is cut."""
@@ -111,6 +131,16 @@ def links(tree: Tree, units: Sequence[str]) -> Links:
         for name in sorted(names & declared) if declared else ():
             found.add(name, {u for u in fresh if name in _defined(_text(tree, u))}, _callers(tree, own, name))
         fresh = {v for callers in found.callers.values() for v in callers} - seen
+    calling = frozenset(v for callers in found.callers.values() for v in callers)
+    others = [p for p in own if p.endswith(TRANSLATION_UNITS) and p not in units and p not in calling]
+    if others and declared is None:
+        declared = frozenset(n for p in own for n in _declared(_text(tree, p)))
+    where: dict[str, list[str]] = {}
+    for path in others:
+        for name in _defined(_text(tree, path)) & (declared or frozenset()):
+            where.setdefault(name, []).append(path)
+    of_units = frozenset(n for u in units for n in _defined(_text(tree, u)))
+    found.helpers = {n: paths[0] for n, paths in where.items() if len(paths) == 1 and n not in of_units}
     return found
 
 
@@ -134,6 +164,38 @@ def _uses(tree: Tree, path: str, name: str) -> bool:
     text = _text(tree, path)
     known = {at for form in (_DECLARES, _DEFINES, _INSTANTIATES) for n, at in _places(form, text) if n == name}
     return any(m.start() not in known for m in re.finditer(rf"\b{name}\b", text))
+
+
+def join(program: Program, units: Sequence[ir.Unit], path: str) -> bool:
+    """Add a file that defines functions which a program declares, unless a name of its own means another thing there.
+
+    What it opens with ``using`` is not opened for the others: what it finds by that alone is not known.
+    """
+    fresh = [u for u in units if u.path not in program.units]
+    if any(_taken(program.root, u.decls) for u in fresh if u.path == path):
+        return False
+    for unit in fresh:
+        program.add(replace(unit, decls=tuple(d for d in unit.decls if not isinstance(d, ir.Using))))
+    return True
+
+
+def _taken(scope: Scope | None, decls: Iterable[ir.Decl]) -> bool:
+    """Whether a declaration has the name of one that is there, and is not the definition of a declared function."""
+    for decl in decls:
+        if isinstance(decl, ir.Namespace):
+            at = scope
+            for part in [p for p in decl.name.split("::") if p]:
+                at = at.children.get(part) if at is not None else None
+            if _taken(at, decl.members):
+                return True
+        elif scope is not None:
+            for name, _ in declared_names(decl):
+                known = [e.decl for e in scope.decls.get(name, ())]
+                if any(not isinstance(d, ir.Function) or d.body is not None for d in known):
+                    return True
+                if known and not isinstance(decl, ir.Function):
+                    return True
+    return False
 
 
 def unmet(units: Iterable[ir.Unit], names: frozenset[str], met: set[int], tree: Tree) -> set[str]:

@@ -64,7 +64,9 @@ class Recall:
         wanted = [p for p in closure if p in self.reported]
         read = dict.fromkeys((*self.tree.read_with(job.path), *self.tree.fragments(job.path, job.arch)))
         files = [(p, self._digest(p)) for p in read]
-        linked = [sorted(job.handing), encode(job.given) if job.given else ""]
+        behind = dict.fromkeys(p for _, path in job.helpers for p in self.tree.read_with(path))
+        helpers = [*job.helpers, *((p, self._digest(p)) for p in behind)]
+        linked = [sorted(job.handing), encode(job.given) if job.given else "", helpers]
         about = [
             self.request,
             self.limits,

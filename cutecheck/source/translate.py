@@ -25,7 +25,7 @@ from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
 from cutecheck.source.handing import hands_on
-from cutecheck.source.linking import unmet
+from cutecheck.source.linking import join, unmet
 from cutecheck.source.relevance import Relevance, Words, is_root
 from cutecheck.source.roots import Roots, left_open, templates_of
 from cutecheck.source.vocabulary import names_cute
@@ -39,7 +39,8 @@ class Job:
 
     ``owned`` are the files of its closure whose own declarations are evaluated here. ``open`` not None: instead of
     what the unit instantiates, these templates under open parameters. ``handing``: functions that other units define,
-    the calls of which are wanted; ``given``: what other units know of the functions that this one defines.
+    the calls of which are wanted; ``given``: what other units know of the functions that this one defines; ``helpers``:
+    functions that it calls of files without CuTe, with these.
     """
 
     arch: str
@@ -48,6 +49,7 @@ class Job:
     open: tuple[Template, ...] | None = None
     handing: frozenset[str] = frozenset()
     given: tuple[Callers, ...] = ()
+    helpers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -116,6 +118,8 @@ class Translator:
         program = Program()
         for unit in units:
             program.add(unit)
+        for path in dict.fromkeys(path for _, path in job.helpers):
+            join(program, self._units(self.tree.closure(path, job.arch), job.arch), path)
         roots = self._roots(job, program, relevance, launches)
         if job.open is None:
             asked = [(wish, scope.env) for wish, scope, _ in program.instantiate]

@@ -118,6 +118,34 @@ def test_a_function_that_is_called_through_another_file(tmp_path: Path) -> None:
     assert open_rows(facts(tmp_path, {**files, "api.cpp": api.replace("CHECK", "")})) == 1
 
 
+FILL = """#include "params.h"
+#include "fill.h"
+static long double_of(long n) { return 2 * n; }
+void fill(Params& params, at::Tensor const& x) { params.p = x.data_ptr(); params.rows.lda = double_of(x.stride(0)); }
+Params filled(at::Tensor const& x) { Params p{}; fill(p, x); return p; }
+"""
+FILLED = "void checked(at::Tensor x) {{ TORCH_CHECK(x.stride(0) % {} == 0); Params params = filled(x); {} }}\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "by", "states"),
+    [
+        ("", 4, True),
+        ("", 2, False),
+        ("static long double_of(long n) { return 3 * n; }", 4, False),  # another than that of the other file
+        ("using Own = int; struct Two { int n; };", 4, True),
+    ],
+)
+def test_parameters_that_another_file_fills(tmp_path: Path, more: str, by: int, states: bool) -> None:
+    api = f'{API}#include "fill.h"\n{more}\n' + FILLED.format(by, CALL)
+    files = {"fill.h": "#pragma once\nParams filled(at::Tensor const& x);\n", "fill.cpp": FILL, "api.cpp": api}
+    assert open_rows(facts(tmp_path, {"kernels.cu": KERNELS + INSTANTIATED, **files})) == (not states)
+    store = open_store(str(tmp_path.parent / f"{tmp_path.name}.cache"))
+    for text in (FILL, FILL.replace("2 * n", "n"), FILL):
+        found = facts(tmp_path, {"fill.cpp": text}, store=store)
+        assert found == facts(tmp_path, {"fill.cpp": text})
+
+
 def test_functions_that_call_each_other_are_open(tmp_path: Path) -> None:
     ping = API + "void ping(Params& p); void pong(Params& p) { TORCH_CHECK(p.stride % 8 == 0); ping(p); }\n"
     kernels = (

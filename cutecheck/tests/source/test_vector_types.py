@@ -12,7 +12,8 @@ __device__ void set(int& a) { a = 64; }
 __device__ void declared(int& a);
 __global__ void k(P p, int4 q, float4 f, half_t* in) {
   auto show = [&](auto... n) {
-    copy(make_tensor(make_gmem_ptr(in), make_layout(make_shape(n...), LayoutRight{})), make_tensor<half_t>(Layout<_8>{}));
+    auto to = make_tensor<half_t>(Layout<_8>{});
+    copy(make_tensor(make_gmem_ptr(in), make_layout(make_shape(n...), LayoutRight{})), to);
   };
   BODY
 }
