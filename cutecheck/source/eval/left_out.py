@@ -57,7 +57,8 @@ def _states(body: ir.Block) -> bool:
         if isinstance(node, ir.Loop):
             return False
         remainder = isinstance(node, ir.Binary) and node.op in ("%", "&")
-        found = found or remainder or isinstance(node, ir.Assert) or names_end(node)
+        asks = isinstance(node, ir.Attr) and node.ident == "is_contiguous"
+        found = found or remainder or asks or isinstance(node, ir.Assert) or names_end(node)
     return found
 
 

@@ -19,7 +19,9 @@ def _inner(node: Any) -> Iterable[Any]:
     return ()
 
 
-_ENDS = frozenset({"exit", "abort", "_Exit", "_exit", "quick_exit", "terminate"})  # the program, where they are C's
+_ENDS = frozenset(
+    {"exit", "abort", "_Exit", "_exit", "quick_exit", "terminate", "AT_ERROR"}
+)  # the program, where they are C's
 
 
 def names_end(node: Any) -> bool:

@@ -33,6 +33,8 @@ _CONTIGUOUS, _IS_CONTIGUOUS = "contiguous", "is_contiguous"
 _MAKERS = ("empty", "zeros", "ones", "full", "rand", "randn", "randint")
 _LIKE = tuple(f"{name}_like" for name in _MAKERS)
 _SHAPES = ("IntArrayRef", "ArrayRef", "vector", "IntList", "SizesAndStrides")
+_ORDERS = ("transpose", "permute", "t")  # the same memory with its modes in another order
+_VIEWS = ("view", "reshape")
 _NOWHERE = Span("", 1, 1, 1, 1)
 _TYPE = "int64_t"
 _OF_NUMBERS = ("shape", "strides", "dims")  # arrays that are members
@@ -73,6 +75,9 @@ def _number(m: Machine, of: State, name: str, *given: int, text: str) -> Value |
     if name in _OF_SIZES:
         while isinstance(of[-1], tuple) and of[-1][0] in SAME_SIZES:
             of = of[:-1]
+    if isinstance(of[-1], tuple) and of[-1][0] in _ORDERS and name in ("size", "stride") and given:
+        at = _before(of[-1], given[0], _rank(m, of[:-1]))
+        return None if at is None else _number(m, of[:-1], name, at, text=f"{text.rpartition('(')[0]}({at})")
     rank = _rank(m, of)
     if given and rank is not None and -rank <= given[0] < 0:
         given = (given[0] + rank,)
@@ -86,6 +91,27 @@ def _number(m: Machine, of: State, name: str, *given: int, text: str) -> Value |
     return Scalar(m.observed.number((*of, (name, *given)), text), _TYPE)
 
 
+def _before(order: tuple[Any, ...], at: int, rank: int | None) -> int | None:
+    """The mode of a tensor that is mode ``at`` of the one which ``transpose``, ``permute`` or ``t`` makes of it."""
+    name: str = order[0]
+    modes: list[int] = [*order[1:]]
+    if name == "permute":
+        rank = len(modes)
+    elif name == "t":
+        modes, rank = [0, 1], rank if at == 0 else 2  # of a vector it is that
+        if rank != 2:
+            return None
+    elif len(modes) != 2:
+        return None
+    if min(at, *modes) < 0:
+        if rank is None:
+            return None
+        at, modes = at % rank, [mode % rank for mode in modes]
+    if name == "permute":
+        return modes[at] if at < len(modes) else None
+    return {modes[0]: modes[1], modes[1]: modes[0]}.get(at, at)
+
+
 def _row_major(m: Machine, of: State, inner: range, text: str) -> Value | None:
     """The stride of a mode of a contiguous tensor: the product of the extents of those that are further in."""
     product: Value = Scalar(1, _TYPE)
@@ -97,7 +123,7 @@ def _row_major(m: Machine, of: State, inner: range, text: str) -> Value | None:
 
 def _rank(m: Machine, of: State) -> int | None:
     """How many modes a tensor has, where that is known or was asserted."""
-    while isinstance(of[-1], tuple) and of[-1][0] in SAME_SIZES:
+    while isinstance(of[-1], tuple) and of[-1][0] in (*SAME_SIZES, *_ORDERS):
         of = of[:-1]
     if of in m.observed.shapes:
         return len(m.observed.shapes[of])
@@ -205,6 +231,12 @@ def state_of(m: Machine, node: ir.Expr, env: Env) -> State | None:
         return None if base is None else (*base, node.ident)
     if isinstance(node, ir.Call) and isinstance(node.fn, ir.Attr) and node.launch is None:
         name = node.fn.ident
+        if name in _VIEWS and node.args and _shape_of(m, node, env) is not None:
+            return _viewed(m, node, env)
+        if name == "permute" and len(node.args) == 1 and (order := _shape_of(m, node, env)) is not None:
+            modes = tuple(constant(v) for v in order)
+            base = None if None in modes else state_of(m, node.fn.base, env)
+            return None if base is None else (*base, (name, *modes))
         given = _constants(m, [a.value for a in node.args], env) if name in STATELESS else None
         if given is None and name in SAME_SIZES:
             given = m.observed.new()  # with these arguments another each time
@@ -222,6 +254,30 @@ def state_of(m: Machine, node: ir.Expr, env: Env) -> State | None:
         base = state_of(m, node.operand, env)
         return None if base is None else (*base, "*")
     return _made(m, node, env) if isinstance(node, ir.Call) and node.launch is None else None
+
+
+def _shape_of(m: Machine, node: ir.Call, env: Env) -> list[Value] | None:
+    """The extents or modes that a method is given: ``x.view({m, n})``, ``x.view(m, n)`` has none of it."""
+    return _shape(m, node.args[0].value, env) if len(node.args) == 1 else None
+
+
+def _viewed(m: Machine, node: ir.Call, env: Env) -> State | None:
+    """``x.view({-1, n})`` of a tensor that is contiguous is one that is."""
+    assert isinstance(node.fn, ir.Attr)
+    base = state_of(m, node.fn.base, env)
+    shape = _shape_of(m, node, env)
+    if base is None or shape is None or not _contiguous(m, base):
+        return None
+    state = m.observed.new()
+    text = _spelled(node)
+    extents = [Scalar(v) if isinstance(v, int) else v for v in shape]
+    for i, v in enumerate(extents):
+        if constant(v) == -1:
+            extents[i] = Scalar(m.observed.number((*state, ("size", i)), f"{text}.size({i})"), _TYPE)
+    if not all(isinstance(v, Scalar) for v in extents):
+        return None
+    m.observed.shapes[state] = extents
+    return state
 
 
 _OF_SIZES = frozenset({"size", "sizes", "dim", "numel", "ndimension"})

@@ -17,6 +17,7 @@ void launch(at::Tensor const& x, int64_t row) { k<<<1, 32>>>((half_t*)x.data_ptr
 void run(Params& a) { k<<<1, 32>>>(a.p, a.row); }
 void set(Params& a, const at::Tensor x) { a = {}; a.row = x.stride(-2); }
 void check(const torch::Tensor& t) { TORCH_CHECK(t.is_cuda()); TORCH_CHECK(t.dim() == 2 && t.stride(0) % 8 == 0); }
+static void dense(const at::Tensor& t) { if (!t.is_contiguous()) throw std::invalid_argument("no"); }
 bool aligned(at::Tensor const& t) { return t.stride(0) % 8 == 0; }
 void declared(at::Tensor& t);
 void renewed(at::Tensor& t) { t = pad(3); }
@@ -29,6 +30,7 @@ void host(at::Tensor q, at::Tensor o, c10::optional<at::Tensor> opt, std::vector
 }
 """
 Q = "TORCH_CHECK(q.stride(0) % 8 == 0);"
+ROWS = "TORCH_CHECK(q.dim() == 2 && q.size(1) % 8 == 0);"
 AT = "launch(q, q.stride(0));"
 
 SAME = [
@@ -59,10 +61,31 @@ SAME = [
     "TORCH_CHECK(q.is_contiguous() && q.dim() == 2); TORCH_CHECK(q.size(1) % 8 == 0); launch(q, q.stride(0));",
     "int d = q.size(1); TORCH_CHECK(d % 8 == 0); CHECK_SHAPE(o, 10, d); launch(o, o.size(1));",
     f"if (q.stride(0) == 128) {{ {AT} }}",
+    f'if (!q.is_contiguous()) throw std::invalid_argument("no"); {ROWS} launch(q, q.stride(0));',
+    f'if (!q.is_cuda() || !q.is_contiguous()) AT_ERROR("no"); {ROWS} launch(q, q.stride(0));',
+    f"dense(q); {ROWS} launch(q, q.stride(0));",
+    'if (q.stride(0) % 8 != 0) AT_ERROR("no"); launch(q, q.stride(0));',
+    "TORCH_CHECK(q.size(-1) % 8 == 0); auto x = q.contiguous().view({-1, q.size(-1)}); launch(x, x.stride(0));",
+    f"dense(q); {ROWS} auto x = q.reshape({{-1, q.size(1)}}); launch(x, x.stride(0));",
+    f"{Q} auto x = q.transpose(0, 1); launch(x, x.stride(1));",
+    f"{Q} auto x = q.transpose(-1, -2); TORCH_CHECK(q.dim() == 2); launch(x, x.stride(-1));",
+    "TORCH_CHECK(q.stride(2) % 8 == 0); auto x = q.permute({2, 0, 1}); launch(x, x.stride(0));",
+    f"{Q} launch(q, q.t().stride(1));",
+    f"{ROWS} auto x = q.transpose(0, 1).contiguous(); launch(x, x.size(0));",
 ]
 OTHERS = [
     f"{Q} launch(o, o.stride(0));",
     f"{Q} launch(q, q.stride(1));",
+    f"if (q.is_contiguous()) throw std::invalid_argument(0); {ROWS} launch(q, q.stride(0));",
+    f"if (!q.is_contiguous() && c) throw std::invalid_argument(0); {ROWS} launch(q, q.stride(0));",
+    f"{ROWS} auto x = q.view({{q.size(0), q.size(1)}}); launch(x, x.stride(0));",
+    f"dense(q); auto x = q.transpose(0, 1); {ROWS} launch(x, x.size(1));",
+    f"{Q} auto x = q.transpose(0, 1); launch(x, x.stride(0));",
+    f"{Q} auto x = q.transpose(0, 2); launch(x, x.stride(1));",
+    f"{Q} auto x = q.transpose(-1, -2); launch(x, x.stride(-1));",
+    f"{Q} auto x = q.permute({{2, 0, 1}}); launch(x, x.stride(0));",
+    f"{ROWS} auto x = q.transpose(0, 1).contiguous(); launch(x, x.size(1));",
+    f"{Q} launch(q, q.t().stride(0));",
     f"{Q} q.resize_({{3, 5}}); {AT}",
     f"auto b = q; {Q} b.resize_({{3, 5}}); {AT}",
     f"{Q} q = o; {AT}",

@@ -53,7 +53,19 @@ def divisibilities(m: Machine, node: ir.Expr, env: Env, holds: bool, value: Valu
     found = [*(conditions(m, node, env, holds) if pure(node) else []), *stated(m, value, holds)]
     found = [c if c.rel is Rel.DIVIDES else _multiple(c) for c in dict.fromkeys(found)]
     found = [c for c in dict.fromkeys(found) if c.rel is Rel.DIVIDES]
-    return [c for c in found if not any(map(_is_index, c.rhs.variables()))]
+    found = [c for c in found if not any(map(_is_index, c.rhs.variables()))]
+    return found + _contiguities(m, node, env, holds) if m.dialect.by_value and m.recorder.on_host() else found
+
+
+def _contiguities(m: Machine, node: ir.Expr, env: Env, holds: bool) -> list[Condition]:
+    """What ``!x.is_contiguous()``, not passed, says of a tensor."""
+    from cutecheck.source.eval.observed import asserted
+
+    if isinstance(node, ir.Unary) and node.op in ("!", "not"):
+        return _contiguities(m, node.operand, env, not holds)
+    if isinstance(node, ir.Binary) and node.op in (("&&", "and") if holds else ("||", "or")):
+        return [c for side in (node.left, node.right) for c in _contiguities(m, side, env, holds)]
+    return asserted(m, node, env) if holds and isinstance(node, ir.Call) else []
 
 
 def _multiple(condition: Condition) -> Condition:
