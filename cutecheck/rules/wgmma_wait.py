@@ -10,6 +10,7 @@ from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.groups import groups_left
 from cutecheck.rules.derive.protocol import cut_short, inside, pipelines
+from cutecheck.rules.derive.releases import early_release
 from cutecheck.rules.derive.targets import atom_of_event
 
 _FENCES = ("fence", "warpgroup_arrive")
@@ -39,7 +40,8 @@ class WgmmaNotWaited(Rule):
     What it checks
         In the order a kernel reaches them: ``wgmma.fence`` (``warpgroup_arrive``, ``warpgroup.fence``) comes before the
         first WGMMA; between a WGMMA and the next wait for groups a group is committed; after the last one something
-        waits for all groups; and a loop that multiplies what a pipeline brings, and releases its stages, waits.
+        waits for all groups; a loop that multiplies what a pipeline brings, and releases its stages, waits; and the
+        stage that a WGMMA reads is given back, in the same pass, after a wait for its group.
 
     Why
         WGMMA runs on its own. Without the fence it may read registers that are still written, without commit and wait
@@ -124,6 +126,14 @@ class WgmmaNotWaited(Rule):
             return (
                 f"after this WGMMA, the kernel's last, {why}: its accumulators are read while it may still run",
                 "not waited for", "wait for all groups before the accumulators are used (warpgroup_wait<0>)", [],
+            )  # fmt: skip
+        early = early_release(event, waits, [s for s in steps if s.function in _COMMITS], context)
+        if early is not None:
+            return (
+                "the stage that this WGMMA reads is given back before it is waited for: it may be overwritten while it "
+                "is read",
+                "still running at the release", "wait for its group before the release (warpgroup_wait<0>), or release "
+                "the stage of the pass before", [Related(early.span, "given back here")],
             )  # fmt: skip
         return _released(event, products, waits, context)
 

@@ -183,8 +183,14 @@ def used(m: Machine, fn: Value, args: list[Value], span: Span) -> str:
         _note(m, f"{tries[1]}_try", of, span)
     elif name in _STEPS:
         state = made_at(args[0]) if args else ""
-        _note(m, name, of, span, [("state", state or None)])
+        _note(m, name, of, span, [("state", state or None), ("index", _index(args[0]) if args else None)])
     return of if name == "producer_get_barrier" else ""
+
+
+def _index(state: Value) -> str | None:
+    """The stage that a state is at, as text: copies that went on otherwise are at others."""
+    index = state.fields.get("index_") if isinstance(state, Object) else None
+    return str(index.value) if isinstance(index, Scalar) and isinstance(index.value, (int, Dyn)) else None
 
 
 def barrier_of(value: Value, of: str) -> Value:

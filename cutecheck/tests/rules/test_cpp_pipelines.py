@@ -16,6 +16,9 @@ READ = "    cutlass::PipelineState<kStages> read;\n"
 WAIT = "      pipe.consumer_wait(read);\n"
 ACQUIRE = "        pipe.producer_acquire(state);\n"
 RELEASE = "      pipe.consumer_release(read);\n"
+DONE = "      warpgroup_wait<0>();\n"
+ONE_OPEN = "      warpgroup_wait<1>();\n"
+LAST = ("    copy(acc", "    warpgroup_wait<0>();\n    copy(acc")
 BYTES = "(size(BM{}) * size(BK{}) + size(BN{}) * size(BK{})) * sizeof(half_t)"
 WRAPPED = """using Inner = cutlass::PipelineTmaAsync<kStages>;
 struct Pipe {
@@ -61,7 +64,7 @@ WRONG = [
         ),
         "CUT214",
     ),
-    ((("      warpgroup_wait<0>();\n", ""), ("    copy(acc", "    warpgroup_wait<0>();\n    copy(acc")), "CUT215"),
+    (((DONE, ""), LAST), "CUT215"),
 ]
 STAGES = [
     ((("tBsB(_, state.index())", "tBsB(_, 0)"),), "CUT214"),
@@ -77,11 +80,22 @@ BYTES_WRONG = [
     ((("sizeof(Shared)", "sizeof(half_t) * cosize_v<SmemA>"),), "CUT209"),
     (((BYTES, "size(BM{}) * size(BK{}) * sizeof(half_t)"),), "CUT805"),
     (((LOAD_B, ""),), "CUT805"),
+    (((DONE + RELEASE, RELEASE + DONE),), "CUT215"),
+    (((DONE, ONE_OPEN), LAST), "CUT215"),
 ]
 RIGHT = [
     ((("auto* bar", "uint64_t* bar"),), ""),
     # lagging release, a copied state; a state that went on by all stages has the other phase
     (((READ, READ + "    auto done = read;\n"), (RELEASE, "      pipe.consumer_release(done);\n      ++done;\n")), ""),
+    (
+        (
+            (READ, READ + "    auto done = read;\n"),
+            (DONE, ONE_OPEN),
+            LAST,
+            (RELEASE, "      if (k > 0) {\n        pipe.consumer_release(done);\n        ++done;\n      }\n"),
+        ),
+        "",
+    ),
     (((START, "cutlass::PipelineState<kStages> state;\n      state.advance(kStages);"),), ""),
     (((WAIT, "      auto token = pipe.consumer_try_wait(read);\n      pipe.consumer_wait(read, token);\n"),), ""),
     (((WAIT, "      while (!pipe.consumer_try_wait(read)) {\n      }\n"),), ""),
