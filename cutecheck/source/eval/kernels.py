@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.integers import INTEGERS
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.alike import element_types, kind_of, without_elements
 from cutecheck.source.eval.budget import CallIsDone
@@ -118,8 +119,9 @@ def apart(m: Machine) -> Iterator[None]:
 
 
 def _of_type(m: Machine, fn: ir.Function, env: Env, index: int, value: Value, span: Span) -> Value:
-    """An argument that is not known is a value of its parameter's type, where that is."""
-    if not isinstance(value, Unknown) or index >= len(fn.params) or fn.params[index].pack:
+    """An argument that is not known is a value of its parameter's type, where that is: one number for all threads."""
+    number = isinstance(value, Scalar) and value.value is None and value.ctype in INTEGERS and value.ctype != "bool"
+    if not (number or isinstance(value, Unknown)) or index >= len(fn.params) or fn.params[index].pack:
         return value
     typed = symbolic_parameter(m, fn.params[index], env, span)
     return value if isinstance(typed, Unknown) else typed

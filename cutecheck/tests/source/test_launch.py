@@ -192,3 +192,10 @@ def test_a_kernel_is_judged_by_every_launch_whatever_the_order(
     assert not facts.errors and len(facts.events) == events
     outcomes = check_facts(facts, RULES, prove, lambda _: None).outcomes
     assert sum(o.verdict.value == "unknown" for o in outcomes if o.obligation.property == "vector-aligned") == open_
+
+
+def test_a_number_that_is_not_known_is_one_for_all_threads_of_a_kernel(tmp_path: Path) -> None:
+    """It was another in each thread, and at each use: nothing was said of the sectors of a load."""
+    host = "void host(half_t* p, float f) { int n = f; kernel<<<1, 128>>>(p, n); }"
+    (event,) = run(tmp_path, ROWS + host).events
+    assert "~" not in str(event.operands[0])

@@ -79,10 +79,10 @@ def values_to_try(e: Expr, name: str, domain: Domain, m: int) -> tuple[list[int]
             raise TooManyError(f"{name} has no finite domain")
         return first_values(domain, size), True
     count = period // math.gcd(period, domain.step)
+    if min(count, count if size is None else size) > LIMIT:
+        raise TooManyError(f"{name} has {count} residues")
     if size is not None and size <= count:
         return first_values(domain, size), True
-    if count > LIMIT:
-        raise TooManyError(f"{name} has {count} residues")
     return first_values(domain, count), False
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr
 from cutecheck.model.prove.engines.compiled import function_of, table
-from cutecheck.model.prove.engines.periods import residues
+from cutecheck.model.prove.engines.periods import TooManyError, residues, values_to_try
 
 NAMES = ("x", "y")
 DOMAINS = {"x": ex.Domain(-40, 40), "y": ex.Domain(0, 60)}
@@ -54,3 +54,11 @@ def test_residues_are_those_of_many_values(a: int, n: int, shift: int, m: int) -
     assert set(found) == {(a * (i // n) + shift) % m for i in range(4 * m * n)}
     for r, values in found.items():
         assert values is not None and e.evaluate(values) % m == r
+
+
+def test_a_domain_is_not_listed_for_residues_that_are_as_many() -> None:
+    """A block's index has two billion values; they were all listed where as many residues were asked for."""
+    block = ex.Domain(0, 2**31 - 1)
+    with pytest.raises(TooManyError):
+        values_to_try(ex.var("blockIdx.x", block), "blockIdx.x", block, 1 << 40)
+    assert values_to_try(ex.var("n", ex.Domain(0, 9)), "n", ex.Domain(0, 9), 1 << 40) == (list(range(10)), True)
