@@ -167,6 +167,8 @@ def _architectures(
         instantiated: dict[str, set[Template]] = {arch: set() for arch in archs}
         templates: dict[tuple[str, str], int] = {}
         for job, part in _staged(closed, links, lambda stage: parts(stage, translator, walks, jobs, recall)):
+            if job.path not in translator.reported:
+                continue  # a caller alone
             own = translator.tree.fragments(job.path, job.arch).values()
             absorb(part.facts, out, job.path if job.path in own else "")
             _count_dropped(part, out)

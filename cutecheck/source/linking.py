@@ -27,7 +27,7 @@ _TYPE = r"(?<=[\w>*&])[\s*&\\]+(?:\w+\s*::\s*)*"
 _INSTANTIATES = re.compile(rf"\btemplate\b(?!\s*<)[^;{{}}()#]*?{_TYPE}(\w+)\s*{_TARGS}\(")
 _DEFINES = re.compile(rf"{_TYPE}(\w+)\s*{_TARGS}{_ARGUMENTS}\s*(?:noexcept\s*)?\{{")
 _DECLARES = re.compile(rf"{_TYPE}(\w+)\s*{_TARGS}{_ARGUMENTS}\s*(?:noexcept\s*)?;")
-_NO_TYPE = re.compile(r"\b(?:return|else|throw|new|delete|co_return|case|goto|do)\b|&&")
+_NO_TYPE = re.compile(r"\b(?:return|else|throw|new|delete|co_return|case|goto|do)\b|&&|__global__|DEVICE\b|__device__")
 _TYPE_ALONE = re.compile(r"[\w\s:<>,*&\\\[\]\"]*")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+\w+(?:\([^()\n]*\))?|(?!define)[^\n]*\n)", re.MULTILINE)
 _HEAD = re.compile(r"\btemplate\s*<[^;{}()]*>")
