@@ -193,7 +193,8 @@ def test_a_reference_to_another_type_is_not_bound_to_what_is_written(tmp_path: P
 
 OPEN = """#include <cute/tensor.hpp>
 using namespace cute;
-__device__ int of(float) { return 1; } __device__ int of(long) { return 2; } template <class T> __device__ int any(T) { return 3; }
+__device__ int of(float) { return 1; } __device__ int of(long) { return 2; }
+template <class T> __device__ int any(T) { return 3; }
 struct Of { int v; __device__ Of(float) : v(1) {} __device__ Of(long) : v(2) {} };
 __device__ int many(float, int) { return 1; } template <class T> __device__ int many(T, char) { return 2; }
 """
