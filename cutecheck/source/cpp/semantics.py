@@ -263,6 +263,8 @@ class CppDialect(Dialect):
             answers = [self.truth(self.binary("==", x, y, span)) for x, y in zip(left, right, strict=True)]
             if any(x is False for x in answers):
                 return Scalar(int(op != "=="), "bool")
+            if all(answers):
+                return Scalar(int(op == "=="), "bool")
         return Scalar(None, "bool")
 
     def alike(self, a: Value, b: Value) -> tuple[Value, Value]:

@@ -246,6 +246,14 @@ def _relations(c: Call) -> Value:
     return c.m.dialect.from_model(c.m.fresh(c.name))
 
 
+@function("as_position_independent_swizzle_layout")
+def _position_independent(c: Call) -> Value:
+    layout = c.arg(0)
+    if not isinstance(layout, ComposedLayout) or not isinstance(layout.offset, SmemPtrFlag):
+        raise Unsupported("a layout without a flag of its pointer")
+    return alg.as_position_independent_swizzle_layout(layout)
+
+
 @function("is_static", "is_static_v")
 def _is_static(c: Call) -> Value:
     return int(it.is_static(c.arg(0)))
