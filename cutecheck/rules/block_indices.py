@@ -58,8 +58,8 @@ class TileOfAnotherBlock(Rule):
     What it checks
         In a kernel with one product whose operands come from tiles of global memory that block indices choose: the
         rows of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as
-        large steps. A grid whose extents are computed from the rows and the columns of C has its blocks along the axes
-        of the indices that walk them.
+        large steps. A grid whose extents are computed from the rows of A and of B has its blocks along the axes of the
+        indices that walk them.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -102,12 +102,14 @@ class TileOfAnotherBlock(Rule):
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         result = result_of(call, context) if call.function in ("partition_C", "local_partition") else None
         if result is not None and result.space == "gmem" and call.kernel:
-            found = [*self._compare(call, result, context)]
-            yield from found or self._grid(call, result, context)
+            yield from self._compare(call, result, context)
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for _, tensor in stored([event]) if event.kernel else ():
             yield from self._compare(event, tensor, context)
+        made = product_of(event.kernel, event.arch, context) if event.kind == "gemm" and event.kernel else None
+        if made is not None and made.gemm is event:
+            yield from self._grid(event, made.a, made.b, context)
 
     def _compare(self, at: Call | Event, result: TensorFact, context: Context) -> Iterable[Finding]:
         made, mine = product_of(at.kernel, at.arch, context), walks(result)
@@ -137,30 +139,34 @@ class TileOfAnotherBlock(Rule):
             )  # fmt: skip
             return
 
-    def _grid(self, call: Call, result: TensorFact, context: Context) -> Iterable[Finding]:
+    def _grid(self, gemm: Event, a: TensorFact, b: TensorFact, context: Context) -> Iterable[Finding]:
         """The grid has as many blocks along x as the mode needs that y walks, and the other way round."""
-        mine, shape = walks(result), result.root_layout.shape if isinstance(result.root_layout, Layout) else ()
-        launches = [x for x in context.index.launches_of.get(call.kernel, []) if x.origin == "launch"]
-        launches = [x for x in launches if x.arch in ("", call.arch)]
-        if mine is None or not isinstance(shape, tuple) or not launches:
+        launches = [x for x in context.index.launches_of.get(gemm.kernel, []) if x.origin == "launch"]
+        launches = [x for x in launches if x.arch in ("", gemm.arch)]
+        rows, columns = _rows(a), _rows(b)
+        if rows is None or columns is None or rows[1] & columns[1] or not launches:
             return
-        by = [alone(mine[0]), alone(mine[1])]
-        rows, columns = _names(shape[0]), _names(shape[1])
-        if by[0] is None or by[1] is None or not rows or not columns or rows & columns:
-            return
-        axes = ["xyz".index(b[0][-1]) for b in by if b is not None]
+        axes = ["xyz".index(by[-1]) for by in (rows[0], columns[0])]
         for launch in launches:
             if len(launch.grid) <= max(axes) or (_names(launch.grid[axes[0]]), _names(launch.grid[axes[1]])) != (
-                columns, rows,
+                columns[1], rows[1],
             ):  # fmt: skip
                 return
         yield self.finding(
-            launches[0].span, f"the grid has blocks along {by[0][0][-1]} for the columns of `{result.name}`, and the "
-            f"kernel takes its rows by {by[0][0]}: unless the matrix is square, tiles are missing, others do not exist",
+            launches[0].span, f"the grid has blocks along {rows[0][-1]} for the rows of `{b.name}`, and the kernel "
+            f"takes those of `{a.name}` by {rows[0]}: unless the product is square, tiles are missing, others do not exist",
             label="rows and columns the other way round", help="swap the extents of the grid, or the indices",
-            related=[Related(call.span, f"rows by {by[0][0]}, columns by {by[1][0]}")], enclosing=call.enclosing,
-            arch=call.arch,
+            related=[Related(a.span, f"rows by {rows[0]}"), Related(b.span, f"rows by {columns[0]}")],
+            enclosing=gemm.enclosing, arch=gemm.arch,
         )  # fmt: skip
+
+
+def _rows(tensor: TensorFact) -> tuple[str, set[str]] | None:
+    """The block index that walks the rows of an operand, and the variables of how many there are."""
+    mine, root = walks(tensor), tensor.root_layout
+    by = alone(mine[0]) if mine is not None else None
+    names = _names(root.shape[0]) if isinstance(root, Layout) and isinstance(root.shape, tuple) else set()
+    return None if by is None or not names else (by[0], names)
 
 
 def _names(extent: object) -> set[str]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
+from math import prod
 from typing import cast
 
 from cutecheck.facts import NOT_WALKED, Event, Loop, TensorFact, Unknown
 from cutecheck.facts.core import ELEMENT_READ, ELEMENT_STORED
 from cutecheck.findings import Finding, Related
+from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import ComposedLayout
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.coordinates import INDICES
 from cutecheck.rules.derive.protocol import cut_short
 from cutecheck.rules.derive.stages import one_stage, stages_of, stays
 
 Use = tuple[Event, TensorFact]
+_MOST = 256  # combinations of the variables of small loops, which are tried one by one
 
 _EXAMPLE = """
         using Rows = Layout<Shape<_16, _64, _2>, Stride<_64, _1, Int<16 * 64>>>;
@@ -175,14 +180,39 @@ def _inside(loop: Loop, uses: list[Use]) -> bool:
 def _stage(tensor: TensorFact) -> int | None:
     """The stage that a tensor is of, in elements from the first; None where it changes."""
     found = stages_of(tensor)
-    if found is None or not stays(tensor):
+    if found is None:
         return None
     inner = tensor.layout.offset if isinstance(tensor.layout, ComposedLayout) else 0
-    first = sum(
-        next((c for m, c in as_expr(o).terms if not m), 0)
-        for o in (tensor.offset, inner) if isinstance(o, (int, Dyn))
-    )  # fmt: skip
+    offsets = [as_expr(o) for o in (tensor.offset, inner) if isinstance(o, (int, Dyn))]
+    if not stays(tensor):
+        counted = tensor.provenance != "fragment" and tensor.dtype is not None and tensor.root_bits in (
+            None, tensor.dtype.bits,
+        )  # fmt: skip
+        return _within(offsets, *found) if counted else None  # descriptors and recasts count in other units
+    first = sum(next((c for m, c in o.terms if not m), 0) for o in offsets)
     return int(first) * found[0] // max(found[1], 1)
+
+
+def _within(offsets: list[Expr], stages: int, whole: int) -> int | None:
+    """The stage where what moves a tensor (the block of k) moves it inside of one: at each value of small loops."""
+    variables = {v for o in offsets for v in o.variables()}
+    moving = sorted((v for v in variables if not v.name.startswith(INDICES)), key=lambda v: v.name)
+    spans = [v.domain.bounds() for v in moving]
+    if any(lo is None or hi is None for lo, hi in spans):
+        return None
+    ranges = [range(lo, hi + 1) for lo, hi in spans if lo is not None and hi is not None]
+    if not 0 < prod(map(len, ranges)) <= _MOST:
+        return None
+    still = {v.name: 0 for v in variables if v not in moving}
+    try:
+        found = {
+            sum(o.evaluate({**still, **dict(zip((v.name for v in moving), values, strict=True))}) for o in offsets)
+            * stages // max(whole, 1)
+            for values in product(*ranges)
+        }  # fmt: skip
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+    return next(iter(found)) if len(found) == 1 else None
 
 
 def _uses(context: Context) -> dict[tuple[str, str, str], tuple[list[Use], list[Use]]]:

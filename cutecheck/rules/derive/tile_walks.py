@@ -167,8 +167,17 @@ def result_of(call: Call, context: Context) -> TensorFact | None:
     if call.function != "local_partition" or not isinstance(tensor, TensorFact) or tensor.root_layout is None:
         return None
     events = (e for e in context.facts.events if (e.kernel, e.arch) == (call.kernel, call.arch))
-    sources = {e.operands[0].root_layout for e in events if e.kind == "copy"}
-    return None if tensor.root_layout in sources else tensor
+    sources = {_strides(e.operands[0]) for e in events if e.kind == "copy"}
+    by = {at[0] for w in (walks(tensor) or [])[:2] if (at := alone(w)) is not None}
+    rows = [w[0] for t in (made.a, made.b) if (w := walks(t)) is not None]
+    needed = {at[0] for w in rows if (at := alone(w)) is not None}
+    return tensor if len(by) == 2 and needed <= by and _strides(tensor) not in sources else None
+
+
+def _strides(tensor: TensorFact) -> str:
+    """Those of the whole tensor, as text: not its extents, which another walk of the kernel may name otherwise."""
+    root = tensor.root_layout
+    return str(root.stride) if isinstance(root, Layout) else ""
 
 
 def stored(events: Iterable[Event]) -> list[tuple[Event, TensorFact]]:

@@ -67,6 +67,8 @@ using namespace cute;
 using Slices = Layout<Shape<_16, _64, _4>, Stride<_64, _1, _1024>>;
 using Part = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
     Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+using Half = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+    Layout<Shape<_16, _4>, Stride<_4, _1>>{}, Layout<Shape<_1, _8>>{}));
 __global__ void __launch_bounds__(128) kernel(half_t const* A, half_t const* W, half_t* out, int tiles) {
   __shared__ alignas(128) half_t smem[cosize_v<Slices>];
   Tensor gA = make_tensor(make_gmem_ptr(A), make_layout(make_shape(_16{}, _64{}, _4{}, tiles),
@@ -78,6 +80,8 @@ __global__ void __launch_bounds__(128) kernel(half_t const* A, half_t const* W, 
   Tensor from = load.partition_S(gA), first = load.partition_S(gW), to = load.partition_D(sA);
   Tensor mine = read.partition_S(sA);
   Tensor regs = make_fragment_like(mine(_, _, _, 0));
+  Tensor blocks = Half{}.get_slice(threadIdx.x % 64).partition_S(sA);
+  Tensor part = make_fragment_like(blocks(_, _, 0, 0));
   BEFORE
   for (int i = 0; i < tiles; ++i) {
     FILL
@@ -89,6 +93,10 @@ __global__ void __launch_bounds__(128) kernel(half_t const* A, half_t const* W, 
 void run(half_t const* A, half_t const* W, half_t* out, int tiles) { kernel<<<1, 128>>>(A, W, out, tiles); }
 """
 EACH = "for (int k = 0; k < 4; ++k) { copy(Part{}, mine(_, _, _, k), regs); out[threadIdx.x] += regs(0); }"
+BLOCKS = """for (int k = 0; k < 2; ++k) {
+      if (k == 0) copy(Part{}, from(_, _, _, 0, i), to(_, _, _, i % 4));
+      copy(Half{}, blocks(_, _, k, STAGE), part);
+    }"""
 ONE = "copy(Part{}, from(_, _, _, 0, i), to(_, _, _, 0));"
 
 
@@ -101,6 +109,8 @@ ONE = "copy(Part{}, from(_, _, _, 0, i), to(_, _, _, 0));"
         ("", "copy(Part{}, from(_, _, _, 0, i), to(_, _, _, i % 4));", "copy(Part{}, mine(_, _, _, 0), regs);", True),
         ("", ONE, "copy(Part{}, mine(_, _, _, i % 4), regs);", True),
         ("", ONE, "copy(Part{}, mine(_, _, _, 1), regs);", True),
+        ("", "", BLOCKS.replace("STAGE", "i % 4"), False),
+        ("", "", BLOCKS.replace("STAGE", "0"), True),  # the block of k moves inside of the stage
     ],
 )
 def test_stages(before: str, fill: str, read: str, expected: bool, tmp_path: Path) -> None:
