@@ -28,7 +28,9 @@ from cutecheck.source.eval.values import (
     Str,
     SubstitutionFailure,
     TensorVal,
+    TraitType,
     Value,
+    constant,
 )
 
 if TYPE_CHECKING:
@@ -136,6 +138,12 @@ def bind(
             if i >= len(args) or p.type is None:
                 fits += [0] * (i < len(args))
                 continue
+            flag = _flag(p.type, names) if len(fset.entries) < 2 else ""
+            held = constant(args[i].value if isinstance(args[i], TraitType) else args[i]) if flag else None
+            if held in (0, 1) and flag not in explicit and not isinstance(args[i], Scalar):
+                env.vars[flag] = Scalar(held, "bool")
+                fits.append(1)
+                continue
             before = set(env.vars)
             what = given_as[i] if i < len(given_as) else ""
             gain = match_parameter(m, p.type, args[i], names, explicit, env, what in ("", "null"))
@@ -163,6 +171,19 @@ def bind(
         return None
     asks = constraints.atoms(m, fn, env) if several else frozenset()
     return Candidate(score, tuple(fits), entry, fn, env, bool(takes and returns and (sure or not several)), asks)
+
+
+def _flag(t: ir.Expr, names: dict[str, ir.TParam]) -> str:
+    """The parameter of ``std::bool_constant<B>``, of which ``std::true_type`` is kept as the number that it holds.
+
+    Of several functions another may be the one that takes an ``Int<1>``.
+    """
+    while isinstance(t, ir.TypeMod) and t.kind in ("const", "ref", "rref"):
+        t = t.inner
+    if not isinstance(t, (ir.Name, ir.Scoped)) or t.ident != "bool_constant" or len(t.targs or ()) != 1:
+        return ""
+    (inner,) = t.targs or ()
+    return inner.ident if isinstance(inner, ir.Name) and inner.ident in names else ""
 
 
 def _in_doubt(params: Sequence[ir.Param], args: Sequence[Value], env: Env) -> bool:
