@@ -154,7 +154,8 @@ class TileOfAnotherBlock(Rule):
                 return
         yield self.finding(
             launches[0].span, f"the grid has blocks along {rows[0][-1]} for the rows of `{b.name}`, and the kernel "
-            f"takes those of `{a.name}` by {rows[0]}: unless the product is square, tiles are missing, others do not exist",
+            f"takes those of `{a.name}` by {rows[0]}: unless the product is square, tiles are missing, others do not "
+            "exist",
             label="rows and columns the other way round", help="swap the extents of the grid, or the indices",
             related=[Related(a.span, f"rows by {rows[0]}"), Related(b.span, f"rows by {columns[0]}")],
             enclosing=gemm.enclosing, arch=gemm.arch,

@@ -48,6 +48,7 @@ PLAIN = {
 }  # fmt: skip
 OTHER_WAY = {"BY_A": "blockIdx.y", "BY_B": "blockIdx.x", "BY_C": "blockIdx.y, blockIdx.x"}
 SWAPPED = {"GRID": "ceil_div(n, 128), ceil_div(m, 128)"}
+OTHER = "clear(acc); Tensor other = local_partition(TILE, Layout<Shape<_16, _8>>{}, threadIdx.x);"
 FITS: dict[str, dict[str, str]] = {
     "plain": {},
     "by_y": {**OTHER_WAY, **SWAPPED},
@@ -66,6 +67,7 @@ FITS: dict[str, dict[str, str]] = {
         "BY_B": "(blockIdx.x + blockIdx.y) % (n / 128)", "BY_C": "blockIdx.x, (blockIdx.x + blockIdx.y) % (n / 128)",
     },
     "square": {"GRID": "ceil_div(m, 128), ceil_div(m, 128)"},
+    "of_b_alone": {"clear(acc);": OTHER.replace("TILE", "gB(_, _, 0)")},
     "of_a_pointer": {
         "FROM_A": "A + blockIdx.x * 128 * k", "BY_A": "0", "TO_C": "C + blockIdx.x * 128 * n", "BY_C": "0, blockIdx.y"
     },
@@ -78,6 +80,9 @@ DOES_NOT: dict[str, dict[str, str]] = {
     "operands": {"OPERANDS_A": "sB", "OPERANDS_B": "sA"},
     "half_steps": {"FROM_A": "A + blockIdx.x * 64 * k", "BY_A": "0"},
     "grid": SWAPPED,
+    "other_c": {
+        "clear(acc);": OTHER.replace("TILE", "local_tile(mC, Shape<_128, _128>{}, make_coord(blockIdx.y, blockIdx.x))")
+    },
     "all_three": OTHER_WAY,
 }
 
