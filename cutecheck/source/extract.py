@@ -100,7 +100,7 @@ def _extract(request: ExtractRequest) -> Facts:
         recall.reported = reported
     met: dict[str, dict[str, Refused | None]] = {}
     try:
-        linked = Links() if limits.many else links(tree, [*starts])
+        linked = Links() if limits.twins else links(tree, [*starts])
         _architectures(archs, units, asked, translator, request.jobs, out, recall, met, linked)
     except KeyboardInterrupt:
         out.errors["", INTERRUPTED] = SourceError("", INTERRUPTED)

@@ -35,6 +35,7 @@ from cutecheck.source.eval.values import (
     Scalar,
     ScalarType,
     Str,
+    Tag,
     TraitType,
     Value,
     ValueType,
@@ -285,8 +286,8 @@ class CppDialect(Dialect):
 
     def cast(self, type_: Value, value: Value, span: Span) -> Value:
         value = _plain(value)
-        if not isinstance(type_, ScalarType):
-            return value
+        if not isinstance(type_, ScalarType) or isinstance(value, Tag):
+            return value  # `static_cast<uint3>(blockIdx)`
         name = type_.dtype.name
         number: Any = value.value if isinstance(value, (Scalar, EnumVal)) else value
         if isinstance(number, float) and name in INTEGERS:
