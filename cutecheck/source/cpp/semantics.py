@@ -28,6 +28,7 @@ from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.cpp import barriers, pipelines
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import DEFER, Dialect
+from cutecheck.source.eval.tuples import Components
 from cutecheck.source.eval.values import (
     Enumerated,
     EnumVal,
@@ -102,6 +103,8 @@ class CppDialect(Dialect):
             return Enumerated(value)
         if isinstance(value, bool):
             return int(value)
+        if isinstance(value, Components):
+            return Unknown("a vector of CUDA is no tuple of CuTe")
         if isinstance(value, tuple):
             return tuple(self.to_model(v) for v in value)
         return value

@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 
 
 def unsettled(m: Machine, found: Sequence[Candidate], best: Candidate, args: Sequence[Value]) -> str:
-    """Why it is not known that the best candidate is the one that is called; empty where it is.
-
-    On the host the best one is taken: of what is read from files, command lines and libraries no type is known, and to
-    lose all that such a call might write would be to lose every launch after it.
-    """
-    if len(found) == 1 or not m.dialect.by_value or m.recorder.on_host():
+    """Why it is not known that the best candidate is the one that is called; empty where it is."""
+    if len(found) == 1 or not m.dialect.by_value:
         return ""
     leads = m.leads[1] if m.leads[0] is args else None
     for i, value in enumerate(args):

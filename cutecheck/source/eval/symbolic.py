@@ -10,6 +10,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.tuples import Components
 from cutecheck.source.eval.types import is_type, pointed_to
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -51,7 +52,7 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
         own = isinstance(type_.inner, ClassInst) and m.dialect.by_value  # its members are remembered by its name
         return Pointer(f"{name}#{m.number()}" if own else name, "unknown", pointed_to(type_.inner))
     if isinstance(type_, ExternType) and type_.name == "dim3":
-        return tuple(Scalar(Dyn.named(f"{name}.{axis}", NATURAL), "unsigned int") for axis in "xyz")
+        return Components(Scalar(Dyn.named(f"{name}.{axis}", NATURAL), "unsigned int") for axis in "xyz")
     if isinstance(type_, ExternType):
         return Extern(type_.name, span, type_)
     if type_ is None:

@@ -44,6 +44,12 @@ class Pair(tuple[Any, ...]):
     __slots__ = ()
 
 
+class Components(tuple[Any, ...]):
+    """What a vector type of CUDA (``dim3``) that is given from outside holds: no tuple of CuTe's."""
+
+    __slots__ = ()
+
+
 FIRST_AND_SECOND = ("first", "second")
 
 
@@ -65,7 +71,7 @@ def like(whole: tuple[Any, ...], parts: Iterable[Any]) -> tuple[Any, ...]:
         return Designated.of(parts, whole.names)
     if isinstance(whole, (Held, Pair)):
         return type(whole)(parts)
-    return type(whole)(parts) if type(whole) in (Elements, Pair) else tuple(parts)
+    return type(whole)(parts) if type(whole) in (Elements, Pair, Components) else tuple(parts)
 
 
 def designators(parts: tuple[Any, ...]) -> list[str | None]:

@@ -12,6 +12,7 @@ from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval.record.ways import lone
 from cutecheck.source.eval.threads import some
+from cutecheck.source.eval.tuples import Components, like
 from cutecheck.source.eval.values import Scalar, ScalarType, Tag, Value
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def with_part(m: Machine, vector: Value, part: str, value: Value, span: Span) ->
         of = ScalarType(dtype(ELEMENTS[known[1]]))  # type: ignore[arg-type]
         parts: tuple[Value, ...] = tuple(part_of(m, vector, axis) for axis in AXES[: int(known[2])])
         return (*parts[:at], m.dialect.cast(of, value, span), *parts[at + 1 :])
-    if type(vector) is not tuple or at >= len(vector):
+    if type(vector) not in (tuple, Components) or at >= len(vector):
         return None
     old = vector[at]
     if not isinstance(old, (int, Dyn, Scalar)):
@@ -91,7 +92,7 @@ def with_part(m: Machine, vector: Value, part: str, value: Value, span: Span) ->
     if new is None:  # of a `dim3`
         new = m.dialect.to_model(value)
         new = new if isinstance(new, (int, Dyn)) else some(m, part, NATURAL, True)
-    return (*vector[:at], new, *vector[at + 1 :])
+    return like(vector, (*vector[:at], new, *vector[at + 1 :]))
 
 
 def component(m: Machine, name: str, part: str) -> Value:

@@ -11,17 +11,23 @@ from cutecheck.model.inttuple import product
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.state import RecorderState
 from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.tuples import Components
 from cutecheck.source.eval.values import FuncSet, Intrinsic, Scalar, Value, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
+def _sizes(m: Machine, operand: Value) -> Any:
+    """A block or grid operand as integers, a ``dim3`` also one from outside."""
+    return m.dialect.to_model(tuple(operand) if isinstance(operand, Components) else operand)
+
+
 def _threads(m: Machine, block: Value) -> Any:
     """The number of threads of a launch's block operand (or of CTAs of its cluster)."""
     if isinstance(block, Scalar):
         return block.value if isinstance(block.value, int) else None
-    model = m.dialect.to_model(block)
+    model = _sizes(m, block)
     if isinstance(model, (int, Dyn, Sym)):
         return ints.known_value(model) if not isinstance(model, Sym) else model
     if isinstance(model, tuple) and all(isinstance(x, (int, Dyn, Sym)) for x in model):
@@ -31,7 +37,7 @@ def _threads(m: Machine, block: Value) -> Any:
 
 def _extents(m: Machine, block: Value) -> tuple[int | None, ...] | None:
     """The block's threads along each axis, None for what is no number; None where it may be of any shape."""
-    model = block.value if isinstance(block, Scalar) else m.dialect.to_model(block)
+    model = block.value if isinstance(block, Scalar) else _sizes(m, block)
     parts = model if isinstance(model, tuple) else (model,)
     numbers = (int, Dyn, Sym)
     if not isinstance(model, (tuple, *numbers)) and not isinstance(block, Scalar):
@@ -44,7 +50,7 @@ def _extents(m: Machine, block: Value) -> tuple[int | None, ...] | None:
 
 def _grid(m: Machine, grid: Value) -> tuple[Any, ...]:
     """The blocks of a launch along each axis; empty where one of them is no number and no expression."""
-    model = grid.value if isinstance(grid, Scalar) else m.dialect.to_model(grid)
+    model = grid.value if isinstance(grid, Scalar) else _sizes(m, grid)
     parts = model if isinstance(model, tuple) else (model,)
     return parts if all(isinstance(x, (int, Dyn)) for x in parts) else ()
 
