@@ -29,9 +29,7 @@ struct Pipe {
   Inner impl_;
   SharedStorage& storage_;
   template <class Cluster>
-  CUTE_DEVICE Pipe(SharedStorage& s, Params p, Cluster c) : impl_(s, p, c), storage_(s) {
-    if (threadIdx.x == 0) { for (int i = 0; i < kStages; ++i) { s.empty_barrier_[i].init(2); } }
-  }
+  CUTE_DEVICE Pipe(SharedStorage& s, Params p, Cluster c) : impl_(s, p, c), storage_(s) {}
   CUTE_DEVICE void producer_acquire(State s) { impl_.producer_acquire(s); }
   CUTE_DEVICE void producer_tail(State s) { impl_.producer_tail(s); }
   CUTE_DEVICE auto* producer_get_barrier(State s) { return impl_.producer_get_barrier(s); }
