@@ -91,6 +91,7 @@ def bind_parameters(
             value = args[i]
             if type(value) is Elements and not stands:
                 value = leaks.decayed(m, cells[i] if i < len(cells) else None, span)
+            # an annotation of Python converts nothing
             written = None if p.type is None or is_auto(p.type) or not m.dialect.by_value else p.type
             if written is not None and isinstance(value, (Scalar, int, Extern, tuple)):
                 typed = m.eval(written, env)
