@@ -37,6 +37,8 @@ def same_stage(p: Pipeline) -> Found:
             loop = event.loops[-1] if event.loops else None
             if loop is None or (loop.trips is not None and loop.trips < 2) or not inside(loop, p.steps[word]):
                 continue
+            if sum(loop in step.loops for step in p.steps[word]) % stages == 0:
+                continue  # each pass goes once round
             if any(e is not event and e.span == event.span and e.kernel == event.kernel for e in events):
                 continue  # of several stages, one after the other
             own = [t for i, t in enumerate(event.operands) if place in (None, i) and one_stage(t, stages)]

@@ -38,6 +38,15 @@ struct Pipe {
 };
 """
 LOAD_B = "        copy(tma_b.with(*bar), tBgB(_, k), tBsB(_, state.index()));\n"
+ONCE = (
+    "          pipe.producer_expect_transaction(state, 16384);\n"
+    "          copy(tma_b.with(*bar), tBgB(_, 0), tBsB(_, 0));\n"
+)
+SECOND = (
+    "        auto* next = pipe.producer_get_barrier(state);\n"
+    "        copy(tma_a.with(*next), tAgA(_, k + 1), tAsA(_, state.index()));\n"
+    "        copy(tma_b.with(*next), tBgB(_, k + 1), tBsB(_, state.index()));\n"
+)
 WRONG = [
     (((ACQUIRE, ""),), "CUT214"),
     (((WAIT, ""),), "CUT214"),
@@ -120,6 +129,25 @@ RIGHT = [
         (
             (BYTES, "size(BM{}) * size(BK{}) * sizeof(half_t)"),
             (ACQUIRE, ACQUIRE + "        pipe.producer_expect_transaction(state, 16384);\n"),
+        ),
+        "",
+    ),
+    # what is loaded once adds its bytes to those of a stage
+    (
+        (
+            ("Shape<BN, BK, Int<kStages>>{}", "Shape<BN, BK, _1>{}"),
+            (BYTES, "size(BM{}) * size(BK{}) * sizeof(half_t)"),
+            (LOAD_B, f"        if (k == 0) {{\n{ONCE}        }}\n"),
+            ("tCrB(_, _, _, read.index())", "tCrB(_, _, _, 0)"),
+        ),
+        "",
+    ),
+    # each pass goes once round
+    (
+        (
+            ("constexpr int kStages = 4;", "constexpr int kStages = 2;"),
+            ("k < k_tiles; ++k) {\n        pipe.producer", "k < k_tiles; k += 2) {\n        pipe.producer"),
+            ("        ++state;\n", f"        ++state;\n{ACQUIRE}{SECOND}        ++state;\n"),
         ),
         "",
     ),
