@@ -27,7 +27,7 @@ _WIDTHS = {
     "int4_t": 4, "uint4_t": 4, "int4b_t": 4, "uint4b_t": 4, "int2b_t": 2, "uint2b_t": 2,
     "uint6_t": 6, "int6_t": 6,
     "half_t": 16, "half": 16, "__half": 16, "bfloat16_t": 16, "nv_bfloat16": 16, "__nv_bfloat16": 16,
-    "tfloat32_t": 32, "float": 32, "double": 64, "half2": 32, "__half2": 32, "nv_bfloat162": 32,
+    "tfloat32_t": 32, "float": 32, "double": 64, "half2": 32, "__half2": 32, "nv_bfloat162": 32, "__nv_bfloat162": 32,
     "float2": 64, "float4": 128, "int2": 64, "int4": 128,
     "char2": 16, "char4": 32, "uchar2": 16, "uchar4": 32, "short2": 32, "short4": 64, "ushort2": 32, "ushort4": 64,
     "double4": 256, "long2": 128, "ulong2": 128, "longlong2": 128, "ulonglong2": 128, "long4": 256, "ulong4": 256,

@@ -36,7 +36,7 @@ COMMON = words(
 _TYPES = frozenset({"ComposedLayout", "Swizzle", "MMA_Traits", "Copy_Traits"})
 OWN = (
     (CONFIG_NAMES | RECORDED | CONFIGURING | _TYPES | {n for n in FUNCTIONS if not _PLAIN.fullmatch(n)})
-    - {n for n, run in FUNCTIONS.items() if run.__module__.endswith((".std_numbers", ".cuda_numbers"))}
+    - {n for n, run in FUNCTIONS.items() if run.__module__.endswith((".std_numbers", ".cuda_numbers", ".cuda_math"))}
     - _EVERYDAY - COMMON
 )  # fmt: skip
 _QUALIFIED = re.compile(

@@ -8,6 +8,7 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.source.eval import classes, foreign, intrinsics, ir, leaks, places, qualifiers
+from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -16,8 +17,11 @@ from cutecheck.source.eval.tuples import Constants, Elements
 from cutecheck.source.eval.values import (
     ArrayType,
     BudgetExceeded,
+    EnumVal,
     Object,
+    Pack,
     Scalar,
+    ScalarType,
     TemplateRef,
     Value,
     ValueType,
@@ -56,12 +60,27 @@ def declared_value(m: Machine, entry: Entry, name: str, memo: dict[Any, Value], 
     finally:
         m.defining[id(decl)] = depth
     m.journal.keep(mark)
-    m.kept = next(serials)
+    if not _leaves_nothing(decl, value):
+        m.kept = next(serials)
     if m.budget.refused == refused:
         memo[key] = value
     else:
         del memo[key]  # where less is nested there may be an answer
     return value
+
+
+def _leaves_nothing(decl: ir.Decl, value: Value) -> bool:
+    """Whether no object that was made for the value is there after it.
+
+    What makes a type or a constant writes to nothing that was there before.
+    """
+    if isinstance(decl, ir.Variable) and "constexpr" not in decl.flags:
+        return False
+    if isinstance(value, ClassInst):
+        return not any(isinstance(a, (Object, tuple, Pack)) for a in value.args)
+    return isinstance(value, (ScalarType, Scalar, EnumVal, EnumRef, Unknown)) or (
+        isinstance(value, ValueType) and not isinstance(value.value, tuple)
+    )
 
 
 def _declared(m: Machine, entry: Entry, decl: ir.Decl, name: str) -> Value:

@@ -43,6 +43,7 @@ from cutecheck.source.eval.values import (
 )
 
 _REGISTER = 32  # bits
+_BARRIERS = ("ClusterBarrier", "ClusterTransactionBarrier")
 _STORED = (
     Dyn, Scalar, EnumVal, Str, Pointer, ObjectPointer, Address, FuncSet, Extern, ScalarType, EnumRef, PtrType,
     ArrayType, ExternType, TensorVal, Unknown,
@@ -304,6 +305,8 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
         return seen(m, Object(t, Seen({}), pointer, f"{obj.name}.{decl.name}"))
     if isinstance(t, (ArrayType, ExternType)):
         return pointer
+    if owner.decl.name in _BARRIERS and isinstance(t, ScalarType):
+        return Scalar(None, t.dtype.name)  # the hardware writes it: another number each time that it is read
     return symbolic(m, t, f"{obj.name}.{decl.name}", span)
 
 

@@ -11,6 +11,13 @@ from cutecheck.tests.source.shown import kernel, number
 KERNEL = kernel("""#include <cute/tensor.hpp>
 #define FN __device__
 using namespace cute;
+struct W { int m; };
+struct Walker {
+  template <class C, typename F = W(*)(W)> FN auto first(C c, F f = [](W w) { return w; }) { return f(W{get<0>(c)}); }
+};
+struct Strides { Stride<_0, _1, int> d[2] = {}; Layout<_4, _2> at[2]; };
+FN int untouched(int* p) { exp2f(2.f); __float22half2_rn(make_float2(1, 2)); fmax(1.f, 2.f);
+  return *p; }
 enum class Mode : uint8_t { A = 1, B = 2, Also = 2, C = 250 };
 template <Mode M> struct Of { static constexpr int v = 0; };
 template <> struct Of<Mode::B> { static constexpr int v = 22; };
@@ -51,6 +58,16 @@ TOLD = {
     ("", "sf(3) * 10 + sf(3.f)"): 12, ("", "sf('c') * 10 + sf(nullptr)"): 12, ("", "sp(3) * 10 + sp('c')"): 12,
     ("", "sd(3) * 10 + sd('c')"): 12, ("", "Au<5>::s * 100 + Au<5ll>::s * 10 + Au<'c'>::s"): 481,
     ("", "outer::ver() * 10 + outer::v1::ver()"): 21, ("outer::S s0;", "adl(s0) + s0.q"): 48,
+    ("Walker w;", "w.first(make_shape(_4{}, _2{})).m"): 4, ("int q = 5;", "untouched(&q)"): 5,
+    ("Strides d;", "get<0>(d.d[0]) * 10 + get<1>(d.d[1])"): 1,
+    ("auto d = reinterpret_cast<Strides*>(s);", "size<1>(d->d[1]) + size(d->at[1])"): 5,
+    ("auto l = transform_layout(Layout<Shape<_4, _2>>{}, [](auto m) { return make_layout(_3{}, stride(m)); });",
+     "l(2, 2)"): 10,
+    ("auto l = transform_layout(Layout<Shape<_4, _2>>{}, Layout<_5>{}, [](auto a, auto b) { return b; });",
+     "size(l)"): 10,
+    ("auto v = cute::detail::tapply(make_tuple(1, 2, 3), make_tuple(4, 5, 6), [](auto a, auto b) { return a * b; },"
+     "[](auto... a) { return (a + ...); }, seq<0, 2>{});", "v"): 22,
+    ("", "sizeof(exp2f(1)) * 100 + sizeof(exp2(1.f)) * 10 + sizeof(exp2(1))"): 448,
     ("outer::v1::S s1;", "adl(s1) * 10 + adl(3)"): 117, ("", "compares * 10 + more"): 11,
 }  # fmt: skip
 

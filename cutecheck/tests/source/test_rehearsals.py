@@ -185,3 +185,59 @@ def test_variables_that_end_with_an_iteration_are_not_looked_at_after_it(
     (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
     assert combined == {"outer"}
     assert "outer#" in str(event.operands[0].offset)
+
+
+ONCE = """
+#include <cute/tensor.hpp>
+using namespace cute;
+struct Word { int held = 0; };
+template <class T> struct Of { using type = T; static constexpr int v = sizeof(T); };
+__global__ void k(int n) {
+  __shared__ half_t s[65536];
+  int at = 0;
+  for (int i = 0; i < n; ++i) {
+    Word w;
+    w.held += 1;
+    struct Own { int x; };
+    at += Of<Own>::v + sizeof(typename Of<Own>::type);
+    copy(make_tensor(make_smem_ptr(s + at), Layout<_8>{}), make_tensor<half_t>(Layout<_8>{}));
+  }
+}
+void host(int n) { k<<<1, 32>>>(n); }
+"""
+
+
+def test_types_and_constants_that_an_iteration_asks_for_first_keep_no_object_of_it(
+    tmp_path: Path, walks: list[None]
+) -> None:
+    (tmp_path / "k.cu").write_text(ONCE)
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    assert "8*i#" in str(event.operands[0].offset)
+    assert len(walks) == 1
+
+
+BARRIER = """
+#include <cute/tensor.hpp>
+using namespace cute;
+struct ClusterBarrier {
+  uint64_t barrier_;
+  __device__ void arrive() const { asm volatile("arrive %0;" :: "r"(cast_smem_ptr_to_uint(&barrier_))); }
+};
+struct Storage { ClusterBarrier full[4]; };
+__global__ void k(int n) {
+  extern __shared__ char raw[];
+  __shared__ half_t s[65536];
+  Storage& storage = *reinterpret_cast<Storage*>(raw);
+  for (int i = 0; i < n; ++i) {
+    storage.full[0].arrive();
+    copy(make_tensor(make_smem_ptr(s), Layout<_8>{}), make_tensor<half_t>(Layout<_8>{}));
+  }
+}
+void host(int n) { k<<<1, 32>>>(n); }
+"""
+
+
+def test_the_word_of_a_barrier_is_another_each_time_and_not_looked_for(tmp_path: Path, walks: list[None]) -> None:
+    (tmp_path / "k.cu").write_text(BARRIER)
+    assert len(extract(ExtractRequest((tmp_path,), ("sm_80",))).events) == 1
+    assert len(walks) == 1

@@ -74,8 +74,10 @@ class TypeLowering(NameLowering):
             raise self.bad(node)
         if declarator is None:
             return specs.type
-        if declarator.type == "abstract_function_declarator" and (
-            is_plain_name(specs.type) or self.text.startswith("sizeof", declarator.start_byte + 1)
+        if (
+            declarator.type == "abstract_function_declarator"
+            and declarator.child_by_field_name("declarator") is None  # `R(*)(T)` is no call
+            and (is_plain_name(specs.type) or self.text.startswith("sizeof", declarator.start_byte + 1))
         ):
             return self.as_expression(node)  # f(x) is a call, not the type of a function
         return self.abstract(declarator, specs.type, specs.begin)

@@ -5,6 +5,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     block_scaled,
     concepts,
     cuda,
+    cuda_math,
     cuda_numbers,
     events,
     folds,

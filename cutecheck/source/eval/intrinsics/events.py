@@ -96,7 +96,9 @@ def _gemm(c: Call) -> Value:
     "tma_store_arrive", "tma_store_wait", "tma_store_fence", "set_barrier_transaction_bytes", "initialize_barrier",
     "wait_barrier", "arrive_barrier", "fence_barrier_init", "fence_view_async_shared", "cudaFuncSetAttribute", "memset",
     "cudaDeviceSynchronize", "cudaGetLastError", "__trap", "assert", "static_assert", "launch_dependent_grids",
-    "wait_on_dependent_grids", "griddepcontrol_wait", "tma_desc_commit_group", "prefetch_tma_descriptor", "__nanosleep",
+    "wait_on_dependent_grids", "griddepcontrol_wait", "tma_desc_commit_group", "tma_desc_wait_group",
+    "prefetch_tma_descriptor", "tma_descriptor_fence_acquire", "tma_descriptor_fence_release",
+    "tma_descriptor_cp_fence_release", "cluster_arrive", "__nanosleep",
     "fprintf", "exit", "cudaMemcpy", "cudaMalloc", "cudaFree", "srand", "sleep",
     tolerant=True,
 )  # fmt: skip

@@ -176,7 +176,7 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
     if isinstance(v, Pointer):
         if isinstance(v.type, ClassInst):
             return get_object(m, v)
-        if isinstance(v.type, (ScalarType, PtrType)):
+        if isinstance(v.type, (ScalarType, PtrType, ValueType)):
             own = v.space == "rmem" or isinstance(v.offset, Unknown) or varies(v.offset)
             return symbolic(m, v.type, f"*{v.buffer}{PER_THREAD if own else '#'}{m.number()}", span)
         if isinstance(v.type, ArrayType) and not v.type.name and isinstance(v.type.inner, ArrayType):

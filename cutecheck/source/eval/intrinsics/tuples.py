@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model import algebra as alg
 from cutecheck.model.expr import Domain
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval import leaks, losses
@@ -155,11 +156,52 @@ def _transform_apply(c: Call) -> Value:
     """``transform_apply(t, f, g)`` and ``transform_apply(t, u, f, g)``: ``g(f(t0, u0), f(t1, u1), ...)``."""
     *operands, f, g = c.args
     known = [t.items if isinstance(t, Pack) else t for t in operands]
-    if not known or not all(isinstance(t, tuple) and len(t) == len(known[0]) for t in known):
+    same = all(isinstance(t, tuple) and len(t) == len(known[0]) for t in known)
+    return _gathered(c, known, range(len(known[0])) if known and same else None, f, g)
+
+
+@function("tapply", tolerant=True)
+def _tapply(c: Call) -> Value:
+    """``detail::tapply(t, f, g, seq<I...>)``, and of two or three tuples: ``g(f(get<I>(t)...)...)``."""
+    *operands, f, g, numbers = c.args
+    known = [t.items if isinstance(t, Pack) else t for t in operands]
+    places = [n for n in numbers if isinstance(n, int)] if isinstance(numbers, tuple) else None
+    if places is not None and len(places) < len(numbers):
+        places = None
+    return _gathered(c, known, places, f, g)
+
+
+def _gathered(c: Call, known: Sequence[Value], places: Iterable[int] | None, f: Value, g: Value) -> Value:
+    """``g`` of what ``f`` makes of the elements at these places of tuples; None where it is not known which."""
+    at = None if places is None else [*places]
+    if at is None or not all(isinstance(t, tuple) and all(i < len(t) for i in at) for t in known):
         why = next((t for t in known if isinstance(t, Unknown)), Unknown("the elements to walk are not known", c.span))
         return unwalked(c, g, unwalked(c, f, why))
-    made = [applied(c, f, list(items)) for items in zip(*known, strict=True)]
-    return applied(c, g, made)
+    return applied(c, g, [applied(c, f, [t[i] for t in known]) for i in at])
+
+
+@function("transform_layout", tolerant=True)
+def _transform_layout(c: Call) -> Value:
+    """A layout of what a function makes of each mode of one, or of those at the same places of two (cute/layout.hpp).
+
+    Modes of the longer one that have no partner stay.
+    """
+    *operands, f = c.args
+    modes = [_modes(t) for t in operands]
+    if not modes or len(modes) > 2 or any(m is None for m in modes):
+        why = next((t for t in operands if isinstance(t, Unknown)), Unknown("the modes to walk are not known", c.span))
+        return unwalked(c, f, why)
+    known = [m for m in modes if m is not None]
+    made = [c.m.dialect.to_model(applied(c, f, list(items))) for items in zip(*known, strict=False)]
+    made += max(known, key=len)[len(made) :]
+    refused = next((v for v in made if isinstance(v, Unknown)), None)
+    return refused if refused is not None else alg.make_layout(*made)
+
+
+def _modes(value: Value) -> list[Value] | None:
+    if isinstance(value, tuple):
+        return list(value)
+    return [alg.get(value, i) for i in range(alg.rank(value))] if isinstance(value, (Layout, ComposedLayout)) else None
 
 
 @function("apply", tolerant=True)

@@ -1,16 +1,17 @@
-"""Indices of warps and lanes, and values that lanes take from one another."""
+"""Indices of warps, lanes and blocks of a cluster, and values that lanes take from one another."""
 
 from __future__ import annotations
 
 from cutecheck.facts import Unknown
 from cutecheck.model import ints
-from cutecheck.model.expr import ANY
+from cutecheck.model.expr import ANY, NATURAL, Domain
 from cutecheck.model.ints import Dyn
 from cutecheck.model.prove.domains import per_thread
 from cutecheck.source.eval.intrinsics.cuda import thread_index
 from cutecheck.source.eval.intrinsics.registry import Call, function
 from cutecheck.source.eval.threads import some, varies
-from cutecheck.source.eval.values import Value
+from cutecheck.source.eval.tuples import Components
+from cutecheck.source.eval.values import Scalar, Value
 
 
 @function(
@@ -51,3 +52,15 @@ def _shuffle(c: Call) -> Value:
         warp = ints.div(thread_index(c.m, "threadIdx.x"), Dyn.of(32))
         return c.m.dialect.from_model(Dyn(value.expr.substitute({"threadIdx.x": ints.as_expr(warp * 32 + lane)})))
     return c.m.dialect.from_model(some(c.m, "shuffled", ANY, True))
+
+
+@function("block_rank_in_cluster")
+def _rank(c: Call) -> Value:
+    """The same in all threads of a block, and each time."""
+    return Scalar(Dyn.named("block_rank_in_cluster", NATURAL), "uint32_t")
+
+
+@function("cluster_grid_dims", "cluster_id_in_grid", "block_id_in_cluster", "cluster_shape")
+def _place(c: Call) -> Value:
+    least = 1 if c.name in ("cluster_grid_dims", "cluster_shape") else 0
+    return Components(Scalar(Dyn.named(f"{c.name}.{axis}", Domain(least, 2**31 - 1)), "unsigned int") for axis in "xyz")
