@@ -222,10 +222,12 @@ class Roots:
             memo = scope.memo if scope is not None else {}
             self._guard(lambda: declared_value(m, e, decl.name, memo, decl.span), decl.span)
         elif isinstance(decl, ir.Class) and decl.spec_args is not None and not decl.tparams:
-            self._guard(
-                lambda: classes.instance(m, e, decl, tuple(m.eval(a, e.env) for a in decl.spec_args or ()), None, None),
-                decl.span,
-            )
+            self._guard(lambda: self._specialised(e, decl), decl.span)
+
+    def _specialised(self, e: Entry, decl: ir.Class) -> None:
+        """``template <> struct X<0>``: its arguments are part of the name, two of them are two classes."""
+        args = tuple(self.m.eval(a, e.env) for a in decl.spec_args or ())
+        classes.instance(self.m, e, decl, args, args, None)
 
     def fixpoint(self) -> None:
         """Evaluate the members of every class instantiated so far, until no new one appears."""

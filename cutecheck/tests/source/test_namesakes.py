@@ -82,3 +82,24 @@ def test_a_kernel_of_a_header_keeps_its_name(tmp_path: Path) -> None:
     found = extract(ExtractRequest((tmp_path,)))
     assert {e.enclosing for e in found.events} == {"k"}
     assert {x.kernel for x in found.launches} == {"k"}
+
+
+SPECIALISED = """
+#include <cute/tensor.hpp>
+using namespace cute;
+template <int> struct Size;
+template <> struct Size<0> { using Threads = Layout<_64>; };
+template <> struct Size<1> { using Threads = Layout<_128>; };
+template <class S> __global__ void k(float const* g) {
+  auto c = make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, typename S::Threads{}, Layout<_1>{});
+  auto s = make_tensor(make_gmem_ptr(g), size(c));
+  copy(c, c.get_slice(threadIdx.x).partition_S(s), make_tensor<float>(_1{}));
+}
+void host(float const* g) { k<Size<0>><<<1, 64>>>(g); k<Size<1>><<<1, 128>>>(g); }
+"""
+
+
+def test_explicit_specialisations_are_several_classes(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(SPECIALISED)
+    facts = extract(ExtractRequest([tmp_path]))
+    assert {s.symbol for s in facts.sites if s.kind == "tiled_copy"} == {"k<Size<0>>::c", "k<Size<1>>::c"}
