@@ -15,6 +15,7 @@ from cutecheck.source.eval.types import is_type, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
     CuteOp,
+    EnumConstant,
     ExternType,
     Pack,
     Scalar,
@@ -55,6 +56,9 @@ def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
     if not isinstance(value, ValueType):
         return []
     v = value.value
+    if isinstance(v, EnumConstant):
+        typed = (v.enumerator.of, v.enumerator)
+        return [("C", (v.enumerator,)), *((h, typed) for h in ("constant", "integral_constant"))]
     if isinstance(v, int):
         number = Scalar(int(v), type_of_constant(v))
         return [(h, (number,)) for h in ("Int", "C") if h == "C" or number.ctype == "int"] + [

@@ -27,6 +27,7 @@ from cutecheck.source.eval.values import (
     ArrayType,
     Closure,
     CuteOp,
+    EnumConstant,
     Enumerated,
     EnumVal,
     Extern,
@@ -130,6 +131,8 @@ def type_key(v: Value) -> Any:
         return "run-time"
     if isinstance(v, bool):
         return int(v)
+    if isinstance(v, EnumConstant):
+        return ("constant", type_key(v.enumerator))
     if isinstance(v, Constant):
         return ("constant", canonical(v.ctype), int(v))
     if isinstance(v, Layout):

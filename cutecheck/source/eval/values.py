@@ -12,6 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cutecheck.facts import Provenance, Space, Span, Unknown
+from cutecheck.model.constants import Constant
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.model.layout import AnyLayout
@@ -156,6 +157,18 @@ class EnumVal:
     value: int | None
     ctype: str = "int"
     of: Any = field(default=None, compare=False)
+
+
+class EnumConstant(Constant):
+    """``std::integral_constant<E, E::a>{}``: a static integer that has its enumerator."""
+
+    enumerator: EnumVal
+
+    @staticmethod
+    def of(enumerator: EnumVal) -> EnumConstant:
+        made = EnumConstant(enumerator.value or 0)
+        made.ctype, made.enumerator = enumerator.ctype, enumerator
+        return made
 
 
 class Enumerated(Dyn):

@@ -13,10 +13,17 @@ KERNEL = kernel(
 using namespace cute;
 using SwL = decltype(tile_to_shape(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}),
 Shape<_128, _64>{}));
+enum class Mask : short { None, Causal };
+template <Mask M> constexpr int mask_of(std::integral_constant<Mask, M>) { return M == Mask::Causal ? 7 : 3; }
+template <class T> constexpr bool of_mask = is_same<typename T::value_type, Mask>::value;
+template <class T> constexpr int of_type(T) { if constexpr (of_mask<T>) return T{}() == Mask::Causal; else return 5; }
+using Causal = std::integral_constant<Mask, Mask::Causal>;
 """,
     "int tid = threadIdx.x;",
 )
 TOLD = {
+    ("", "mask_of(Causal{}) + 10 * of_type(Causal{}) + 100 * of_type(_1{}) + 1000 * int(Causal::value)"): 1517,
+    ("", "sizeof(Causal::value) + 10 * is_same<Causal, integral_constant<short, 1>>::value"): 2,
     (
         "auto t = make_tensor(s + 0, Layout<Shape<_8, _4>, Stride<_4, _1>>{});",
         "(&t(3, 2) - &t(0, 0)) + (&t(5) - &t(0)) * 100",

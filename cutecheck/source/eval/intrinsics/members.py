@@ -19,6 +19,7 @@ from cutecheck.source.eval.tuples import IntegerSequence
 from cutecheck.source.eval.values import (
     TYPE_TAG,
     ArrayType,
+    EnumConstant,
     ExternType,
     PtrType,
     Scalar,
@@ -41,6 +42,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
     v = t.value if isinstance(t, ValueType) else t
     if isinstance(v, TraitType):
         return v.value if name == "value" else v.type if name == "type" else None
+    if isinstance(v, EnumConstant) and name in ("value", "operator()", "value_type"):
+        return v.enumerator.of if name == "value_type" else v.enumerator
     if isinstance(v, (int, Sym)) and not isinstance(v, bool):
         if name in ("value", "operator()"):
             return Scalar(int(v) if isinstance(v, Constant) else v, type_of_constant(v))

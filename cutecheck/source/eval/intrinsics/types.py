@@ -22,6 +22,7 @@ from cutecheck.source.eval.types import class_name, type_key, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
     CuteOp,
+    EnumConstant,
     EnumVal,
     ExternType,
     Pack,
@@ -98,6 +99,9 @@ def _int(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 def _constant(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     """``C<3u>``, ``integral_constant<unsigned, 3>``: a constant has a type."""
     made = _int(m, targs, span)
+    of = targs[-1]
+    if isinstance(of, EnumVal) and of.of is not None and of.value is not None:
+        return ValueType(EnumConstant.of(of))
     typed = targs[0] if len(targs) == 2 else type_of(targs[0])
     if isinstance(typed, ScalarType) and isinstance(made, ValueType) and isinstance(made.value, int):
         return ValueType(constant_of(made.value, typed.dtype.name))
