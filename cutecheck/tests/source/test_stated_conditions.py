@@ -52,9 +52,17 @@ STATED = [
     "ends(lda % 8 == 0); launch(p, lda);",
     "Gemm g; g.run(p, lda);",
     "auto test = [&](int x) { TORCH_CHECK(x % 8 == 0); }; test(lda); launch(p, lda);",
+    "lda % 8 == 0 && (launch(p, lda), true);",
+    "(lda % 8 != 0) || [&] { launch(p, lda); return true; }();",
+    "lda % 8 == 0 ? launch(p, lda) : void();",
+    "lda % 8 ? void() : launch(p, lda);",
 ]
 
 NOT_STATED = [
+    "lda % 8 == 0 || (launch(p, lda), true);",
+    "lda % 8 ? launch(p, lda) : void();",
+    "(n > 3 && lda % 8 == 0) ? void() : launch(p, lda);",
+    "bool x = lda % 8 == 0 && n > 3; launch(p, lda);",
     "launch(p, lda);",
     "if (status(lda) == 0) return; launch(p, lda);",
     "if (can(lda)) { printf(); } launch(p, lda);",

@@ -279,7 +279,7 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
     if known is not None and known != is_and:
         return left if node.op in ("and", "or") else Scalar(int(known), "bool")
     if known is None:
-        right = perhaps(m, node, left, env, lambda: conversions.tested(m, node.right, env))
+        right = perhaps(m, node, left, env, lambda: conversions.tested(m, node.right, env), node.left)
     else:
         right = conversions.tested(m, node.right, env)
     if node.op in ("and", "or") and known is not None:

@@ -125,12 +125,13 @@ def alternatives(
     """The value of one of two expressions, which of them is not known: what they write is joined, too."""
     varying = differs(m, node.cond if isinstance(node, ir.Select) else node.left, cond, env)
     mark = m.journal.mark()
-    with m.recorder.perhaps():
+    asked = node.cond if isinstance(node, ir.Select) else None
+    with m.recorder.passed(m, asked, env, True, cond):
         a = _perhaps_raised(m, first, node.span)
     after_first = written(m, mark) if m.journal.mark() != mark else {}
     a = snapshot(a) if after_first else a
     m.journal.undo(mark)
-    with m.recorder.perhaps():
+    with m.recorder.passed(m, asked, env, False, cond):
         b = _perhaps_raised(m, second, node.span)
     if after_first or m.journal.mark() != mark:
         after_second = written(m, mark)
@@ -141,10 +142,15 @@ def alternatives(
     return join(m, a, b, "the two branches of ?:", node.span, cond, varying)
 
 
-def perhaps(m: Machine, node: Any, cond: Value, env: Env, run: Callable[[], Value]) -> Value:
-    """The value of an expression that is evaluated or not: so is what it writes."""
+def perhaps(
+    m: Machine, node: Any, cond: Value, env: Env, run: Callable[[], Value], asked: ir.Expr | None = None
+) -> Value:
+    """The value of an expression that is evaluated or not: so is what it writes.
+
+    ``asked``: what is true where it is evaluated behind ``&&``, false behind ``||``.
+    """
     mark = m.journal.mark()
-    with m.recorder.perhaps():
+    with m.recorder.passed(m, asked, env, node.op in ("&&", "and"), cond):
         value = _perhaps_raised(m, run, node.span)
     if m.journal.mark() == mark:
         return value
