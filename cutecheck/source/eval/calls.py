@@ -9,6 +9,7 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import (
     callbacks,
+    chosen,
     classes,
     comparisons,
     constness,
@@ -113,6 +114,8 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
         method = method_of_object(m, fn, "operator()", span)
         if isinstance(method, FuncSet):
             return call_functions(m, method, args, kwargs, span)
+    if isinstance(fn, chosen.OneOf):
+        chosen.walk(m, fn, lambda f: call_functions(m, f, args, dict(kwargs), span))
     m.recorder.escape(m, args, span)
     if isinstance(fn, Unknown):
         return fn

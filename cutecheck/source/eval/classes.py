@@ -23,6 +23,7 @@ from cutecheck.source.eval import (
     std_arrays,
 )
 from cutecheck.source.eval.ancestry import NAMED, ends_never, named_bases
+from cutecheck.source.eval.chosen import OneOf
 from cutecheck.source.eval.fitting import decayed, fitted
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -327,6 +328,8 @@ def virtual(m: Machine, cls: ClassInst, name: str) -> bool:
 
 def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     """The value of an initialisation ``T x = value``."""
+    if isinstance(value, OneOf) and not isinstance(type_, ScalarType):
+        return value  # as a function is
     if isinstance(value, Unknown):
         if isinstance(type_, ScalarType):
             return any_of(m, type_, f"value@{span.line}:{span.column}", span)

@@ -9,7 +9,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.integers import INTEGERS
-from cutecheck.source.eval import ir
+from cutecheck.source.eval import chosen, ir
 from cutecheck.source.eval.alike import element_types, kind_of, without_elements
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
@@ -41,6 +41,8 @@ def launch(
         return Unknown("a launch that leaves no facts", span)
     if isinstance(fn, Intrinsic) and fn.name == "device_kernel" and fn.targs and isinstance(fn.targs[0], ClassInst):
         return _launch_operator(m, fn.targs[0], args, block, smem, span, cluster)
+    if isinstance(fn, chosen.OneOf):
+        chosen.walk(m, fn, lambda f: launch(m, f, args, block, smem, span, cluster))
     if not isinstance(fn, FuncSet):
         return fn if isinstance(fn, Unknown) else Unknown("the launched kernel is not known", span)
     args = _symbolic_arguments(m, fn, span) if args is None else [_unless_object(a) for a in args]

@@ -282,9 +282,12 @@ void run(P p, int m, cudaStream_t s) {
     [
         (CHOSEN.replace("MORE", ""), {96}),
         (CHOSEN.replace("MORE", "k<<<m, 96>>>(p);"), {96}),
-        (CHOSEN.replace("MORE", "k<<<m, 64>>>(p);"), {None}),
-        (CHOSEN.replace("MORE", "void* a[] = {&p}; cudaLaunchKernel((void*)k, dim3(m), dim3(m), a, 0, s);"), {None}),
-        ("static void (*table[])(P) = {&kern<16>, &kern<32>};" + CHOSEN.replace("MORE", ""), {None}),
+        (CHOSEN.replace("MORE", "k<<<m, 64>>>(p);"), {96, 64}),
+        (
+            CHOSEN.replace("MORE", "void* a[] = {&p}; cudaLaunchKernel((void*)k, m, dim3(m), a, 0, s);"),
+            {96, None},
+        ),
+        ("static void (*table[])(P) = {&kern<16>, &kern<32>};" + CHOSEN.replace("MORE", ""), {96}),
     ],
 )
 def test_a_kernel_behind_a_pointer_gets_the_block_of_the_function_that_takes_its_address(
@@ -295,6 +298,33 @@ def test_a_kernel_behind_a_pointer_gets_the_block_of_the_function_that_takes_its
     launches = [launch for launch in found if launch.kernel != "kern<M>"]  # of the template that nothing calls here
     assert {launch.kernel for launch in launches} == {"kern<16>", "kern<32>"}
     assert {launch.block_threads for launch in launches} == threads
+
+
+ONE_OF_SEVERAL = [
+    "auto k = m > 1 ? &kern<16> : kern<32>; k<<<1, 64, 256>>>(p);",
+    "void (*k)(P) = kern<16>; if (m == 4) k = kern<32>; k<<<1, 64, 256>>>(p);",
+    "constexpr K table[] = {kern<16>, kern<32>}; table[m]<<<1, 64, 256>>>(p);",
+    "auto pick = [&]() -> K { switch (m) { case 0: return kern<16>; case 1: return kern<32>; } return nullptr; };"
+    "pick()<<<1, 64, 256>>>(p);",
+    "static constexpr void (*table[])(P const&) = {go<16>, go<32>}; table[m](p);",
+    "(m > 1 ? go<16> : go<32>)(p);",
+]
+
+
+@pytest.mark.parametrize("body", ONE_OF_SEVERAL)
+def test_what_is_known_where_one_of_several_functions_is_called(body: str, tmp_path: Path) -> None:
+    text = """
+using K = void (*)(P);
+template <int M> void go(P const& p) { kern<M><<<1, 64, 256>>>(p); }
+void run(P p, int m) { if (p.n % 8 != 0) return; BODY }
+"""
+    (tmp_path / "k.cu").write_text(KERNELS + text.replace("BODY", body))
+    facts = extract(ExtractRequest((tmp_path,), ("sm_80",)))
+    found = {(s.kernel, str(s.smem_bytes)) for s in facts.launches if s.kernel != "kern<M>"}
+    assert found == {("kern<16>", "256"), ("kern<32>", "256")}
+    stated = [{str(h.condition) for h in e.hypotheses} for e in facts.events if e.enclosing != "kern<M>"]
+    assert len(stated) == 2
+    assert all("p.n % 8 == 0" in conditions for conditions in stated), stated
 
 
 LIMITS = """

@@ -19,6 +19,7 @@ _FACTLESS = words(
 )
 _BEFORE_MACRO = words("; { } : ) >") | frozenset(SPECIFIERS) | {""}
 _STATEMENTS = words("for while do if { return")
+_BEGINNING = words("; { } ) else") | {""}  # before a statement
 _NO_TYPE = words("template namespace using typedef friend") | {""}
 _TYPE_BEGINS = words("auto struct class union enum typename decltype alignas")
 _NO_BASE = words("; { } ( ? = struct class union <")
@@ -356,6 +357,27 @@ class Rules(Brackets):
         if last > here and texts[last] in ("[", "(", "{", ";", ",", ")"):
             self.blank(here, last - 1)
 
+    def pointer(self, at: int) -> None:
+        """``void (*f)(P) = g;`` reads as ``void *f = g;``: by the names of classes alone it looks like calls."""
+        texts, first = self.texts, at + 1
+        if texts[first] != "(" or texts[at + 2] != "*" or not wordy(texts[at + 3]) or self.before(at) not in _BEGINNING:
+            return
+        last = at + 4
+        while texts[last] == "[":
+            last = self.partner[last] + 1
+        if last != self.partner[first] or texts[last + 1] != "(":
+            return
+        end = self.partner[last + 1]
+        if (
+            texts[end + 1] in ("=", ";")
+            and end > last + 2
+            and not any(
+                t in BUILTIN_TYPES or t in SPECIFIERS or t in ("*", "&", "...", "const") for t in texts[last + 2 : end]
+            )
+        ):
+            self.blank(first, first)
+            self.blank(last, end)
+
     def dot(self, at: int) -> None:
         """``.b{2}`` in braces reads as ``b{2}``."""
         if self.texts[at + 2] == "{" and self.before(at) in ("{", ","):
@@ -374,6 +396,7 @@ _RULES: dict[str, Callable[[Rules, int], None]] = {
     ":": Rules.colon,
     "=": Rules.assign,
     "...": Rules.ellipsis,
+    "void": Rules.pointer,
     "new": Rules.allocation,
     "typename": Rules.typename,
     "template": Rules.template,

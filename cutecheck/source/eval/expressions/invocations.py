@@ -27,6 +27,7 @@ from cutecheck.source.eval import (
     std_algorithms,
     templates,
 )
+from cutecheck.source.eval.chosen import OneOf, one_of
 from cutecheck.source.eval.class_layout import class_layout
 from cutecheck.source.eval.containers import ANY_NAME, OPEN, Lost, unsure
 from cutecheck.source.eval.dialect import DEFER
@@ -248,12 +249,20 @@ def _index(m: Machine, node: ir.Index, env: Env) -> Value:
     value, cells = indexed(m, node, env)
     if isinstance(value, (Unknown, Extern)) and m.dialect.by_value:
         number = observed.asked(m, node, env)
-        return value if number is None else number
+        return _of_table(m, node, value, env) if number is None else number
     if type(value) is Elements and kept is not node:
         if cells is None:
             leaks.leak_root(m, node, env)
         return leaks.decayed(m, cells, node.span)
     return value
+
+
+def _of_table(m: Machine, node: ir.Index, value: Value, env: Env) -> Value:
+    """An element of a table of functions, which of them is not known."""
+    if not isinstance(value, Unknown) or isinstance(value, OneOf) or not repeatable.quiet(node.base):
+        return value
+    base = places.whole(m, node.base, env)
+    return (one_of(base, value.reason, node.span) if isinstance(base, tuple) else None) or value
 
 
 def indexed(m: Machine, node: ir.Index, env: Env) -> tuple[Value, places.Cells | None]:

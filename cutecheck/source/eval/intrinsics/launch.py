@@ -5,6 +5,7 @@ from __future__ import annotations
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval.chosen import OneOf
 from cutecheck.source.eval.intrinsics.registry import Call, function
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -91,7 +92,8 @@ def _launched(c: Call, kernel: Value, config: list[Value], args: list[Value] | N
     if not isinstance(kernel, (FuncSet, Intrinsic)):
         if args:
             c.m.recorder.escape(c.m, args, c.span)
-        c.m.recorder.launch(c.m, Unknown("a kernel behind a pointer", c.span), config, args, c.span, cluster)
+        behind = kernel if isinstance(kernel, OneOf) else Unknown("a kernel behind a pointer", c.span)
+        c.m.recorder.launch(c.m, behind, config, args, c.span, cluster)
         return Scalar(None, "Status")
     c.m.recorder.launch(c.m, kernel, config, args, c.span, cluster)
     return Scalar(None, "Status")

@@ -9,6 +9,7 @@ from cutecheck.model import ints
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.inttuple import product
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.chosen import OneOf
 from cutecheck.source.eval.record.state import RecorderState
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.tuples import Components
@@ -103,7 +104,7 @@ class LaunchRecorder(RecorderState):
         extents = _extents(m, config[1]) if len(config) > 1 else None
         self.pending.append((block, smem, span, extents, _grid(m, config[0]) if config else ()))
         try:
-            if not self.rehearsal and not isinstance(fn, (FuncSet, Intrinsic)):
+            if not self.rehearsal and not isinstance(fn, (FuncSet, Intrinsic, OneOf)):
                 found = m.history.open_launches.setdefault(self.function(), set())
                 found.add((block if isinstance(block, int) else None, extents))
             return kernels.launch(

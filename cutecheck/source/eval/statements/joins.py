@@ -12,6 +12,7 @@ from cutecheck.model.expr import Domain, Expr, Op
 from cutecheck.model.integers import LARGE, LARGEST
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
+from cutecheck.source.eval.chosen import OneOf, one_of
 from cutecheck.source.eval.leaks import forgotten
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
@@ -19,7 +20,7 @@ from cutecheck.source.eval.statements.pointers import either_buffer
 from cutecheck.source.eval.threads import is_lost, lost, some, varies
 from cutecheck.source.eval.tuples import like
 from cutecheck.source.eval.types import type_key
-from cutecheck.source.eval.values import Address, Extern, Object, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Address, Extern, FuncSet, Object, Pointer, Scalar, TensorVal, Value
 
 # of the texts of two values, past which what may be either of them is a number of its own; of values that differ from
 # thread to thread 40 times as many on the device, as that would leave nothing to be said of conflicts
@@ -33,6 +34,10 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
     """
     if a is b or _same(a, b):
         return a
+    if m.dialect.by_value and (isinstance(a, (FuncSet, OneOf)) or isinstance(b, (FuncSet, OneOf))):
+        choice = one_of((a, b), f"{what} depends on a condition that is not known", span)
+        if choice is not None:
+            return choice
     own = m.dialect.joined(m, a, b, what, span, cond, varying)
     if own is not None:
         return own
