@@ -56,6 +56,9 @@ STATED = [
     "(lda % 8 != 0) || [&] { launch(p, lda); return true; }();",
     "lda % 8 == 0 ? launch(p, lda) : void();",
     "lda % 8 ? void() : launch(p, lda);",
+    "lda = 8; if (n > 3) lda = atoi(text); if (lda % 8) return; launch(p, lda);",
+    "lda = 512; for (int i = 1; i < n; ++i) { if (i == n - 2) lda = atoi(text); } if (lda % 8) return; launch(p, lda);",
+    "for (int i = 1; i < n; ++i) { if (i == 2) lda = std::stoi(text); } TORCH_CHECK(lda % 8 == 0); launch(p, lda);",
 ]
 
 NOT_STATED = [

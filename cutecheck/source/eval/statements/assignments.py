@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Int
-from cutecheck.source.eval import classes, copies, ir, leaks, losses, observed, places, predicates
+from cutecheck.source.eval import classes, copies, ir, leaks, losses, observed, places, predicates, slots
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
@@ -23,6 +24,7 @@ from cutecheck.source.eval.values import (
     Pointer,
     Reference,
     Scalar,
+    ScalarType,
     Tag,
     TensorVal,
     Value,
@@ -34,6 +36,11 @@ def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
     value, cells = places.locate(m, node.value, env) if node.refers else (places.whole(m, node.value, env), None)
     shared = cells is not None and isinstance(value, tuple) and m.dialect.by_value
     if shared and cells is not None:
+        parts = [part for i in range(len(value)) if (part := slots.part(m, cells, i)) is not None]
+        if len(parts) == len(node.names) == len(value):
+            for name, part in zip(node.names, parts, strict=True):
+                m.journal.set(env.vars, name, Reference(part))
+            return Done.NORMAL
         losses.forget_cells(m, cells, node.span)  # elements have no place of their own: either name may write them
         leaks.leak_place(m, None, cells)
         value = places.read(m, cells, node.span)
@@ -113,6 +120,9 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
             from cutecheck.source.eval.expressions.operators import binary
 
             value = binary(m, op[:-1], old, value, span)
+        if isinstance(value, Unknown) and isinstance(old, Scalar) and m.recorder.on_host() and cells is not None:
+            kind = dtype(old.ctype)  # `n = atoi(argv[1]);`: any number of the variable's type
+            value = value if kind is None else classes.convert(m, ScalarType(kind), value, span)
         put(m, target, old, cells, value, env, span)
         return cells
     if op != "=":

@@ -114,7 +114,8 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
         domain = Domain(values=tuple(sorted({a, b}))) if either_of else hull(as_expr(a), as_expr(b))
         return some(m, name, domain, True)
     domain = hull(as_expr(a), as_expr(b))
-    if varies(a) or varies(b) or (domain == ex.ANY and not isinstance(a, int) and not isinstance(b, int)):
+    open_ = domain == ex.ANY and not isinstance(a, int) and not isinstance(b, int) and not _strangers(m, a, b)
+    if varies(a) or varies(b) or open_:
         first, other = as_expr(a), as_expr(b)
         if not varies(a):
             first, other = other, first  # `0 or 8 * threadIdx.x` is one product
@@ -133,6 +134,13 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
     return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
+
+
+def _strangers(m: Machine, a: Any, b: Any) -> bool:
+    """Whether host code chooses between numbers that have nothing in common: what it checks afterwards is about one."""
+    if not m.dialect.by_value or not m.recorder.on_host():
+        return False
+    return not {*as_expr(a).variables()} & {*as_expr(b).variables()}
 
 
 def _longer(most: int, *values: Expr) -> bool:
