@@ -7,12 +7,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Unknown
+from cutecheck.model.ints import Sym
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.scope import ClassInst, Entry, Scope
-from cutecheck.source.eval.values import EnumVal, ExternType, FuncSet, Object, ObjectPointer, Pack, Value
+from cutecheck.source.eval.values import (
+    EnumVal,
+    ExternType,
+    FuncSet,
+    Intrinsic,
+    Object,
+    ObjectPointer,
+    Pack,
+    ScalarType,
+    Value,
+)
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+
+# functions of CuTe that take integers of any types
+_OF_INTEGERS = frozenset(("abs", "ceil_div", "gcd", "max", "min", "round_up", "shape_div"))
 
 
 def with_associated(m: Machine, node: ir.Expr, fn: Value, args: Iterable[Value]) -> Value:
@@ -27,6 +41,9 @@ def with_associated(m: Machine, node: ir.Expr, fn: Value, args: Iterable[Value])
             return fn
     elif not isinstance(fn, ExternType):  # of the library: `using std::swap;`
         return fn
+    args = list(args)
+    if isinstance(fn, FuncSet) and node.ident in _OF_INTEGERS and _only_converts(m, fn, args):
+        return Intrinsic(node.ident)
     found = functions(m, node.ident, args)
     if not found:
         return fn
@@ -35,6 +52,18 @@ def with_associated(m: Machine, node: ir.Expr, fn: Value, args: Iterable[Value])
         more = tuple(e for key, e in found.items() if key not in known)
         return replace(fn, entries=(*fn.entries, *more)) if more else fn
     return FuncSet(node.ident, tuple(found.values()))
+
+
+def _only_converts(m: Machine, fn: FuncSet, args: list[Value]) -> bool:
+    """Whether functions take static integers for run-time ones only: CuTe's templates take them as they are."""
+    static = [i for i, a in enumerate(args) if isinstance(a, (int, Sym))]
+    for entry in fn.entries if static else ():
+        params = entry.decl.params
+        if entry.decl.tparams is not None or len(params) != len(args):
+            return False
+        if not all(isinstance(m.eval(params[i].type, entry.env), ScalarType) for i in static):
+            return False
+    return bool(static)
 
 
 def functions(m: Machine, name: str, args: Iterable[Value]) -> dict[object, Entry]:

@@ -119,6 +119,10 @@ template <class S> FN int d6(S const&) { return 1; } template <class S> FN int d
 template <class T> FN int d7(Made, T) { return 1; } template <class T> FN int d7(T, T) { return 2; }
 template <class T> FN int d8(Base const&, T) { return 1; } template <class T> FN int d8(T const&, int) { return 2; }
 """
+ASSOCIATED = """
+namespace lib { FN int ceil_div(int, int) { return 100; }
+template <class A, class B> FN int e1(A a, B b) { return ceil_div(a, b); } }
+"""
 LOCALS = """
 int j = i; Cnt cn; Cnt const cc{};
 short h = 1; char c = 1; bool b = true; long l = 1; int64_t q = 1; size_t z = 1; unsigned u = 1; Derived d;
@@ -161,6 +165,7 @@ TAKEN = {
     "d4<int>(i, i)": 2, "d4<double>(i, f)": 1, "d4<float>(i, h)": 2, "d5<int>(i)": 1, "d5<int>(3)": 2,
     "d5<float>(i)": 2, "d5<int>(ci)": 2, "d6<_8>(Layout<_8>{})": 2, "d6<_8>(_8{})": 1, "d7<int>(i, i)": 2,
     "d7<float>(i, f)": 2, "d8<Derived>(d, d)": 1, "d8<Derived>(d, i)": 2, "d8<int>(d, i)": 1,
+    "lib::e1(_8{}, _4{})": 2, "lib::e1(_8{}, 4)": 2, "lib::e1(8, _4{})": 2, "lib::e1(8, 4)": 100,
 }  # fmt: skip
 
 
@@ -168,7 +173,7 @@ TAKEN = {
 def taken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int | None]:
     """What each call returns: the place of a copy on a line of its own."""
     folder = tmp_path_factory.mktemp("overloads")
-    functions = FUNCTIONS + MORE + RETURNED + EXPLICIT
+    functions = FUNCTIONS + MORE + RETURNED + EXPLICIT + ASSOCIATED
     head = f"{functions}__global__ void k(int i, float f, float* pf) {{\n__shared__ half_t s[65536];{LOCALS}"
     shown = "copy(make_tensor(make_smem_ptr(s + ({})), Layout<_8>{{}}), make_tensor(make_smem_ptr(s), Layout<_8>{{}}));"
     copies = "".join(f"{shown.format(call)}\n" for call in TAKEN)
