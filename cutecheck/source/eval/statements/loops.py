@@ -43,6 +43,7 @@ from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.recurrences import (
     NotCountedError,
     Recurrence,
+    RunsOnceError,
     leave,
     recurring,
     settle,
@@ -124,6 +125,9 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
     except NotCountedError:
         m.journal.undo(mark)
         return _walk_all(m, node, env, inner, quiet, None)
+    except RunsOnceError:
+        m.journal.undo(mark)
+        return m.run(_written_once(node), inner)  # type: ignore[no-any-return]
 
 
 def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, induction: Induction | None) -> Done:
@@ -152,6 +156,19 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         if node.kind == "do" and done is not Done.RETURN:
             condition()
         ended.append(done)
+        if asks and m.recorder.rehearsal:
+            loop.ends = not loop.ways and (done in (Done.RETURN, Done.BREAK) or ends())
+
+    asks = m.dialect.block_scope and induction is None and not _continues(node.body)
+
+    def ends() -> bool:
+        """Whether the condition is false after an iteration, whichever one it is."""
+        if node.cond is None:
+            return False
+        mark = m.journal.mark()
+        known = m.dialect.truth(conversions.tested(m, node.cond, inner))
+        m.journal.undo(mark)
+        return known is False
 
     def condition() -> None:
         if induction is not None and isinstance(node.cond, ir.Binary):
@@ -166,6 +183,19 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         after = some(m, induction.name, induction.after, varies(start) or loop.parts)
         m.journal.set(inner.vars, induction.name, Scalar(after, start.ctype) if isinstance(start, Scalar) else after)
     return Done.MAYBE if ended[-1] in (Done.RETURN, Done.MAYBE) else Done.NORMAL
+
+
+@once
+def _written_once(node: ir.Loop) -> ir.If | ir.Loop:
+    """A loop that ends after its first iteration: ``if (cond) do { body; step; } while (0)``."""
+    never = ir.Lit(False, "bool", node.span)
+    body = node.body if node.step is None else ir.Block((node.body, node.step), node.span)
+    single = ir.Loop("do", None, never, None, None, None, body, node.span)
+    return (
+        single
+        if node.kind == "do" or node.cond is None
+        else ir.If(node.cond, ir.Block((single,), node.span), None, False, node.span)
+    )
 
 
 def _once(node: ir.Loop) -> bool:
@@ -216,6 +246,8 @@ def _walk(
             walked_once(m, loop, mark)
             return
         changed = None if quiet else settle(m, iteration, loop)
+        if loop.ends:
+            raise RunsOnceError
         if changed is not None and m.recorder.rehearsal and not (loop.ways or loop.exits or loop.left) and ends():
             stay(m, loop, changed)
         else:

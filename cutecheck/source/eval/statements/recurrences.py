@@ -61,6 +61,7 @@ class Recurrence:
     parts: bool = False
     env: Env | None = None  # where the loop stands
     serial: int = 0  # objects made by the last rehearsal have a greater one
+    ends: bool = False  # after any iteration: the last rehearsal showed that there is no other
 
     def leave(self, wrote: Written, goes_on: bool, varying: bool) -> None:
         """One branch of a condition ends the iteration (``goes_on``) or the loop."""
@@ -74,6 +75,10 @@ class Recurrence:
 
 class NotCountedError(Exception):
     """The body writes the induction variable, or what it is compared with, in a way that its text does not show."""
+
+
+class RunsOnceError(Exception):
+    """No iteration leads to another: the body is no loop's."""
 
 
 @contextmanager
