@@ -128,8 +128,6 @@ def _link(context: Context, found: dict[tuple[str, str], Pipeline]) -> None:
         for place, t in enumerate(event.operands):
             if t.buffer is not None and t.space == "smem" and event.kind == "copy" and place == 1:
                 writers.setdefault((t.buffer, event.arch), set()).add(event.signals)
-    ends = (c for c in context.facts.calls if isinstance(c.result, Unknown))
-    unread = {c.kernel for c in ends if isinstance(c.result, Unknown) and c.result.reason == NOT_WALKED}
     by_buffer = {at: next(iter(who)) for at, who in writers.items() if len(who) == 1}
     for event in events:
         for place, t in enumerate(event.operands):
@@ -140,7 +138,7 @@ def _link(context: Context, found: dict[tuple[str, str], Pipeline]) -> None:
                 pipeline.reads.append(event)
     vague = _vague(context)
     for pipeline in found.values():
-        pipeline.escapes |= pipeline.made.kernel in unread or cut_short(context, pipeline.made)
+        pipeline.escapes |= cut_short(context, pipeline.made)
         for step in vague.get((pipeline.made.kernel, pipeline.made.arch), []):
             pipeline.steps[step[0]].append(step[1])  # it may be of this one
 
@@ -157,8 +155,14 @@ def _vague(context: Context) -> dict[tuple[str, str], list[tuple[str, Call]]]:
 
 
 def cut_short(context: Context, at: Call | Event) -> bool:
-    """Not all of its file was walked: what is missing there may be in the rest."""
-    return any(e.path == at.span.path for e in context.facts.errors)
+    """Not all of its kernel or file was walked: what is missing there may be in the rest."""
+    if "unread" not in context.memo:
+        ends = (c for c in context.facts.calls if isinstance(c.result, Unknown))
+        context.memo["unread"] = {
+            (c.kernel, c.arch) for c in ends if isinstance(c.result, Unknown) and c.result.reason == NOT_WALKED
+        }
+    unread = cast("set[tuple[str, str]]", context.memo["unread"])
+    return (at.kernel, at.arch) in unread or any(e.path == at.span.path for e in context.facts.errors)
 
 
 def expected(pipeline: Pipeline, brought: int, told: int) -> bool:

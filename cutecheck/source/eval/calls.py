@@ -6,7 +6,7 @@ import re
 from contextlib import nullcontext
 from typing import Any
 
-from cutecheck.facts import Span, Unknown
+from cutecheck.facts import NOT_WALKED, Span, Unknown
 from cutecheck.source.eval import (
     callbacks,
     chosen,
@@ -307,6 +307,8 @@ def run_function(
         leaks.gone(m, env)
     except BudgetExceeded as error:
         m.recorder.cut.setdefault(fn.full_span, str(error))
+        if frame.kernel:
+            m.recorder.synchronises(m, "budget", [], fn.span, NOT_WALKED)
         raise
     finally:
         m.recorder.frame = before

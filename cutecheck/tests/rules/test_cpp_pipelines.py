@@ -177,3 +177,16 @@ def test_a_step_where_the_class_is_not_in_the_tree(
 @pytest.mark.parametrize(("edits", "expected"), [((), ""), *WRONG[:7:2], *BYTES_WRONG, *RIGHT])
 def test_a_step_where_it_is(edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path) -> None:
     assert codes(tmp_path, edits, (DATA / "pipelines",)) == expected
+
+
+def test_a_kernel_whose_walk_ends_at_a_limit_is_not_judged_by_what_it_lacks(tmp_path: Path) -> None:
+    """The limit is the host file's; the kernel, of a header, seemed to release and advance nothing."""
+    kernel, _, host = KERNEL.partition("void run(")
+    (tmp_path / "kernel.cuh").write_text(kernel)
+    (tmp_path / "main.cu").write_text(f'#include "kernel.cuh"\nvoid run({host}')
+    cut = []
+    for steps in range(690, 720, 10):
+        made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",), max_steps=steps))
+        cut += [made.errors] if made.errors and made.facts.events else []
+        assert not made.findings, steps
+    assert cut, "no limit is inside of the kernel"
