@@ -11,7 +11,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model import ints
 from cutecheck.model.basis import ScaledBasis, Underscore
-from cutecheck.model.constants import Constant, constant_of, type_of_constant
+from cutecheck.model.constants import Constant, constant_of, is_foreign, truth_constant, type_of_constant
 from cutecheck.model.dtype import dtype
 from cutecheck.model.integers import (
     INTEGERS,
@@ -102,7 +102,7 @@ class CppDialect(Dialect):
         if isinstance(value, EnumVal) and value.value is not None:
             return Enumerated(value)
         if isinstance(value, bool):
-            return int(value)
+            return truth_constant(value)
         if isinstance(value, Components):
             return Unknown("a vector of CUDA is no tuple of CuTe")
         if isinstance(value, tuple):
@@ -118,7 +118,7 @@ class CppDialect(Dialect):
                 return Scalar(Dyn(value.expr) if number is None else number, value.ctype)
             return Scalar(value if number is None else number, "int")
         if isinstance(value, bool):
-            return int(value)
+            return truth_constant(value)
         return value
 
     def truth(self, value: Value) -> bool | None:
@@ -143,6 +143,8 @@ class CppDialect(Dialect):
     def unary(self, op: str, value: Value, span: Span) -> Value:
         if isinstance(value, TraitType):
             value = value.value
+        if is_foreign(value):
+            value = Scalar(int(value), value.ctype)
         static = isinstance(value, (int, Sym))
         if isinstance(value, EnumVal):
             value = Scalar(value.value, value.ctype)
@@ -151,7 +153,7 @@ class CppDialect(Dialect):
         if op == "!":
             known = self.truth(value)
             if known is not None:
-                return int(not known) if static else Scalar(int(not known), "bool")
+                return truth_constant(not known) if static else Scalar(int(not known), "bool")
             if isinstance(number, (Dyn, Sym)):
                 return Scalar(_condition_value(Rel.EQ, number, 0), "bool")
             return Scalar(None, "bool")
@@ -163,6 +165,8 @@ class CppDialect(Dialect):
             return Unknown(f"operator {op} on {type(value).__name__}", span)
         out = promoted(ctype)
         if op == "+":
+            if isinstance(value, Constant):
+                return constant_of(value, out)
             return value if static or isinstance(number, float) else Scalar(number, out)
         if op == "-":
             result: Any = -number
@@ -213,7 +217,9 @@ class CppDialect(Dialect):
             a, b = converted(a, at, operands), b if shift else converted(b, bt, operands)
         if comparison:
             return self._compare(op, a, b, static)
-        if (isinstance(left, int) and _absorbs(op, left, None)) or (
+        if static:
+            pass
+        elif (isinstance(left, int) and _absorbs(op, left, None)) or (
             isinstance(right, int) and _absorbs(op, None, right)
         ):
             return 0  # a constant, whatever the other number is
@@ -246,12 +252,12 @@ class CppDialect(Dialect):
     def _compare(self, op: str, a: Int, b: Int, static: bool) -> Value:
         if isinstance(a, int) and isinstance(b, int):
             number = int(_FLOATS[op](a, b))
-            return number if static else Scalar(number, "bool")
+            return truth_constant(number) if static else Scalar(number, "bool")
         if op in (">", ">="):
             a, b, op = b, a, {">": "<", ">=": "<="}[op]
         value = _condition_value(_COMPARE[op], a, b)
         if static and isinstance(value, int):
-            return value
+            return truth_constant(value)
         return Scalar(value, "bool")
 
     def _compare_structures(self, op: str, left: Value, right: Value, span: Span) -> Value:
@@ -339,8 +345,8 @@ def _plain(value: Value) -> Value:
     if isinstance(value, EnumVal) and value.value is not None:
         return value
     if isinstance(value, bool):
-        return int(value)
-    return value
+        return truth_constant(value)
+    return Scalar(int(value), value.ctype) if is_foreign(value) else value
 
 
 def _number(value: Value) -> Value:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from cutecheck.facts import Unknown
 from cutecheck.model.basis import Underscore
-from cutecheck.model.constants import type_of_constant
+from cutecheck.model.constants import CUTE, Constant, base_of, type_of_constant
 from cutecheck.model.integers import INTEGERS, canonical
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval import classes, conversions, ir
@@ -211,6 +211,8 @@ def above(m: Machine, type_: Value) -> Iterator[Value]:
     """The bases of a class."""
     if isinstance(type_, TraitType):
         yield type_.type
+    elif isinstance(type_, ValueType) and isinstance(type_.value, Constant) and type_.value.family == CUTE:
+        yield ValueType(base_of(type_.value))
     for base in classes.bases(m, type_) if isinstance(type_, ClassInst) else ():
         yield base
         yield from above(m, base)

@@ -94,8 +94,21 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
     known = m.dialect.name_value(m, name, env, span)
     if known is not DEFER:
         return known
-    found = library(m, "", name, span)
+    found = library(m, _opened(env) if name in intrinsics.OF_SEVERAL else "", name, span)
     return Unknown(f"`{name}` is not declared in the scanned files", span) if found is _MISSING else found
+
+
+def _opened(env: Env) -> str:
+    """The library whose constants are named so here: the standard library's where it alone is opened."""
+    opened: set[str] = set()
+    at: Env | None = env
+    while at is not None:
+        if at.scope is not None:
+            opened |= {t.ident for kind, t, _ in at.scope.usings if kind == "namespace" and isinstance(t, ir.Name)}
+            if at.scope.path.partition("::")[0] == "cute":
+                return ""
+        at = at.parent
+    return "std" if "std" in opened and "cute" not in opened else ""
 
 
 def missing(value: Value) -> bool:

@@ -297,7 +297,7 @@ def _match_template(
         if made is not None and isinstance(old, TemplateRef) and not _same_template(old, made):
             continue
         may_be_pair = head == "tuple" and pattern.ident == "pair" and len(args) == 2  # one that lost its name
-        if made is not None or may_be_pair or _named(head, pattern):
+        if made is not None or may_be_pair or _names(m, head, pattern, env):
             trial = Env(env.parent, "template")
             trial.vars.update(env.vars)
             if head in _COUNTED and not _sized(m, pattern, names, env):
@@ -331,6 +331,16 @@ def _sized(m: Machine, pattern: ir.Name | ir.Scoped, names: dict[str, Any], env:
         return True
     typed = m.eval(p.type, env)
     return not isinstance(typed, ScalarType) or canonical(typed.dtype.name) == canonical("size_t")
+
+
+def _names(m: Machine, head: str, pattern: ir.Name | ir.Scoped, env: Env) -> bool:
+    """Whether a pattern names a template; of those that libraries have of their own the one that it means counts."""
+    if pattern.ident not in ("integral_constant", "bool_constant"):
+        return _named(head, pattern)
+    if head.rpartition("::")[2] != pattern.ident:
+        return False
+    named = m.eval(replace(pattern, targs=None), env)
+    return isinstance(named, TemplateRef) and not named.entries and named.name == head
 
 
 def _named(head: str, pattern: ir.Name | ir.Scoped) -> bool:

@@ -174,10 +174,7 @@ def bind(
 
 
 def _flag(t: ir.Expr, names: dict[str, ir.TParam]) -> str:
-    """The parameter of ``std::bool_constant<B>``, of which ``std::true_type`` is kept as the number that it holds.
-
-    Of several functions another may be the one that takes an ``Int<1>``.
-    """
+    """The parameter of ``bool_constant<B>``: the only function of its name takes what it is called with."""
     while isinstance(t, ir.TypeMod) and t.kind in ("const", "ref", "rref"):
         t = t.inner
     if not isinstance(t, (ir.Name, ir.Scoped)) or t.ident != "bool_constant" or len(t.targs or ()) != 1:

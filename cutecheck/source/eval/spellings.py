@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from cutecheck.facts import Unknown
-from cutecheck.model.constants import type_of_constant
+from cutecheck.model.constants import CUTE, Constant, family_of, type_of_constant
 from cutecheck.model.dtype import dtype
+from cutecheck.model.integers import canonical
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics import decompose_tiled
 from cutecheck.source.eval.scope import ClassInst
@@ -42,6 +43,23 @@ def _array(name: str) -> list[tuple[str, tuple[Value, ...]]]:
     return [(found[1], args), *([(found[1], (*args, Scalar(int(found[4] == "true"), "bool")))] if found[4] else [])]
 
 
+def _constant(v: int) -> list[tuple[str, tuple[Value, ...]]]:
+    """``C`` of an ``int`` is ``Int`` as well, of a ``bool`` ``bool_constant``; those of libraries have their own."""
+    family = family_of(v)
+    if isinstance(v, Constant) and v.of is not None:
+        return [("C", (v.of,))]
+    number = Scalar(int(v), type_of_constant(v))
+    both = (type_of(number), number)
+    prefix = "" if family in ("", CUTE) else f"{family}::"
+    found: list[tuple[str, tuple[Value, ...]]]
+    found = [("C", (number,)), ("constant", both)] if not family else [(f"{prefix}integral_constant", both)]
+    if family != CUTE and number.ctype == "bool":
+        found.append((f"{prefix}bool_constant", (number,)))
+    if not family and canonical(number.ctype) == "int":
+        found.insert(0, ("Int", (number,)))
+    return found
+
+
 def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
     """The template spellings of a type: its name and arguments."""
     if isinstance(value, ClassInst):
@@ -60,10 +78,7 @@ def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
         typed = (v.enumerator.of, v.enumerator)
         return [("C", (v.enumerator,)), *((h, typed) for h in ("constant", "integral_constant"))]
     if isinstance(v, int):
-        number = Scalar(int(v), type_of_constant(v))
-        return [(h, (number,)) for h in ("Int", "C") if h == "C" or number.ctype == "int"] + [
-            (h, (type_of(number), number)) for h in ("constant", "integral_constant")
-        ]
+        return _constant(v)
     if type(v) is IntegerSequence:
         numbers = tuple(Scalar(n, v.ctype) for n in v)
         element = type_of(Scalar(0, v.ctype))

@@ -9,7 +9,7 @@ from typing import Any
 from cutecheck.facts import Unknown
 from cutecheck.model.atoms import CopyAtom, MMAAtom, full_arguments
 from cutecheck.model.basis import ScaledBasis, Underscore
-from cutecheck.model.constants import Constant
+from cutecheck.model.constants import Constant, truth_constant
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.expr import Var
 from cutecheck.model.integers import canonical
@@ -129,12 +129,13 @@ def type_key(v: Value) -> Any:
         return ("enumerator", v.enum if v.of is None else v.of.decl.span, v.value)
     if isinstance(v, Dyn):
         return "run-time"
-    if isinstance(v, bool):
-        return int(v)
     if isinstance(v, EnumConstant):
         return ("constant", type_key(v.enumerator))
     if isinstance(v, Constant):
-        return ("constant", canonical(v.ctype), int(v))
+        held = v.of.enum if v.of is not None and v.of.of is None else v.of and v.of.of.decl.span
+        return ("constant", v.family, held or canonical(v.ctype), int(v))
+    if isinstance(v, bool):
+        return type_key(truth_constant(v))
     if isinstance(v, Layout):
         return ("Layout", type_key(v.shape), type_key(v.stride))
     if isinstance(v, ComposedLayout):

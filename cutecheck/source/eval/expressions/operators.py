@@ -8,6 +8,8 @@ from functools import partial
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import expr as ex
+from cutecheck.model.constants import is_foreign, truth_constant
+from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.source.eval import (
@@ -272,12 +274,25 @@ def binary(
     return value
 
 
+def _of_constants(m: Machine, left: Value, right: Value, answer: bool) -> Value:
+    """``C<t>{} && C<u>{}`` is a constant, and so is that of one that decides and a number."""
+    both = [isinstance(v, int) and not is_foreign(v) for v in (left, right)]
+    decides = any(c and m.dialect.truth(v) is answer for c, v in zip(both, (left, right), strict=True))
+    other = right if both[0] else left
+    number = isinstance(other, Scalar) and other.ctype in INTEGERS
+    static = all(both) or (any(both) and decides and number)
+    return truth_constant(answer) if static else Scalar(int(answer), "bool")
+
+
 def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
     is_and = node.op in ("&&", "and")
     left = conversions.tested(m, node.left, env)
     known = m.dialect.truth(left)
     if known is not None and known != is_and:
-        return left if node.op in ("and", "or") else Scalar(int(known), "bool")
+        if node.op in ("and", "or"):
+            return left
+        constant = isinstance(left, int) and not is_foreign(left)  # whose operators have both operands
+        return _of_constants(m, left, conversions.tested(m, node.right, env) if constant else None, known)
     if known is None:
         right = perhaps(m, node, left, env, lambda: conversions.tested(m, node.right, env), node.left)
     else:
@@ -289,9 +304,9 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
         return left if isinstance(left, Unknown) else join(m, left, right, "an `or`", node.span, left)
     other = m.dialect.truth(right)
     if known is not None and other is not None:
-        return Scalar(int(other), "bool")
+        return _of_constants(m, left, right, other)
     if other is not None and other != is_and:
-        return Scalar(int(other), "bool")
+        return _of_constants(m, left, right, other)
     for v in (left, right):
         if isinstance(v, Unknown):
             return v

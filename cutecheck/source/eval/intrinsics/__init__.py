@@ -36,12 +36,13 @@ from cutecheck.source.eval.intrinsics.dispatch import (
     method,
 )
 from cutecheck.source.eval.intrinsics.members import static_member
-from cutecheck.source.eval.intrinsics.names import apply_type, find
+from cutecheck.source.eval.intrinsics.names import OF_SEVERAL, apply_type, find
 from cutecheck.source.eval.intrinsics.operators import advance, binary, cast_pointer, dereference, index
 from cutecheck.source.eval.intrinsics.refusals import guarded
 from cutecheck.source.eval.intrinsics.tiled_members import decompose_tiled
 
 __all__ = [
+    "OF_SEVERAL",
     "advance",
     "apply_type",
     "binary",

@@ -6,11 +6,11 @@ import math
 
 from cutecheck.facts import Unknown
 from cutecheck.model import ints
-from cutecheck.model.constants import type_of_constant
+from cutecheck.model.constants import constant_of, is_foreign, truth_constant, type_of_constant
 from cutecheck.model.integers import common_type
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.ints import CuteError, Dyn, Sym
 from cutecheck.model.inttuple import leaves
-from cutecheck.source.eval.intrinsics.registry import Call, function
+from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.values import Scalar, ScalarType, Value, constant
 
 
@@ -53,13 +53,30 @@ def _gcd(c: Call) -> Value:
     if a is None or b is None:
         return c.m.fresh(c.name)
     value = math.gcd(a, b) if c.name == "gcd" else math.lcm(a, b)
-    if isinstance(c.raw[0], int) and isinstance(c.raw[1], int):
-        return value
     one, other = (v.ctype if isinstance(v, Scalar) else type_of_constant(v) for v in c.raw[:2])
+    if isinstance(c.raw[0], int) and isinstance(c.raw[1], int):
+        return constant_of(value, common_type(one, other))
     return Scalar(value, common_type(one, other))
+
+
+@function("safe_div", "shiftl", "shiftr")
+def _by_operator(c: Call) -> Value:
+    """CuTe's names for operators; a shift by a negative number goes the other way."""
+    a, b = c.raw[:2]
+    if c.name == "safe_div":
+        rest = c.m.dialect.binary("%", a, b, c.span)
+        if isinstance(a, int) and isinstance(b, int) and c.m.dialect.truth(rest):
+            raise CuteError("Static safe_div requires t % u == 0", a, b)
+        return c.m.dialect.binary("/", a, b, c.span)
+    count = constant(b)
+    if count is None or count < 0:
+        raise Unsupported("a shift by this number")
+    return c.m.dialect.binary("<<" if c.name == "shiftl" else ">>", a, b, c.span)
 
 
 @function("has_single_bit", "is_pow2", "ispow2")
 def _single_bit(c: Call) -> Value:
     n = constant(c.arg(0))
-    return Scalar(None if n is None else int(n > 0 and n & (n - 1) == 0), "bool")
+    known = None if n is None else int(n > 0 and n & (n - 1) == 0)
+    static = known is not None and isinstance(c.raw[0], int) and not is_foreign(c.raw[0])
+    return truth_constant(known) if static else Scalar(known, "bool")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.constants import STD, truth_constant
 from cutecheck.source.eval import qualified
 from cutecheck.source.eval.intrinsics.registry import CONCEPTS, TYPES, Unsupported, type_maker
 from cutecheck.source.eval.qualified import plain
@@ -61,7 +62,7 @@ def _invocable(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
         raise Unsupported("whether this may be called")
     given = [v for t in targs[1:] for v in (t.items if isinstance(t, Pack) else (t,))]
     if fn.takes(len(given)) is False:
-        return TraitType(ValueType(0), Scalar(0, "bool"))
+        return TraitType(ValueType(truth_constant(False, STD)), Scalar(0, "bool"))
     for p, t in zip(fn.node.params, given, strict=False):
         if fn.node.tparams or p.pack:
             raise Unsupported("whether a lambda takes these types")
@@ -70,4 +71,4 @@ def _invocable(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
         answer = TYPES["is_convertible"](m, (t, qualified.parts(m.eval(p.type, fn.env)).inner), span)
         if not isinstance(answer, TraitType) or m.dialect.truth(answer.value) is not True:
             raise Unsupported("whether a lambda takes these types")
-    return TraitType(ValueType(1), Scalar(1, "bool"))
+    return TraitType(ValueType(truth_constant(True, STD)), Scalar(1, "bool"))

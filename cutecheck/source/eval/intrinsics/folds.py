@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Unknown
 from cutecheck.model import inttuple as it
+from cutecheck.model.constants import truth_constant
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.intrinsics.tuples import NOTHING, applied, unwalked
 from cutecheck.source.eval.values import Scalar, Value, constant
@@ -53,7 +54,7 @@ def _asked(c: Call) -> Value:
             raise Unsupported("find_if by what is not static")
         return next((i for i, a in enumerate(numbers) if a), len(numbers))
     found = {"any_of": any(numbers), "all_of": all(numbers), "none_of": not any(numbers)}[c.name]
-    return int(found) if static else Scalar(found, "bool")
+    return truth_constant(found) if static else Scalar(found, "bool")
 
 
 @function("filter_tuple", tolerant=True)

@@ -9,11 +9,12 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import ints
 from cutecheck.model import inttuple as it
 from cutecheck.model.basis import ScaledBasis, Underscore
+from cutecheck.model.constants import truth_constant
 from cutecheck.model.ints import CuteError, Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.tuples import Pair
-from cutecheck.source.eval.values import Slice, TensorVal, Value
+from cutecheck.source.eval.values import Scalar, Slice, TensorVal, Value
 
 LAYOUTS = (Layout, ComposedLayout)
 
@@ -232,18 +233,26 @@ def _slice(c: Call) -> Value:
     return getattr(alg, c.name)(coord, x)
 
 
-@function(
-    "elem_less", "elem_leq", "elem_gtr", "elem_geq", "compatible", "congruent", "weakly_compatible", "weakly_congruent"
-)
+_ORDERS = {"elem": alg.elem_less, "lex": alg.lex_less, "colex": alg.colex_less}
+
+
+@function("compatible", "congruent", "weakly_compatible", "weakly_congruent", "evenly_divides")
 def _relations(c: Call) -> Value:
-    if hasattr(alg, c.name):
-        return getattr(alg, c.name)(c.arg(0), c.arg(1))
-    if c.name == "elem_gtr":
-        return alg.elem_less(c.arg(1), c.arg(0))
-    if c.name in ("elem_leq", "elem_geq"):
-        a, b = (c.arg(1), c.arg(0)) if c.name == "elem_leq" else (c.arg(0), c.arg(1))
-        return not alg.elem_less(a, b)
-    return c.m.dialect.from_model(c.m.fresh(c.name))
+    a, b = c.arg(0), c.arg(1)
+    return _answer(c, getattr(alg, c.name)(a, b), c.name.endswith("congruent"))
+
+
+@function(*(f"{order}_{way}" for order in _ORDERS for way in ("less", "leq", "gtr", "geq")))
+def _in_order(c: Call) -> Value:
+    order, _, way = c.name.rpartition("_")
+    a, b = (c.arg(1), c.arg(0)) if way in ("leq", "gtr") else (c.arg(0), c.arg(1))
+    return _answer(c, _ORDERS[order](a, b) is (way in ("less", "gtr")))
+
+
+def _answer(c: Call, known: bool, static: bool = False) -> Value:
+    """A constant where what is compared is one."""
+    static = static or (it.is_static(c.arg(0)) and it.is_static(c.arg(1)))
+    return truth_constant(known) if static else Scalar(int(known), "bool")
 
 
 @function("as_position_independent_swizzle_layout")
@@ -256,7 +265,7 @@ def _position_independent(c: Call) -> Value:
 
 @function("is_static", "is_static_v")
 def _is_static(c: Call) -> Value:
-    return int(it.is_static(c.arg(0)))
+    return truth_constant(it.is_static(c.arg(0)))
 
 
 # ------------------------------------------------------------------ methods and calls of layout values

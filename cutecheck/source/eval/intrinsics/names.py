@@ -43,6 +43,9 @@ _STATIC_INT = re.compile(r"_(\d+)$")
 
 # What these libraries call so is no function of CuTe (`thrust::copy`, `std::fill`).
 _FOREIGN = frozenset({"std", "thrust", "cub", "torch", "at", "c10"})
+# constants of types that others name so, too; CUTLASS's `platform` has the standard library's
+OF_SEVERAL = frozenset({"integral_constant", "bool_constant", "true_type", "false_type"})
+_FAMILIES = {"std": "std", "cutlass::platform": "std", "platform": "std", "cuda::std": "cuda::std"}
 # namespaces that do not tell names apart
 _PLAIN = ("", "cute", "std", "cutlass", "cuda", "SM90", "SM100")
 _CUTE_ONLY = frozenset({
@@ -66,6 +69,9 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
     number = _STATIC_INT.match(name)
     if number:
         return ValueType(int(number.group(1)))
+    if name in OF_SEVERAL and (family := _FAMILIES.get(path)):
+        key = f"{family}::{name}"
+        return CONSTANTS[key] if key in CONSTANTS else TemplateRef(key)
     if path == "std" and name == "size":
         return Intrinsic("std::size")
     if path == "std" and f"std::{name}" in TYPES:  # which CuTe's own of the name says of more types

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.atoms import MMAAtom, element_type, sparse_element
+from cutecheck.model.constants import truth_constant
 from cutecheck.model.notation import parse
 from cutecheck.source.eval.classes import NO_MEMBER
 from cutecheck.source.eval.intrinsics.registry import Unsupported, type_maker
@@ -32,7 +33,7 @@ def _is_sparse(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     if isinstance(t, Unknown):
         return t
     sparse = int(isinstance(t, ScalarType) and sparse_element(t.dtype) is not None)
-    return TraitType(ValueType(sparse), Scalar(sparse, "bool"))
+    return TraitType(ValueType(truth_constant(sparse)), Scalar(sparse, "bool"))
 
 
 def sparse_member(t: Value, name: str) -> Value | None:

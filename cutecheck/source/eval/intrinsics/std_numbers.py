@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
+from cutecheck.model.constants import STD, constant_of, truth_constant
 from cutecheck.model.dtype import dtype
 from cutecheck.model.integers import INTEGERS, canonical, common_type, wrapped
 from cutecheck.model.units import BYTE
@@ -218,7 +219,7 @@ def _told(name: str, test: Callable[[Value], bool | None]) -> None:
         known = test(targs[0])
         if known is None:
             raise Unsupported(f"{name} of this type")
-        return TraitType(ValueType(int(known)), Scalar(int(known), "bool"))
+        return TraitType(ValueType(truth_constant(known, STD)), Scalar(int(known), "bool"))
 
 
 def _signed(v: Value) -> bool | None:
@@ -249,7 +250,7 @@ def _extent(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     found = t.extent if isinstance(t, ArrayType) and not t.name else 0
     if at is None or not isinstance(found, int):
         raise Unsupported("an extent that is not known")
-    return TraitType(ValueType(found), Scalar(found, "size_t"))
+    return TraitType(ValueType(constant_of(found, "size_t", STD)), Scalar(found, "size_t"))
 
 
 @type_maker("alignment_of", "alignment_of_v")
@@ -259,4 +260,4 @@ def _alignment(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     found = align_bytes(m, targs[0], span)
     if not isinstance(found, int):
         return found
-    return TraitType(ValueType(found), Scalar(found, "size_t"))
+    return TraitType(ValueType(constant_of(found, "size_t", STD)), Scalar(found, "size_t"))

@@ -8,6 +8,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
 from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.constants import STD, constant_of, truth_constant
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import CuteError, Dyn, is_constant
 from cutecheck.model.layout import ComposedLayout, Layout
@@ -54,8 +55,8 @@ def truth_of(m: Machine, v: Value) -> bool:
     return known
 
 
-def _boolean(v: bool) -> Value:
-    return TraitType(ValueType(int(v)), Scalar(int(v), "bool"))
+def _boolean(v: bool, family: str = STD) -> Value:
+    return TraitType(ValueType(truth_constant(v, family)), Scalar(int(v), "bool"))
 
 
 @type_maker("enable_if", "enable_if_t")
@@ -122,7 +123,7 @@ def _kind_trait(name: str, test: Any) -> None:
         t = targs[0]
         if isinstance(t, Unknown):
             return t
-        return _boolean(bool(test(t.value if isinstance(t, ValueType) else t)))
+        return _boolean(bool(test(t.value if isinstance(t, ValueType) else t)), "")
 
     type_maker(name, f"{name}_v")(run)
 
@@ -168,7 +169,7 @@ def _is_constant(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     number = constant(targs[0])
     if number is None:
         raise Unsupported("is_constant of a number that is not known")
-    return _boolean(is_constant(number, static_value(m, targs[1])))
+    return _boolean(is_constant(number, static_value(m, targs[1])), "")
 
 
 @type_maker("declval")
@@ -185,9 +186,9 @@ def _void_t(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 def _tuple_size(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     v = static_value(m, targs[0])
     if isinstance(v, tuple):
-        return TraitType(ValueType(len(v)), Scalar(len(v), "size_t"))
+        return TraitType(ValueType(constant_of(len(v), "size_t", STD)), Scalar(len(v), "size_t"))
     if isinstance(v, ArrayType) and v.name == "array" and isinstance(v.extent, int):
-        return TraitType(ValueType(v.extent), Scalar(v.extent, "size_t"))
+        return TraitType(ValueType(constant_of(v.extent, "size_t", STD)), Scalar(v.extent, "size_t"))
     raise Unsupported("tuple_size of something that is not a tuple")
 
 

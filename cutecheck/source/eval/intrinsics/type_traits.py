@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.constants import STD, truth_constant
 from cutecheck.model.integers import INTEGERS, canonical
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout
@@ -39,8 +40,8 @@ _FLOATS = ("float", "double", "long double")
 Test = Callable[["Machine", Qualified], "bool | None"]
 
 
-def boolean(v: bool) -> Value:
-    return TraitType(ValueType(int(v)), Scalar(int(v), "bool"))
+def boolean(v: bool, family: str = STD) -> Value:
+    return TraitType(ValueType(truth_constant(v, family)), Scalar(int(v), "bool"))
 
 
 @type_maker("conditional", "conditional_t", qualified=True)
@@ -217,7 +218,7 @@ _of_array("remove_extent", False)
 _of_array("remove_all_extents", True)
 
 
-def _asks(name: str, test: Test) -> None:
+def _asks(name: str, test: Test, family: str = STD) -> None:
     """A trait of one type; what the test does not know is unknown."""
 
     def run(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
@@ -225,7 +226,7 @@ def _asks(name: str, test: Test) -> None:
             return targs[0]
         t = targs[0].type if isinstance(targs[0], TraitType) and is_type(targs[0].type) else targs[0]
         known = test(m, qualified.parts(t))
-        return Unknown(f"`{name}` of this type is not known", span) if known is None else boolean(known)
+        return Unknown(f"`{name}` of this type is not known", span) if known is None else boolean(known, family)
 
     type_maker(name, f"{name}_v", qualified=True)(run)
 
@@ -289,7 +290,7 @@ def _integral(t: Value) -> bool:
     return isinstance(t, int) or (isinstance(t, ScalarType) and is_integer(t.dtype))
 
 
-_asks("is_integral", _object(_integral))
+_asks("is_integral", _object(_integral), "")
 _asks("std::is_integral", _object(lambda t: _arithmetic(t) and _integral(t)))
 
 

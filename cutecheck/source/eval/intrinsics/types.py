@@ -10,7 +10,7 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import expr as ex
 from cutecheck.model.atoms import element_type, sparse_element
 from cutecheck.model.basis import ScaledBasis, X
-from cutecheck.model.constants import constant_of
+from cutecheck.model.constants import CUDA, CUTE, STD, constant_of, enumerated, truth_constant
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
@@ -44,8 +44,9 @@ CONSTANTS["_"] = X
 CONSTANTS["X"] = ValueType(X)
 CONSTANTS["Underscore"] = ValueType(X)
 CONSTANTS["nullptr_t"] = ScalarType(DType("nullptr_t", Bits(64)))
-CONSTANTS["true_type"] = ValueType(1)
-CONSTANTS["false_type"] = ValueType(0)
+for _prefix, _family in (("", ""), ("std::", STD), ("cuda::std::", CUDA)):
+    CONSTANTS[f"{_prefix}true_type"] = ValueType(truth_constant(True, _family))
+    CONSTANTS[f"{_prefix}false_type"] = ValueType(truth_constant(False, _family))
 for _name in ("LayoutLeft", "LayoutRight", "GenColMajor", "GenRowMajor"):
     CONSTANTS[_name] = ValueType(getattr(alg, _name))
 for _name in ("TrivialPredTensor", "AutoCopyAsync"):
@@ -87,7 +88,7 @@ def _value(m: Machine, v: Value) -> Any:
     return static_value(m, v)
 
 
-@type_maker("Int", "bool_constant", "Number")
+@type_maker("Int", "Number")
 def _int(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     if len(targs) not in (1, 2):
         raise Unsupported("Int takes one number")
@@ -95,17 +96,31 @@ def _int(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ValueType(int(v) if isinstance(v, (bool, int)) else v)
 
 
-@type_maker("C", "integral_constant", "constant")
-def _constant(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    """``C<3u>``, ``integral_constant<unsigned, 3>``: a constant has a type."""
-    made = _int(m, targs, span)
-    of = targs[-1]
-    if isinstance(of, EnumVal) and of.of is not None and of.value is not None:
-        return ValueType(EnumConstant.of(of))
-    typed = targs[0] if len(targs) == 2 else type_of(targs[0])
-    if isinstance(typed, ScalarType) and isinstance(made, ValueType) and isinstance(made.value, int):
-        return ValueType(constant_of(made.value, typed.dtype.name))
-    return made
+def _constants(name: str, family: str, flag: bool = False) -> None:
+    """``C<3u>``, ``integral_constant<unsigned, 3>``, ``bool_constant<true>``: a constant has a type."""
+
+    @type_maker(name)
+    def run(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+        made = _int(m, targs, span)
+        held = targs[-1]
+        if isinstance(held, EnumVal) and held.of is not None and held.value is not None:
+            return ValueType(EnumConstant.of(held))
+        if not isinstance(made, ValueType) or not isinstance(made.value, int):
+            return made
+        if flag:
+            return ValueType(truth_constant(made.value, family))
+        typed = targs[0] if len(targs) == 2 else type_of(targs[0])
+        if isinstance(typed, ScalarType):
+            return ValueType(constant_of(made.value, typed.dtype.name, family))
+        return ValueType(enumerated(made.value, held.ctype, held)) if isinstance(held, EnumVal) else made
+
+
+for _name, _family, _flag_only in (
+    ("C", "", False), ("constant", "", False), ("integral_constant", CUTE, False), ("bool_constant", "", True),
+    ("std::integral_constant", STD, False), ("std::bool_constant", STD, True),
+    ("cuda::std::integral_constant", CUDA, False), ("cuda::std::bool_constant", CUDA, True),
+):  # fmt: skip
+    _constants(_name, _family, _flag_only)
 
 
 @type_maker("Shape", "Stride", "Step", "Coord", "Tile", "tuple", "IntTuple", "ArithmeticTuple", "make_tuple_type")
@@ -308,7 +323,7 @@ def _is_subbyte(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     bits = element_bits(targs[0])
     if bits is None:
         raise Unsupported("whether a type is narrower than a byte")
-    return ValueType(int(bits < BYTE))
+    return ValueType(truth_constant(bits < BYTE))
 
 
 def _detail(t: ClassInst) -> DType | None:
