@@ -332,7 +332,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         return value  # as a function is
     if isinstance(value, Unknown):
         if isinstance(type_, ScalarType):
-            return any_of(m, type_, f"value@{span.line}:{span.column}", span)
+            return any_of(m, type_, span, m.recorder.in_kernel())
         return _some_pointer(m, type_, span) if isinstance(type_, PtrType) and m.recorder.on_host() else value
     # On the host `T* x = {}` stays open: known to be null, it makes CUTLASS's test beds walk every problem size.
     kinds = (ValueType, ScalarType) if m.recorder.on_host() else (ValueType, ScalarType, PtrType)
@@ -348,7 +348,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
             if own is not None:
                 return own
         if isinstance(value, (Extern, Object)):
-            return any_of(m, type_, f"value@{span.line}:{span.column}", span)
+            return any_of(m, type_, span, False)
         return m.dialect.cast(type_, value, span)
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
         return decayed(type_, value)
@@ -380,8 +380,8 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
 
 def _some_pointer(m: Machine, type_: PtrType, span: Span) -> Value:
     """A pointer of which host code says the type alone: what objects of headers that are not there gave, say."""
-    inner = pointed_to(type_.inner)
-    return inner if isinstance(inner, Unknown) else Pointer(f"pointer@{span.line}:{span.column}", "unknown", inner)
+    inner, name = pointed_to(type_.inner), f"pointer@{span.line}:{span.column}#{m.number()}"
+    return inner if isinstance(inner, Unknown) else Pointer(name, "unknown", inner)
 
 
 def elements(m: Machine, type_: Value, value: Value, span: Span) -> Value:

@@ -6,6 +6,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr.terms import NATURAL
 from cutecheck.model.integers import domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
@@ -60,8 +61,12 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
     return type_ if isinstance(type_, Unknown) else Extern(name, span, type_)
 
 
-def any_of(m: Machine, type_: ScalarType, name: str, span: Span | None) -> Value:
-    """A number that was made of one which is not known: it may have been negative."""
+def any_of(m: Machine, type_: ScalarType, span: Span, varying: bool) -> Value:
+    """A number that was made of one which is not known: it may have been negative.
+
+    It is another one each time that its place is come to; ``varying``: in each thread, too.
+    """
+    name = f"value@{span.line}:{span.column}{PER_THREAD if varying else '#'}{m.number()}"
     value = symbolic(m, type_, name, span)
     if isinstance(value, Scalar) and isinstance(value.value, Dyn):
         return Scalar(Dyn.named(name, whole_domain_of(type_.dtype.name)), value.ctype)

@@ -11,6 +11,7 @@ from cutecheck.model.ints import as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
+from cutecheck.tests.source.shown import kernel, number
 from cutecheck.tests.source.test_extract import run
 
 COPY = """
@@ -246,3 +247,18 @@ def test_a_variable_outside_functions_has_the_value_that_was_written_last(tmp_pa
     a, b, c = sorted(extract(ExtractRequest((tmp_path,))).sites, key=lambda s: s.span)
     assert str(a.value).startswith("{changes#")
     assert (str(b.value), str(c.value)) == ("4:_1", "4:_1")
+
+
+@pytest.mark.parametrize(
+    "get",
+    [
+        "int get(int i) { int v = lib::opaque(i); return v; }",
+        "int get(int i) { lib::Thing t(i); int v = t; return v; }",
+        "int get(int i) { return (int) lib::opaque(i); }",
+        "unsigned get(int i) { unsigned const& v = lib::opaque(i); return v; }",
+    ],
+)
+def test_what_is_not_known_is_another_number_in_each_call(get: str, tmp_path: Path) -> None:
+    text = kernel(f"#include <cute/tensor.hpp>\nusing namespace cute;\n__device__ {get}\n")
+    assert number(tmp_path, text, "x = get(1) - get(2);", "x * 8") is None
+    assert number(tmp_path, text, "y = get(1); x = y - y;", "x * 8") == 0
