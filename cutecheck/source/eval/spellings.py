@@ -76,7 +76,8 @@ def decompose(value: Value) -> list[tuple[str, tuple[Value, ...]]]:
     v = value.value
     if isinstance(v, EnumConstant):
         typed = (v.enumerator.of, v.enumerator)
-        return [("C", (v.enumerator,)), *((h, typed) for h in ("constant", "integral_constant"))]
+        prefix = "" if v.family in ("", CUTE) else f"{v.family}::"
+        return [(f"{prefix}integral_constant", typed)] if v.family else [("C", (v.enumerator,)), ("constant", typed)]
     if isinstance(v, int):
         return _constant(v)
     if type(v) is IntegerSequence:

@@ -130,7 +130,7 @@ def type_key(v: Value) -> Any:
     if isinstance(v, Dyn):
         return "run-time"
     if isinstance(v, EnumConstant):
-        return ("constant", type_key(v.enumerator))
+        return ("constant", v.family, type_key(v.enumerator))
     if isinstance(v, Constant):
         held = v.of.enum if v.of is not None and v.of.of is None else v.of and v.of.of.decl.span
         return ("constant", v.family, held or canonical(v.ctype), int(v))

@@ -165,9 +165,9 @@ class EnumConstant(Constant):
     enumerator: EnumVal
 
     @staticmethod
-    def of(enumerator: EnumVal) -> EnumConstant:
+    def of(enumerator: EnumVal, family: str) -> EnumConstant:
         made = EnumConstant(enumerator.value or 0)
-        made.ctype, made.enumerator = enumerator.ctype, enumerator
+        made.ctype, made.enumerator, made.family = enumerator.ctype, enumerator, family
         return made
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.source.extract import ExtractRequest, extract
 from cutecheck.tests.source.shown import kernel, number
 
 KERNEL = kernel("""#include <cute/tensor.hpp>
@@ -60,7 +61,6 @@ TOLD = {
     ("", "outer::ver() * 10 + outer::v1::ver()"): 21, ("outer::S s0;", "adl(s0) + s0.q"): 48,
     ("Walker w;", "w.first(make_shape(_4{}, _2{})).m"): 4, ("int q = 5;", "untouched(&q)"): 5,
     ("Strides d;", "get<0>(d.d[0]) * 10 + get<1>(d.d[1])"): 1,
-    ("auto d = reinterpret_cast<Strides*>(s);", "size<1>(d->d[1]) + 4"): 5,
     ("auto l = transform_layout(Layout<Shape<_4, _2>>{}, [](auto m) { return make_layout(_3{}, stride(m)); });",
      "l(2, 2)"): 10,
     ("auto l = transform_layout(Layout<Shape<_4, _2>>{}, Layout<_5>{}, [](auto a, auto b) { return b; });",
@@ -85,3 +85,17 @@ template <class T, std::enable_if_t<Asks<T>::value, int> = 0> __device__ int f(T
 template <class T, std::enable_if_t<!Asks<T>::value, int> = 0> __device__ int f(T) { return 2; }
 """
     assert number(tmp_path, kernel(declarations), "", "f(3)") is None
+
+
+def test_elements_of_an_array_of_tuples_in_an_argument_are_of_their_type(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("""#include <cute/tensor.hpp>
+using namespace cute;
+struct Params { Stride<_0, _8, int> d[2] = {}; };
+__global__ void k(half_t* p, Params params) {
+  auto t = make_tensor(make_gmem_ptr(p), make_layout(make_shape(size<1>(params.d[1]), _2{})));
+  copy(t, t);
+}
+void host(half_t* p, Params params) { k<<<1, 32>>>(p, params); }
+""")
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    assert str(event.operands[0].layout) == "(_8,_2):(_1,_8)"

@@ -104,7 +104,7 @@ def _constants(name: str, family: str, flag: bool = False) -> None:
         made = _int(m, targs, span)
         held = targs[-1]
         if isinstance(held, EnumVal) and held.of is not None and held.value is not None:
-            return ValueType(EnumConstant.of(held))
+            return ValueType(EnumConstant.of(held, family))
         if not isinstance(made, ValueType) or not isinstance(made.value, int):
             return made
         if flag:
