@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from math import gcd, lcm
 
 from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Condition, Rel
@@ -56,8 +57,8 @@ def opaque_names(e: Expr) -> Iterator[str]:
 def variable_domains(obligation: Obligation) -> dict[str, Domain]:
     """Domain of every named variable of the payload and hypotheses, sorted by name.
 
-    A parameter's domain replaces the variable's own. A hypothesis ``n divides v`` raises the step of ``v`` and
-    ``v <= n`` or ``v < n`` bounds it, where ``v`` is a plain variable.
+    A parameter's domain replaces the variable's own. A hypothesis ``n divides v`` or ``n divides 2 * v``
+    raises the step of ``v``, and ``v <= n`` or ``v < n`` bounds it, where ``v`` is a plain variable.
     """
     found: dict[str, Domain] = {}
     for e in expressions((obligation.objects, obligation.hypotheses)):
@@ -83,26 +84,27 @@ def without_others(obligation: Obligation) -> Obligation:
     return obligation if len(kept) == len(about) else replace(obligation, hypotheses=kept)
 
 
-def _lone_variable(e: Expr) -> str | None:
-    if len(e.terms) == 1 and e.terms[0][1] == 1 and len(e.terms[0][0]) == 1:
+def _lone_variable(e: Expr) -> tuple[str | None, int]:
+    """The variable that an expression is a multiple of, and how many times; None for any other."""
+    if len(e.terms) == 1 and len(e.terms[0][0]) == 1:
         atom = e.terms[0][0][0]
-        return atom.name if isinstance(atom, Var) else None
-    return None
+        return (atom.name if isinstance(atom, Var) else None), e.terms[0][1]
+    return None, 1
 
 
 def _narrow(found: dict[str, Domain], c: Condition) -> None:
     left, right = c.lhs.constant, c.rhs.constant
-    name = _lone_variable(c.rhs)
-    if name in found and left is not None:
+    name, times = _lone_variable(c.rhs)
+    if name in found and left is not None and c.rel is Rel.DIVIDES and left > 0:  # of `2 * v`, too
+        found[name] = with_step(found[name], left // gcd(left, times))
+    elif name in found and left is not None and times == 1:
         d = found[name]
-        if c.rel is Rel.DIVIDES and left > 0:
-            found[name] = with_step(d, left)
-        elif c.rel in (Rel.LE, Rel.LT):
+        if c.rel in (Rel.LE, Rel.LT):
             found[name] = clip(d, lo=left + (c.rel is Rel.LT))
         elif c.rel is Rel.EQ:
             found[name] = clip(d, lo=left, hi=left)
-    name = _lone_variable(c.lhs)
-    if name in found and right is not None:
+    name, times = _lone_variable(c.lhs)
+    if name in found and right is not None and times == 1:
         d = found[name]
         if c.rel in (Rel.LE, Rel.LT):
             found[name] = clip(d, hi=right - (c.rel is Rel.LT))
@@ -113,14 +115,7 @@ def _narrow(found: dict[str, Domain], c: Condition) -> None:
 def with_step(d: Domain, step: int) -> Domain:
     if d.values is not None:
         return Domain(values=tuple(v for v in d.values if v % step == 0))
-    common = d.step * step // _gcd(d.step, step)
-    return Domain(d.lo, d.hi, common)
-
-
-def _gcd(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a
+    return Domain(d.lo, d.hi, lcm(d.step, step))
 
 
 def clip(d: Domain, lo: int | None = None, hi: int | None = None) -> Domain:

@@ -65,6 +65,18 @@ def test_known_run_time_strides_are_checked_and_open_ones_ask_for_a_contract() -
     assert outcome.verdict in (Verdict.PROVED, Verdict.ASSUMED)
 
 
+@pytest.mark.parametrize(("times", "of"), [(4, 16), (2, 128), (6, 8), (4, 8), (6, 4)])
+def test_what_is_checked_of_bytes_is_known_of_elements(times: int, of: int) -> None:
+    """``if (lda * sizeof(T) % 128 != 0) return;``: by brute force over all ``lda`` of a period."""
+    condition = Condition(Rel.DIVIDES, ex.const(of), ex.mul(ex.const(times), ex.var("lda")))
+    stated = copy_event(WIDE, FLOAT, ("gmem", "(_128,_8):(_1,lda)"), None)
+    stated = replace(stated, hypotheses=(Hypothesis(condition, None, "contract"),))
+    outcome = next(o for o in outcomes(Facts(events=(stated,))) if o.obligation.property == "vector-aligned")
+    enough = all(lda % 4 == 0 for lda in range(2 * of) if times * lda % of == 0)
+    assert (outcome.verdict in (Verdict.PROVED, Verdict.ASSUMED)) is enough
+    assert codes(Facts(events=(stated,))) == ([] if enough else ["CUT402"])
+
+
 def test_auto_vectorizing_copy_takes_its_width_from_the_layouts() -> None:
     auto = atom("AutoVectorizingCopy", FLOAT)
     tiled = make_tiled_copy(auto, layout("(_32,_8):(_1,_32)"), layout("(_4,_1):(_1,_1)"))
