@@ -380,10 +380,8 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
             forget_captured(m, fn, span)
             return Unknown("the template arguments of this lambda are not known", span)
         env = Env(bound, "function")
-    frame = Frame(
-        outer.symbol if outer else "lambda", None, outer.unit if outer else None, current,
-        outer.bindings if outer else (), depth,
-    )  # fmt: skip
+    unit = outer.unit if outer is not None else m.program.units.get(fn.node.span.path)
+    frame = Frame(outer.symbol if outer else "lambda", None, unit, current, outer.bindings if outer else (), depth)
     frame.kernel = current.kernel if current is not None else ""
     numbers = all(isinstance(a.value if isinstance(a, Scalar) else a, int) for a in args)
     frame.constexpr = numbers and not (fn.node.captures or fn.node.default)  # it may be part of a constant expression

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 _CHARACTER = 8  # bits
+_PLACES_A_STEP = 4  # places that are lost in the time of an evaluation step, about
 SWAPS = ("swap", "exchange")
 
 
@@ -298,7 +299,9 @@ def lost_leaked(m: Machine, span: Span) -> None:
     """Something is written through a pointer that comes from where pointers are not followed."""
     if not m.leaked:
         return
-    for place in all_leaked(m):
+    places = all_leaked(m)
+    m.budget.used += len(places) // _PLACES_A_STEP
+    for place in places:
         _lose_place(m, place, span)
 
 

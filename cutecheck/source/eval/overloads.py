@@ -237,7 +237,7 @@ def deduced(
     )
     unit = fn.env.frame.unit if fn.env.frame is not None else None
     if unit is None:  # of a member or variable outside of functions
-        unit = next((e.unit for e in m.program.entries() if e.unit.path == node.span.path), None)
+        unit = m.program.units.get(node.span.path)
     if unit is None:
         return None
     found = bind(m, Entry(own, fn.env, unit), FuncSet("operator()", (), targs=fn.targs or None), args, kwargs, given_as)

@@ -10,6 +10,8 @@ KERNEL = kernel("""#include <cute/tensor.hpp>
 using namespace cute;
 struct Own { int v = 3; __device__ auto copy() { return [*this]() mutable { v = 9; return v; }; } };
 template <class... A> __device__ auto moved(A... a) { return [...b = std::move(a)] { return (b + ...); }; }
+constexpr int local = [] { struct A { static constexpr int v = 4; }; return A::v; }();
+using Own4 = Layout<Int<local>>;
 """)
 
 
@@ -22,6 +24,7 @@ template <class... A> __device__ auto moved(A... a) { return [...b = std::move(a
         ("Own c; auto f = c.copy(); int q = f();", "q * 10 + c.v", 93),
         ("Own c; auto f = c.copy(); c.v = 5; f();", "c.v", 5),
         ("", "moved(1, 2, 3)()", 6),
+        ("", "size(Own4{})", 4),
         ("auto f = [&]<int N>() { return N * 2 + y; };", "f.template operator()<3>()", 14),
         ("auto f = []<class T>(T v) { return sizeof(T) + v; };", "f(3)", 7),
         ("auto f = []<class T>(T v) { return sizeof(T) + v; };", "f(char(3))", 4),

@@ -42,6 +42,7 @@ def bounds(folder: Path, head: str, body: str, rest: str = "") -> tuple[int | No
         ("for (unsigned i = 2; i < 3; --i)", "", "", (0, 2)),
         ("for (unsigned i = 8; i > 0; i -= 3)", "", "if (i > 9) break;", (2, (1 << 32) - 1)),
         ("for (int i = 0; i < -1u; ++i)", "if (i > 5) break;", "", (0, 5)),
+        ("int lim = 2; for (int i = 0; i < lim; ++i)", "lim = n;", "break;", (0, 0)),
     ],
 )
 def test_a_counter_may_be_all_that_it_is(

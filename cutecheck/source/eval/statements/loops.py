@@ -121,10 +121,11 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         computed.gave_up(m, node)
     mark = m.journal.mark()
     try:
-        return _walk_all(m, node, env, inner, quiet, induction_of(m, node, inner))
-    except NotCountedError:
-        m.journal.undo(mark)
-        return _walk_all(m, node, env, inner, quiet, None)
+        try:
+            return _walk_all(m, node, env, inner, quiet, induction_of(m, node, inner))
+        except NotCountedError:
+            m.journal.undo(mark)
+            return _walk_all(m, node, env, inner, quiet, None)
     except RunsOnceError:
         m.journal.undo(mark)
         return m.run(_written_once(node), inner)  # type: ignore[no-any-return]
