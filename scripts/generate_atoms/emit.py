@@ -86,7 +86,7 @@ def compile_and_run(source: str, compiler: str, includes: Sequence[Path]) -> str
         path = Path(folder) / "atoms.cpp"
         path.write_text(source)
         flags = [f for include in includes for f in ("-I", str(include))]
-        command = [compiler, "-std=c++17", "-O0", "-w", *flags, str(path), "-o", str(path.with_suffix(""))]
+        command = [compiler, "-std=c++17", "-O1", "-w", *flags, str(path), "-o", str(path.with_suffix(""))]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error" in line][:5]

@@ -52,7 +52,7 @@ int main() {{
         path = Path(directory) / "latex.cpp"
         path.write_text(source)
         program = Path(directory) / "latex"
-        command = [headers.compiler, "-std=c++17", "-O0", "-w", *headers.arguments(), str(path), "-o", str(program)]
+        command = [headers.compiler, "-std=c++17", "-O1", "-w", *headers.arguments(), str(path), "-o", str(program)]
         built = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         assert built.returncode == 0, built.stderr[-3000:]
         ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=True)

@@ -14,6 +14,6 @@ def lines_of(folder: Path, program: str, *flags: str) -> list[str]:
     if isinstance(found, NoHeaders):
         pytest.skip(str(found))
     (folder / "a.cpp").write_text(program)
-    command = [found.compiler, "-std=c++17", "-w", *flags, "a.cpp", "-o", "a", *found.arguments()]
+    command = [found.compiler, "-std=c++17", "-O1", "-w", *flags, "a.cpp", "-o", "a", *found.arguments()]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
     return subprocess.run(["./a"], cwd=folder, check=True, capture_output=True, text=True).stdout.splitlines()

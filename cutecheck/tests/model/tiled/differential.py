@@ -295,7 +295,8 @@ def run(headers: Headers, chosen: list[Case]) -> list[list[str] | str]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "cases.cpp"
             path.write_text(body)
-            command = [headers.compiler, "-std=c++17", "-w", *headers.arguments(), str(path), "-o", str(path) + ".x"]
+            options = ("-std=c++17", "-O1", "-w", *headers.arguments())
+            command = [headers.compiler, *options, str(path), "-o", str(path) + ".x"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode == 0:
                 printed = subprocess.run([str(path) + ".x"], capture_output=True, text=True, check=True).stdout
