@@ -25,7 +25,7 @@ _WIDTHS = {
     "intptr_t": 64, "uintptr_t": 64, "ssize_t": 64,
     "uint128_t": 128, "uint256_t": 256, "uint1_t": 1, "uint1b_t": 1, "int2_t": 2, "uint2_t": 2,
     "int4_t": 4, "uint4_t": 4, "int4b_t": 4, "uint4b_t": 4, "int2b_t": 2, "uint2b_t": 2,
-    "uint6_t": 6, "int6_t": 6,
+    "uint6b_t": 6, "int6b_t": 6,
     "half_t": 16, "half": 16, "__half": 16, "bfloat16_t": 16, "nv_bfloat16": 16, "__nv_bfloat16": 16,
     "tfloat32_t": 32, "float": 32, "double": 64, "half2": 32, "__half2": 32, "nv_bfloat162": 32, "__nv_bfloat162": 32,
     "float2": 64, "float4": 128, "int2": 64, "int4": 128,
@@ -37,11 +37,24 @@ _WIDTHS = {
     "float_e2m1_t": 4, "float_e2m3_t": 6, "float_e3m2_t": 6,
     "complex<float>": 64, "complex<double>": 128, "complex<half_t>": 32,
     "fp8_e4m3": 8, "fp8_e5m2": 8,
+    "__nv_fp8_e4m3": 8, "__nv_fp8_e5m2": 8, "__nv_fp8_e8m0": 8, "__nv_fp8x2_e4m3": 16, "__nv_fp8x2_e5m2": 16,
+    "__nv_fp8x4_e4m3": 32, "__nv_fp8x4_e5m2": 32, "__nv_fp4_e2m1": 8, "__nv_fp4x2_e2m1": 8, "__nv_fp4x4_e2m1": 16,
+    "c10::Half": 16, "c10::BFloat16": 16, "c10::Float8_e4m3fn": 8, "c10::Float8_e5m2": 8, "c10::Float8_e4m3fnuz": 8,
+    "c10::Float8_e5m2fnuz": 8,
+}  # fmt: skip
+# other names of the same type, told by cuda_fp16.h, cuda_bf16.h and cute/numeric/int.hpp
+_ALIASES = {
+    "half": "__half", "nv_half": "__half", "__nv_half": "__half",
+    "half2": "__half2", "nv_half2": "__half2", "__nv_half2": "__half2",
+    "nv_bfloat16": "__nv_bfloat16", "nv_bfloat162": "__nv_bfloat162",
+    "int6_t": "int6b_t", "uint6_t": "uint6b_t", "int2_t": "int2b_t",
+    "int4_t": "int4b_t", "uint1_t": "uint1b_t", "uint2_t": "uint2b_t", "uint4_t": "uint4b_t",
 }  # fmt: skip
 
 
 def dtype(name: str) -> DType | None:
     """The element type of a name, namespaces stripped; None when the name is not an element type."""
     short = name.replace("cutlass::", "").replace("cute::", "").replace("std::", "")
+    short = _ALIASES.get(short, short)
     width = _WIDTHS.get(short)
     return None if width is None else DType(short, Bits(width))

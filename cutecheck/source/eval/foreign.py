@@ -35,11 +35,13 @@ if TYPE_CHECKING:
 _INTERFACE = re.compile(
     r"__|(cuda|cublas|cudnn|cusparse|nvtx|nccl|curand|nvrtc|nvml|cu)[A-Z]|cublasLt[A-Z]|curand_|ncclGet"
 )
+_ASSERTION = re.compile(r"[A-Z\d_]*(CHECK|ASSERT|EXPECT|ENFORCE)[A-Z\d_]*$")  # a macro of a header that is not there
 _VECTOR = re.compile(
     r"(make_)?((u?(char|short|int|long|longlong)|float|double|half|bfloat16)[1-4]|u?int(8|16|32|64)_t|size_t)$"
 )
 _OF_LIBRARIES = CUTE | CUTLASS | STANDARD
 OF_TENSORS = ("torch", "at", "c10")  # whose functions take what they change by names that end with an underscore
+_FOUND_BY_ARGUMENTS = ("device_of",)  # functions of these that are called without naming them
 _LIBRARIES = ("std", "cute", "cutlass", "thrust", "cuda", "torch")
 
 
@@ -53,7 +55,9 @@ def harmless(node: ir.Expr, fn: Value) -> bool:
         if root in OF_TENSORS and makes_tensors(name):
             return True
         return root in _LIBRARIES and (name in MATH or name in OF_C or name in _OF_LIBRARIES)
-    if _INTERFACE.match(name) or _VECTOR.match(name) or name in MATH or name in OF_C or name in CUTE:
+    if _INTERFACE.match(name) or _VECTOR.match(name) or _ASSERTION.match(name):
+        return True
+    if name in MATH or name in OF_C or name in CUTE or name in _FOUND_BY_ARGUMENTS:
         return True
     return name in CUTLASS if "_" in name else name[-1:] in ("f", "l") and name[:-1] in MATH
 

@@ -72,6 +72,7 @@ SAME = [
     "TORCH_CHECK(q.stride(2) % 8 == 0); auto x = q.permute({2, 0, 1}); launch(x, x.stride(0));",
     f"{Q} launch(q, q.t().stride(1));",
     f"{ROWS} auto x = q.transpose(0, 1).contiguous(); launch(x, x.size(0));",
+    f"{Q} const at::cuda::OptionalCUDAGuard guard(device_of(q)); CHECK_INPUT(q); {AT}",
 ]
 OTHERS = [
     f"{Q} launch(o, o.stride(0));",

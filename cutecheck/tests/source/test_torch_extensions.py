@@ -59,3 +59,30 @@ def test_a_macro_of_that_name_in_the_tree_is_the_tree_s(tmp_path: Path) -> None:
     what = f'AT_DISPATCH_REDUCED_FLOATING_TYPES(x.scalar_type(), "f", {RUN});'
     facts = run(tmp_path, own + TEXT.replace("WHAT", what))
     assert {str(e.operands[0].dtype.name) for e in facts.events if e.operands[0].dtype} == {"half_t"}
+
+
+def test_elements_of_pytorch_and_of_cuda_have_a_width_and_one_type(tmp_path: Path) -> None:
+    """``typedef __half half`` in cuda_fp16.h: a specialisation for one name is that for the other."""
+    text = """
+template <class T> struct Wide { static constexpr int n = 1; };
+template <> struct Wide<half> { static constexpr int n = 2; };
+template <> struct Wide<__nv_fp8_e4m3> { static constexpr int n = 3; };
+template <class T> __global__ void own(T* p) {
+  Copy_Atom<UniversalCopy<T>, T> atom;
+  auto l = Layout<Shape<Int<Wide<T>::n>, Int<sizeof_bits_v<T>>>>{};
+  copy(atom, make_tensor(make_gmem_ptr(p), l), make_tensor<T>(l));
+}
+void host(at::Tensor x) {
+  AT_DISPATCH_REDUCED_FLOATING_TYPES(x.scalar_type(), "f", [&] { own<scalar_t><<<1, 32>>>(nullptr); });
+  own<__half><<<1, 32>>>(nullptr); own<nv_half><<<1, 32>>>(nullptr); own<__nv_fp8_e4m3><<<1, 32>>>(nullptr);
+}
+"""
+    found = {
+        (str(o.dtype.name if o.dtype else "?"), str(o.layout)) for e in run(tmp_path, text).events for o in e.operands
+    }
+    assert found == {
+        ("c10::Half", "(_1,_16):(_0,_1)"),
+        ("c10::BFloat16", "(_1,_16):(_0,_1)"),
+        ("__half", "(_2,_16):(_1,_2)"),
+        ("__nv_fp8_e4m3", "(_3,_8):(_1,_3)"),
+    }

@@ -79,7 +79,7 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
     if path.split("::", 1)[0] in _FOREIGN and name in _CUTE_ONLY:
         return None
     if path in ("at", "c10", "torch") and name in TORCH_TYPES:
-        return ExternType(f"c10::{name}")
+        return ScalarType(dtype(f"c10::{name}"))  # type: ignore[arg-type]
     short = "::".join(p for p in path.split("::") if p not in _PLAIN)
     if short and name in _CUTE_ONLY and not short.islower():
         return None  # `SM90_TMA_LOAD_2D::copy`

@@ -154,7 +154,7 @@ def _of_torch(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     if name in _SCALARS:
         return ScalarType(dtype(_SCALARS[name]))  # type: ignore[arg-type]
     if name in TORCH_TYPES:
-        return ExternType(f"c10::{name}")
+        return ScalarType(dtype(f"c10::{name}"))  # type: ignore[arg-type]
     raise Unsupported("the type of these elements is not known")
 
 
