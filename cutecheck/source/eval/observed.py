@@ -341,7 +341,7 @@ def state_kept(m: Machine, node: ir.Expr | None, value: Value, env: Env) -> Stat
 
 def may_change(m: Machine, node: ir.Call, fn: Value, args: list[Value], env: Env) -> None:
     """A function that is not there is called: of which objects, or on which, it may change them and their copies."""
-    if not m.journal.watched:
+    if not m.journal.watched or not m.recorder.on_host():  # a kernel has no object of the host's
         return
     name = getattr(node.fn, "ident", "")
     if name in STATELESS if isinstance(node.fn, ir.Attr) else harmless(node.fn, fn):
@@ -355,7 +355,9 @@ def may_change(m: Machine, node: ir.Call, fn: Value, args: list[Value], env: Env
 
 def may_replace(m: Machine, target: ir.Expr, value: Value, env: Env) -> None:
     """Something is written to what is not followed: an object that is watched may be that, or have it as a part."""
-    if m.journal.watched and (not isinstance(value, (Scalar, int, Pointer, Address)) or _names_watched(m, target, env)):
+    if not m.journal.watched or not m.recorder.on_host():
+        return
+    if not isinstance(value, (Scalar, int, Pointer, Address)) or _names_watched(m, target, env):
         m.journal.watched.clear()
 
 

@@ -12,6 +12,7 @@ __global__ void k(half_t* p, int64_t row) {
   Tensor g = make_tensor(make_gmem_ptr(p), make_shape(_8{}, _64{}), make_stride(row, _1{}));
   copy(g, make_tensor<half_t>(Layout<Shape<_8, _64>>{}));
 }
+__global__ void other(half_t* p) { Tensor t = make_tensor<half_t>(_8{}); unknown(p)[0] = thing(t); }
 struct Params { half_t* p; int64_t row; };
 void launch(at::Tensor const& x, int64_t row) { k<<<1, 32>>>((half_t*)x.data_ptr(), row); }
 void run(Params& a) { k<<<1, 32>>>(a.p, a.row); }
@@ -72,6 +73,7 @@ SAME = [
     "TORCH_CHECK(q.stride(2) % 8 == 0); auto x = q.permute({2, 0, 1}); launch(x, x.stride(0));",
     f"{Q} launch(q, q.t().stride(1));",
     f"{ROWS} auto x = q.transpose(0, 1).contiguous(); launch(x, x.size(0));",
+    f"{Q} other<<<1, 32>>>((half_t*)o.data_ptr()); {AT}",
     f"{Q} const at::cuda::OptionalCUDAGuard guard(device_of(q)); CHECK_INPUT(q); {AT}",
 ]
 OTHERS = [
