@@ -8,7 +8,7 @@ from typing import Literal
 from cutecheck.facts.hypothesis import Hypothesis
 from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import TensorFact
-from cutecheck.model.ints import Int
+from cutecheck.model.ints import Condition, Int
 from cutecheck.model.units import Bits, ByteCount
 from cutecheck.records import record
 
@@ -53,6 +53,7 @@ class Guard:
     ``bounds`` are the comparisons of coordinates with limits that hold under it (``negated``: where it is false, as
     after ``if (...) return``), ``complete`` False where it has other parts. ``turns``: the condition is on what the
     loop around it changes, and alike in all threads. ``host``: it stands around the launch of the kernel.
+    ``holds``: what it says of numbers, as far as that is followed.
     """
 
     text: str
@@ -62,6 +63,7 @@ class Guard:
     complete: bool = False
     turns: bool = False
     host: bool = False
+    holds: tuple[Condition, ...] = ()
 
 
 @record(frozen=True, slots=True)

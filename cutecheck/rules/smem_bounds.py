@@ -9,7 +9,7 @@ from typing import cast
 from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model import expr as ex
-from cutecheck.model.ints import Dyn, Int, Sym, as_expr, known_value
+from cutecheck.model.ints import Condition, Dyn, Int, Sym, as_expr, known_value
 from cutecheck.model.layout import ComposedLayout
 from cutecheck.model.prove import Outcome, Verdict, make_obligation
 from cutecheck.model.prove.domains import PER_THREAD
@@ -162,7 +162,7 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
     payload = CosizeFits(found.layout, Elements(elements), found.offset, tensor.name, found.base)
     obligation = make_obligation(
         payload, (event.event_id, buffer.buffer_id), arch=event.arch, span=event.span,
-        hypotheses=[h.condition for h in event.hypotheses],
+        hypotheses=[*(h.condition for h in event.hypotheses), *_passed(event)],
         assumptions=[found.assumption] if found.assumption else [],
     )  # fmt: skip
     outcome = context.prove(obligation)
@@ -181,3 +181,10 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
         context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
         return None
     return outcome, buffer, elements
+
+
+def _passed(event: Event) -> list[Condition]:
+    """What the conditions around a copy say of numbers that are alike in all threads: ``if (i + 1 < size<2>(s))``."""
+    said = [c for g in inner(event.guards) for c in g.holds]
+    names = [[v.name for side in (c.lhs, c.rhs) for v in side.variables()] for c in said]
+    return [c for c, of in zip(said, names, strict=True) if not any("threadIdx" in n or PER_THREAD in n for n in of)]

@@ -58,7 +58,8 @@ def variable_domains(obligation: Obligation) -> dict[str, Domain]:
     """Domain of every named variable of the payload and hypotheses, sorted by name.
 
     A parameter's domain replaces the variable's own. A hypothesis ``n divides v`` or ``n divides 2 * v``
-    raises the step of ``v``, and ``v <= n`` or ``v < n`` bounds it, where ``v`` is a plain variable.
+    raises the step of ``v``, and ``v <= n`` or ``v < n`` bounds it, where ``v`` is a plain variable. Variables that
+    are equal have one domain.
     """
     found: dict[str, Domain] = {}
     for e in expressions((obligation.objects, obligation.hypotheses)):
@@ -69,7 +70,35 @@ def variable_domains(obligation: Obligation) -> dict[str, Domain]:
             found[name] = as_domain(param)
     for hypothesis in obligation.hypotheses:
         _narrow(found, hypothesis)
+    _share(found, obligation.hypotheses)
     return dict(sorted(found.items()))
+
+
+def _share(found: dict[str, Domain], hypotheses: Iterable[Condition]) -> None:
+    """``v == w``: what holds of the one holds of the other, and of what that is equal to."""
+    equal = []
+    for c in hypotheses:
+        if c.rel is Rel.EQ:
+            (one, times), (other, as_often) = _lone_variable(c.lhs), _lone_variable(c.rhs)
+            if one in found and other in found and times == as_often:
+                equal.append((str(one), str(other)))
+    for _ in equal:
+        before = dict(found)
+        for one, other in equal:
+            a, b = found[one], found[other]
+            found[one] = found[other] = a if a == b else _meet(a, b)
+        if before == found:
+            return
+
+
+def _meet(a: Domain, b: Domain) -> Domain:
+    """The values that are in both."""
+    if a.values is None and b.values is not None:
+        a, b = b, a
+    both = clip(with_step(a, b.step), lo=b.lo, hi=b.hi)
+    if a.values is not None and b.values is not None:
+        return Domain(values=tuple(v for v in both.values or () if v in b.values))
+    return both
 
 
 def without_others(obligation: Obligation) -> Obligation:

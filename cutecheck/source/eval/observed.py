@@ -32,6 +32,7 @@ _LISTS = {
 _CONTIGUOUS, _IS_CONTIGUOUS = "contiguous", "is_contiguous"
 _MAKERS = ("empty", "zeros", "ones", "full", "rand", "randn", "randint")
 _LIKE = tuple(f"{name}_like" for name in _MAKERS)
+_SAME_STRIDES = (*_LIKE, "detach", "clone")  # made of a contiguous tensor they are contiguous
 _SHAPES = ("IntArrayRef", "ArrayRef", "vector", "IntList", "SizesAndStrides")
 _ORDERS = ("transpose", "permute", "t")  # the same memory with its modes in another order
 _VIEWS = ("view", "reshape")
@@ -144,6 +145,8 @@ def _stated(m: Machine, state: State) -> int | None:
 
 
 def _contiguous(m: Machine, of: State) -> bool:
+    while isinstance(of[-1], tuple) and of[-1][0] in _SAME_STRIDES:
+        of = of[:-1]
     return of in m.observed.shapes or of[-1] == (_CONTIGUOUS,) or _stated(m, (*of, (_IS_CONTIGUOUS,))) == 1
 
 

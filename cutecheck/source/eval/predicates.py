@@ -6,9 +6,10 @@ from typing import Any
 
 from cutecheck.facts import Bound, Unknown
 from cutecheck.model import inttuple as it
-from cutecheck.model.ints import CuteError, Dyn, Int, Sym, UndecidedError
+from cutecheck.model.ints import Condition, CuteError, Dyn, Int, Rel, Sym, UndecidedError, as_expr
 from cutecheck.source.eval import ir, places
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.repeatable import changes_nothing, is_assignment
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import TensorVal, Value
 
@@ -16,6 +17,9 @@ _BOOL = ("bool", "Boolean")
 _AND, _OR = ("&&", "and", "&"), ("||", "or", "|")
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _FLIPPED = {">": "<", ">=": "<="}
+_RELATIONS = {**_OPPOSITE, "==": "!=", "!=": "=="}
+_RELS = {"<": Rel.LT, "<=": Rel.LE, "==": Rel.EQ, "!=": Rel.NE}
+_ASKS = ("size", "rank", "ceil_div", "min", "max", "get")
 _CASTS = ("int", "bool", "Boolean", "Int32", "static_cast")
 
 
@@ -88,6 +92,33 @@ def _compared(m: Machine, low: ir.Expr, high: ir.Expr, closed: bool, env: Env) -
         return [], False
     step = 1 if closed else 0
     return [Bound(v, x + step, found) for v, x in zip(values, limits, strict=False)], True
+
+
+def stated(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tuple[Condition, ...]:
+    """What a condition that holds, or does not, says of numbers: ``i < size<2>(t) - 1`` in a loop over ``i``."""
+    if isinstance(node, ir.Unary) and node.op in ("!", "not"):
+        return stated(m, node.operand, env, not holds)
+    if not isinstance(node, ir.Binary):
+        return ()
+    if node.op in (_AND if holds else _OR):
+        return (*stated(m, node.left, env, holds), *stated(m, node.right, env, holds))
+    if node.op not in _RELATIONS or not (_only_asks(node.left) and _only_asks(node.right)):
+        return ()
+    op = node.op if holds else _RELATIONS[node.op]
+    sides = (node.left, node.right) if op in ("<", "<=") else (node.right, node.left)
+    low, high = (m.dialect.to_model(m.eval(side, env)) for side in sides)
+    if not all(isinstance(n, (int, Dyn, Sym)) for n in (low, high)) or (isinstance(low, int) and isinstance(high, int)):
+        return ()
+    op = _FLIPPED.get(op, op)
+    return (Condition(_RELS[op], as_expr(low), as_expr(high)),)
+
+
+def _only_asks(node: ir.Expr) -> bool:
+    if isinstance(node, ir.Call):
+        return node.launch is None and _ident(node.fn) in _ASKS and all(_only_asks(a.value) for a in node.args)
+    if isinstance(node, ir.Binary):
+        return not is_assignment(node) and _only_asks(node.left) and _only_asks(node.right)
+    return changes_nothing(node)
 
 
 def _coordinates(m: Machine, node: Any, env: Env) -> tuple[Int, ...] | None:

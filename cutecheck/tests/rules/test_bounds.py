@@ -45,6 +45,38 @@ def test_a_condition_that_may_leave_out_threads(tmp_path: Path, condition: str, 
     assert bool(unknown) is bool(condition)
 
 
+AHEAD = """
+using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(128) k(float* out) {
+  __shared__ alignas(16) float smem[8 * 256];
+  Tensor s = make_tensor(make_smem_ptr(smem), Layout<Shape<_8, _256>, Stride<_1, _8>>{});
+  Tensor mine = local_partition(s, Layout<_8>{}, threadIdx.x / 16);
+  Tensor held = make_tensor<float>(_1{});
+  for (int i = 0; i < size<1>(mine); ++i) { %s { copy(mine(_, i + 1), held); } }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "verdict"),
+    [
+        ("if (i < size<1>(mine) - 1)", "proved"),
+        ("if (!(i + 1 >= size<1>(mine)) && out)", "proved"),
+        ("if (i + 1 == size<1>(mine)) {} else", "proved"),
+        ("if (i < size<1>(mine))", "refuted"),
+        ("", "refuted"),
+    ],
+)
+def test_a_condition_on_the_loop_says_which_of_its_passes_copy_ahead(
+    tmp_path: Path, condition: str, verdict: str
+) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + AHEAD.replace("%s", condition))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+    (outcome,) = [o for o in report.outcomes if o.obligation.property == "fits-allocation"]
+    assert outcome.verdict.value == verdict
+
+
 WARPGROUPS = """
 using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
     Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));

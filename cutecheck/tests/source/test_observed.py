@@ -73,6 +73,7 @@ SAME = [
     "TORCH_CHECK(q.stride(2) % 8 == 0); auto x = q.permute({2, 0, 1}); launch(x, x.stride(0));",
     f"{Q} launch(q, q.t().stride(1));",
     f"{ROWS} auto x = q.transpose(0, 1).contiguous(); launch(x, x.size(0));",
+    f"{ROWS} TORCH_CHECK(q.is_contiguous()); auto x = torch::empty_like(q); launch(x, x.stride(0));",
     f"{Q} other<<<1, 32>>>((half_t*)o.data_ptr()); {AT}",
     f"{Q} const at::cuda::OptionalCUDAGuard guard(device_of(q)); CHECK_INPUT(q); {AT}",
 ]

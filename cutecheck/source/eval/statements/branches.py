@@ -46,7 +46,8 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     bounds, complete = predicates.conjunction(m, node.cond, inner)
     parts = differs(m, node.cond, cond, inner)
     changing = not parts and turns(m, node.cond, cond, inner)
-    guard = Guard(text, getattr(node.cond, "span", node.span), False, tuple(bounds), complete, changing)
+    says = predicates.stated(m, node.cond, inner)
+    guard = Guard(text, getattr(node.cond, "span", node.span), False, tuple(bounds), complete, changing, holds=says)
     return _both(m, node.then, node.other, inner, guard, cond, parts, node.cond)
 
 
@@ -72,7 +73,8 @@ def _both(
         second, after_else = first, after_then
     else:
         bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
-        opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete)
+        says = predicates.stated(m, node, env, holds=False) if node is not None else ()
+        opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete, holds=says)
         with m.recorder.guarded(opposite, cond, False), m.recorder.passed(m, node, env, False, cond):
             second = arm(m, other, env) if other is not None else Done.NORMAL
             left(m, second, env, varying)

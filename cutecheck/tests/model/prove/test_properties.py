@@ -19,6 +19,7 @@ from cutecheck.model.prove import (
     prove,
 )
 from cutecheck.model.prove import properties as p
+from cutecheck.model.prove.domains import variable_domains
 from cutecheck.model.prove.properties import Payload
 
 
@@ -198,6 +199,15 @@ class TestParametric:
         outcome = ask(goal)
         assert outcome.verdict is Verdict.REFUTED
         assert outcome.witness is not None and dict(outcome.witness.values)["lda"] == 1
+
+    def test_equal_numbers_have_one_domain(self) -> None:
+        n, m, rows = (ex.var(name, ex.Domain(0)) for name in ("n", "m", "rows"))
+        equal = (Condition(Rel.EQ, n, m), Condition(Rel.EQ, LDA.expr, m))
+        goal = make_obligation(p.Alignment(16, 16, ex.mul(rows, LDA.expr), 16), hypotheses=equal)
+        assert variable_domains(goal)["lda"].step == 1
+        given = (*equal, Condition(Rel.DIVIDES, ex.const(8), n), Condition(Rel.LE, m, ex.const(64)))
+        goal = make_obligation(p.Alignment(16, 16, ex.mul(rows, LDA.expr), 16), hypotheses=given)
+        assert variable_domains(goal)["lda"] == ex.Domain(0, 64, 8)
 
     @pytest.mark.parametrize("lanes_a_row", [2, 4, 8])
     def test_coalescing_with_a_run_time_row_stride(self, lanes_a_row: int) -> None:
