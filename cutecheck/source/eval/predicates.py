@@ -102,7 +102,7 @@ def stated(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tuple[Con
         return ()
     if node.op in (_AND if holds else _OR):
         return (*stated(m, node.left, env, holds), *stated(m, node.right, env, holds))
-    if node.op not in _RELATIONS or not (_only_asks(node.left) and _only_asks(node.right)):
+    if node.op not in _RELATIONS or not (asks(m, node.left, env) and asks(m, node.right, env)):
         return ()
     op = node.op if holds else _RELATIONS[node.op]
     sides = (node.left, node.right) if op in ("<", "<=") else (node.right, node.left)
@@ -113,11 +113,13 @@ def stated(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tuple[Con
     return (Condition(_RELS[op], as_expr(low), as_expr(high)),)
 
 
-def _only_asks(node: ir.Expr) -> bool:
-    if isinstance(node, ir.Call):
-        return node.launch is None and _ident(node.fn) in _ASKS and all(_only_asks(a.value) for a in node.args)
+def asks(m: Machine, node: ir.Expr, env: Env) -> bool:
+    """An expression that may be evaluated again: of names, numbers, operators, elements of tensors and their sizes."""
     if isinstance(node, ir.Binary):
-        return not is_assignment(node) and _only_asks(node.left) and _only_asks(node.right)
+        return not is_assignment(node) and asks(m, node.left, env) and asks(m, node.right, env)
+    if isinstance(node, ir.Call) and node.launch is None and isinstance(node.fn, ir.Name):
+        known = node.fn.ident in _ASKS or isinstance(m.eval(node.fn, env), TensorVal)
+        return known and all(asks(m, a.value, env) for a in node.args)
     return changes_nothing(node)
 
 

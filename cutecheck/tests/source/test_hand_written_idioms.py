@@ -16,6 +16,7 @@ __global__ void k(half_t* g, int row, const __grid_constant__ CUtensorMap map) {
   Tensor t = make_tensor(make_smem_ptr(s), Layout<Shape<_64, _64>, Stride<_72, _1>>{{}});
   Tensor m = make_tensor(make_gmem_ptr(g), make_layout(make_shape(row, _64{{}}), LayoutRight{{}}));
   Tensor r = make_tensor<half_t>(Layout<_8>{{}});
+  Tensor c = make_identity_tensor(make_shape(_64{{}}, _64{{}}))(_, 0);
   {}
 }}
 int main() {{ k<<<1, 32>>>(nullptr, 5, CUtensorMap{{}}); }}
@@ -29,6 +30,7 @@ int main() {{ k<<<1, 32>>>(nullptr, 5, CUtensorMap{{}}); }}
         ("make_smem_ptr(&t(threadIdx.x, 8))", "smem", "72*threadIdx.x + 8"),
         ("make_smem_ptr(&t[5])", "smem", "360"),
         ("make_gmem_ptr(&m(threadIdx.x, 0))", "gmem", "64*threadIdx.x"),
+        ("make_gmem_ptr(&m(get<0>(c(8)), get<1>(c(_1{})) * size<1>(t)))", "gmem", "512"),
         ("&r(0)", "rmem", "0"),
     ],
 )

@@ -20,6 +20,7 @@ from cutecheck.source.eval import (
     leaks,
     own_operators,
     places,
+    predicates,
     ranking,
     repeatable,
     templates,
@@ -178,7 +179,7 @@ def _of_tensor(m: Machine, tensor: TensorVal, node: ir.Call | ir.Index, env: Env
     if isinstance(layout, ComposedLayout) and not _swizzles_elements(layout, tensor):
         return None
     given = [a.value if isinstance(a, ir.Arg) else a for a in node.args]
-    if not all((isinstance(a, ir.Construct) and not a.args) or repeatable.changes_nothing(a) for a in given):
+    if not all((isinstance(a, ir.Construct) and not a.args) or predicates.asks(m, a, env) for a in given):
         return None
     coord = [m.dialect.to_model(m.eval(a, env)) for a in given]
     if any(not isinstance(c, (int, Dyn, Sym, tuple)) for c in coord):
