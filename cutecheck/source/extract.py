@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from cutecheck.cache import digest
 from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import cute_version
+from cutecheck.source import embedded
 from cutecheck.source.bindings import unmatched
 from cutecheck.source.collect import Collected, absorb, bound_elsewhere, uncovered
 from cutecheck.source.collectives import collectives
@@ -114,6 +115,7 @@ def _extract(request: ExtractRequest) -> Facts:
     if request.changed is None and any(p.is_dir() for p in request.paths):  # of single files, bindings may mean others
         for error in unmatched(request.instantiate, files):
             out.errors[error.path, error.message] = error
+    inside = embedded.note({f.path: f.file for f in found.files if f.cute and not of_library(f.path)})
     uncovered(out, archs[-1] if archs else "")
     bound_elsewhere(out)
     return Facts(
@@ -131,7 +133,7 @@ def _extract(request: ExtractRequest) -> Facts:
         archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),
         reported=partial,
-        notes=tuple(filter(None, [note(found.vendored), used.note(), *errors.notes(met, bool(request.archs))])),
+        notes=tuple(filter(None, [note(found.vendored), used.note(), inside, *errors.notes(met, bool(request.archs))])),
         commented=tuple(
             p
             for p in ([*(f.path for f in found.files if f.cute or f.path in fragments)] if partial is None else partial)
