@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -41,12 +42,18 @@ if TYPE_CHECKING:
 
 _CHARACTER = 8  # bits
 _PLACES_A_STEP = 4  # places that are lost in the time of an evaluation step, about
+_ATOMIC = re.compile(r"atomic(Add|Sub|Exch|CAS|Max|Min|Inc|Dec|And|Or|Xor)(_block|_system)?")
 SWAPS = ("swap", "exchange")
 
 
 def writes_arguments(name: str) -> bool:
     """A function of a library by whose name it is known that it writes what it gets."""
     return name in SWAPS or name.startswith("atomic")
+
+
+def of_cuda(name: str) -> bool:
+    """An atomic function of CUDA: it writes where its first argument points to, and gets numbers."""
+    return _ATOMIC.fullmatch(name) is not None
 
 
 def fills(name: str) -> bool:

@@ -235,3 +235,19 @@ template <class T> struct Main { using Mma = decltype(convert(typename cutlass::
     )
     (copy,) = [s for s in facts.sites if s.symbol.endswith("::Copy")]
     assert copy.status == "unknown" and "whose type is not in the scanned files" in str(copy.reason)
+
+
+def test_an_atomic_writes_where_it_points_and_nothing_that_its_arguments_are_computed_from(tmp_path: Path) -> None:
+    """``atomicAdd(a.out + i, x * a.scale)`` leaves the members of ``a`` alone."""
+    text = """
+struct Args { float* out; half_t* p; int row; float scale; };
+__global__ void k(const Args a) {
+  Tensor r = make_tensor<float>(_4{});
+  for (int i = 0; i < 4; ++i) { atomicAdd(a.out + i, r(i) * a.scale); atomicMax_block(a.out, r(i) * a.scale); }
+  auto g = make_tensor(make_gmem_ptr(a.p), make_shape(_8{}, _8{}), make_stride(a.row, _1{}));
+  copy(g, make_tensor<half_t>(Shape<_8, _8>{}));
+}
+int main() { k<<<1, 32>>>(Args{nullptr, nullptr, 64, 1.f}); }
+"""
+    (event,) = run(tmp_path, text).events
+    assert str(event.operands[0].layout) == "(_8,_8):(64,_1)"

@@ -28,6 +28,7 @@ from cutecheck.source.eval.values import (
     Intrinsic,
     Object,
     ObjectPointer,
+    Pointer,
     Value,
 )
 
@@ -105,6 +106,9 @@ def may_write(
             losses.forget_cells(m, value.cells, node.span)
         elif isinstance(value, ObjectPointer) and foreign.undeclared(fn):
             losses.lose(m, value.to, name, node.span)
+        elif losses.of_cuda(name) and (i > 0 or isinstance(value, Pointer)):
+            if i == 0:  # the others are numbers
+                losses.lost_under(m, value, node.span)
         elif writes_arguments(name):
             losses.lost_under(m, value, node.span)
             where = cells[i] if i < len(cells) else None
