@@ -21,6 +21,7 @@ from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.ends import always_beyond
 from cutecheck.rules.derive.guards import inner, selects_threads
 from cutecheck.rules.derive.launches import dynamic_bytes, left_of
+from cutecheck.rules.derive.neighbours import lies_over_more
 from cutecheck.rules.derive.places import placed
 from cutecheck.rules.partition_rounds_up import extents
 
@@ -46,7 +47,8 @@ class SmemOutOfBounds(Rule):
 
     Assumptions
         Iterations and blocks whose number the source does not say are not judged, nor are copies under a predicate or
-        under a condition on the thread. A copy under another condition happens. An array under a swizzle on addresses
+        under a condition on the thread, nor a tensor that is laid over several members of one structure, of which the
+        first is another tensor's. A copy under another condition happens. An array under a swizzle on addresses
         starts at a multiple of the blocks that the swizzle stays inside, which is listed where its declaration does not
         say so.
 
@@ -167,6 +169,10 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
     )  # fmt: skip
     outcome = context.prove(obligation)
     if outcome.verdict is not Verdict.REFUTED:
+        return None
+    if lies_over_more(tensor, buffer, context):
+        reason = f"it goes on into what comes after `{buffer.name}` in the same structure"
+        context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
         return None
     at_each = (replace(obligation, objects=replace(payload, base=ex.const(n))) for n in found.starts())
     if any(context.prover(o).verdict is not Verdict.REFUTED for o in at_each):

@@ -77,6 +77,35 @@ def test_a_condition_on_the_loop_says_which_of_its_passes_copy_ahead(
     assert outcome.verdict.value == verdict
 
 
+OVER_BOTH = """
+using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
+struct Shared { alignas(16) float a[8 * 64]; alignas(16) float b[8 * 64]; };
+__global__ void __launch_bounds__(128) k(float* out) {
+  __shared__ Shared shared;
+  Tensor o = make_tensor(make_gmem_ptr(out), Layout<Shape<_8, _64>, Stride<_64, _1>>{});
+  Tensor s = make_tensor(make_smem_ptr(shared.a), Layout<Shape<_8, _64>, Stride<_64, _1>>{});
+  Tensor b = make_tensor(make_smem_ptr(shared.b), s.layout());
+  Tensor w = make_tensor(make_smem_ptr(shared.a), Layout<Shape<_8, ROWS>, Stride<ROWS, _1>>{});
+  auto t = Rows{}.get_slice(threadIdx.x);
+  FIRST copy(Rows{}, t.partition_S(b), t.partition_D(o));
+  copy(Rows{}, t.partition_S(w), t.partition_D(make_tensor(make_gmem_ptr(out), w.layout())));
+}
+"""
+TO_A = "copy(Rows{}, t.partition_S(s), t.partition_D(o));"
+
+
+@pytest.mark.parametrize(
+    ("first", "rows", "verdict"),
+    [(TO_A, "_64", "proved"), (TO_A, "_128", "unknown"), (TO_A, "_192", "refuted"), ("", "_128", "refuted")],
+)
+def test_a_tensor_over_several_members_of_a_structure(tmp_path: Path, first: str, rows: str, verdict: str) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + OVER_BOTH.replace("FIRST", first).replace("ROWS", rows))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+    found = {o.verdict.value for o in report.outcomes if o.obligation.property == "fits-allocation"}
+    assert found == {"proved", verdict}
+
+
 WARPGROUPS = """
 using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
     Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
