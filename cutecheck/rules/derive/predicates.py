@@ -23,6 +23,7 @@ from cutecheck.rules.derive.coordinates import (
     left_of,
     unvaried,
 )
+from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.instructions import Astray, astray
 from cutecheck.rules.derive.vectors import mode_sizes
 
@@ -181,13 +182,22 @@ def _of_limits(
                     f"what is left of `{extent}` for another tile",
                     f"compare with `{extent}` less the start of the tile, {tile} * `{index}`",
                 )
-        elif predicate.complete and limits and _open(event, extent, tile, context):
+        elif predicate.complete and limits and not _elsewhere_bounded(event) and _open(event, extent, tile, context):
             yield Fault(
                 f"the predicates of `{tensor.name}` do not bound mode {mode}: its extent `{extent}` need not be a "
                 f"multiple of the tile's {tile}",
                 f"mode {mode} is not compared",
                 f"compare mode {mode} with `{extent}` too, or state `// cutecheck: assume {extent} % {tile} == 0`",
             )
+
+
+def _elsewhere_bounded(event: Event) -> bool:
+    """A condition around the copy may leave out rows: ``if row < m`` with the thread's row, or one not followed."""
+    return any(
+        not (g.bounds or g.holds)
+        or any("Idx" in v.name for c in g.holds for side in (c.lhs, c.rhs) for v in side.variables())
+        for g in inner(event.guards)
+    )
 
 
 _BLOCKS = {f"blockIdx.{axis}" for axis in "xyz"}

@@ -1,11 +1,15 @@
 """Predicates against the copies they guard."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
 from cutecheck.facts import Facts
 from cutecheck.model.dtype import dtype
+from cutecheck.rules.examples import PREAMBLE
 from cutecheck.tests.rules.build import HALF, codes, copy_event, findings, layout, tensor, universal
 
 TILED = universal(128, HALF, "(_16,_8):(_8,_1)", "(_1,_8):(_8,_1)")
@@ -37,3 +41,35 @@ def test_predicates(predicates: str, expected: list[str]) -> None:
 def test_the_message_names_the_mode_and_both_numbers() -> None:
     found = next(f for f in findings(guarded("(_4,_1):(_1,_0)")) if f.code == "CUT603")
     assert "mode 2: 1 against 2 of the destination" in found.message
+
+
+ONE_MODE = """
+using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(128) load_rows(float const* A, int m, int k, int tiles) {
+  // cutecheck: assume k % 4 == 0
+  __shared__ alignas(128) float smem[8 * 64];
+  Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(m, k), make_stride(k, _1{}));
+  Tensor gA = local_tile(mA, Shape<_8, _64>{}, make_coord(blockIdx.x, blockIdx.y));
+  Tensor cA = local_tile(make_identity_tensor(shape(mA)), Shape<_8, _64>{}, make_coord(blockIdx.x, blockIdx.y));
+  Tensor sA = make_tensor(make_smem_ptr(smem), Layout<Shape<_8, _64>, Stride<_64, _1>>{});
+  auto thr = Load{}.get_slice(threadIdx.x);
+  Tensor tAsA = thr.partition_D(sA);
+  Tensor tAcA = thr.partition_S(cA);
+  Tensor pred = make_tensor<bool>(make_shape(size<1>(tAsA), size<2>(tAsA)));
+  for (int i = 0; i < size<0>(pred); ++i)
+    for (int j = 0; j < size<1>(pred); ++j) pred(i, j) = get<1>(tAcA(0, i, j)) < k;
+  int const row = get<0>(tAcA(0, 0, 0));
+  for (int t = 0; t < 4; ++t) { CONDITION copy_if(Load{}, pred, thr.partition_S(gA), tAsA); }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "reported"),
+    [("", True), ("if (t < tiles)", True), ("if (row < m)", False), ("if (flag(row))", False)],
+)
+def test_a_mode_that_a_condition_around_the_copy_bounds(tmp_path: Path, condition: str, reported: bool) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + ONE_MODE.replace("CONDITION", condition))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+    assert ("CUT604" in {f.code for f in report.findings}) is reported
