@@ -6,6 +6,7 @@ import itertools
 import math
 
 from cutecheck.facts import Event, Loop
+from cutecheck.model.prove.domains import condition_value
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES, open_limits
 from cutecheck.rules.derive.targets import atom_of_event
@@ -100,7 +101,7 @@ def _meet(earlier: Use, use: Use) -> bool:
 def _passes(use: Use, common: set[Loop]) -> set[int] | None:
     """What each pass of the loops around it alone adds to the offsets; None where that is not known.
 
-    Variables are those of the loops where these run once for each of their values.
+    Variables are those of the loops where these run once for each of their values, of which conditions leave some out.
     """
     whole = uniform(use)
     variables = sorted(set(whole.variables()), key=lambda v: v.name)
@@ -117,10 +118,15 @@ def _passes(use: Use, common: set[Loop]) -> set[int] | None:
         if length not in trips:
             return None
         trips.remove(length)
+    said = [c for g in use.event.guards for c in g.holds]
+    said = [c for c in said if all(v.name in names for side in (c.lhs, c.rhs) for v in side.variables())]
     try:
         start = whole.evaluate(dict.fromkeys(names, 0))
+        passes = (dict(zip(names, numbers, strict=True)) for numbers in itertools.product(*values))
         return {
-            whole.evaluate(dict(zip(names, numbers, strict=True))) - start for numbers in itertools.product(*values)
+            whole.evaluate(at) - start
+            for at in passes
+            if all(condition_value(c.rel, c.lhs.evaluate(at), c.rhs.evaluate(at)) for c in said)
         }
     except (KeyError, ZeroDivisionError, ValueError):
         return None

@@ -262,3 +262,35 @@ def test_a_kernel_begins_when_the_one_before_has_ended(tmp_path: Path) -> None:
     report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
     assert [f.message for f in report.findings if f.code == "CUT212"] == []
     assert len([e for e in report.facts.events if e.kind == "copy"]) == 4
+
+
+def test_a_condition_leaves_out_passes_of_a_loop(tmp_path: Path) -> None:
+    """Slices of a tile in turn: the one before the loop is read again only where the condition lets a pass go past the
+    end of the rows."""
+    text = """
+    using Tile = Layout<Shape<_8, Shape<_16, _4>>, Stride<_64, Stride<_1, _16>>>;
+    using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+        Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _1>>{}));
+    using Columns = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+        Layout<Shape<_8, _16>>{}, Layout<Shape<_1, _1>>{}));
+    __global__ void __launch_bounds__(128) ahead(float const* in, float* out) {
+      __shared__ float smem[2 * cosize_v<Tile>];
+      Tensor g = make_tensor(make_gmem_ptr(in), Tile{});
+      Tensor o = make_tensor(make_gmem_ptr(out), Tile{});
+      Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
+      auto w = Rows{}.get_slice(threadIdx.x);
+      auto rs = Columns{}.get_slice(threadIdx.x).partition_S(s);
+      auto ro = Columns{}.get_slice(threadIdx.x).partition_D(o);
+      copy(Rows{}, w.partition_S(g), w.partition_D(s));
+      __syncthreads();
+      copy(Rows{}, w.partition_S(g)(_, _, 0), w.partition_D(s)(_, _, 0));
+      for (int i = 0; i < 4; ++i) {
+        if (i + 1 < LAST) copy(Columns{}, rs(_, _, i + 1), ro(_, _, i));
+      }
+    }
+    """
+    path = tmp_path / "ahead.cu"
+    for last, codes in (("size<2>(rs)", []), ("5", ["CUT212"])):
+        path.write_text(PREAMBLE + text.replace("LAST", last))
+        report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+        assert [f.code for f in report.findings if f.code == "CUT212"] == codes
