@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
-from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.early import read_early, stored_over
 from cutecheck.rules.derive.uses import uses_of
+from cutecheck.rules.replayed import Replayed
 
 
-class CpAsyncNotWaited(Rule):
+class CpAsyncNotWaited(Replayed):
     """Shared memory is read or stored to that cp.async or TMA fills, and nothing has waited for the copy.
 
     What it checks
@@ -20,8 +21,9 @@ class CpAsyncNotWaited(Rule):
         are ``cp_async_wait<N>``: more than N groups can have been committed since that ``cp.async`` when the read is
         first reached, so that the wait waits for something; a loop that fills and reads commits its copies, and waits;
         and the tile of each later pass has been waited for, also in the last passes, which copy no more, and after the
-        loop. Before other stores to a buffer (an epilogue's), something waits for the ``cp.async`` into it that every
-        pass makes.
+        loop. Kernels that read in a loop what they fill in one are run pass by pass, at numbers of cutecheck's
+        choice, as far as what they do is known: no tile is read before its group has been waited for. Before other
+        stores to a buffer (an epilogue's), something waits for the ``cp.async`` into it that every pass makes.
 
     Why
         An asynchronous copy returns before the data is there, and ``__syncthreads()`` does not wait for it. The kernel
@@ -54,6 +56,7 @@ class CpAsyncNotWaited(Rule):
         PTX ISA, cp.async.wait_group; cute/arch/copy_sm80.hpp (cp_async_wait)
     """
 
+    kinds = ("early",)
     code = "CUT213"
     name = "cp-async-not-waited"
     family = "lint"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from cutecheck.findings import UnknownRuleError
+from cutecheck.rules.accumulator_not_set import AccumulatorNotSet
 from cutecheck.rules.accumulator_registers import AccumulatorRegisters
 from cutecheck.rules.atom_architecture import AtomArchitecture
 from cutecheck.rules.atom_refuses import AtomOperation
@@ -94,6 +95,7 @@ RULES: tuple[type[Rule], ...] = (
     BarrierStepMissing,
     StageNeverChanges,
     TileOfAnotherBlock,
+    AccumulatorNotSet,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,

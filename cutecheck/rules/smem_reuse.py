@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
-from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.elements import is_read, unheld_element
 from cutecheck.rules.derive.passes import overtaken, unheld
 from cutecheck.rules.derive.reuse import overtakes
 from cutecheck.rules.derive.uses import Use, uses_of
+from cutecheck.rules.replayed import Replayed
 
 _PASSES = """
         using Tile = Layout<Shape<_32, _32>, Stride<Int<40>, _1>>;
@@ -36,7 +37,7 @@ _PASSES = """
         """
 
 
-class SmemReuseWithoutBarrier(Rule):
+class SmemReuseWithoutBarrier(Replayed):
     """Shared memory that a copy or MMA has read is written as another tile before the block's threads meet.
 
     What it checks
@@ -45,7 +46,8 @@ class SmemReuseWithoutBarrier(Rule):
         wait. Of a buffer with stages that run-time indices choose, only a read with no barrier since the first write.
         In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too:
         the next pass writes there again. So do single elements that threads of one warp store and those of another
-        read (in the DSL). A loop that writes stages and lets other threads read them has a barrier.
+        read (in the DSL). A loop that writes stages and lets other threads read them has a barrier. Run pass by pass,
+        no stage is filled that was read since the last barrier, or read with no barrier since the wait for it.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
@@ -72,6 +74,7 @@ class SmemReuseWithoutBarrier(Rule):
         CUDA C++ Programming Guide, synchronization functions
     """
 
+    kinds = ("unseen", "overwritten")
     code = "CUT212"
     name = "smem-reuse-without-barrier"
     family = "epilogue"
@@ -151,6 +154,7 @@ class SmemReuseWithoutBarrier(Rule):
             return
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        yield from super().on_call(call, context)
         store = unheld_element(call, context) if is_read(call) else None
         if store is not None:
             yield self.finding(

@@ -13,10 +13,11 @@ from cutecheck.findings import Finding, Related
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import ComposedLayout
-from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES
 from cutecheck.rules.derive.protocol import cut_short
 from cutecheck.rules.derive.stages import one_stage, stages_of, stays
+from cutecheck.rules.replayed import Replayed
 
 Use = tuple[Event, TensorFact]
 _MOST = 256  # combinations of the variables of small loops, which are tried one by one
@@ -54,13 +55,15 @@ _EXAMPLE = """
         """
 
 
-class StageNeverChanges(Rule):
+class StageNeverChanges(Replayed):
     """A loop fills the stages of a shared buffer and reads always the same one, or the other way round.
 
     What it checks
         Of shared buffers with stages (a third or later mode): in a loop that goes on, copies into stages that change
         with the loop are read at stages that change, too, and the other way round; a stage that each pass fills is read
-        somewhere; and a loop whose copies all go to one stage, from sources that change, reads it in between.
+        somewhere; and a loop whose copies all go to one stage, from sources that change, reads it in between. Kernels
+        that are run pass by pass (by one path for all threads, with cp.async or plain copies) overwrite no tile that
+        was never read, sum up no product of two tiles twice, and multiply a tile of A with one tile of B in one sum.
 
     Why
         The stage index is an integer beside the loop's counter. One that is not advanced, or a constant where the index
@@ -86,6 +89,7 @@ class StageNeverChanges(Rule):
         examples/cute/tutorial/sgemm_sm80.cu
     """
 
+    kinds = ("lost", "twice", "mixed")
     code = "CUT218"
     name = "stage-not-advanced"
     family = "lint"

@@ -95,7 +95,7 @@ def order(context: Context) -> Order:
         for call in context.facts.calls:
             if not isinstance(call.result, Unknown) or call.result.reason != "a barrier":
                 continue
-            if not any(word in call.function for word in _OWN):
+            if holds_others(call.function):
                 found.barriers.setdefault(call.arch, []).append(call.order)
                 for loop in call.loops:
                     found.looped.setdefault((call.arch, loop), []).append(call.order)
@@ -105,6 +105,11 @@ def order(context: Context) -> Order:
             times.sort()
         context.memo["uses"] = found
     return cast("Order", context.memo["uses"])
+
+
+def holds_others(function: str) -> bool:
+    """Whether what is recorded as a barrier or wait holds other threads back, by its name."""
+    return not any(word in function for word in _OWN)
 
 
 def in_assembly(call: Call) -> bool:

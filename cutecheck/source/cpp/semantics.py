@@ -137,7 +137,9 @@ class CppDialect(Dialect):
             if not isinstance(answer, Undecided):
                 return answer
             zero = settled(value)
-            return None if zero is value else self.truth(zero)
+            if zero is not value:
+                return self.truth(zero)
+            return None if self.replaying is None else self.replaying.truth(value.expr)
         return None
 
     def unary(self, op: str, value: Value, span: Span) -> Value:

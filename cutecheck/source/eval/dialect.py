@@ -11,6 +11,7 @@ from cutecheck.source.eval.values import Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.record.replay import Replaying
     from cutecheck.source.eval.scope import Env
     from cutecheck.source.eval.statements.done import Done
 
@@ -152,6 +153,7 @@ class Dialect(Hooks):
     """Scalars of one language, and how they enter and leave CuTe's integers."""
 
     name: str
+    replaying: Replaying | None = None  # the run of a kernel pass by pass, which decides conditions on run-time numbers
 
     def literal(self, node: ir.Lit) -> Value:
         raise NotImplementedError

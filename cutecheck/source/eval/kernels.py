@@ -17,8 +17,9 @@ from cutecheck.source.eval.contexts import Known, stated
 from cutecheck.source.eval.launches import key_of
 from cutecheck.source.eval.limits import FILES_SHARE
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.overloads import bind
+from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.ranking import best_of
+from cutecheck.source.eval.record.replay import Replaying, ReplayOver
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.specialised import arguments, specialised
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
@@ -27,6 +28,8 @@ from cutecheck.source.eval.types import class_name, is_type, spell, type_of
 from cutecheck.source.eval.values import FuncSet, Intrinsic, Object, Scalar, Value
 
 _FLAG = re.compile(r"\b(?:true|false)\b")  # of classes in their spelling
+_MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
+_REPLAYED = 200_000  # steps of a kernel that is run pass by pass
 _ELSEWHERE = "the kernel is of files that this run does not report"
 
 
@@ -89,10 +92,47 @@ def launch(
         held = m.recorder.as_of(((), m.recorder.standing()[1])) if answer == "open" else nullcontext()
         patient = m.budget.at_most(m.budget.limits.idle_steps // FILES_SHARE) if chore else nullcontext()
         with apart(m), held, patient:
-            return run_function(m, best.entry, best.fn, env, args, {}, span)
+            value = run_function(m, best.entry, best.fn, env, args, {}, span)
+        replay(m, best, fn.self_, args, symbol, span)
+        return value
     except CallIsDone as done:
         m.unseen = True
         return Unknown(str(done), span)
+
+
+def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value], symbol: str, span: Span) -> None:
+    """Run a kernel once more, pass by pass, where it copies in loops: what is in which stage when."""
+    recorder, limits = m.recorder, m.budget.limits
+    if not m.dialect.by_value or limits.many or limits.twins or not _pipelined(m, symbol):
+        return
+    walked = m.history.replayed.get(id(best.fn), 0)
+    if walked >= _MOST_REPLAYED:
+        return
+    m.history.replayed[id(best.fn)] = walked + 1
+    running, complete = Replaying(m), True
+    cut, used = dict(recorder.cut), m.budget.used
+    kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
+    try:
+        with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(_REPLAYED):
+            recorder.replaying = m.dialect.replaying = running
+            run_function(m, best.entry, best.fn, Env(best.env, "function", self_=self_), args, {}, span)
+    except (ReplayOver, CallIsDone):
+        complete = False
+    finally:
+        recorder.replaying = m.dialect.replaying = None
+        m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering = kept
+        recorder.cut = cut
+        m.budget.used = m.budget.next_check = used
+    if running.steps:
+        recorder.replayed(running, symbol, best.fn.span, complete)
+
+
+def _pipelined(m: Machine, symbol: str) -> bool:
+    """Whether the kernel reads, in a loop, shared memory that it fills in a loop."""
+    found = [e for e in m.recorder.events.values() if e.kernel == symbol and e.loops]
+    written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
+    read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
+    return bool((written & read) - {None})
 
 
 def _holds_still(m: Machine, symbol: str, threads: str, given: Known) -> bool:

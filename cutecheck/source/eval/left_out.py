@@ -26,7 +26,7 @@ def leaves_out(m: Machine, best: Candidate, args: list[Value]) -> bool:
 def _no_change(m: Machine, best: Candidate) -> bool:
     """Whether a call walked to find what it changes, leaving no facts, gets copies alone and gives nothing."""
     fn = best.fn
-    if not m.recorder.rehearsal or fn.flags & {"kernel", "constexpr"} or best.entry.env.cls is not None:
+    if not m.recorder.rehearses() or fn.flags & {"kernel", "constexpr"} or best.entry.env.cls is not None:
         return False
     if any(writable(p) for p in fn.params) or fn.ret is None or is_auto(fn.ret):
         return False

@@ -42,7 +42,7 @@ class Repeat:
         """Whether the call comes to nothing as far as is known, or is rehearsed, and much was walked that did."""
         m = self._m
         noted = m.repeated.get(self._key)
-        return noted is not None and (m.recorder.rehearsal > 0 or self._state in noted) and m.budget.is_mostly_idle()
+        return noted is not None and (m.recorder.rehearses() or self._state in noted) and m.budget.is_mostly_idle()
 
     def walked(self) -> None:
         """The call was walked to its end."""

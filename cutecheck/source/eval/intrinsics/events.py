@@ -103,6 +103,8 @@ def _gemm(c: Call) -> Value:
     tolerant=True,
 )  # fmt: skip
 def _no_effect(c: Call) -> Value:
+    if c.name in ("clear", "fill", "axpby"):
+        c.m.recorder.overwritten(c, [a for a in c.args if isinstance(a, TensorVal)])
     return NOTHING
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
 from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, PIPELINE
 from cutecheck.facts.core import Call as CallFact
+from cutecheck.facts.replayed import REPLAY, Replay
 from cutecheck.model.ints import Condition
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.launches import LaunchRecorder
@@ -19,6 +20,7 @@ from cutecheck.source.eval.values import Extern, Pointer, TensorVal, Value
 if TYPE_CHECKING:
     from cutecheck.source.eval.intrinsics.registry import Call
     from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.record.replay import Replaying
 
 _Fact = TypeVar("_Fact", Event, CallFact)
 
@@ -75,6 +77,9 @@ class EventRecorder(LaunchRecorder):
 
         A barrier or wait leaves a fact each time it is reached.
         """
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            replay.called(name, args, what, span, self.frame.symbol, bool(self._loops))
         if self._events_off or self.frame is None:
             return
         self.clock += 1
@@ -93,6 +98,7 @@ class EventRecorder(LaunchRecorder):
 
     def pipelined(self, name: str, subject: str, span: Span, keywords: tuple[tuple[str, object], ...] = ()) -> None:
         """A pipeline is made, waited for or told; each time that it is reached."""
+        self._not_followed()
         if self._events_off or self.frame is None:
             return
         self.clock += 1
@@ -109,6 +115,7 @@ class EventRecorder(LaunchRecorder):
 
         ``local``: each thread arrives once, at a barrier of its own block.
         """
+        self._not_followed()
         if self._events_off or self.frame is None:
             return
         self.clock += 1
@@ -141,6 +148,9 @@ class EventRecorder(LaunchRecorder):
     def element(self, t: TensorVal, written: bool, span: Span) -> None:
         """One element of shared memory is stored, or read, by each thread that comes here; the first time counts."""
         space = t.pointer.space if t.pointer is not None else t.space
+        replay = self.acts()
+        if replay is not None and self.frame is not None and space in ("smem", "rmem"):
+            replay.element(self._tensor(t, span), written, span, self.frame.symbol)
         if self._events_off or self.frame is None or not self.frame.kernel or space != "smem":
             return
         where, bindings = self.frame.symbol, self.frame.bindings
@@ -152,6 +162,42 @@ class EventRecorder(LaunchRecorder):
                 "element", span, (self._tensor(t, span),), Unknown(what, span), where, self.arch, bindings, (),
                 self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
             )  # fmt: skip
+
+    def _not_followed(self) -> None:
+        """What a run pass by pass does not follow."""
+        replay = self.acts()
+        if replay is not None:
+            replay.end()
+
+    def _step(
+        self, replay: Replaying, kind: str, c: Call, tiled: Value, operands: list[Value], predicated: bool
+    ) -> None:
+        """A copy or gemm of a kernel that is run pass by pass."""
+        assert self.frame is not None
+        node = self.call
+        spans = [a.value.span for a in node.args] if node is not None and node.span == c.span else []
+        first = len(c.raw) - len(operands)
+        facts = [
+            self._tensor(v, spans[first + i] if 0 <= first + i < len(spans) else c.span)
+            for i, v in enumerate(operands) if isinstance(v, TensorVal)
+        ]  # fmt: skip
+        if len(facts) != len(operands) or self._loops:
+            replay.end()
+        replay.happened(kind, c.name, c.span, self.frame.symbol, tiled, facts, predicated)
+
+    def overwritten(self, c: Call, tensors: list[TensorVal]) -> None:
+        """Tensors are cleared, filled or summed up: a step of a kernel that is run pass by pass."""
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            replay.overwritten(c.name, c.span, self.frame.symbol, [self._tensor(t, c.span) for t in tensors])
+
+    def replayed(self, replay: Replaying, kernel: str, span: Span, complete: bool) -> None:
+        """A kernel was run pass by pass."""
+        self.clock += 1
+        fact = Replay(tuple(replay.steps), complete)
+        self.calls[("replay", kernel, span)] = CallFact(
+            "replay", span, (fact,), Unknown(REPLAY, span), kernel, self.arch, (), (), self.clock, kernel=kernel
+        )
 
     def no_longer(self, kernel: str, conditions: frozenset[Condition]) -> None:
         """A kernel is launched where these conditions are not known to hold, too."""
@@ -171,6 +217,9 @@ class EventRecorder(LaunchRecorder):
         active: int | None = None, signals: str = "",
     ) -> None:  # fmt: skip
         """A copy or gemm happens; ``active``: in so many threads, from the first on (None: in all)."""
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            self._step(replay, kind, c, tiled, operands, predicate is not None)
         if self._events_off or self.frame is None:
             return
         node = self.call

@@ -54,6 +54,7 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.handed import Handed
     from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.record.replay import Replaying
 
 _LONGEST = 5_000  # names and numbers in the text of a layout or an offset
 
@@ -123,6 +124,8 @@ class RecorderState:
         self.rehearsal = 0  # how many walks that leave no fact surround this one
         self._loops: tuple[Loop, ...] = ()  # around what is walked, the outermost first
         self._guards: list[Guard] = []
+        self.replaying: Replaying | None = None  # the run of a kernel pass by pass
+        self.eventful: set[int] = set()  # loops in which something happened, by ``id``
         self._threads: dict[str, int] = {}
         self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
         self._dims: dict[str, tuple[int | None, ...]] = {}  # of the blocks of kernels, x first
@@ -138,6 +141,14 @@ class RecorderState:
     def all_found(self) -> int:
         """How much was come across that is reported or asked for, launches included."""
         return self.progress() + len(self.calls) + len(self.lints) + len(self.predicates)
+
+    def acts(self) -> Replaying | None:
+        """The run of a kernel that what happens here is a step of."""
+        return self.replaying if not self.types and self.rehearsal == 1 else None
+
+    def rehearses(self) -> bool:
+        """What is walked leaves nothing behind, no step of a run pass by pass either."""
+        return self.rehearsal > (0 if self.replaying is None else 1)
 
     def is_unevaluated(self) -> bool:
         """Inside decltype and sizeof, where nothing that is walked leaves a fact."""
@@ -306,10 +317,14 @@ class RecorderState:
     @contextmanager
     def guarded(self, guard: Guard, cond: Value, taken: bool) -> Iterator[None]:
         self._guards.append(guard)
+        if self.replaying is not None:
+            self.replaying.under.append(cond)
         try:
             yield
         finally:
             self._guards.pop()
+            if self.replaying is not None:
+                self.replaying.under.pop()
 
     @contextmanager
     def looping(self, span: Span, trips: int | None = None) -> Iterator[None]:

@@ -51,6 +51,17 @@ def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
     return Done.NORMAL
 
 
+def _stored(m: Machine, node: ir.Assign, env: Env) -> None:
+    """An element of a tensor is assigned to: a step of a kernel that is run pass by pass."""
+    target = node.target
+    base = target.fn if isinstance(target, ir.Call) else target.base if isinstance(target, ir.Index) else None
+    if m.recorder.acts() is None or not isinstance(base, (ir.Name, ir.Attr)):
+        return
+    tensor = places.whole(m, base, env)
+    if isinstance(tensor, TensorVal):
+        m.recorder.element(tensor, True, node.span)
+
+
 def _take_apart(m: Machine, node: ir.Bind, value: Value, env: Env) -> None:
     """The names of a structured binding are set to the parts of a value."""
     parts: Iterable[Value]
@@ -87,6 +98,7 @@ def _part(m: Machine, obj: Object, name: str, span: Span) -> Value:
 def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
     value = m.eval(node.value, env)
     predicates.note(m, node, env)
+    _stored(m, node, env)
     state = observed.state_kept(m, node.value, value, env) if node.op == "=" else None
     cells = assign_by(m, node.target, node.op, value, env, node.span)
     if state is not None and cells is not None and len(cells) == 1:

@@ -88,7 +88,7 @@ def _leaves(block: ir.Block) -> bool:
 
 @runs(ir.ExprStmt)
 def _expr(m: Machine, node: ir.ExprStmt, env: Env) -> Done:
-    if not (m.recorder.rehearsal and inert(m, node, env)):
+    if not (m.recorder.rehearses() and inert(m, node, env)):
         m.eval(node.expr, env)
     if m.dialect.by_value and names_end(node) and isinstance(node.expr, ir.Call):
         own = m.eval(node.expr.fn, env)

@@ -23,6 +23,7 @@ from cutecheck.source.eval import (
 )
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
+from cutecheck.source.eval.record.replay import PASSES
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements import computed
 from cutecheck.source.eval.statements.assignments import bind_target
@@ -88,13 +89,19 @@ def range_length(value: range) -> int:
 @runs(ir.Loop)
 def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     quiet = inert(m, node, env)
-    if quiet and m.recorder.rehearsal:
+    replay = m.recorder.acts()
+    if replay is not None and id(node) not in m.recorder.eventful:
+        replay.passed_over(node.span)
+    if quiet and m.recorder.rehearsal and (replay is None or id(node) not in m.recorder.eventful):
         return Done.NORMAL
+    clock = m.recorder.clock
     if not m.dialect.block_scope:
         return _in_frame(m, node, env, env, quiet)
     inner = Env(env, "block")
     done = _in_frame(m, node, env, inner, quiet)
     leaks.gone(m, inner)
+    if m.recorder.clock != clock:
+        m.recorder.eventful.add(id(node))
     return done
 
 
@@ -106,6 +113,12 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         return _foreach(m, node, inner)
     if _once(node):
         return broken_off(m, node.body, node.span, inner)
+    replay = m.recorder.acts()
+    if replay is not None and id(node) in m.recorder.eventful:
+        done = _unroll(m, node, inner, PASSES)
+        if done is None:
+            replay.end()
+        return done
     if m.dialect.unrolls(m, env) and not _prints(node):
         done = _unroll(m, node, inner, m.budget.limits.loop_iterations)
         if done is not None:

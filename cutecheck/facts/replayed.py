@@ -1,0 +1,50 @@
+"""What one block did with shared memory when its kernel was run once more, pass by pass, at numbers of its own."""
+
+from __future__ import annotations
+
+from cutecheck.facts.span import Span
+from cutecheck.records import record
+
+REPLAY = "a kernel run pass by pass"  # the result of a Call that has a Replay as its argument
+
+
+@record(frozen=True, slots=True)
+class Place:
+    """Where an operand starts for the first thread: elements from the start of a buffer, and the stage it is of.
+
+    ``root``: where the tensor with the stages starts in its buffer, in bits. ``source`` partitioned the operand.
+    """
+
+    name: str
+    span: Span
+    space: str
+    buffer: str
+    offset: int
+    root: int = 0
+    stage: int = 0
+    source: object | None = None
+
+
+@record(frozen=True, slots=True)
+class Step:
+    """A copy, a product, or a call that waits, commits or holds threads back (``function``, with its ``number``).
+
+    ``maybe``: under a condition that threads answer differently.
+    """
+
+    kind: str
+    span: Span
+    enclosing: str
+    function: str
+    number: int | None = None
+    places: tuple[Place, ...] = ()
+    asynchronous: bool = False
+    maybe: bool = False
+
+
+@record(frozen=True, slots=True)
+class Replay:
+    """The steps in their order; ``complete`` where they go on to the kernel's end, else what was met before an end."""
+
+    steps: tuple[Step, ...]
+    complete: bool

@@ -1,0 +1,244 @@
+"""Kernels that were run pass by pass: shared memory as it is filled, waited for, read and multiplied, step by step.
+
+A tile is what was copied to a stage between two reads of it; it is named by where it comes from. Groups of ``cp.async``
+are a queue. What one thread has waited for the others see after the next barrier.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from cutecheck.facts import Call
+from cutecheck.facts.replayed import Place, Replay, Step
+from cutecheck.records import record
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.groups import COMMITS
+from cutecheck.rules.derive.uses import holds_others
+
+Kind = Literal["early", "unseen", "overwritten", "lost", "twice", "mixed", "unset"]
+Key = tuple[str, int, int]  # the buffer, where the tensor starts in it, and the stage
+Tile = tuple[tuple[str, int], ...]  # where its parts come from
+_WAITS = ("cp_async_wait", "cp_async_wait_group")
+_FEW = 3  # tiles of a buffer, from which on it is a pipeline's
+
+
+@record(frozen=True, slots=True)
+class Fault:
+    """A step that goes wrong at these numbers, and another one that it has to do with."""
+
+    kind: Kind
+    step: Step
+    place: Place
+    other: Step | None = None
+    tile: int = 0  # which of the buffer's tiles, in the order they are copied in
+
+
+@dataclass(slots=True)
+class _Fill:
+    """What was copied to a stage: offset of each part there, its group (None: stored at once), time and source."""
+
+    key: Key
+    number: int
+    step: Step
+    parts: dict[int, tuple[int | None, int, tuple[str, int] | None]] = field(default_factory=dict)
+    writers: set[object] = field(default_factory=set)
+    read: Step | None = None
+    read_at: int = -1
+    readers: set[object] = field(default_factory=set)
+    maybe: bool = True
+
+    @property
+    def tile(self) -> Tile | None:
+        found = [source for _, _, source in self.parts.values()]
+        return None if None in found else tuple(sorted(cast("list[tuple[str, int]]", found)))
+
+
+_Held = tuple[_Fill, int]  # registers hold a part of a tile: the offset in its stage
+
+
+class _Run:
+    def __init__(self, replay: Replay) -> None:
+        self.replay = replay
+        self.faults: list[Fault] = []
+        self.now: dict[Key, _Fill] = {}
+        self.fills: dict[tuple[str, int], list[_Fill]] = defaultdict(list)
+        self.held: dict[tuple[str, int], _Held | tuple[str, int] | None] = {}
+        self.products: dict[tuple[str, int], dict[tuple[Tile, int, Tile, int], Step]] = defaultdict(dict)
+        self.committed = self.done = self.seen = 0
+        self.waited_all = self.seen_all = self.barrier = -1
+        self.set: set[str] = set()  # registers that were given values
+        self.begins: dict[Key, int] = {}  # where the stage was filled from, the first time
+        self.parted: set[tuple[str, int]] = set()  # buffers of which parts of a stage are filled
+        self.trusts = True  # no function that is not walked may have done so
+        self.wrong: list[Fault] = []  # products of tiles that do not belong together
+
+    def run(self) -> list[Fault]:
+        for at, step in enumerate(self.replay.steps):
+            if step.kind == "call":
+                self._call(step, at)
+            elif step.kind == "copy" and len(step.places) == 2:
+                self._copy(step, at)
+            elif step.kind == "gemm" and len(step.places) in (3, 4):
+                self._product(step, at)
+            elif step.kind == "unknown":
+                self.trusts = False
+            else:
+                for place in step.places:
+                    self._renew(place)
+        if self.parted:  # a stage is filled part by part: which part is read is not told apart
+            return [f for f in self.faults if (f.place.buffer, f.place.root) not in self.parted]
+        if not self.faults:
+            self._never_read()
+            self.faults += self.wrong[:1]
+        return self.faults
+
+    def _renew(self, place: Place) -> None:
+        """Registers get values that are computed."""
+        self.set.add(place.buffer)
+        for key in [k for k in self.products if k[0] == place.buffer]:
+            del self.products[key]
+        for held in [k for k in self.held if k[0] == place.buffer]:
+            self.held[held] = None
+
+    def _call(self, step: Step, at: int) -> None:
+        if step.function in COMMITS:
+            self.committed += 1
+        elif step.function in _WAITS:
+            left = step.number
+            if left is not None:
+                self.done = max(self.done, self.committed - left)
+            if left is None or (left == 0 and step.function == "cp_async_wait"):
+                self.done, self.waited_all = self.committed, at
+        elif holds_others(step.function):
+            self.barrier, self.seen, self.seen_all = at, self.done, self.waited_all
+        elif "wait" in step.function:
+            self.done, self.waited_all = self.committed, at  # of another kind: for whatever it is
+
+    def _copy(self, step: Step, at: int) -> None:
+        source, target = step.places
+        what = self._read(step, source, at)
+        if target.space == "smem":
+            self._written(step, source, target, at, what)
+        elif target.space == "rmem":
+            self.set.add(target.buffer)
+            self.held[(target.buffer, target.offset)] = what
+            for key in [k for k in self.products if k[0] == target.buffer]:
+                del self.products[key]
+        if source.space == "rmem":  # results that are stored: the next product is another sum
+            for key in [k for k in self.products if k[0] == source.buffer]:
+                del self.products[key]
+
+    def _read(self, step: Step, place: Place, at: int) -> _Held | tuple[str, int] | None:
+        """What is read there, after whether it may be."""
+        if place.space == "gmem":
+            return place.buffer, place.offset
+        if place.space == "rmem":
+            return self.held.get((place.buffer, place.offset))
+        fill = self.now.get(_key(place))
+        if fill is None:
+            return None
+        parts = fill.parts.values()
+        if not any(self._arrived(group, when) for group, when, _ in parts):
+            self._note(Fault("early", step, place, fill.step, fill.number))
+        elif not any(self._visible(group, when) for group, when, _ in parts) and _others(fill.writers, place.source):
+            self._note(Fault("unseen", step, place, fill.step, fill.number))
+        fill.read, fill.read_at = step, at
+        fill.readers.add(place.source)
+        return fill, place.offset - min(fill.parts)
+
+    def _arrived(self, group: int | None, when: int) -> bool:
+        return group is None or group < self.done or when <= self.waited_all
+
+    def _visible(self, group: int | None, when: int) -> bool:
+        if group is None:
+            return when < self.barrier
+        return group < self.seen or when <= self.seen_all
+
+    def _written(self, step: Step, source: Place, target: Place, at: int, what: _Held | tuple[str, int] | None) -> None:
+        key = _key(target)
+        if self.begins.setdefault(key, target.offset) != target.offset:
+            self.parted.add(key[:2])
+        fill = self.now.get(key)
+        if fill is None or fill.read is not None or target.offset in fill.parts:
+            busy = fill is not None and fill.read is not None and fill.read_at > self.barrier
+            if fill is not None and busy and _others(fill.readers, target.source):
+                self._note(Fault("overwritten", step, target, fill.read, fill.number))
+            every = self.fills[key[:2]]
+            fill = _Fill(key, len(every), step)
+            every.append(fill)
+            self.now[key] = fill
+        origin = (what[0], what[1]) if what is not None and isinstance(what[0], str) else None
+        group = self.committed if step.asynchronous else None
+        fill.parts[target.offset] = (group, at, origin)
+        fill.writers.add(target.source)
+        fill.maybe &= step.maybe
+
+    def _product(self, step: Step, at: int) -> None:
+        *_, a, b, c = step.places
+        sums = step.places[0] if len(step.places) == 4 else c
+        if (
+            {sums.space, c.space} == {"rmem"}
+            and c.buffer == sums.buffer
+            and sums.buffer not in self.set
+            and self.trusts
+        ):
+            self._note(Fault("unset", step, sums))
+            self.set.add(sums.buffer)
+        held = [self._read(step, p, at) for p in (a, b)]
+        if sums.space != "rmem" or any(h is None or isinstance(h[0], str) for h in held):
+            return
+        (first, low), (second, high) = cast("list[_Held]", held)
+        one, other = first.tile, second.tile
+        if one is None or other is None or first.key[:2] == second.key[:2]:
+            return
+        known = self.products[(sums.buffer, sums.offset)]
+        before = known.get((one, low, other, high))
+        go_on = self._goes_on(first) and self._goes_on(second)
+        if before is not None and go_on:
+            self.wrong.append(Fault("twice", step, a, before, first.number))
+        elif go_on and any((x[0] == one) != (x[2] == other) for x in known):
+            self.wrong.append(Fault("mixed", step, a, second.step, first.number))
+        known.setdefault((one, low, other, high), step)
+
+    def _goes_on(self, fill: _Fill) -> bool:
+        """The buffer has had several tiles by now, each from another place."""
+        return len(self.fills[fill.key[:2]]) >= _FEW
+
+    def _never_read(self) -> None:
+        """Tiles that are overwritten and never read, as others of their buffer are; the last ones may be too many."""
+        for fills in self.fills.values():
+            used = {f.tile for f in fills if f.read is not None}
+            if len(fills) < _FEW or not used - {None}:
+                continue
+            for fill in fills:
+                gone = fill.read is None and not fill.maybe and self.now[fill.key] is not fill
+                again = any(f.tile == fill.tile for f in fills[fill.number + 1 :])
+                if gone and fill.tile is not None and fill.tile not in used and not again:
+                    self._note(Fault("lost", fill.step, fill.step.places[1], None, fill.number))
+                    break
+
+    def _note(self, fault: Fault) -> None:
+        if not any((f.kind, f.step.span) == (fault.kind, fault.step.span) for f in self.faults):
+            self.faults.append(fault)
+
+
+def _key(place: Place) -> Key:
+    return place.buffer, place.root, place.stage
+
+
+def _others(sources: set[object], source: object) -> bool:
+    """Elements go to other threads than they come from, as far as what partitioned them says."""
+    return None not in sources and source is not None and sources != {source}
+
+
+def faults_of(call: Call, context: Context) -> list[Fault]:
+    """What goes wrong in a kernel that was run; nothing of other calls."""
+    replay = call.arguments[0] if call.function == "replay" and call.arguments else None
+    if not isinstance(replay, Replay):
+        return []
+    found = cast("dict[int, list[Fault]]", context.memo.setdefault("replays", {}))
+    if id(replay) not in found:
+        found[id(replay)] = _Run(replay).run()
+    return found[id(replay)]

@@ -1,0 +1,87 @@
+"""Rules that also judge kernels that were run pass by pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from cutecheck.facts import Call, Event
+from cutecheck.findings import Finding, Related
+from cutecheck.model.ints import known_value
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.replays import Fault, Kind, faults_of
+
+# message, label, help, and what the other place is
+_SAID: dict[str, tuple[str, str, str, str]] = {
+    "early": (
+        "`{name}` reads tile {tile} of its buffer before the cp.async that brings it has been waited for: the data "
+        "need not be there", "run pass by pass, the copy is still under way here",
+        "wait for the tile's group before the barrier (cp_async_wait<N> with a smaller N)",
+        "copied asynchronously here",
+    ),
+    "unseen": (
+        "`{name}` reads what other threads have copied to shared memory, and no barrier comes after their wait for it: "
+        "what a thread has waited for the others need not see", "no barrier since the wait",
+        "put __syncthreads() after the wait", "copied here",
+    ),
+    "overwritten": (
+        "`{name}` is copied to where shared memory has been read, and no barrier comes between: other threads may "
+        "not be done with it", "read before, no barrier since",
+        "put __syncthreads() between the two, or fill another stage",
+        "read here",
+    ),
+    "lost": (
+        "tile {tile} of the buffer is copied to `{name}`, overwritten, and never read, as others of its tiles are: "
+        "what is computed lacks it", "run pass by pass, no read of this tile",
+        "read each stage once before it is filled again", "",
+    ),
+    "twice": (
+        "`{name}` holds tile {tile} of its buffer, which was multiplied with the same tile before, and summed up: the "
+        "product counts twice", "run pass by pass, the same product again",
+        "advance the stage, or the tile that is copied, in each pass", "multiplied here before",
+    ),
+    "mixed": (
+        "`{name}` holds tile {tile} of its buffer, and is multiplied with another tile of B than belongs to it: in one "
+        "sum each tile of A meets one tile of B", "run pass by pass, tiles of A and B are apart",
+        "copy A and B of the same k, to stages that are read together", "B's tile is copied here",
+    ),
+    "unset": (
+        "the product is added to `{name}`, which nothing has set before", "not cleared",
+        "clear(...) the accumulators before the main loop", "",
+    ),
+}  # fmt: skip
+
+
+class Replayed(Rule):
+    """A rule with kinds of faults that a run of a kernel pass by pass can have."""
+
+    kinds: ClassVar[tuple[Kind, ...]] = ()
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        for fault in faults_of(call, context):
+            if fault.kind in self.kinds and not self._is_said(fault, call, context):
+                yield self._of_run(fault, call)
+
+    def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
+        """The rule says something of this place anyway; or one warp runs the kernel, whose threads are not apart."""
+        key = fault.step.span, call.kernel, call.arch
+        at = [e for e in context.facts.events if (e.span, e.kernel, e.arch) == key]
+        if fault.kind in ("unseen", "overwritten") and any(_one_warp(e) for e in at):
+            return True
+        return any(True for event in at for _ in self.on_event(event, context))
+
+    def _of_run(self, fault: Fault, call: Call) -> Finding:
+        message, label, hint, other = _SAID[fault.kind]
+        return self.finding(
+            fault.step.span,
+            message.format(name=fault.place.name, tile=fault.tile),
+            label=label,
+            help=hint,
+            related=[] if fault.other is None else [Related(fault.other.span, other)],
+            enclosing=call.kernel,
+            arch=call.arch,
+        )
+
+
+def _one_warp(event: Event) -> bool:
+    return event.threads is not None and (known_value(event.threads) or 33) <= 32

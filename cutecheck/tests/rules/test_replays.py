@@ -1,0 +1,116 @@
+"""Kernels run pass by pass: a multi-stage GEMM that is right, and with one mistake each, as engineers make them."""
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.rules.examples import PREAMBLE
+
+HEAD = """
+using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, float>{},
+    Layout<Shape<_16, _4>, Stride<_4, _1>>{}, Layout<Shape<_1, _4>>{}));
+using Mma = decltype(make_tiled_mma(UniversalFMA<float>{}, Layout<Shape<_8, _8, _1>>{}));
+using Tiles = Layout<Shape<_32, _16, _3>, Stride<_16, _1, _512>>;
+template <class Copy, class G, class S>
+__device__ void fill(Copy const& how, G const& from, S&& to) { copy(how, from, to); }
+"""
+KERNEL = """
+__global__ void __launch_bounds__(64) NAME(float const* A, float const* B, float* C, int k) {
+  __shared__ alignas(16) float a[cosize_v<Tiles>], b[cosize_v<Tiles>];
+  Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(_32{}, k), make_stride(k, _1{}));
+  Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(_32{}, k), make_stride(k, _1{}));
+  Tensor gA = local_tile(mA, Shape<_32, _16>{}, make_coord(0, _));
+  Tensor gB = local_tile(mB, Shape<_32, _16>{}, make_coord(0, _));
+  Tensor sA = make_tensor(make_smem_ptr(a), Tiles{}), sB = make_tensor(make_smem_ptr(b), Tiles{});
+  auto load = Load{}.get_slice(threadIdx.x);
+  Tensor fA = load.partition_S(gA), tA = load.partition_D(sA), fB = load.partition_S(gB), tB = load.partition_D(sB);
+  Mma mma;
+  auto thr = mma.get_slice(threadIdx.x);
+  Tensor pA = thr.partition_A(sA), pB = thr.partition_B(sB);
+  Tensor rA = thr.partition_fragment_A(sA(_, _, 0)), rB = thr.partition_fragment_B(sB(_, _, 0));
+  Tensor acc = partition_fragment_C(mma, Shape<_32, _32>{});
+  clear(acc);
+  int next = 0, read = 0, write = 0, tiles = k / 16;
+  for (int i = 0; i < 2; ++i) {
+    fill(Load{}, fA(_, _, _, i), tA(_, _, _, i));
+    fill(Load{}, fB(_, _, _, i), tB(_, _, _, i));
+    cp_async_fence();
+    ++next;
+    ++write;
+  }
+  cp_async_wait<1>();
+  __syncthreads();
+  copy(pA(_, _, 0, read), rA(_, _, 0));
+  copy(pB(_, _, 0, read), rB(_, _, 0));
+  constexpr int last = 15;
+  for (int t = 0; t < tiles; ++t) {
+    for (int kb = 0; kb < 16; ++kb) {
+      if (kb == last) {
+        cp_async_wait<1>(); // in the loop
+        __syncthreads(); // in the loop
+        read = (read + 1) % 3;
+      }
+      int kn = (kb + 1) % 16;
+      copy(pA(_, _, kn, read), rA(_, _, kn));
+      copy(pB(_, _, kn, read), rB(_, _, kn));
+      if (kb == 0) {
+        if (next < tiles) {
+          fill(Load{}, fA(_, _, _, next), tA(_, _, _, write));
+          fill(Load{}, fB(_, _, _, next), tB(_, _, _, write));
+          ++next;
+          write = write == 2 ? 0 : write + 1;
+        }
+        cp_async_fence(); // in the loop
+      }
+      gemm(mma, rA(_, _, kb), rB(_, _, kb), acc);
+    }
+  }
+  copy(acc, thr.partition_C(make_tensor(make_gmem_ptr(C), Layout<Shape<_32, _32>>{})));
+}
+void run_NAME(float const* A, float const* B, float* C, int k) { NAME<<<1, 64>>>(A, B, C, k); }
+"""
+MISTAKES = {
+    "weak_wait": ("cp_async_wait<1>(); // in the loop", "cp_async_wait<2>();", "CUT213"),
+    "no_wait": ("cp_async_wait<1>(); // in the loop", "", "CUT213"),
+    "fence_inside": ("        }\n        cp_async_fence(); // in the loop", "  cp_async_fence();\n        }", "CUT213"),
+    "wait_too_soon": ("if (kb == last) {", "if (kb == 0) {", "CUT213"),
+    "barrier_first": (
+        "cp_async_wait<1>(); // in the loop\n        __syncthreads();",
+        "__syncthreads(); cp_async_wait<1>();",
+        "CUT212",
+    ),
+    "stage_stays": ("read = (read + 1) % 3;", "", "CUT218"),
+    "wrong_modulo": ("write == 2 ? 0", "write == 1 ? 0", "CUT218"),
+    "starts_at_0": ("    ++write;\n", "", "CUT212"),
+    "other_stage": ("pB(_, _, kn, read), rB(_, _, kn)", "pB(_, _, kn, write), rB(_, _, kn)", "CUT212"),
+    "same_tile": ("          ++next;\n", "", "CUT218"),
+    "b_lags": ("fB(_, _, _, next), tB", "fB(_, _, _, t), tB", "CUT218"),
+    "a_stays": ("fA(_, _, _, next), tA", "fA(_, _, _, 0), tA", "CUT218"),
+    "once_more": ("t < tiles;", "t <= tiles;", "CUT218"),
+    "not_cleared": ("  clear(acc);\n", "", "CUT220"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    path = tmp_path_factory.mktemp("replays") / "gemm.cu"
+    text = PREAMBLE + HEAD + KERNEL.replace("NAME", "right")
+    for name, (old, new, _) in MISTAKES.items():
+        assert KERNEL.count(old) == 1, name
+        text += KERNEL.replace(old, new).replace("NAME", name)
+    path.write_text(text)
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",), ignore=("CUT1", "CUT4")))
+    assert not report.failures and not report.errors
+    out: dict[str, set[str]] = {}
+    for f in report.findings:
+        out.setdefault(f.enclosing, set()).add(f.code)
+    return out
+
+
+def test_what_is_right_is_not_reported(found: dict[str, set[str]]) -> None:
+    assert "right" not in found
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistake(name: str, found: dict[str, set[str]]) -> None:
+    assert MISTAKES[name][2] in found.get(name, set())
