@@ -30,6 +30,7 @@ from cutecheck.rules.divide_loses import DivideLosesElements
 from cutecheck.rules.dsl_algebra import AcceptedSilently
 from cutecheck.rules.dsl_operation import OperationNotLegal
 from cutecheck.rules.dynamic_layout import DynamicLayout
+from cutecheck.rules.element_format import ElementFormat
 from cutecheck.rules.epilogue_bank_conflict import EpilogueBankConflict
 from cutecheck.rules.fragment_provenance import FragmentNotRetiled
 from cutecheck.rules.gmma_layout import GmmaLayout
@@ -103,6 +104,7 @@ RULES: tuple[type[Rule], ...] = (
     AtomOperation,
     AtomArchitecture,
     TiledMmaRank,
+    ElementFormat,
     VectorNotContiguous,
     VectorMisaligned,
     SlowPlainCopy,
