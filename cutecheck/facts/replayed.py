@@ -12,7 +12,8 @@ REPLAY = "a kernel run pass by pass"  # the result of a Call that has a Replay a
 class Place:
     """Where an operand starts for the first thread: elements from the start of a buffer, and the stage it is of.
 
-    ``root``: where the tensor with the stages starts in its buffer, in bits. ``source`` partitioned the operand.
+    ``root``: where the tensor with the stages starts in its buffer, in bits, and which layout it has. ``source``
+    partitioned the operand.
     """
 
     name: str
@@ -20,7 +21,7 @@ class Place:
     space: str
     buffer: str
     offset: int
-    root: int = 0
+    root: tuple[int, int] = (0, 0)
     stage: int = 0
     source: object | None = None
 

@@ -18,7 +18,8 @@ from cutecheck.rules.derive.groups import COMMITS
 from cutecheck.rules.derive.uses import holds_others
 
 Kind = Literal["early", "unseen", "overwritten", "lost", "twice", "mixed", "unset"]
-Key = tuple[str, int, int]  # the buffer, where the tensor starts in it, and the stage
+Root = tuple[int, int]
+Key = tuple[str, Root, int]  # the buffer, the tensor in it, and the stage
 Tile = tuple[tuple[str, int], ...]  # where its parts come from
 _WAITS = ("cp_async_wait", "cp_async_wait_group")
 _FEW = 3  # tiles of a buffer, from which on it is a pipeline's
@@ -63,14 +64,14 @@ class _Run:
         self.replay = replay
         self.faults: list[Fault] = []
         self.now: dict[Key, _Fill] = {}
-        self.fills: dict[tuple[str, int], list[_Fill]] = defaultdict(list)
+        self.fills: dict[tuple[str, Root], list[_Fill]] = defaultdict(list)
         self.held: dict[tuple[str, int], _Held | tuple[str, int] | None] = {}
         self.products: dict[tuple[str, int], dict[tuple[Tile, int, Tile, int], Step]] = defaultdict(dict)
         self.committed = self.done = self.seen = 0
         self.waited_all = self.seen_all = self.barrier = -1
         self.set: set[str] = set()  # registers that were given values
         self.begins: dict[Key, int] = {}  # where the stage was filled from, the first time
-        self.parted: set[tuple[str, int]] = set()  # buffers of which parts of a stage are filled
+        self.parted: set[tuple[str, Root]] = set()  # buffers of which parts of a stage are filled
         self.trusts = True  # no function that is not walked may have done so
         self.wrong: list[Fault] = []  # products of tiles that do not belong together
 

@@ -44,6 +44,7 @@ class Replaying:
         self.made = m.made
         self.under: list[Value] = []  # conditions that are not decided
         self.steps: list[Step] = []
+        self.views: dict[object, int] = {}  # layouts of tensors in shared memory, and their numbers
 
     def truth(self, condition: Expr) -> bool | None:
         """Of a condition that all threads answer alike."""
@@ -153,7 +154,8 @@ class Replaying:
         stage = _stage(fact, offset, root)
         if stage is None:
             return None
-        return Place(fact.name, fact.span, fact.space, fact.buffer, offset, root, stage, fact.source)
+        view = self.views.setdefault(fact.root_layout, len(self.views)) if fact.space == "smem" else 0
+        return Place(fact.name, fact.span, fact.space, fact.buffer, offset, (root, view), stage, fact.source)
 
 
 def _compare(expr: Expr, values: dict[str, int]) -> None:
