@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(64) NAME(float const* A, float const* B, float
   }
   copy(acc, thr.partition_C(make_tensor(make_gmem_ptr(C), Layout<Shape<_32, _32>>{})));
 }
-void run_NAME(float const* A, float const* B, float* C, int k) { NAME<<<1, 64>>>(A, B, C, k); }
+void run_NAME(float const* A, float const* B, float* C) { NAME<<<1, 64>>>(A, B, C, 320); }
 """
 MISTAKES = {
     "weak_wait": ("cp_async_wait<1>(); // in the loop", "cp_async_wait<2>();", "CUT213"),
@@ -79,7 +79,7 @@ MISTAKES = {
         "__syncthreads(); cp_async_wait<1>();",
         "CUT212",
     ),
-    "stage_stays": ("read = (read + 1) % 3;", "", "CUT218"),
+    "stage_stays": ("read = (read + 1) % 3;", "", "CUT213"),
     "wrong_modulo": ("write == 2 ? 0", "write == 1 ? 0", "CUT218"),
     "starts_at_0": ("    ++write;\n", "", "CUT212"),
     "other_stage": ("pB(_, _, kn, read), rB(_, _, kn)", "pB(_, _, kn, write), rB(_, _, kn)", "CUT212"),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _AT_LEAST = 768  # of a run-time number: some tiles of a matrix, a multiple of most of their extents
 _MOST_STEPS = 4000
-PASSES = 48  # of one loop; its later ones are as those before
+PASSES = 26  # of one loop; its later ones are as those before
 _NUMBER = re.compile(r"#(\d+)")
 _WRAPPERS = ("cp_async_wait", "cp_async_wait_group", "cp_async_fence", "cp_async_commit_group", "commit")
 _RELATIONS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le}
