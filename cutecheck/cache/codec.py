@@ -28,6 +28,7 @@ _MODULES = (
     "cutecheck.source.translate",
     "cutecheck.source.eval.handed",
     "cutecheck.source.eval.launches",
+    "cutecheck.source.eval.linkage",
     "cutecheck.source.eval.values",
     "cutecheck.source.dsl.values",
     "cutecheck.source.eval.intrinsics.dsl_ops",

@@ -226,11 +226,7 @@ def _callers(links: Links, calls: Mapping[str, Mapping[str, Sequence[Part]]], na
     found = [calls.get(unit, {}).get(name, ()) for unit in sorted(links.callers[name] - {of})]
     complete = all(parts and not any(name in p.unsure for p in parts) for parts in found)
     handed = {h: None for parts in found for p in parts for h in p.handed if complete}
-    return Callers(name, complete, tuple(h for h in handed if _is_of(h.function, name)))
-
-
-def _is_of(function: str, name: str) -> bool:
-    return function.partition("<")[0].rpartition("::")[2] == name
+    return Callers(name, complete, tuple(h for h in handed if h.function.name == name))
 
 
 def _closed(arch: str, ordered: Sequence[str], translator: Translator) -> list[Job]:

@@ -23,13 +23,20 @@ from cutecheck.source.eval.scope import Scope, declared_names
 
 _ARGUMENTS = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 _TARGS = r"(?:<[^;{}()]*>\s*)?"
-_TYPE = r"(?<=[\w>*&])[\s*&\\]+(?:\w+\s*::\s*)*"
+_TYPE = r"(?<=[\w>*&])[\s*&\\]+(?:\w+\s*(?:<[^;{}()]*>\s*)?::\s*)*"
+_AFTER = r"\s*(?:const\b\s*)?(?:noexcept\b\s*)?"
 _INSTANTIATES = re.compile(rf"\btemplate\b(?!\s*<)[^;{{}}()#]*?{_TYPE}(\w+)\s*{_TARGS}\(")
-_DEFINES = re.compile(rf"{_TYPE}(\w+)\s*{_TARGS}{_ARGUMENTS}\s*(?:noexcept\s*)?\{{")
-_DECLARES = re.compile(rf"{_TYPE}(\w+)\s*{_TARGS}{_ARGUMENTS}\s*(?:noexcept\s*)?;")
+_DEFINES = re.compile(rf"{_TYPE}(\w+)\s*{_TARGS}{_ARGUMENTS}{_AFTER}\{{")
+_DECLARES = re.compile(rf"{_TYPE}(\w+)\s*{_TARGS}{_ARGUMENTS}{_AFTER};")
+_MEMBER = re.compile(rf"\b(\w+)\s*(?:<(?:[^<>;{{}}()]|<[^<>;{{}}()]*>)*>\s*)?::\s*(\w+)\s*{_ARGUMENTS}{_AFTER}\{{")
+_CLASS = re.compile(r"\btemplate\s+(?:struct|class)\s+(?:\w+\s*::\s*)*(\w+)\s*<")
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\([^()\n]*\))?((?:\\\n|[^\n])*)", re.MULTILINE)
 _NO_TYPE = re.compile(r"\b(?:return|else|throw|new|delete|co_return|case|goto|do)\b|&&|__global__|DEVICE\b|__device__")
 _TYPE_ALONE = re.compile(r"[\w\s:<>,*&\\\[\]\"]*")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+\w+(?:\([^()\n]*\))?|(?!define)[^\n]*\n)", re.MULTILINE)
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
+_WORD = re.compile(r"[^\W\d]\w*")
+_PASTED = re.compile(r"\w+(?:\s*##\s*\w+)+")
 _HEAD = re.compile(r"\btemplate\s*<[^;{}()]*>")
 _NO_NAME = frozenset(
     ["if", "for", "while", "switch", "return", "sizeof", "main", "decltype", "defined", "catch", "alignof"]
@@ -56,6 +63,62 @@ def _defined(stripped: str) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _declared(stripped: str) -> frozenset[str]:
     return frozenset(n for n, _ in _places(_DECLARES, stripped))
+
+
+@lru_cache(maxsize=4096)
+def _macros(stripped: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
+    """Of macros the functions that they define, and the classes that they instantiate."""
+    found = {m[1]: (_defined(f" {m[2]}"), _classes(m[2])) for m in _MACRO.finditer(stripped)}
+    return {name: defines for name, defines in found.items() if any(defines)}
+
+
+@lru_cache(maxsize=4096)
+def _members(stripped: str) -> frozenset[tuple[str, str]]:
+    """The methods that are defined outside of their classes, each after the name of the class."""
+    return frozenset(_MEMBER.findall(stripped))
+
+
+@lru_cache(maxsize=4096)
+def _pasted(text: str) -> tuple[re.Pattern[str], ...]:
+    """The names that macros of a text put together: what is no parameter stands for itself."""
+    found: set[str] = set()
+    for macro in _MACRO.finditer(text) if "##" in text else ():
+        params = _WORD.findall(text[macro.end(1) : macro.start(2)])
+        for parts in _PASTED.findall(macro[2]):
+            found.add("".join(r"(\w+)" if p in params else p for p in re.split(r"\s*##\s*", parts)))
+    return tuple(map(re.compile, sorted(found)))
+
+
+def _spelled(tree: Tree, path: str, names: frozenset[str]) -> frozenset[str]:
+    """Those of the names that a file spells, or that macros may make of what it spells."""
+    words = tree.spelled(path)
+    forms = {form for p in tree.read_with(path) for form in _pasted(_text(tree, p))}
+    made = (
+        n
+        for n in names - words
+        for f in forms
+        if (m := f.fullmatch(n)) and all(g.isdigit() or g in words for g in m.groups())
+    )
+    return (names & words).union(made)
+
+
+def _classes(stripped: str) -> frozenset[str]:
+    return frozenset(_CLASS.findall(stripped))
+
+
+def _defined_by(tree: Tree, unit: str) -> frozenset[str]:
+    """The functions that a translation unit defines or instantiates, also by a macro or as methods of a class."""
+    text = _text(tree, unit)
+    found, classes = _defined(text), _classes(text)
+    words = tree.spelled(unit)
+    behind = [p for p in tree.read_with(unit) if not of_library(p)]
+    for path in behind:
+        for name, (functions, instantiated) in _macros(_text(tree, path)).items():
+            if name in words:
+                found, classes = found | functions, classes | instantiated
+    if classes:
+        found |= {name for p in behind for cls, name in _members(_text(tree, p)) if cls in classes}
+    return found
 
 
 @dataclass(slots=True)
@@ -125,11 +188,12 @@ def links(tree: Tree, units: Sequence[str]) -> Links:
     seen: set[str] = set()
     while fresh:
         seen |= fresh
-        names = frozenset(n for u in fresh for n in _defined(_text(tree, u)))
+        defined = {u: _defined_by(tree, u) for u in fresh}
+        names = frozenset(n for found_there in defined.values() for n in found_there)
         if names and declared is None:
             declared = frozenset(n for p in own for n in _declared(_text(tree, p)))
         for name in sorted(names & declared) if declared else ():
-            found.add(name, {u for u in fresh if name in _defined(_text(tree, u))}, _callers(tree, own, name))
+            found.add(name, {u for u in fresh if name in defined[u]}, _callers(tree, own, name))
         fresh = {v for callers in found.callers.values() for v in callers} - seen
     calling = frozenset(v for callers in found.callers.values() for v in callers)
     others = [p for p in own if p.endswith(TRANSLATION_UNITS) and p not in units and p not in calling]
@@ -139,14 +203,14 @@ def links(tree: Tree, units: Sequence[str]) -> Links:
     for path in others:
         for name in _defined(_text(tree, path)) & (declared or frozenset()):
             where.setdefault(name, []).append(path)
-    of_units = frozenset(n for u in units for n in _defined(_text(tree, u)))
+    of_units = frozenset(n for u in units for n in _defined_by(tree, u))
     found.helpers = {n: paths[0] for n, paths in where.items() if len(paths) == 1 and n not in of_units}
     return found
 
 
 def _callers(tree: Tree, own: Sequence[str], name: str) -> set[str]:
     """The translation units that have more of a function than what declares, defines and instantiates it."""
-    spelling = frozenset(p for p in own if name in tree.spelled(p) and _uses(tree, p, name))
+    spelling = frozenset(p for p in own if _spelled(tree, p, frozenset([name])) and _uses(tree, p, name))
     reach = tree.reaching(spelling) if spelling else frozenset()
     return {
         p
@@ -161,7 +225,9 @@ def _text(tree: Tree, path: str) -> str:
 
 
 def _uses(tree: Tree, path: str, name: str) -> bool:
-    text = _text(tree, path)
+    text = _INCLUDE.sub("", _text(tree, path))
+    if name not in tree.spelled(path):
+        return True
     known = {at for form in (_DECLARES, _DEFINES, _INSTANTIATES) for n, at in _places(form, text) if n == name}
     return any(m.start() not in known for m in re.finditer(rf"\b{name}\b", text))
 
@@ -179,35 +245,42 @@ def join(program: Program, units: Sequence[ir.Unit], path: str) -> bool:
     return True
 
 
-def _taken(scope: Scope | None, decls: Iterable[ir.Decl]) -> bool:
-    """Whether a declaration has the name of one that is there, and is not the definition of a declared function."""
+def _taken(scope: Scope | None, decls: Sequence[ir.Decl], internal: bool = False) -> bool:
+    """Whether a declaration has the name of one that is there, and is not the definition of a declared function.
+
+    ``internal``: the declarations are of an anonymous namespace.
+    """
+    static = {d.name for d in decls if isinstance(d, ir.Function) and (internal or "static" in d.flags)}
     for decl in decls:
         if isinstance(decl, ir.Namespace):
             at = scope
             for part in [p for p in decl.name.split("::") if p]:
                 at = at.children.get(part) if at is not None else None
-            if _taken(at, decl.members):
+            if _taken(at, decl.members, internal or not decl.name):
                 return True
         elif scope is not None:
             for name, _ in declared_names(decl):
                 known = [e.decl for e in scope.decls.get(name, ())]
                 if any(not isinstance(d, ir.Function) or d.body is not None for d in known):
                     return True
-                if known and not isinstance(decl, ir.Function):
+                if known and (not isinstance(decl, ir.Function) or name in static):
                     return True
     return False
 
 
-def unmet(units: Iterable[ir.Unit], names: frozenset[str], met: set[int], tree: Tree) -> set[str]:
-    """The functions of which some unit has a call that was not met, or that it names without calling them."""
+def unmet(units: Iterable[ir.Unit], names: frozenset[str], met: set[int] | None, tree: Tree) -> set[str]:
+    """The functions that some unit names without calling them, or of which it has a call that was not met.
+
+    ``met`` None: the calls do not matter.
+    """
     found: set[str] = set()
     for unit in units:
-        here = names & tree.spelled(unit.path)
+        here = _spelled(tree, unit.path, names)
         for node, called in _mentions(unit.decls) if here else ():
             if isinstance(node, _UNREAD):
                 text = "\n".join(tree.lines(node.span.path)[node.span.line - 1 : node.span.end_line])
                 found |= {name for name in here if name in text}
-            elif node.ident in here and (called is None or id(called) not in met):
+            elif node.ident in here and (called is None or (met is not None and id(called) not in met)):
                 found.add(node.ident)
     return found
 

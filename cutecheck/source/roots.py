@@ -9,17 +9,16 @@ from itertools import takewhile
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, lookup, overloads
-from cutecheck.source.eval.calls import instance_symbol, run_function
+from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.entrances import enter, reached
-from cutecheck.source.eval.handed import Callers, Handed, taken
+from cutecheck.source.eval.handed import Callers, of_function, taken
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.made_once import declared_value
 from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.specialised import arguments
 from cutecheck.source.eval.symbolic import symbolic_parameter
 from cutecheck.source.eval.templates import bind
-from cutecheck.source.eval.types import class_name, spell
+from cutecheck.source.eval.types import class_name
 from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, SubstitutionFailure, Value
 from cutecheck.source.uncalled import Uncalled
 
@@ -82,7 +81,7 @@ class Roots:
 
     def _all(self, instantiate: Iterable[tuple[ir.Instantiate, Env]]) -> None:
         m = self.m
-        uncalled = Uncalled(m, self._guard, self.matters, self.reported, self.owned)
+        uncalled = Uncalled(m, self._guard, self.matters, self.reported, self.owned, self.given)
         for wish, env in instantiate:
             node, each = wish.target, wish.each
             named: list[Value] = []
@@ -292,22 +291,14 @@ class Roots:
 
         def run() -> None:
             bind(m, fn.tparams or (), targs, template)
-            calls = self._calls(e, fn, template)
+            calls = of_function(m, self.given.get(fn.name), e, fn, template)
             if calls:
-                args = taken(m, fn, template, calls)
+                _, args = taken(m, fn, template, calls)
             else:
                 args = [symbolic_parameter(m, p, template) for p in takewhile(lambda p: not p.pack, fn.params)]
             run_function(m, e, fn, Env(template, "function"), args, {}, fn.span)
 
         self._guard(run, fn.span)
-
-    def _calls(self, e: Entry, fn: ir.Function, template: Env) -> list[Handed]:
-        """The calls of a function in the tree, where these are all; none where it may have others."""
-        callers = self.given.get(fn.name)
-        if callers is None or not callers.complete or "static" in fn.flags or self.m.recorder.open:
-            return []
-        symbol = instance_symbol(e, fn, tuple(spell(v) for v in arguments(self.m, fn, template)))
-        return [call for call in callers.calls if call.function == symbol and call.count == len(fn.params)]
 
     def _open(self, entries: list[Entry]) -> None:
         """Templates that nothing instantiated: evaluated with open parameters."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
 
 from cutecheck.facts import SourceError
 from cutecheck.records import record
@@ -20,6 +20,7 @@ from cutecheck.source.eval.budget import Budget
 from cutecheck.source.eval.handed import Callers, Handed
 from cutecheck.source.eval.launches import Attempt, Launches, neighbourhood
 from cutecheck.source.eval.limits import Limits
+from cutecheck.source.eval.linkage import of_its_own
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
@@ -64,7 +65,7 @@ class Part:
     templates: dict[str, int] = field(default_factory=dict)
     instantiated: frozenset[Template] = frozenset()
     handed: tuple[Handed, ...] = ()
-    unsure: frozenset[str] = frozenset()
+    unsure: Set[str] = frozenset()
     refused: Refused | None = None  # the `#error` that preprocessing reaches
 
 
@@ -113,13 +114,16 @@ class Translator:
             self._names_cute(p) for p in (*closure, *self.tree.fragments(job.path, job.arch))
         )
         if not names_cute or not self._matters(job, units, relevance):
-            part.unsure = job.handing
+            part.unsure = unmet(units, job.handing, set(), self.tree)
             return part
         program = Program()
         for unit in units:
             program.add(unit)
         for path in dict.fromkeys(path for _, path in job.helpers):
             join(program, self._units(self.tree.closure(path, job.arch), job.arch), path)
+        if job.given:
+            taken = unmet(units, frozenset(c.name for c in job.given), None, self.tree)  # called by who has the address
+            job = replace(job, given=tuple(replace(c, complete=c.complete and c.name not in taken) for c in job.given))
         roots = self._roots(job, program, relevance, launches)
         if job.open is None:
             asked = [(wish, scope.env) for wish, scope, _ in program.instantiate]
@@ -144,7 +148,8 @@ class Translator:
             part.handed = tuple(roots.m.recorder.handed)
             limited = roots.cut or roots.m.recorder.cut or roots.m.budget.refused
             history = roots.m.history
-            part.unsure = job.handing & (history.unsure | unmet(units, job.handing, history.met, self.tree))
+            others = frozenset(name for name in job.handing if not of_its_own(program, name))
+            part.unsure = job.handing & (history.unsure | unmet(units, others, history.met, self.tree))
             part.unsure = job.handing if limited else part.unsure
         part.attempts = tuple(launches.attempts)
         return part

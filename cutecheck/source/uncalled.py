@@ -7,20 +7,21 @@ walked on values of their parameters' types, after all that can be called was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
 
 from cutecheck.facts import Span
 from cutecheck.source.eval import callbacks, classes, ir
 from cutecheck.source.eval.calls import run_function
+from cutecheck.source.eval.handed import Callers, of_function, taken
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
 from cutecheck.source.eval.templates import bind
 from cutecheck.source.eval.types import spell
-from cutecheck.source.eval.values import FuncSet, Intrinsic
+from cutecheck.source.eval.values import FuncSet, Intrinsic, Object
 
 Root = Callable[[Callable[[], object], Span], None]  # runs something as a root of its own
 
@@ -35,9 +36,11 @@ class Uncalled:
     matters: Callable[[ir.Decl, str], bool]
     reported: frozenset[str]
     owned: frozenset[str]
+    given: Mapping[str, Callers]
     _instances: int = 0
     _named: int = 0
     _lambdas: int = 0
+    _taken: set[tuple[int, int]] = field(default_factory=set)  # methods that other units call
 
     def run(self) -> bool:
         """Walk what came up since the last time; whether anything was."""
@@ -68,22 +71,35 @@ class Uncalled:
     def methods(self, inst: ClassInst) -> None:
         """Those of a class that is explicitly instantiated."""
         for fn in inst.methods():
-            self.method(inst, fn)
+            self.method(inst, fn, asked=True)
 
-    def method(self, inst: ClassInst, fn: ir.Function) -> bool:
-        """Walk a method on an object of its class, unless it was walked; whether it was now."""
+    def method(self, inst: ClassInst, fn: ir.Function, asked: bool = False) -> bool:
+        """Walk a method on an object of its class, unless it was walked; whether it was now.
+
+        ``asked``: an instantiation asks for it, in whatever file it is defined.
+        """
         entry = inst.entry_of(fn)
         known = (id(entry.env.cls), id(fn)) in self.m.history.methods
-        if known or fn.body is None or fn.tparams is not None or entry.unit.path not in self.reported:
+        called = fn.name in self.given and (id(entry.env.cls), id(fn)) not in self._taken
+        if (known and not called) or fn.body is None or fn.tparams is not None:
+            return False
+        if entry.unit.path not in self.reported | self.owned and not asked:
             return False
         if not self.matters(fn, entry.unit.path):
             return False
         if fn.name.lstrip("~") == inst.decl.name or "deleted" in fn.flags:
             return False
 
+        self._taken.add((id(entry.env.cls), id(fn)))
+
         def walk() -> None:
             self_ = None if "static" in fn.flags else symbolic(self.m, inst, inst.name, fn.span)
-            self._walk(entry, fn, Env(entry.env, "function", self_=self_), entry.env)
+            calls = of_function(self.m, self.given.get(fn.name), entry, fn, entry.env)
+            if not calls or _virtual(self.m, inst, fn):
+                self._walk(entry, fn, Env(entry.env, "function", self_=self_), entry.env)
+                return
+            held, args = taken(self.m, fn, entry.env, calls, self_ if isinstance(self_, Object) else None)
+            run_function(self.m, entry, fn, Env(entry.env, "function", self_=held), args, {}, fn.span)
 
         self.root(walk, fn.span)
         return True

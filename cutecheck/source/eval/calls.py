@@ -18,6 +18,8 @@ from cutecheck.source.eval import (
     ir,
     leaks,
     left_out,
+    observed,
+    places,
     references,
     temporaries,
 )
@@ -27,6 +29,7 @@ from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.entrances import enter, reached
 from cutecheck.source.eval.handed import hand
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
+from cutecheck.source.eval.linkage import linked
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.open_arguments import unsettled
@@ -161,6 +164,8 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         for c in found:
             may_write(m, c.fn, args, span, fset.self_)
         return Unknown(f"which `{fset.name}` is called is not known: {unsure}", span)
+    if best.fn.name in m.history.handing and not m.recorder.rehearsal and not m.recorder.is_unevaluated():
+        m.history.met.add(id(m.recorder.call))
     if any(e.decl.tparams == () for e in fset.entries):
         special = specialised(m, fset.entries, best)
         if isinstance(special, Unknown):
@@ -203,11 +208,14 @@ def _hand(m: Machine, best: Candidate, fset: FuncSet, args: list[Value]) -> None
     """A function is called that another unit may define: what is known of its arguments goes there."""
     if m.recorder.rehearsal or m.recorder.is_unevaluated():
         return
-    given = arguments(m, best.fn, best.env)
-    symbol = instance_symbol(best.entry, best.fn, tuple(map(spell, given)))
-    if fset.self_ is not None or not hand(m, symbol, given, args):
+    function = linked(m, best.entry, best.fn, best.env)
+    if function is None:
+        return  # which no other can define
+    rest = [m.eval(p.default, best.env) for p in best.fn.params[len(args) :] if p.default is not None]
+    of = [fset.self_] if fset.self_ is not None and "static" not in best.fn.flags else []
+    told = {i: observed.told_of(m, c) for i, c in enumerate(places.of_arguments(m, args), len(of))}
+    if not hand(m, function, arguments(m, best.fn, best.env), [*of, *args, *rest], told):
         m.history.unsure.add(best.fn.name)
-    m.history.met.add(id(m.recorder.call))
 
 
 def _run_counted(

@@ -21,6 +21,9 @@ from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.records import record
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.contexts import about, leaves, number, stated
+from cutecheck.source.eval.linkage import Linked, linked
+from cutecheck.source.eval.observations import State
+from cutecheck.source.eval.observed import telling
 from cutecheck.source.eval.record.ways import lone
 from cutecheck.source.eval.symbolic import symbolic_parameter
 from cutecheck.source.eval.types import spell
@@ -28,7 +31,7 @@ from cutecheck.source.eval.values import Object, Pointer, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
-    from cutecheck.source.eval.scope import Env
+    from cutecheck.source.eval.scope import Entry, Env
 
 _LARGEST = 4096  # of divisors that calls have in common
 
@@ -44,13 +47,15 @@ class Place:
 
 @record(frozen=True, slots=True)
 class Handed:
-    """A call of a function, by its name with template arguments; ``lines`` are the same for calls that say the same."""
+    """A call of a function; ``lines`` are the same for calls that say the same. The object of a method comes first."""
 
-    function: str
-    count: int
+    function: Linked
     lines: frozenset[str]
     leaves: tuple[tuple[str, object], ...]
     conditions: tuple[Hypothesis, ...]
+    told: tuple[
+        tuple[str, int, State], ...
+    ] = ()  # of leaves those that an argument of a library's class tells, by what
 
 
 @record(frozen=True, slots=True)
@@ -62,11 +67,20 @@ class Callers:
     calls: tuple[Handed, ...] = ()
 
 
-def hand(m: Machine, symbol: str, targs: Sequence[Value], args: Sequence[Value]) -> bool:
+def hand(
+    m: Machine,
+    function: Linked,
+    targs: Sequence[Value],
+    args: Sequence[Value],
+    told: Mapping[int, Mapping[State, Dyn]],
+) -> bool:
     """Note a call of a function that is declared only; False where it is not known which it is."""
     if any(v is None or isinstance(v, (Unknown, Dyn, Sym)) or _is_open(v) for v in targs):
         return False
     found: list[tuple[str, object]] = []
+    asked = [(i, at, n) for i, numbers in sorted(told.items()) for at, n in sorted(numbers.items(), key=str)]
+    more = tuple((f"@{i} tells {at}", i, at) for i, at, _ in asked)
+    found += [(path, Scalar(n, "long")) for (path, _, _), (_, _, n) in zip(more, asked, strict=True)]
     for path, value in leaves(args):
         e = number(value)
         if e is not None:
@@ -75,7 +89,8 @@ def hand(m: Machine, symbol: str, targs: Sequence[Value], args: Sequence[Value])
             found.append((path, Place(value.offset, value.align, spell(value.type))))
     expressions = [e for _, v in found if (e := _expression(v)) is not None]
     conditions = tuple(about(m.recorder.hypotheses, expressions))
-    m.recorder.handed.append(Handed(symbol, len(args), stated(m, args).lines(), tuple(found), conditions))
+    known = stated(m, [*args, *(Scalar(n, "long") for _, _, n in asked)]).lines()
+    m.recorder.handed.append(Handed(function, known.union(p for p, _, _ in more), tuple(found), conditions, more))
     return True
 
 
@@ -87,13 +102,39 @@ def _expression(value: object) -> Expr | None:
     return number(value.offset) if isinstance(value, Place) else number(value)
 
 
-def taken(m: Machine, fn: ir.Function, env: Env, calls: Sequence[Handed]) -> list[Value]:
-    """The arguments of a function that these calls, and no others, are of; what holds of them is taken to hold."""
+def of_function(m: Machine, callers: Callers | None, entry: Entry, fn: ir.Function, env: Env) -> list[Handed]:
+    """The calls of a function in the tree, where these are all; none where it may have others."""
+    if callers is None or not callers.complete or m.recorder.open:
+        return []
+    own = linked(m, entry, fn, env)
+    met = [(call, own.means(call.function)) for call in callers.calls] if own is not None else []
+    return [] if any(same is None for _, same in met) else [call for call, same in met if same]
+
+
+def taken(
+    m: Machine, fn: ir.Function, env: Env, calls: Sequence[Handed], self_: Object | None = None
+) -> tuple[Value, list[Value]]:
+    """The object and the arguments of a function that these calls, and no others, are of; what holds of them is taken
+    to hold."""
     calls = list({call.lines: call for call in calls}.values())
     known, conditions = _alone(m, calls[0]) if len(calls) == 1 else _common(m, calls)
     m.recorder.hypotheses += conditions
     args = [symbolic_parameter(m, p, env) for p in takewhile(lambda p: not p.pack, fn.params)]
-    return [_argument(m, value, f"@{i}", known, fn.span) for i, value in enumerate(args)]
+    given = [_argument(m, v, f"@{i}", known, fn.span) for i, v in enumerate(args if self_ is None else [self_, *args])]
+    m.lvalues = (
+        (rest := given[self_ is not None :]),
+        [telling(m, value, _numbers(calls, known, i)) for i, value in enumerate(given) if i or self_ is None],
+    )
+    return None if self_ is None else given[0], rest
+
+
+def _numbers(calls: Sequence[Handed], known: Mapping[str, object], index: int) -> dict[State, Dyn]:
+    """What an argument of a library's class tells."""
+    return {
+        at: v.value
+        for path, i, at in calls[0].told
+        if i == index and isinstance(v := known.get(path), Scalar) and isinstance(v.value, Dyn)
+    }
 
 
 def _argument(m: Machine, value: Value, path: str, known: Mapping[str, object], span: Span) -> Value:
@@ -183,4 +224,4 @@ def _divisor(e: Expr, call: Handed) -> tuple[int, Hypothesis | None]:
     return ex.divisor(e.substitute(stands)), next((told[n][1] for n in stands), None)
 
 
-__all__ = ["Callers", "Handed", "hand", "taken"]
+__all__ = ["Callers", "Handed", "hand", "of_function", "taken"]

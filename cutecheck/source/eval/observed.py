@@ -8,6 +8,7 @@ is known to change nothing is a state, too: ``q.sizes()``, ``inputs[0]``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -327,6 +328,27 @@ def keep(m: Machine, where: dict[Any, Any], name: Any, state: State | None) -> N
     """A variable that was just written holds an object in this state."""
     if state is not None and type(where) not in (Apart, Seen):
         m.journal.watched[id(where), name] = where, state
+
+
+def told_of(m: Machine, cells: tuple[Cell, ...] | None) -> dict[State, Dyn]:
+    """What the object that a variable holds was asked, and the numbers that it told."""
+    if cells is None or len(cells) != 1 or not _opaque(cells[0][0].get(cells[0][1])):
+        return {}
+    state = _of_cell(m, cells[0])
+    if state is None:
+        return {}
+    return {asked[len(state) :]: n for asked, n in m.observed.numbers.items() if asked[: len(state)] == state}
+
+
+def telling(m: Machine, value: Value, numbers: Mapping[State, Dyn]) -> tuple[Cell, ...] | None:
+    """Where an object is held that tells these numbers where it is asked for them."""
+    if not _opaque(value):
+        return None
+    holder: dict[Any, Any] = {"": value}
+    state = m.observed.new()
+    keep(m, holder, "", state)
+    m.observed.numbers.update({(*state, *asked): n for asked, n in numbers.items()})
+    return ((holder, ""),)
 
 
 def copied(m: Machine, cells: tuple[Cell, ...] | None, value: Value, where: dict[Any, Any], name: Any) -> None:

@@ -24,6 +24,7 @@ class Program:
         self.root = Scope("", None)
         self.units: dict[str, ir.Unit] = {}
         self.outside = Definitions()
+        self.internal: set[int] = set()  # what anonymous namespaces hold, by ``id``: of its translation unit alone
         self.instantiate: list[tuple[ir.Instantiate, Scope, ir.Unit]] = []
 
     def add(self, unit: ir.Unit, module: str | None = None) -> None:
@@ -35,13 +36,15 @@ class Program:
         own_cute = is_cute_header(unit.path)
         self._declare(unit.decls, scope, unit, own_cute)
 
-    def _declare(self, decls: Iterable[ir.Decl], scope: Scope, unit: ir.Unit, own_cute: bool) -> None:
+    def _declare(
+        self, decls: Iterable[ir.Decl], scope: Scope, unit: ir.Unit, own_cute: bool, internal: bool = False
+    ) -> None:
         for decl in decls:
             if isinstance(decl, ir.Namespace):
                 target = scope
                 for part in [p for p in decl.name.split("::") if p]:
                     target = target.child(part)
-                self._declare(decl.members, target, unit, own_cute)
+                self._declare(decl.members, target, unit, own_cute, internal or not decl.name)
             elif isinstance(decl, ir.Using):
                 scope.usings.append((decl.kind, decl.target, decl.name))
             elif isinstance(decl, ir.Instantiate):
@@ -52,6 +55,8 @@ class Program:
                 for name, item in declared_names(decl):
                     if not (scope.path == "cutlass" and is_element(name)):
                         scope.add(name, Entry(item, scope.env, unit))
+                        if internal:
+                            self.internal.add(id(item))
 
     def _declare_outside(self, fn: ir.Function, scope: Scope, unit: ir.Unit) -> None:
         """A function that is declared with a qualified name: of a namespace, or a member of a class."""

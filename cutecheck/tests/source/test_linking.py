@@ -124,6 +124,10 @@ static long double_of(long n) { return 2 * n; }
 void fill(Params& params, at::Tensor const& x) { params.p = x.data_ptr(); params.rows.lda = double_of(x.stride(0)); }
 Params filled(at::Tensor const& x) { Params p{}; fill(p, x); return p; }
 """
+TORCH = """void torch(at::Tensor const& x) {
+  kernel<half_t, 64><<<1, 128>>>((half_t*)x.data_ptr(), x.stride(0));
+}
+"""
 FILLED = "void checked(at::Tensor x) {{ TORCH_CHECK(x.stride(0) % {} == 0); Params params = filled(x); {} }}\n"
 
 
@@ -164,3 +168,81 @@ def test_a_caller_that_changes_is_read_again(tmp_path: Path) -> None:
             warm = facts(tmp_path / "tree", {**files, "api.cpp": API + text}, store=store, **more)
             assert warm == facts(tmp_path / "tree", {}, **more)
             assert open_rows(warm) == (not states)
+
+
+API_H = '#include "params.h"\nvoid run(Params&);\n'
+CHECKS = f"void api(at::Tensor x) {{ TORCH_CHECK(x.stride(0) % 8 == 0); {SET} RUN }}\n"
+FILLS = "TORCH_CHECK(x.stride(0) % 8 == 0); params.p = x.data_ptr(); params.rows.lda = x.stride(0);"
+UNCHECKED = CHECKS.replace("api", "other").replace("TORCH_CHECK(x.stride(0) % 8 == 0);", "")
+BODY = "(Params& params) { kernel<half_t, 64><<<1, 128>>>((half_t*)params.p, params.rows.lda); }\n"
+TABLE = "void (*table[])(Params&) = {&run};\n"
+OP = "struct Op { Params params; VIRTUAL void run(Params&); void both(); static void make(Params&); };\n"
+OF = "template <class T, int N = 64> struct Of { static void run(Params&); };\n"
+OF_INL = """template <class T, int N> void Of<T, N>::run(Params& params) {
+  kernel<T, N><<<1, 128>>>((T*)params.p, params.rows.lda);
+}
+"""
+MACRO = "#define MAKE(T, N) template void launch<T, N>(Params&, cudaStream_t);\n"
+
+
+def called(more: str, run: str, defined: str, *others: str) -> dict[str, str]:
+    """The trees: ``run`` is what a caller that checks does, ``others`` are further files."""
+    return {
+        "params.h": PARAMS + more,
+        "api.h": API_H,
+        "api.cpp": '#include "api.h"\n' + CHECKS.replace("RUN", run),
+        "kernels.cu": KERNELS + defined,
+        **{f"other{i}.cpp": '#include "api.h"\n' + text for i, text in enumerate(others)},
+    }
+
+
+@pytest.mark.parametrize(
+    ("files", "unknown"),
+    [
+        (called("", "run(params);", f"void run{BODY}"), 0),
+        # functions that only have the name of another file's
+        (called("", "run(params);", f"namespace {{ void run{BODY} }}\n{TABLE}"), 1),
+        (called("", "run(params);", f"static void run(Params&); void run{BODY}{TABLE}"), 1),
+        (called("", "run(params);", f"namespace other {{ void run{BODY} }}"), 1),
+        (called("void run(float* p, long lda); void run(half_t* p, long lda);",
+                "run((float*)x.data_ptr(), x.stride(0));",
+                "void run(half_t* p, long lda) { kernel<half_t, 64><<<1, 128>>>(p, lda); }"), 1),
+        (called("struct Op { void run(Params&) const; void run(Params&); };", "Op op; op.run(params);",
+                f"void Op::run{BODY.replace(')', ') const', 1)}"), 1),
+        # calls that are not where the definition stands, or not to be seen
+        (called("", "run(params);", f"void run{BODY}{TABLE}"), 1),
+        (called("", "run(params);", f"void run{BODY}",
+                "#define CALL(x) r##x\n" + UNCHECKED.replace("RUN", "CALL(un)(params);")), 1),
+        (called("void plain(half_t* p, int lda = 4);", "plain((half_t*)x.data_ptr(), x.stride(0));", PLAIN,
+                UNCHECKED.replace("RUN", "plain((half_t*)x.data_ptr());")), 1),
+        (called(OF, "Of<cutlass::half_t, 64>::run(params);", f"{OF_INL}template struct Of<half_t>;",
+                UNCHECKED.replace("RUN", "Of<cutlass::half_t>::run(params);")), 1),
+        # methods
+        (called(OP, "Op op; op.run(params);", f"void Op::run{BODY}"), 0),
+        (called(OP, "Op::make(params);", f"void Op::make{BODY}"), 0),
+        (called(OP, "Op op{params}; op.both();", f"void Op::run{BODY}", "void Op::both() { run(params); }"), 0),
+        (called(OP.replace("VIRTUAL", "virtual"), "Op op; op.run(params);", f"void Op::run{BODY}"), 1),
+        (called(OP, "Op op; op.run(params);", f"void Op::run{BODY}", "auto address = &Op::run;"), 1),
+        (called(OF, "Of<cutlass::half_t, 64>::run(params);", f"{OF_INL}template struct Of<half_t>;"), 0),
+        # what a macro of another file defines
+        ({**called(MACRO, CALL, f"{INSTANTIATED.partition('#define')[0]}MAKE(half_t, 64)")}, 0),
+        # tensors of a library
+        (called("void torch(at::Tensor const& x);", "torch(x);",
+                TORCH), 0),
+        (called("void torch(at::Tensor const& x);", "torch(x);",
+                TORCH, UNCHECKED.replace("RUN", "torch(x);")), 1),
+    ],
+)  # fmt: skip
+def test_which_function_of_another_file_is_called(tmp_path: Path, files: dict[str, str], unknown: int) -> None:
+    assert open_rows(facts(tmp_path, files)) == unknown
+
+
+def test_a_function_of_an_anonymous_namespace_takes_nothing_from_the_one_of_that_name(tmp_path: Path) -> None:
+    files = called("", "run(params);", f"void run{BODY}")
+    files["own.cu"] = f"{KERNELS}namespace {{ void run{BODY} }}\n{TABLE}"
+    assert open_rows(facts(tmp_path, files)) == 1
+    fill = f"namespace {{ void fill(Params& params, at::Tensor const& x) {{ {FILLS} }} }}"
+    api = API + "void api(at::Tensor x) { Params params{}; fill(params, x); run(params); }"
+    files = {**called("void fill(Params&, at::Tensor const&);", "", f"void run{BODY}", fill), "api.cpp": api}
+    (tmp_path / "own.cu").unlink()
+    assert open_rows(facts(tmp_path, files)) == 1
