@@ -153,6 +153,9 @@ def bind(
             _qualify(p.type, before, what, leads, env)
             fits.append(implicit.qualified(gain) if leads is False and constness.to_constant(p.type) else gain)
             score += implicit.worth(gain)
+        for p, a in zip(params, args, strict=False):
+            if isinstance(a, Unknown) and p.type is not None:
+                _leave_open(p.type, names, env)
         open_ = [p.name for p in tparams if p.name and p.name not in env.vars and p.default is None]
         sure = templates.bind_missing(m, tparams, env)
         sure = not any(isinstance(m.eval(t, env), Unknown) for t in unasked) and sure
@@ -202,6 +205,13 @@ def _qualify(t: ir.Expr, before: set[str], given: Given, leads: bool | None, env
         env.vars[name] = qualified.deduced(t, env.vars[name], given, leads)
 
 
+def _leave_open(pattern: ir.Expr, names: dict[str, ir.TParam], env: Env) -> None:
+    """``seq<I...>`` of an argument that is not known: how many the pack holds is not."""
+    for name in names_in(pattern):
+        if name in names and names[name].pack and name not in env.vars:
+            env.vars[name] = Unknown(f"what the pack `{name}` holds is not known", pattern.span)
+
+
 def _deduces_each(m: Machine, pattern: ir.Expr, args: list[Value], names: dict[str, ir.TParam], env: Env) -> bool:
     """``Array<Ts, N> const&... xs``: what each argument says of the packs; False where one is no match."""
     packs = [n for n in names_in(pattern) if n in names and names[n].pack and n not in env.vars]
@@ -210,7 +220,8 @@ def _deduces_each(m: Machine, pattern: ir.Expr, args: list[Value], names: dict[s
         return False
     if not found:
         for name in packs:
-            env.vars[name] = Unknown(f"what the pack `{name}` holds is not known", pattern.span)
+            env.vars.pop(name, None)
+        _leave_open(pattern, names, env)
     return True
 
 

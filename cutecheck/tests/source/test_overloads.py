@@ -202,6 +202,8 @@ __device__ int of(float) { return 1; } __device__ int of(long) { return 2; }
 template <class T> __device__ int any(T) { return 3; }
 struct Of { int v; __device__ Of(float) : v(1) {} __device__ Of(long) : v(2) {} };
 __device__ int many(float, int) { return 1; } template <class T> __device__ int many(T, char) { return 2; }
+template <int... I> __device__ int counted(seq<I...>) { return sizeof...(I); }
+template <class... T> __device__ int held(int, tuple<T...> const&) { return (0 + ... + sizeof(T)); }
 """
 
 
@@ -210,6 +212,7 @@ __device__ int many(float, int) { return 1; } template <class T> __device__ int 
     {
         "of(std::stol(t))": None, "of(v[0])": None, "of(elsewhere(3))": None, "Of(v[0]).v": None, "any(v[0])": 3,
         "many(v[0], 'c')": 2, "many(v[0], 3)": None,
+        "counted(elsewhere(3))": None, "counted(seq<4, 5>{})": 2, "held(1, elsewhere(3))": None,
     }.items(),
 )  # fmt: skip
 def test_an_argument_of_an_unknown_type_leaves_open_which_overload_is_called(

@@ -242,12 +242,15 @@ class StatementLowering(BlockLowering):
             raise Fail("expected '{' after switch")
         init, subject = self.condition(clause)
         groups: list[tuple[list[ir.Expr], list[ir.Stmt], Node]] = []
+        before: list[ir.Stmt] = [] if init is None else [init]
         for case in body.named_children:
             if case.type != "case_statement":
                 if groups:
                     groups[-1][1].extend(self.safely(case))
                 elif case.type == "ERROR":
                     raise self.bad(case)
+                else:  # names are declared there, though nothing runs
+                    before += [s for s in self.safely(case) if isinstance(s, ir.Local) and isinstance(s.decl, _NAMES)]
                 continue
             value = case.child_by_field_name("value")
             labels: list[ir.Expr] = []
@@ -264,7 +267,7 @@ class StatementLowering(BlockLowering):
             ]
             groups.append((labels, self.statements(rest), case))
         found = ir.Switch(subject, _cases(groups, self), self.place(node))
-        return [found] if init is None else [ir.Block((init, found), self.place(node))]
+        return [ir.Block((*before, found), self.place(node))] if before else [found]
 
     def return_statement(self, node: Node) -> list[ir.Stmt]:
         self.check(node)
@@ -390,6 +393,7 @@ def _leaves(stmt: ir.Stmt) -> bool:
     return isinstance(stmt, (ir.Return, ir.Jump))
 
 
+_NAMES = (ir.Using, ir.Alias, ir.Class, ir.Enum)
 _JUMPS: dict[str, Literal["break", "continue", "goto", "raise"]] = {
     "break_statement": "break",
     "continue_statement": "continue",

@@ -108,6 +108,18 @@ def _replace_end(c: Call) -> Value:
     return (x, *t[1:]) if c.name == "replace_front" else (*t[:-1], x)
 
 
+@function("insert", "remove")
+def _insert(c: Call) -> Value:
+    """``insert<N>(t, x)`` and ``remove<N>(t)``: a tuple with one element more, or less."""
+    t = c.arg(0)
+    if not c.targs or not isinstance(t, tuple) or len(c.args) != (2 if c.name == "insert" else 1):
+        raise Unsupported(f"`{c.name}` of something that is no tuple")
+    (n,) = c.ints()
+    if not 0 <= n < len(t) + (c.name == "insert"):
+        raise Unsupported(f"`{c.name}` at a place that is not there")
+    return (*t[:n], c.arg(1), *t[n:]) if c.name == "insert" else (*t[:n], *t[n + 1 :])
+
+
 @function("tuple_repeat")
 def _repeat(c: Call) -> Value:
     (count,) = c.ints()

@@ -69,6 +69,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
             return ScalarType(v.dtype)
         if name in ("layout_type", "Layout") and not isinstance(v.layout, Unknown):
             return ValueType(v.layout)
+        if name == "rank" and not isinstance(v.layout, Unknown):
+            return Scalar(alg.rank(v.layout), "int")
         if name in ("engine_type", "iterator"):
             return ExternType("Engine", (v,))
     if isinstance(v, Tiler):

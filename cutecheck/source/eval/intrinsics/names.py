@@ -51,6 +51,7 @@ _PLAIN = ("", "cute", "std", "cutlass", "cuda", "SM90", "SM100")
 _CUTE_ONLY = frozenset({
     "copy", "copy_if", "fill", "clear", "transform", "gemm", "axpby", "prefetch", "size", "Tensor", "Layout",
     "any_of", "all_of", "none_of", "find_if", "inner_product", "fold", "wrap", "for_each", "reverse", "replace",
+    "insert", "remove",
 })  # fmt: skip
 _FUNCTORS = frozenset({
     "identity", "negate", "plus", "minus", "multiplies", "max_fn", "min_fn", "conjugate", "absolute_value", "abs_fn",

@@ -71,6 +71,29 @@ def _range(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ValueType(_counted(targs, "int"))
 
 
+@type_maker("make_rseq", "make_int_rsequence")
+def _backwards(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(IntegerSequence(reversed(_counted(targs, "int")), "int"))
+
+
+@type_maker("tuple_seq")
+def _places(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(IntegerSequence(range(_length(targs)), "int"))
+
+
+@type_maker("tuple_rseq")
+def _places_backwards(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    return ValueType(IntegerSequence(reversed(range(_length(targs))), "int"))
+
+
+def _length(targs: Sequence[Value]) -> int:
+    """How many elements a tuple has; what is no tuple has no such number."""
+    held = targs[0].value if len(targs) == 1 and isinstance(targs[0], ValueType) else None
+    if isinstance(held, tuple):
+        return len(held)
+    raise Unsupported("the places of something that is no tuple")
+
+
 @type_maker("index_sequence")
 def _indices(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ValueType(IntegerSequence(_numbers(targs), "size_t"))
