@@ -63,11 +63,15 @@ class Replayed(Rule):
                 yield self._of_run(fault, call)
 
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
-        """The rule says something of this place anyway; or one warp runs the kernel, whose threads are not apart."""
-        key = fault.step.span, call.kernel, call.arch
-        at = [e for e in context.facts.events if (e.span, e.kernel, e.arch) == key]
-        if fault.kind in ("unseen", "overwritten") and any(_one_warp(e) for e in at):
-            return True
+        """The rule says something of this place, or of the other, anyway; or one warp runs the kernel, whose threads
+        are not apart."""
+        spans = [fault.step.span, *([fault.other.span] if fault.other is not None else [])]
+        at = [e for e in context.facts.events if e.span in spans and (e.kernel, e.arch) == (call.kernel, call.arch)]
+        if fault.kind in ("unseen", "overwritten"):
+            if any(_one_warp(e) for e in at if e.span == fault.step.span):
+                return True
+        else:
+            at = [e for e in at if e.span == fault.step.span]
         return any(True for event in at for _ in self.on_event(event, context))
 
     def _of_run(self, fault: Fault, call: Call) -> Finding:

@@ -197,6 +197,7 @@ def _elsewhere_bounded(event: Event) -> bool:
         not (g.bounds or g.holds)
         or any("Idx" in v.name for c in g.holds for side in (c.lhs, c.rhs) for v in side.variables())
         for g in inner(event.guards)
+        if not (g.bounds and g.complete)  # which bounds those coordinates and no others
     )
 
 
