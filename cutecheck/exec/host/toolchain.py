@@ -150,6 +150,7 @@ class Toolchain:
 
     def _compile(self, arguments: Sequence[str], near: Sequence[str]) -> child.Ended:
         self.compilations += 1
+        # -O1 compiles programs of CuTe faster than -O0: most of its functions are inlined away
         command = [self.headers.compiler, "-std=c++17", "-O1", "-w", "-fno-diagnostics-show-caret"]
         cutlass, *cuda = self.headers.arguments()  # the CuTe that is named comes before any other of the options
         includes = [f"-I{self.prelude}", *near, cutlass, *self.options, *cuda]

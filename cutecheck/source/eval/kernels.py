@@ -25,7 +25,7 @@ from cutecheck.source.eval.specialised import arguments, specialised
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
 from cutecheck.source.eval.threads import uniform
 from cutecheck.source.eval.types import class_name, is_type, spell, type_of
-from cutecheck.source.eval.values import FuncSet, Intrinsic, Object, Scalar, Value
+from cutecheck.source.eval.values import BudgetExceeded, FuncSet, Intrinsic, Object, Scalar, Value
 
 _FLAG = re.compile(r"\b(?:true|false)\b")  # of classes in their spelling
 _MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
@@ -116,7 +116,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(_REPLAYED):
             recorder.replaying = m.dialect.replaying = running
             run_function(m, best.entry, best.fn, Env(best.env, "function", self_=self_), args, {}, span)
-    except (ReplayOver, CallIsDone):
+    except (ReplayOver, BudgetExceeded):  # what the root has left is for its walk
         complete = False
     finally:
         recorder.replaying = m.dialect.replaying = None

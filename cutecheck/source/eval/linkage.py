@@ -137,4 +137,4 @@ def _shown(v: Value) -> str:
     return _OPEN if v is None or isinstance(v, Unknown) else spell(v)
 
 
-__all__ = ["Linked", "is_internal", "linked"]
+__all__ = ["Linked", "is_internal", "linked", "of_its_own"]

@@ -1,5 +1,7 @@
 """Kernels run pass by pass: a multi-stage GEMM that is right, and with one mistake each, as engineers make them."""
 
+from pathlib import Path
+
 import pytest
 
 from cutecheck.config import Settings
@@ -114,3 +116,9 @@ def test_what_is_right_is_not_reported(found: dict[str, set[str]]) -> None:
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistake(name: str, found: dict[str, set[str]]) -> None:
     assert MISTAKES[name][2] in found.get(name, set())
+
+
+def test_what_a_run_takes_is_not_taken_from_the_walk(tmp_path: Path) -> None:
+    (tmp_path / "gemm.cu").write_text(PREAMBLE + HEAD + KERNEL.replace("NAME", "right"))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), max_steps=1000))
+    assert report.errors == () and len(report.facts.events) > 5
