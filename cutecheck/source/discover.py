@@ -49,8 +49,6 @@ _WORDS = (
 )  # fmt: skip
 _PYTHON = re.compile(rb"\bcute\b|cutecheck:")
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
-_MODULE = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
-_DRIVES = re.compile(rb"^(?:[ \t]*def test_|if __name__ *== *['\"]__main__)", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
 _REMARK = re.compile(rb"#[^\n]*")
 
@@ -146,30 +144,6 @@ def _take(
         except UnicodeDecodeError as error:
             errors.append(SourceError(shown, f"invalid UTF-8 at byte {error.start}; read as Latin-1"))
     found[shown] = SourceFile(shown, file, cute or explicit)
-
-
-def drivers(cute: Sequence[str], files: Mapping[str, Path]) -> list[str]:
-    """Python files without a name of CuTe but with tests or a main program, that import ``cute``, or what does."""
-    own = frozenset(cute)
-    wanted: dict[str, set[str]] = {}
-    may_drive: set[str] = set()
-    for path, file in files.items():
-        if path.endswith(".py") and path not in own:
-            try:
-                data = read_bytes(file)
-            except OSError:
-                continue
-            wanted[path] = {n.decode().replace(".", "/") for n in _MODULE.findall(data)}
-            if _DRIVES.search(data):
-                may_drive.add(path)
-    reached: set[str] = set()
-    todo = list(cute)
-    while todo:
-        module = "/" + todo.pop().removesuffix(".py").removesuffix("/__init__")
-        more = [p for p, names in wanted.items() if p not in reached and any(module.endswith(f"/{n}") for n in names)]
-        reached.update(more)
-        todo += more
-    return [p for p in files if p in reached and p in may_drive]
 
 
 def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[str, Path]) -> list[str]:

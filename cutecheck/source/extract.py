@@ -19,13 +19,14 @@ from cutecheck.source.cpp import errors
 from cutecheck.source.cpp.errors import Refused
 from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
 from cutecheck.source.cpp.tree import Tree, translation_units
-from cutecheck.source.discover import discover, drivers, importing
+from cutecheck.source.discover import discover, importing
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.handed import Callers
 from cutecheck.source.eval.launches import Walks
 from cutecheck.source.eval.limits import MANY_UNITS
 from cutecheck.source.files import read_bytes
 from cutecheck.source.generations import ARCHITECTURES, DEFAULT_ARCH, architectures_of
+from cutecheck.source.imports import drivers
 from cutecheck.source.linking import Links, links
 from cutecheck.source.recall import Recall
 from cutecheck.source.request import ExtractRequest

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cutecheck.facts import SourceError
 from cutecheck.source.dsl.drivers import Driver
+from cutecheck.source.dsl.finding import file_of
 from cutecheck.source.dsl.instantiate import Binding, asked, in_comments
 from cutecheck.source.dsl.instantiate import run as run_binding
 from cutecheck.source.dsl.modules import Library
@@ -19,13 +20,13 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.trace import Tracing
 from cutecheck.source.files import read_bytes
+from cutecheck.source.imports import imported
 from cutecheck.source.installed import find_cutlass
 
 STEPS_A_FILE = 600_000  # of a file with all its tests, unless the user asks for more; the largest of CUTLASS needs half
 ARCH_IS_CERTAIN = "dsl architecture is certain"  # of a machine: not one of several that a file's names allow
 _SM103 = re.compile(rb"SM103Mma|[Ss]m_?103[A-Z]|sm_103")
 _WARPGROUP = re.compile(rb"\bwarpgroup\.[A-Z]|\bimport [^\n]*\bwarpgroup\b|nvgpu\.warpgroup")  # the module
-_IMPORTED = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)  # absolute, all of the tests
 _ARCHS = (
     ("sm_90a", re.compile(rb"warpgroup|hopper|[Ss][Mm]_?90|BulkTensor|wgmma")),
     ("sm_100a", re.compile(rb"tcgen05|blackwell|[Ss][Mm]_?10[03]|tmem")),
@@ -55,9 +56,11 @@ def archs_of(library: Library, file: Path, data: bytes) -> tuple[str, ...]:
         at, text = pending.pop()
         if at is not file and any(names.search(text) for _, names in _ARCHS):
             found.update(default_archs(text))
-        for name in _IMPORTED.findall(text):
-            inner = library.locate(name.decode(), at)
-            if inner is not None and inner not in seen and inner.resolve() in library.shown and b"cutlass" not in name:
+        names, places = imported(text, at.parent)
+        located = [library.locate(name, at) for name in sorted(names) if "cutlass" not in name]
+        located += [file_of(place.parent, [place.name]) for place in sorted(places)]
+        for inner in located:
+            if inner is not None and inner not in seen and inner.resolve() in library.shown:
                 seen.add(inner)
                 pending.append((inner, read_bytes(inner)))
     return tuple(a for a in ("sm_90a", "sm_100a", "sm_103a", "sm_120a") if a in found) or default_archs(data)

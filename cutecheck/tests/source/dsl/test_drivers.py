@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from cutecheck.cli import main
-from cutecheck.source.discover import drivers
+from cutecheck.source.dsl.drivers import Driver
 from cutecheck.source.dsl.extract import archs_of
 from cutecheck.source.dsl.modules import Library
+from cutecheck.source.eval.limits import Limits
+from cutecheck.source.imports import drivers
 from cutecheck.tests.source.dsl.run import driver, results, sites, variables
 
 KERNEL = """
@@ -61,6 +63,33 @@ def test_tests_that_lead_to_kernels_are_run(tmp_path: Path, capsys: pytest.Captu
     layouts = {s["result"] for s in found["sites"] if s["status"] == "resolved"}
     # the first of each parameter, then each other one in turn
     assert layouts == {f"({r},{c}):({0 if r == 1 else 1},{r})" for r, c in ((1, 4), (1, 5), (1, 6), (2, 4), (7, 7))}
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        # a package hands on what its modules have
+        ({"p/__init__.py": "from .middle import launch", "p/middle.py": "from ..kernel import host as launch",
+          "test_a.py": "from p import launch\ndef test(): ...\ndef test_rows():\n    launch(2, 3)"}, ["test_a.py"]),
+        ({"p/__init__.py": "", "p/own.py": "from kernel import host",
+          "bench.py": "from p import (  # all\n  own,)\nown.host(4, 5)"}, ["bench.py"]),
+        ({"p.py": "import kernel as k, os\ndef f():\n    k.host(1, 2)\nprint(1)",
+          "main.py": "import p\nfor i in [1]:\n    p.f()"}, ["main.py"]),  # p only says something when it is imported
+        ({"p.py": "import kernel", "setup.py": "from setuptools import setup\nsetup()"}, []),
+        ({"book.ipynb": json.dumps({"cells": [{"cell_type": "code", "source": [
+            "from kernel import \\\n", "    host\n", "host(6, 7)"]}]})}, ["book.ipynb"]),
+    ],
+)  # fmt: skip
+def test_what_leads_to_a_kernel(tmp_path: Path, files: dict[str, str], found: list[str]) -> None:
+    for name, text in {"kernel.py": KERNEL, **files}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    shown = {name: tmp_path / name for name in ("kernel.py", *files)}
+    assert drivers(["kernel.py"], shown) == found
+    for name in found:
+        run = Driver(Library(shown, (tmp_path,), None), "sm_80", Limits())
+        run.run(tmp_path / name, name)
+        assert sites(run)
 
 
 def test_a_test_runs_for_the_architectures_of_what_it_imports(tmp_path: Path) -> None:
