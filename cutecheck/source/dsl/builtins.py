@@ -247,8 +247,6 @@ def sequence(m: Machine, v: Value, span: Span) -> list[Value] | Unknown:
         start, stop, step = v.start, v.stop, v.step
         if all(isinstance(x, int) for x in (start, stop, step)):
             v = range(start, stop, step)
-    if isinstance(v, HostTensor):
-        return Unknown("the items of a tensor", span)
     found = iterate(m, v, span)
     return found if isinstance(found, (list, Unknown)) else list(found)
 

@@ -325,7 +325,9 @@ def operator(m: Machine, op: str, left: Value, right: Value, span: Span) -> Valu
 
         return advance(m, left, _index_number(m, right), span)
     if isinstance(left, HostTensor) or isinstance(right, HostTensor):
-        return left if isinstance(left, HostTensor) else right
+        from cutecheck.source.dsl.torch_ops import binary
+
+        return binary(m, op, left, right, span)
     if isinstance(left, TensorVal) or isinstance(right, TensorVal):
         t = left if isinstance(left, TensorVal) else right
         return Scalar(None, t.dtype.name if t.dtype is not None else "value")

@@ -34,12 +34,14 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     tables,
     text,
     torch,
+    torch_ops,
     type_tests,
     unrolled,
 )
 from cutecheck.source.dsl.arithmetic import of_sets, plain
 from cutecheck.source.dsl.equality import contains, equal
 from cutecheck.source.dsl.merging import Merging
+from cutecheck.source.dsl.torch_views import rows
 from cutecheck.source.dsl.values import (
     NONE,
     SPREAD,
@@ -186,6 +188,9 @@ class DslDialect(Merging):
             return both
         if not op.startswith("is"):
             left, right = enumerations.plain(left), enumerations.plain(right)
+        if op in ("==", "!=") and isinstance(left, HostTensor) and isinstance(right, (HostTensor, int, float)):
+            assert self.machine is not None
+            return torch_ops.binary(self.machine, op, left, right, span)
         if op in ("is", "is not", "==", "!="):
             same = equal(left, right, op.startswith("is"))
             if same is None:
@@ -330,6 +335,8 @@ class DslDialect(Merging):
             return list(value)
         if isinstance(value, TmaInfo):
             return [value.atom, value.tma_tensor]
+        if isinstance(value, HostTensor):
+            return rows(value, span)
         if isinstance(value, RunTimeRange):
             return Unknown("a loop that runs on the device", span)
         return None

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Dyn, Sym, mul
+from cutecheck.model.ints import Dyn, mul
 from cutecheck.model.units import bytes_to_hold
+from cutecheck.source.dsl import torch_ops  # noqa: F401  (registers them)
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
 from cutecheck.source.dsl.host_tensors import as_dynamic, cute_attribute, extent_or_zero
+from cutecheck.source.dsl.torch_shapes import compact, computed, floating, place, shape_of, type_named
+from cutecheck.source.dsl.torch_views import permuted
 from cutecheck.source.dsl.values import Builtin, HostCute, HostTensor
 from cutecheck.source.eval.expressions.displays import OPEN_SLICE
 from cutecheck.source.eval.values import EnumVal, Extern, Scalar, ScalarType, Value
@@ -29,8 +32,10 @@ DTYPES = {
 }  # fmt: skip
 _OTHER_DTYPES = frozenset({"float4_e2m1fn_x2", "complex64", "complex128", "quint8", "qint8"})
 _CUDA = EnumVal("torch.device", "cuda", None)
-_FLOAT = ScalarType(dtype("float"))  # type: ignore[arg-type]
-_MAKERS = ("empty", "zeros", "ones", "randn", "rand", "full", "randint", "arange", "randperm", "empty_strided")
+_FLOAT = type_named("float")
+_MAKERS = (
+    "empty", "zeros", "ones", "randn", "rand", "full", "randint", "arange", "randperm", "empty_strided", "normal",
+)  # fmt: skip
 _LIKE = ("empty_like", "zeros_like", "ones_like", "randn_like", "rand_like", "full_like")
 
 
@@ -52,47 +57,27 @@ def torch_name(full: str) -> Value | None:
     return None
 
 
-def compact(shape: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Row-major strides."""
-    out: list[Any] = []
-    step: Any = 1
-    for s in reversed(shape):
-        out.append(step)
-        step = mul(step, s) if isinstance(s, (int, Dyn, Sym)) and not isinstance(step, Unknown) else Unknown("a stride")
-    return tuple(reversed(out))
-
-
-def _shape(m: Machine, args: list[Value], span: Span) -> tuple[Any, ...] | Unknown:
-    if len(args) == 1 and isinstance(args[0], (tuple, list)):
-        args = list(args[0])
-    extents: list[Any] = []
-    for a in args:
-        if isinstance(a, (Scalar, Extern)) or (isinstance(a, HostTensor) and not a.shape):
-            # read out of an array, or drawn: the same in one run, and open here
-            a = Sym.named(f"extent#{len(m.names)}#{m.fresh('').expr}", Domain(0))
-        if not isinstance(a, (int, Dyn, Sym)):
-            return a if isinstance(a, Unknown) else Unknown("a shape that is not known", span)
-        extents.append(a)
-    return tuple(extents)
-
-
 def _make(word: str) -> None:
     def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         kind = kwargs.get("dtype", _FLOAT)
         if word in ("arange", "randperm"):
             whole = [a for a in args if isinstance(a, int)]
             count = len(range(*whole)) if whole and len(whole) == len(args) else m.fresh("n")
-            return HostTensor((count,), (1,), kwargs.get("dtype", ScalarType(dtype("int64_t"))))  # type: ignore[arg-type]
+            return HostTensor((count,), (1,), kwargs.get("dtype") or type_named("int64_t"))
         if word == "full":
+            value = args[1] if len(args) > 1 else kwargs.get("fill_value")
+            whole_number = type_named("bool" if isinstance(value, bool) else "int64_t")
+            kind = kwargs.get("dtype") or (whole_number if isinstance(value, int) else _FLOAT)
             args = [args[0] if args else kwargs.get("size")]
         if word == "empty_strided":
             size, strides = tuple(args[0]), tuple(args[1])
             return HostTensor(size, strides, kind)
-        if word == "randint":
+        if word in ("randint", "normal"):
             args = [kwargs.get("size", args[-1] if args else None)]
+            kind = kwargs.get("dtype") or (type_named("int64_t") if word == "randint" else _FLOAT)
         if "size" in kwargs:
             args = [kwargs["size"]]
-        shape = _shape(m, args, span)
+        shape = shape_of(m, args, span)
         return shape if isinstance(shape, Unknown) else HostTensor(shape, compact(shape), kind)
 
     FUNCTIONS[f"torch.{word}"] = run
@@ -103,7 +88,7 @@ def _make_like(word: str) -> None:
         t = args[0]
         if not isinstance(t, HostTensor):
             return t
-        return replace(t, dtype=kwargs.get("dtype") or t.dtype)
+        return replace(computed(t), dtype=kwargs.get("dtype") or t.dtype)
 
     FUNCTIONS[f"torch.{word}"] = run
 
@@ -113,33 +98,35 @@ for _word in _MAKERS:
 for _word in _LIKE:
     _make_like(_word)
 
-FUNCTIONS["torch.tensor"] = lambda m, args, kwargs, span: (
-    HostTensor((len(args[0]),), (1,), kwargs.get("dtype", _FLOAT))
-    if isinstance(args[0], (list, tuple))
-    else HostTensor((), (), kwargs.get("dtype", _FLOAT))
-)
+
+def _nested(data: Any) -> tuple[tuple[int, ...], Value]:
+    """The shape of nested lists, and their first number."""
+    shape: list[int] = []
+    while isinstance(data, (list, tuple)):
+        shape.append(len(data))
+        data = data[0] if data else 0.0
+    return tuple(shape), data
 
 
-def _elementwise(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    """Functions whose result has the shape of their first array."""
-    return next((a for a in args if isinstance(a, HostTensor)), Extern("an array", span))
+@builtin("torch.tensor", "torch.as_tensor", "torch.asarray")
+def _tensor(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if isinstance(args[0], HostTensor):
+        return _to(m, [args[0], *args[1:]], kwargs, span)
+    shape, first = _nested(args[0])
+    kind = type_named("bool" if isinstance(first, bool) else "int64_t" if isinstance(first, int) else "float")
+    return HostTensor(shape, compact(shape), kwargs.get("dtype") or kind)
 
 
-for _word in (
-    "exp", "abs", "neg", "sigmoid", "softplus", "relu", "silu", "gelu", "softmax", "log_softmax", "tanh", "sqrt",
-    "rsqrt", "clamp", "clip", "round", "floor", "trunc", "log", "log2", "exp2", "maximum", "minimum", "mul", "div",
-    "add", "sub", "bernoulli", "sign", "square", "normalize",
-):  # fmt: skip
-    FUNCTIONS[f"torch.{_word}"] = FUNCTIONS[f"torch.nn.functional.{_word}"] = _elementwise
+@builtin("torch.eye")
+def _eye(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    shape = shape_of(m, [args[0], args[-1]], span)
+    return shape if isinstance(shape, Unknown) else HostTensor(shape, compact(shape), kwargs.get("dtype") or _FLOAT)
 
 
-@builtin("torch.max", "torch.min", "torch.sum", "torch.prod", "torch.amax", "torch.amin")
-def _reduced(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    """Over the whole array; along one of its modes it is not followed."""
-    t = args[0]
-    if len(args) == 1 and not kwargs and isinstance(t, HostTensor):
-        return HostTensor((), (), t.dtype)
-    return Extern("a reduction", span)
+@builtin("torch.linspace", "torch.logspace")
+def _linspace(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    shape = shape_of(m, [args[2] if len(args) > 2 else kwargs.get("steps")], span)
+    return shape if isinstance(shape, Unknown) else HostTensor(shape, (1,), kwargs.get("dtype") or _FLOAT)
 
 
 FUNCTIONS["torch.device"] = lambda m, args, kwargs, span: _CUDA
@@ -149,14 +136,14 @@ def _arrays(parts: Any) -> bool:
     return all(isinstance(p, HostTensor) for p in parts)
 
 
-@builtin("torch.cat", "torch.concat")
+@builtin("torch.cat", "torch.concat", "torch.concatenate")
 def _joined(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Arrays one behind the other along a mode."""
     parts, at = args[0], kwargs.get("dim", args[1] if len(args) > 1 else 0)
     if not isinstance(parts, (list, tuple)) or not parts or not isinstance(at, int) or not _arrays(parts):
         return Extern("torch.cat(...)", span)
     first: HostTensor = parts[0]
-    at %= len(first.shape) or 1
+    at = place(first, at)
     total: Any = 0
     for p in parts:
         total = total + p.shape[at]
@@ -175,16 +162,21 @@ def _stacked(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
 
 
 FUNCTIONS["torch.stack"] = _stacked
-FUNCTIONS["torch.cumsum"] = lambda m, args, kwargs, span: args[0]
-FUNCTIONS["tensor.cumsum"] = lambda m, args, kwargs, span: args[0]
+FUNCTIONS["torch.vstack"] = lambda m, args, kwargs, span: _joined(m, [args[0], 0], {}, span)
+FUNCTIONS["torch.hstack"] = lambda m, args, kwargs, span: _joined(m, [args[0], len(args[0][0].shape) > 1], {}, span)
+for _word in (
+    "torch.cumsum",
+    "tensor.cumsum",
+    "torch.tril",
+    "torch.triu",
+    "torch.nn.Parameter",
+    "torch.nn.parameter.Parameter",
+):
+    FUNCTIONS[_word] = lambda m, args, kwargs, span: args[0]
 FUNCTIONS["torch.manual_seed"] = lambda m, args, kwargs, span: None
 FUNCTIONS["torch.compile"] = lambda m, args, kwargs, span: args[0] if args else Builtin("id_")
 
-_SAME = (
-    "cuda", "cpu", "clone", "detach", "random_", "normal_", "fill_", "zero_", "copy_", "requires_grad_", "uniform_",
-    "contiguous_", "pin_memory", "data", "mul_", "add_", "div_", "abs", "neg", "exp", "relu", "clamp_", "clamp",
-    "round", "trunc", "sqrt", "half_",
-)  # fmt: skip
+_SAME = ("cuda", "cpu", "detach", "data", "pin_memory")  # and what works in place
 
 
 def tensor_attribute(m: Machine, t: Value, ident: str, span: Span) -> Value:
@@ -199,24 +191,17 @@ def tensor_attribute(m: Machine, t: Value, ident: str, span: Span) -> Value:
     if ident == "ndim":
         return len(t.shape)
     if ident in ("T", "mT"):
-        return _transposed(t, len(t.shape) - 2, len(t.shape) - 1) if len(t.shape) > 1 else t
+        order = range(len(t.shape))
+        return permuted(t, [*order[: -2 if ident == "mT" else 0], *reversed(order[-2 if ident == "mT" else 0 :])])
+    if ident == "itemsize":
+        return int(bytes_to_hold(t.dtype.dtype.bits))
     if ident == "device":
         return _CUDA
     if ident == "grad":
         return Extern("tensor.grad", span)
     if f"tensor.{ident}" in FUNCTIONS:
         return Builtin(f"tensor.{ident}", t)
-    return Builtin("tensor.same", t) if ident in _SAME else Extern(f"tensor.{ident}", span)
-
-
-def _transposed(t: HostTensor, a: int, b: int) -> HostTensor:
-    order = list(range(len(t.shape)))
-    order[a], order[b] = order[b], order[a]
-    return _permuted(t, order)
-
-
-def _permuted(t: HostTensor, order: Any) -> HostTensor:
-    return replace(t, shape=tuple(t.shape[i] for i in order), strides=tuple(t.strides[i] for i in order))
+    return Builtin("tensor.same", t) if ident in _SAME or ident.endswith("_") else Extern(f"tensor.{ident}", span)
 
 
 @builtin("tensor.same")
@@ -224,100 +209,29 @@ def _same(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
     return args[0]
 
 
-@builtin("tensor.permute")
-def _permute(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    order = args[1] if len(args) == 2 and isinstance(args[1], (tuple, list)) else args[1:]
-    return _permuted(args[0], order)
-
-
-@builtin("tensor.transpose")
-def _transpose(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return _transposed(args[0], args[1], args[2])
-
-
-FUNCTIONS["tensor.t"] = lambda m, args, kwargs, span: _transposed(args[0], 0, 1)
-
-
 @builtin("tensor.to", "tensor.type")
 def _to(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     for v in (*args[1:], *kwargs.values()):
-        if isinstance(v, ScalarType):
-            return replace(args[0], dtype=v)
-        if isinstance(v, HostTensor):
-            return replace(args[0], dtype=v.dtype)
+        if isinstance(v, (ScalarType, HostTensor)):
+            return _converted(args[0], v.dtype if isinstance(v, HostTensor) else v)
     if "dtype" in kwargs and kwargs["dtype"] is not None and not isinstance(kwargs["dtype"], str):
-        return replace(args[0], dtype=Unknown("an element type that is not known", span))
+        return replace(computed(args[0]), dtype=Unknown("an element type that is not known", span))
     return args[0]
 
 
+def _converted(t: HostTensor, kind: Value) -> HostTensor:
+    """The array itself where it has the type, else one of its own."""
+    return t if t.dtype == kind else replace(computed(t), dtype=kind)
+
+
 def _as_type(word: str, name: str) -> None:
-    found = dtype(name)
-    assert found is not None
-    kind = ScalarType(found)
-    FUNCTIONS[f"tensor.{word}"] = lambda m, args, kwargs, span: replace(args[0], dtype=kind)
+    kind = type_named(name)
+    FUNCTIONS[f"tensor.{word}"] = lambda m, args, kwargs, span: _converted(args[0], kind)
 
 
 for _word, _name in (("half", "half_t"), ("float", "float"), ("bfloat16", "bfloat16_t"), ("int", "int32_t"),
                      ("long", "int64_t"), ("double", "double"), ("bool", "bool")):  # fmt: skip
     _as_type(_word, _name)
-
-
-@builtin("tensor.view", "tensor.reshape")
-def _view(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    t = args[0]
-    given = [*args[1:], *kwargs.values()]
-    if len(given) == 1 and isinstance(given[0], ScalarType):
-        return replace(t, dtype=given[0])
-    shape = _shape(m, given, span)
-    if isinstance(shape, Unknown):
-        return shape
-    shape = _filled(m, t, shape)
-    return HostTensor(shape, compact(shape), t.dtype)
-
-
-def _filled(m: Machine, t: HostTensor, shape: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A new shape with the extent in the place of -1: what is left of the elements, open where they are not counted."""
-    at = [i for i, s in enumerate(shape) if isinstance(s, int) and s == -1]
-    if len(at) != 1:
-        return shape
-    others = [s for i, s in enumerate(shape) if i != at[0]]
-    left: Any = Sym.named(f"extent#{m.fresh('').expr}", Domain(0))
-    if all(isinstance(s, int) for s in (*t.shape, *others)) and math.prod(others):
-        left = math.prod(t.shape) // math.prod(others)
-    return (*shape[: at[0]], left, *shape[at[0] + 1 :])
-
-
-@builtin("tensor.unsqueeze")
-def _unsqueeze(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    t, at = args[0], args[1]
-    at = at if at >= 0 else at + len(t.shape) + 1
-    step = t.shape[at] * t.strides[at] if at < len(t.shape) else 1
-    return replace(t, shape=(*t.shape[:at], 1, *t.shape[at:]), strides=(*t.strides[:at], step, *t.strides[at:]))
-
-
-@builtin("tensor.squeeze")
-def _squeeze(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    t = args[0]
-    keep = [i for i, s in enumerate(t.shape) if s != 1 or (len(args) > 1 and i != args[1] % len(t.shape))]
-    return _permuted(t, keep)
-
-
-@builtin("tensor.contiguous")
-def _contiguous(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return replace(args[0], strides=compact(args[0].shape))
-
-
-@builtin("tensor.expand")
-def _expand(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    t, shape = args[0], _shape(m, args[1:], span)
-    if isinstance(shape, Unknown):
-        return shape
-    lead = len(shape) - len(t.shape)
-    strides = [0] * lead + [
-        0 if s == 1 and n != 1 else d for s, d, n in zip(t.shape, t.strides, shape[lead:], strict=True)
-    ]
-    full = tuple(t.shape[i - lead] if n == -1 else n for i, n in enumerate(shape))
-    return HostTensor(full, tuple(strides), t.dtype)
 
 
 FUNCTIONS["tensor.size"] = lambda m, args, kwargs, span: args[0].shape[args[1]] if len(args) > 1 else args[0].shape
@@ -328,10 +242,10 @@ FUNCTIONS["tensor.dim_order"] = lambda m, args, kwargs, span: tuple(
     sorted(range(len(args[0].shape)), key=lambda i: (-extent_or_zero(args[0].strides[i]), i))
 )
 FUNCTIONS["tensor.item"] = lambda m, args, kwargs, span: Scalar(None, "int")
-for _word in ("max", "min", "sum", "amax", "amin", "prod"):
-    FUNCTIONS[f"tensor.{_word}"] = _reduced
+FUNCTIONS["tensor.is_floating_point"] = lambda m, args, kwargs, span: floating(args[0].dtype)
+FUNCTIONS["torch.is_tensor"] = lambda m, args, kwargs, span: isinstance(args[0], HostTensor)
 FUNCTIONS["tensor.dim"] = lambda m, args, kwargs, span: len(args[0].shape)
-FUNCTIONS["tensor.numel"] = lambda m, args, kwargs, span: math.prod(args[0].shape)
+FUNCTIONS["tensor.numel"] = FUNCTIONS["tensor.nelement"] = lambda m, args, kwargs, span: math.prod(args[0].shape)
 FUNCTIONS["tensor.element_size"] = lambda m, args, kwargs, span: int(bytes_to_hold(args[0].dtype.dtype.bits))
 FUNCTIONS["tensor.is_contiguous"] = lambda m, args, kwargs, span: args[0].strides == compact(args[0].shape)
 FUNCTIONS["tensor.data_ptr"] = lambda m, args, kwargs, span: Extern("tensor.data_ptr()", span)
@@ -349,7 +263,7 @@ def index(t: HostTensor, key: Value, span: Span) -> Value:
     for k in keys:
         if k is None:
             shape.append(1)
-            strides.append(0)
+            strides.append(mul(t.shape[mode], t.strides[mode]) if mode < len(t.shape) else 1)
             continue
         if mode == len(t.shape):
             return Unknown("an index of a tensor", span)
@@ -362,10 +276,30 @@ def index(t: HostTensor, key: Value, span: Span) -> Value:
         elif isinstance(k, slice) or (isinstance(k, Unknown) and k.reason == OPEN_SLICE):
             shape.append(Dyn.named(f"slice{span.line}.{mode}", Domain(0)))
             strides.append(t.strides[mode])
+        elif isinstance(k, (HostTensor, list)):
+            return _gathered(t, keys, span)
         elif not isinstance(k, (int, Dyn)):
             return Unknown("an index of a tensor", span)
         mode += 1
     return HostTensor((*shape, *t.shape[mode:]), (*strides, *t.strides[mode:]), t.dtype)
+
+
+def _gathered(t: HostTensor, keys: list[Any], span: Span) -> Value:
+    """``t[rows]`` or ``t[..., rows]`` with one array of positions, or a mask: a copy."""
+    at = next(i for i, k in enumerate(keys) if isinstance(k, (HostTensor, list)))
+    k = keys[at]
+    if any(i != at and not (isinstance(o, slice) and o == slice(None)) for i, o in enumerate(keys)):
+        return Unknown("an index of a tensor", span)
+    if isinstance(k, list):
+        taken: tuple[Any, ...] = _nested(k)[0]
+        through = 1
+    elif isinstance(k.dtype, ScalarType) and k.dtype.dtype.name == "bool":
+        taken = (Dyn.named(f"mask{span.line}.{span.column}", Domain(0)),)
+        through = len(k.shape)
+    else:
+        taken, through = k.shape, 1
+    shape = (*t.shape[:at], *taken, *t.shape[at + through :])
+    return HostTensor(shape, compact(shape), t.dtype)
 
 
 __all__ = ["as_dynamic", "index", "tensor_attribute", "torch_name"]
