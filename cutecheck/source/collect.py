@@ -38,6 +38,8 @@ class Collected:
     dropped: dict[str, int] = field(default_factory=dict)
     internals: list[tuple[str, Span | None, str]] = field(default_factory=list)
     defined: dict[str, str] = field(default_factory=dict)  # functions that were walked, with their files
+    configured: dict[str, tuple[str, str]] = field(default_factory=dict)  # kernels: without configuration, its digest
+    configurations: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by kernel and architecture
     clock: int = 0  # the last order given away: what one evaluation reached comes after all of the one before
 
 
@@ -75,8 +77,7 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
     for b in recorder.buffer_facts():
         _keep(b, out.buffers)
     for s in recorder.launches.values():
-        of = f"{s.kernel} {'' if s.origin == 'attribute' else s.block_threads} {s.smem_bytes}"
-        out.launches.setdefault((s.span, of, s.arch), s)
+        out.launches.setdefault(_launch(s), s)
     out.lints.update({s: lint for s, lint in recorder.lints.items() if s.path in reported})
     for key, predicate in recorder.predicates.items():
         if predicate.span.path in reported:
@@ -99,6 +100,12 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
     out.internals.extend((name, at, repr(error)) for name, at, error in recorder.internals)
 
 
+def _launch(s: Launch) -> tuple[object, ...]:
+    """What makes launches the same one."""
+    of = f"{s.kernel} {'' if s.origin == 'attribute' else s.block_threads} {s.smem_bytes}"
+    return (s.span, of, s.arch)
+
+
 def _escaped(recorder: Recorder, reported: frozenset[str], out: Collected) -> None:
     """Pipelines that are made where it is reported, and used where it is not: not all of their steps are known."""
     lost = {e.signals for e in recorder.events.values() if e.signals and e.span.path not in reported}
@@ -114,8 +121,14 @@ def _escaped(recorder: Recorder, reported: frozenset[str], out: Collected) -> No
 def _keep(buffer: SmemBuffer, into: dict[tuple[str, str], SmemBuffer]) -> None:
     """Two allocations of one name and of other sizes are one of a size that is not known."""
     old = into.setdefault((buffer.buffer_id, buffer.arch), buffer)
-    if old.size_bytes != buffer.size_bytes:
-        into[buffer.buffer_id, buffer.arch] = replace(old, size_bytes=None)
+    if old is not buffer:
+        into[buffer.buffer_id, buffer.arch] = replace(
+            old,
+            size_bytes=old.size_bytes if old.size_bytes == buffer.size_bytes else None,
+            accesses=tuple(dict.fromkeys((*old.accesses, *buffer.accesses))),
+            accesses_complete=old.accesses_complete and buffer.accesses_complete,
+            escapes=tuple(dict.fromkeys((*old.escapes, *buffer.escapes))),
+        )
 
 
 def absorb(part: Collected, out: Collected, configures: str = "") -> None:
@@ -127,26 +140,27 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
     others = {n: path for n, path in part.defined.items() if out.defined.setdefault(n, path) != path}
     if configures:
         others.update(dict.fromkeys(_otherwise(part, out), configures))
-    named = Renaming({n: f"{n} ({path})" for n, path in others.items()})
+    names = {n: f"{n} ({path})" for n, path in others.items()} | dict(_renumbered(part, out))
+    named = Renaming(names)
     for place, own in part.sites.items():
-        site = named.site(own) if configures else own
-        key = place if site is own else (*place, configures)
+        site = named.site(own) if configures or part.configured else own
+        key = place if site is own else (*place, configures) if configures else named.key(place)
         old = out.sites.get(key)
         if old is None or _better(site, old):
             out.sites[key] = site
     for event in part.events.values():
-        _add_event(named.event(event) if others else event, out)
+        _add_event(named.event(event) if names else event, out)
     for key, call in part.facts.items():
-        new = named.call(call) if others else call
-        _add_call(key if new == call else (*key, new.enclosing), new, out)
+        _add_call(named.key(key) if names else key, named.call(call) if names else call, out)
     out.clock += part.clock
     for b in part.buffers.values():
-        _keep(named.shared(b) if others else b, out.buffers)
-    for key, launch in part.launches.items():
-        out.launches.setdefault(key, named.launch(launch) if others else launch)
+        _keep(named.shared(b) if names else b, out.buffers)
+    for launch in part.launches.values():
+        new = named.launch(launch) if names else launch
+        out.launches.setdefault(_launch(new), new)
     for key, known in part.predicates.items():
-        predicate = named.predicate(known) if others else known
-        out.predicates.setdefault(key if predicate == known else (*key, predicate.enclosing), predicate)
+        predicate = named.predicate(known) if names else known
+        out.predicates.setdefault(named.key(key) if names else key, predicate)
     for at, error in part.errors.items():
         out.errors.setdefault(at, error)
     out.lints.update(part.lints)
@@ -160,6 +174,19 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
     for span, why in part.cut.items():
         out.cut.setdefault(span, why)
     out.internals.extend(part.internals)
+
+
+def _renumbered(part: Collected, out: Collected) -> Iterator[tuple[str, str]]:
+    """Configurations of a kernel have one number in a run, whichever script launches them."""
+    arch = next((launch.arch for launch in part.launches.values()), "")
+    for symbol, (kernel, made) in part.configured.items():
+        known = out.configurations.setdefault((kernel, arch), [])
+        if made not in known:
+            known.append(made)
+        number = known.index(made) + 1
+        name = f"{kernel}<configuration {number}>" if number > 1 else kernel
+        if name != symbol:
+            yield symbol, name
 
 
 def _otherwise(part: Collected, out: Collected) -> Iterator[str]:

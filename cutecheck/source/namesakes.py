@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from cutecheck.facts import Call, Event, Launch, Predicate, Site, SmemBuffer
 from cutecheck.facts.tensor import TensorFact
+from cutecheck.source.eval.record.events import variant_of
 
 
 @dataclass(slots=True)
@@ -20,6 +21,7 @@ class Renaming:
 
     names: Mapping[str, str]
     _buffers: dict[str, str] = field(default_factory=dict)
+    _events: dict[str, str] = field(default_factory=dict)  # by what they were called
 
     def symbol(self, name: str) -> str:
         return self.names.get(name, name)
@@ -54,12 +56,25 @@ class Renaming:
         return s
 
     def event(self, e: Event) -> Event:
+        """Events before buffers, which name them."""
         operands = tuple(self.tensor(t) for t in e.operands)
         predicate = None if e.predicate is None else self.tensor(e.predicate)
+        enclosing, kernel = self.symbol(e.enclosing), self.symbol(e.kernel)
+        if (enclosing, kernel, operands) == (e.enclosing, e.kernel, e.operands):
+            return e
+        variant = e.event_id.rpartition(":")[2]
+        was = variant_of(e.operands, e.tiled)
+        told = variant.replace(was, variant_of(operands, e.tiled)) if was in variant else f"{variant}@{kernel}"
+        ident = f"{e.kind}:{e.span}:{enclosing}:{e.arch}:{told}"
+        self._events[e.event_id] = ident
         return replace(
-            e, enclosing=self.symbol(e.enclosing), operands=operands, predicate=predicate,
-            kernel=self.symbol(e.kernel), signals=self.barriers(e.signals),
+            e, event_id=ident, enclosing=enclosing, operands=operands, predicate=predicate, kernel=kernel,
+            signals=self.barriers(e.signals),
         )  # fmt: skip
+
+    def key(self, key: tuple[object, ...]) -> tuple[object, ...]:
+        """What facts are told by."""
+        return tuple(self.buffer(self.symbol(k)) if isinstance(k, str) else k for k in key)
 
     def call(self, c: Call) -> Call:
         arguments = tuple(self.value(a) for a in c.arguments)
@@ -68,7 +83,8 @@ class Renaming:
         return replace(c, arguments=arguments, result=result, enclosing=enclosing, kernel=kernel, subject=subject)
 
     def shared(self, b: SmemBuffer) -> SmemBuffer:
-        return replace(b, buffer_id=self.buffer(b.buffer_id), enclosing=self.symbol(b.enclosing))
+        accesses = tuple(self._events.get(ident, ident) for ident in b.accesses)
+        return replace(b, buffer_id=self.buffer(b.buffer_id), enclosing=self.symbol(b.enclosing), accesses=accesses)
 
     def launch(self, launch: Launch) -> Launch:
         return replace(launch, kernel=self.symbol(launch.kernel))

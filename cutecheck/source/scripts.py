@@ -48,10 +48,12 @@ def run(scripts: dict[str, Path], wanted: list[str], reported: frozenset[str], r
     out = Collected()
     work = _Work(scripts, wanted, reported, request)
     with progress("evaluating Python", len(wanted)) as step:
-        for part in work.parts(request.jobs if request.tracing is None else 1):
-            absorb(part, out)
+        for parts in work.parts(request.jobs if request.tracing is None else 1):
+            for part in parts:
+                absorb(part, out)
             step()
-    absorb(work.bound(), out)
+    for part in work.bound():
+        absorb(part, out)
     bound = {key[:4] for key, site in out.sites.items() if site.status != "unbound"}
     for key in [k for k, site in out.sites.items() if site.status == "unbound" and k[:4] in bound]:
         del out.sites[key]  # one script calls what is around it, another does not
@@ -74,15 +76,15 @@ class _Work:
             scripts, request.paths, request.archs, request.limits, request.include_dirs, request.tracing
         )
 
-    def one(self, path: str) -> Collected:
-        """What a file comes to."""
+    def one(self, path: str) -> list[Collected]:
+        """What a file comes to, for each architecture."""
         return self._collected(self._runner.script(path))
 
-    def bound(self) -> Collected:
+    def bound(self) -> list[Collected]:
         """What bindings that are given by hand come to."""
         return self._collected(self._runner.bound(self._wanted, self._instantiate))
 
-    def parts(self, processes: int) -> Iterator[Collected]:
+    def parts(self, processes: int) -> Iterator[list[Collected]]:
         """What every file comes to, in order."""
         if processes <= 1 or len(self._wanted) < _WORTH or not can_fork():
             yield from map(self.one, self._wanted)
@@ -102,20 +104,22 @@ class _Work:
                     process.kill()
                 raise
 
-    def _received(self, path: str, future: Future[bytes]) -> Collected:
+    def _received(self, path: str, future: Future[bytes]) -> list[Collected]:
         try:
-            part, seen = pickle.loads(future.result())
+            parts, seen = pickle.loads(future.result())
         except Exception:  # one of them died, which ends the others, or a value does not travel or arrive
             return self.one(path)
         noted(seen)
-        assert isinstance(part, Collected)
-        return part
+        assert isinstance(parts, list)
+        return parts
 
-    def _collected(self, runs: Iterator[tuple[str, Any]]) -> Collected:
+    def _collected(self, runs: Iterator[tuple[str, Any]]) -> list[Collected]:
         from cutecheck.source.dsl.extract import unit_errors
+        from cutecheck.source.dsl.launching import configured
 
-        out = Collected()
+        parts: list[Collected] = []
         for path, driver in runs:
+            out = Collected()
             unit = driver.library.unit(self._scripts[path])
             note_unit(unit, out)
             for error in unit_errors(unit, self._scripts[path]):
@@ -124,10 +128,10 @@ class _Work:
                 where = unknown.span.path if unknown.span is not None else path
                 out.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
             driver.recorder.flush_loose()
-            own = Collected()
-            collect(driver.recorder, self._reported | driver.library.cells_of(self._reported), own)
-            absorb(own, out)
-        return out
+            collect(driver.recorder, self._reported | driver.library.cells_of(self._reported), out)
+            out.configured = dict(configured(driver.machine))
+            parts.append(out)
+        return parts
 
 
 _mine: list[_Work] = []  # in a worker: what its parent is at

@@ -6,10 +6,11 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cutecheck.cache import digest
 from cutecheck.facts import Span
 from cutecheck.model.units import Bytes
 from cutecheck.source.dsl import modules
-from cutecheck.source.dsl.functions import keyed, run
+from cutecheck.source.dsl.functions import run
 from cutecheck.source.dsl.likeness import likeness
 from cutecheck.source.dsl.values import KernelCall
 from cutecheck.source.eval import calls, ir
@@ -20,43 +21,38 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
-def _configure(m: Machine, decl: ir.Function, call: KernelCall, dims: tuple[int | None, ...]) -> None:
-    """Number this launch: those of one object with one block, or with the same constants, are one configuration.
+def _configure(m: Machine, decl: ir.Function, call: KernelCall, dims: tuple[int | None, ...]) -> str:
+    """Number this launch, and give a digest of it: those of equal objects with one block and constants are one.
 
     Buffers and copies of several configurations are several, as for the instances of a template.
     """
-    given = tuple(a if isinstance(a, Object) else _brief(a) for a in (*call.args, *(v for _, v in call.kwargs)))
+    given = tuple(_brief(a) for a in (*call.args, *(v for _, v in call.kwargs)))
+    made = digest(repr((f"{decl.span}", given, dims)))
     seen = modules.state(m).setdefault("configurations", {}).setdefault(id(decl), [])
-    same = (
-        number
-        for number, (others, block) in enumerate(seen, 1)
-        if block == dims and len(others) == len(given) and all(map(_alike, given, others))
-    )
-    number = next(same, len(seen) + 1)
-    if number > len(seen):
-        seen.append((given, dims))
-    modules.state(m).setdefault("launched", {})[id(decl)] = number
+    if made not in seen:
+        seen.append(made)
+    modules.state(m).setdefault("launched", {})[id(decl)] = seen.index(made) + 1
+    return made
 
 
-def _brief(v: Value) -> object:
+def _brief(v: Value) -> Hashable:
+    """What of an argument makes another configuration; an object of which nothing says what it equals is its own."""
     if isinstance(v, TensorVal):
-        return v.dtype
-    try:
-        return keyed(v)
-    except TypeError:
-        return type(v)
-
-
-def _alike(a: object, b: object) -> bool:
-    if isinstance(a, Object) or isinstance(b, Object):
-        return a is b
-    return a == b
+        return repr(v.dtype)
+    like = likeness([v], lasting=True)
+    return like if like is not None else f"{type(v).__name__} {id(v) if isinstance(v, Object) else ''}"
 
 
 def configuration(m: Machine, fn: ir.Function) -> tuple[str, ...]:
     """The number of the launch of a kernel that is walked, from the second configuration on."""
     number = modules.state(m).get("launched", {}).get(id(fn), 1)
     return (f"configuration {number}",) if number > 1 else ()
+
+
+def configured(m: Machine) -> dict[str, tuple[str, str]]:
+    """Kernels that were launched: their names without the configuration, and the digests of it."""
+    found: dict[str, tuple[str, str]] = modules.state(m).setdefault("configured", {})
+    return found
 
 
 def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
@@ -118,8 +114,10 @@ def _walk(
     smem: Bytes | None,
     span: Span,
 ) -> None:
-    _configure(m, entry.decl, call, tuple(dims))
+    made = _configure(m, entry.decl, call, tuple(dims))
     symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl))
+    if not m.recorder.open:
+        configured(m)[symbol] = (calls.instance_symbol(entry, entry.decl, ()), made)
     m.recorder._threads.pop(symbol, None)
     m.recorder._dims.pop(symbol, None)
     m.recorder.launched(symbol, span, threads, smem)

@@ -26,10 +26,15 @@ class Unlike(Exception):
 class _Reader:
     """One set of arguments: objects are told by the order in which they are met, as names are."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, lasting: bool = False) -> None:
+        self.lasting = lasting
         self.met: dict[int, int] = {}
         self.names: dict[str, int] = {}
         self.parts = 0
+
+    def of(self, node: Any) -> Hashable:
+        """What is declared or written in the source: itself, or, where another process is to know it, its place."""
+        return f"{node.span}" if self.lasting else id(node)
 
     def name(self, text: str) -> str:
         """A name whose numbers were drawn, by the order in which it is met."""
@@ -59,14 +64,14 @@ class _Reader:
         if isinstance(v, (Dyn, Sym)):
             return (type(v).__name__, self._expression(v))
         if isinstance(v, Object):
-            return self.once(v, "object") or ("object", id(v.cls.decl), self.read(v.pointer), self.read(v.fields))
+            return self.once(v, "object") or ("object", self.of(v.cls.decl), self.read(v.pointer), self.read(v.fields))
         if isinstance(v, ClassInst):
-            return ("class", id(v.decl))
+            return ("class", self.of(v.decl))
         if isinstance(v, FuncSet):
-            of = tuple((id(e.decl), self._around(e.env)) for e in v.entries)
+            of = tuple((self.of(e.decl), self._around(e.env)) for e in v.entries)
             return ("function", of, self.read(v.self_))
         if isinstance(v, Closure):
-            return ("lambda", id(v.node), self._around(v.env))
+            return ("lambda", self.of(v.node), self._around(v.env))
         if isinstance(v, (Module, Extern)):
             return (type(v).__name__, v.name if isinstance(v, Module) else v.what)
         if isinstance(v, Unknown):
@@ -109,9 +114,9 @@ class _Reader:
         return tuple(out)
 
 
-def likeness(values: Iterable[Value]) -> Hashable | None:
-    """Equal for equal arguments; None where that cannot be told."""
+def likeness(values: Iterable[Value], *, lasting: bool = False) -> Hashable | None:
+    """Equal for equal arguments; None where that cannot be told. ``lasting``: in other processes, too."""
     try:
-        return _Reader().all(values)
+        return _Reader(lasting=lasting).all(values)
     except (Unlike, RecursionError):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from copy import copy as shallow
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -245,7 +246,7 @@ class EventRecorder(LaunchRecorder):
         threads, block = (self.block_threads(), self.block_shape()) if active is None else (active, ())
         self.clock += 1
         place = (c.span, self.frame.symbol, self.frame.bindings)
-        variant = _variant(facts, tiled)
+        variant = variant_of(facts, tiled)
         same = self.events.get((*place, variant))
         if same is not None and (same.threads, same.block) != (threads, block):
             variant = f"{variant}@{threads}{block or ''}"  # the kernel is launched with blocks of several sizes
@@ -282,7 +283,7 @@ def _stated(h: Hypothesis) -> str:
     return _FRESH.sub("#", f"{h.condition}")
 
 
-def _variant(operands: list[TensorFact], tiled: Value) -> str:
+def variant_of(operands: Sequence[TensorFact], tiled: Value) -> str:
     """What distinguishes a call from others at its place; the numbers of fresh variables do not."""
     texts = [
         repr((o.space, o.layout if not isinstance(o.layout, Unknown) else "?", o.dtype, o.offset, o.tile_layout))

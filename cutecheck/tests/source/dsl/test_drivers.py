@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -293,3 +294,34 @@ def test_packages_are_found_where_they_are_installed_from(tmp_path: Path) -> Non
     assert library.locate("shared", main) == tmp_path / "tools/shared.py"
     assert library.locate("shared", plain) is None
     assert library.locate("twice", main) is None
+
+
+def test_scripts_tell_the_configurations_of_a_kernel_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "k.py").write_text(
+        textwrap.dedent("""
+        import cutlass
+        import cutlass.cute as cute
+
+        class Op:
+            def __init__(self, rows):
+                self.rows = rows
+
+            @cute.kernel
+            def kernel(self):
+                t = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float16, cute.make_layout((self.rows, 8)))
+                cute.autovec_copy(t, cute.make_rmem_tensor_like(t))
+
+            @cute.jit
+            def __call__(self):
+                self.kernel().launch(grid=(1, 1, 1), block=(32, 1, 1))
+        """)
+    )
+    (tmp_path / "a.py").write_text("from k import Op\nop = Op(8)\nop()\nOp(8)()\nop.rows = 24\nop()\n")
+    (tmp_path / "b.py").write_text("from k import Op\nOp(16)()\nOp(8)()\n")
+    main(["facts", str(tmp_path), "--output-format", "json", "--no-cache", "--isolated"])
+    found = json.loads(capsys.readouterr().out)
+    names = {b["enclosing"].rpartition("::")[2]: b["size_bytes"] for b in found["buffers"]}
+    assert names == {"kernel": 128, "kernel<configuration 2>": 384, "kernel<configuration 3>": 256}
+    accesses = [ident for b in found["buffers"] for ident in b["accesses"]]
+    assert sorted(accesses) == sorted(e["event_id"] for e in found["events"])
+    assert len(accesses) == 3
