@@ -59,6 +59,8 @@ class Library:
     def locate(self, name: str, importer: Path | None) -> Path | None:
         """The file of a dotted module: beside its importer, above it, under a root, installed, or of the DSL."""
         parts = name.split(".")
+        if name == "torch.nn":
+            return _PRELUDE / "nn.py"
         if parts[0] == "cutlass":
             return file_of(self.cutlass, parts) if self.cutlass is not None else None
         folders: list[Path] = []
@@ -118,6 +120,8 @@ class Library:
 
 
 # -------------------------------------------------------------------- module objects
+
+_PRELUDE = Path(__file__).with_name("prelude")  # what is read in the place of libraries
 
 
 def module_name(path: str) -> str:

@@ -312,3 +312,43 @@ def test_extents_that_are_not_known_are_kept(tmp_path: Path) -> None:
     assert found["taken"].shape == (n, 5, 128)
     assert len(found["masked"].shape) == 1 and not isinstance(found["masked"].shape[0], int)
     assert isinstance(found["refused"], Unknown) and found["refused"].rejected
+
+
+def test_modules_have_their_parameters_and_call_forward(tmp_path: Path) -> None:
+    found = variables(tmp_path, """
+    import torch
+    from torch import nn
+    import torch.nn.functional as F
+
+    class Scaled(nn.Linear):
+        def __init__(self, n, m, **kw):
+            super().__init__(n, m, bias=False, **kw)
+            self.register_buffer("scale", torch.ones(m, dtype=torch.int32))
+
+        def forward(self, x):
+            return F.silu(F.linear(x, self.weight)) * self.scale
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up = Scaled(16, 64, device="cuda")
+            self.layers = nn.ModuleList([nn.Linear(64, 64) for _ in range(3)])
+            self.head = nn.Sequential(nn.LayerNorm(64), nn.Linear(64, 7))
+            self.table = nn.Parameter(torch.empty(5, 6))
+
+        def forward(self, x):
+            x = self.up(x)
+            for layer in self.layers:
+                x = layer(x)
+            return self.head(x)
+
+    net = Net().cuda().to(torch.bfloat16).eval()
+    with torch.no_grad():
+        y = net(torch.empty(2, 3, 16, dtype=torch.bfloat16))
+    up, scale, table, head = net.up.weight, net.up.scale, net.table, net.head[1].bias
+    names = [name for name, _ in net.named_parameters() if "layers" in name]
+    """)  # fmt: skip
+    assert [_shown(found[name]) for name in ("y", "up", "scale", "table", "head")] == [
+        "bf16 2,3,7:21,7,1", "bf16 64,16:16,1", "i32 64:1", "bf16 5,6:6,1", "bf16 7:1",
+    ]  # fmt: skip
+    assert found["names"][:2] == ["layers.0.weight", "layers.0.bias"] and len(found["names"]) == 6
