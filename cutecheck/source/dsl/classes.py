@@ -262,6 +262,13 @@ def fields(cls: ClassInst) -> list[tuple[str, tuple[ClassInst, ir.Variable]]]:
     return list(out.items())
 
 
+def compared(obj: Object) -> dict[str, Value]:
+    """What of an instance of a dataclass or named tuple ``==`` looks at: its fields, not what else it holds."""
+    if not obj.cls.memo.get("dataclass"):
+        return obj.fields
+    return {name: obj.fields[name] for name, _ in fields(obj.cls) if name in obj.fields}
+
+
 def spelled_type(e: ir.Expr) -> str:
     if isinstance(e, ir.Index):
         return spelled(e.base)

@@ -74,13 +74,14 @@ def _equal_items(a: tuple[Value, ...] | list[Value], b: tuple[Value, ...] | list
 
 def _equal_objects(a: Object, b: Object) -> bool | None:
     """Records compare by their fields, others by who they are, unless their class has ``__eq__``."""
-    from cutecheck.source.dsl.classes import find
+    from cutecheck.source.dsl.classes import compared, find
 
     if any(find(o.cls, "__eq__") is not None for o in (a, b)):
         return None
     if not a.cls.memo.get("dataclass") or a.cls is not b.cls:
         return False
-    return _equal_items(tuple(a.fields.values()), tuple(b.fields.get(k) for k in a.fields))
+    one, other = compared(a), compared(b)
+    return _equal_items(tuple(one.values()), tuple(other.get(k) for k in one))
 
 
 def subset(a: Distinct, b: Distinct) -> bool | None:

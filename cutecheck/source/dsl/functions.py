@@ -238,7 +238,7 @@ def call_function(m: Machine, fn: FuncSet, args: list[Value], kwargs: dict[str, 
         return cache[key]
     value = run(m, fn, entry, args, kwargs, span)
     if key is not None:
-        cache[key] = value
+        m.journal.set(cache, key, value)  # what it made is undone with a test
     from cutecheck.source.dsl import sites
 
     sites.helper_called(m, fn, entry, args, kwargs, value, span)
@@ -264,7 +264,7 @@ def keyed(v: Value) -> object:
     if isinstance(v, tuple):
         return tuple(map(keyed, v))
     if isinstance(v, Object) and (v.cls.memo.get("namedtuple") or v.cls.memo.get("dataclass")):
-        return id(v.cls), tuple((k, keyed(x)) for k, x in v.fields.items())
+        return id(v.cls), tuple((k, keyed(x)) for k, x in classes.compared(v).items())
     raise TypeError
 
 

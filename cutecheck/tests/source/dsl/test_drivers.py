@@ -325,3 +325,35 @@ def test_scripts_tell_the_configurations_of_a_kernel_alike(tmp_path: Path, capsy
     accesses = [ident for b in found["buffers"] for ident in b["accesses"]]
     assert sorted(accesses) == sorted(e["event_id"] for e in found["events"])
     assert len(accesses) == 3
+
+
+def test_what_a_test_cached_goes_with_it(tmp_path: Path) -> None:
+    text = """
+    import dataclasses, functools
+    import pytest
+    import cutlass.cute as cute
+
+    @dataclasses.dataclass(frozen=True)
+    class Config:
+        rows: int
+
+        @functools.cached_property
+        def threads(self):
+            return self.rows * 32
+
+    @functools.lru_cache(maxsize=None)
+    def made(cfg):
+        cols = cfg.threads
+        return lambda n: cute.make_layout((cols, n))
+
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_rows(n):
+        a, b = Config(4), dataclasses.replace(Config(8), rows=4)
+        a.threads
+        made(a)(n)
+        if a == b:
+            made(b)(n + 5)
+    """
+    assert [str(s.result).split(":")[0] for s in sites(driver(tmp_path, text))] == [
+        "(128,1)", "(128,6)", "(128,2)", "(128,7)",
+    ]  # fmt: skip
