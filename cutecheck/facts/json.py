@@ -9,7 +9,7 @@ from cutecheck.facts.core import Event, Facts, Guard, Site, SmemBuffer, SourceEr
 from cutecheck.facts.resources import KernelResources, resources
 from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import TensorFact
-from cutecheck.model.ints import Int
+from cutecheck.model.ints import Dyn, Int, Sym
 
 SCHEMA_VERSION = 1
 Printer = Callable[[object], Any]
@@ -56,6 +56,13 @@ def site_json(site: Site, printed: Printer) -> dict[str, Any]:
     }
 
 
+def _offset(offset: object) -> str:
+    """A number, or the coordinate at which a tensor of coordinates starts."""
+    if isinstance(offset, tuple):
+        return f"({','.join(map(_offset, offset))})"
+    return str(offset.expr) if isinstance(offset, (Dyn, Sym)) else str(offset)
+
+
 def tensor_json(tensor: TensorFact, printed: Printer) -> dict[str, Any]:
     known = not isinstance(tensor.layout, Unknown)
     return {
@@ -66,7 +73,7 @@ def tensor_json(tensor: TensorFact, printed: Printer) -> dict[str, Any]:
         "dtype": tensor.dtype.name if tensor.dtype else None,
         "bits": tensor.dtype.bits if tensor.dtype else None,
         "buffer": tensor.buffer,
-        "offset": None if isinstance(tensor.offset, Unknown) else str(tensor.offset),
+        "offset": None if isinstance(tensor.offset, Unknown) else _offset(tensor.offset),
         "alignment_bytes": int_json(tensor.alignment_bytes),
         "provenance": tensor.provenance,
         **span_json(tensor.span),

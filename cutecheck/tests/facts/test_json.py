@@ -1,6 +1,7 @@
 """Facts and reports in JSON meet the published schemas."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from cutecheck.cli.rule import rule_json
 from cutecheck.facts import Event, Facts, Guard, Site, SmemBuffer, SourceError, Span, TensorFact, Unknown
-from cutecheck.facts.json import facts_json
+from cutecheck.facts.json import facts_json, tensor_json
 from cutecheck.findings import Edit, Finding, Fix, Related
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Dyn
@@ -102,3 +103,10 @@ def test_a_schema_can_fail() -> None:
     document["sites"][0]["status"] = "fine"
     with pytest.raises(jsonschema.ValidationError):
         validate(document, "facts")
+
+
+def test_offsets_are_written_out() -> None:
+    i = Dyn.named("i")
+    tensor = TensorFact("t", SPAN, "coord", Layout((8, 4), (1, 8)), None, offset=(i * 64, (3, i + 1)))
+    assert tensor_json(tensor, str)["offset"] == "(64*i,(3,i + 1))"
+    assert tensor_json(replace(tensor, offset=i), str)["offset"] == "i"
