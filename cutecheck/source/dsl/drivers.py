@@ -10,6 +10,7 @@ from cutecheck.model.version import following_dsl
 from cutecheck.source.dsl import classes, functions, modules
 from cutecheck.source.dsl.pytests import Tests
 from cutecheck.source.dsl.semantics import DslDialect
+from cutecheck.source.dsl.values import SPREAD
 from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.budget import Budget
 from cutecheck.source.eval.limits import Limits
@@ -100,6 +101,7 @@ class Driver:
         args: list[object] = [] if obj is None or "static" in decl.flags else [obj]
         for p in decl.params[len(args) :]:
             if p.kind in ("varargs", "varkw", "keyword") or p.default is not None:
+                args += [SPREAD] if p.kind == "varargs" else []
                 break
             args.append(Unknown(f"nothing in the scanned files calls `{decl.name}`", p.span))
         entry = fn.entries[0]

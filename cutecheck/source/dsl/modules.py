@@ -352,7 +352,7 @@ def patched(m: Machine, name: str) -> dict[str, Value]:
 
 _KNOWN_PARTS = frozenset({
     "torch.cuda", "torch.compiler", "torch.jit", "torch.nn", "torch.nn.functional", "torch.library", "torch.autograd",
-    "torch.distributed", "os.path", "collections.abc", "pytest.mark",
+    "torch.distributed", "torch.multiprocessing", "os.path", "collections.abc", "pytest.mark",
 })  # fmt: skip
 _CUTLASS_MODULES = frozenset({
     "cutlass.cute", "cutlass.utils", "cutlass.torch", "cutlass.pipeline", "cutlass.cute.nvgpu", "cutlass.cute.arch",

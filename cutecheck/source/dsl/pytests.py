@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cutecheck.facts import Unknown
 from cutecheck.source.dsl import classes, functions, modules
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.statements import spelled
@@ -14,7 +15,8 @@ from cutecheck.source.dsl.values import Builtin, Namespace
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.calls import apply
 from cutecheck.source.eval.scope import ClassInst, Env, Scope
-from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
+from cutecheck.source.eval.statements.loops import iterate
+from cutecheck.source.eval.values import Extern, FuncSet, Object, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.facts import Span
@@ -70,7 +72,7 @@ class Tests:
             return
         marks = [(d, fn.entries[0].env) for d in decl.decorators]
         marks += [] if cls is None else [(d, cls.entry.env) for d in cls.decl.decorators]
-        choices, indirect = self._choices(marks)
+        choices, indirect = self._choices(decl, marks, int(cls is not None))
         named = {n for names in choices for n in names}
         wanted = [p.name for p in decl.params[cls is not None :] if p.default is None and p.kind == "normal"]
         fixtures = self._needed([n for n in wanted if n not in named], cls)
@@ -82,17 +84,52 @@ class Tests:
                 choices[f"{name}.param",] = own
         yield decl.span, [self._call(fn, cls, pick, indirect) for pick in _picks(choices)]
 
-    def _choices(self, marks: list[tuple[ir.Expr, Env]]) -> tuple[Choices, set[str]]:
+    def _listed(self, values: Value, span: Span) -> list[Value]:
+        """What a list, range, dictionary or generator of values gives; nothing where that is not known."""
+        if isinstance(values, (Unknown, Extern)):
+            return []
+        found = iterate(self.m, self.m.dialect.listed(values), span)
+        return [] if isinstance(found, Unknown) else list(found)
+
+    def _drawn(self, strategy: ir.Expr, env: Env) -> list[Value]:
+        """Values that a strategy of hypothesis gives; a number between bounds is open."""
+        word = spelled(strategy).rpartition(".")[2]
+        given = [self.m.eval(a.value, env) for a in strategy.args] if isinstance(strategy, ir.Call) else []
+        if word == "sampled_from" and given:
+            return self._listed(given[0], strategy.span) or [Extern("a drawn value", strategy.span)]
+        if word == "just" and given:
+            return [given[0]]
+        if word == "booleans":
+            return [False, True]
+        return [Scalar(None, "int") if word == "integers" else Extern("a drawn value", strategy.span)]
+
+    def _choices(self, decl: ir.Function, marks: list[tuple[ir.Expr, Env]], skipped: int) -> tuple[Choices, set[str]]:
         choices: Choices = {}
         indirect: set[str] = set()
+        own = [p.name for p in decl.params[skipped:] if p.kind == "normal"]
         for d, env in marks:
-            if not isinstance(d, ir.Call) or spelled(d).rpartition("mark.")[2] != "parametrize":
+            if not isinstance(d, ir.Call):
+                continue
+            if spelled(d).endswith("parameterized.expand") and d.args:
+                rows = self._listed(self.m.eval(d.args[0].value, env), d.span)
+                if rows:
+                    count = max(len(r) if isinstance(r, (tuple, list)) else 1 for r in rows)
+                    choices[tuple(own[:count])] = [_single(r) if count == 1 else r for r in rows]
+                continue
+            if spelled(d).rpartition(".")[2] == "given":
+                by_name = {a.name: a for a in d.args if a.name}
+                by_place = [a for a in d.args if not a.name]
+                left = [name for name in own if name not in by_name]
+                by_name.update(zip(left[len(left) - len(by_place) :], by_place, strict=True))
+                choices.update({(name,): self._drawn(a.value, env) for name, a in by_name.items()})
+                continue
+            if spelled(d).rpartition("mark.")[2] != "parametrize":
                 continue
             given = {a.name or str(i): self.m.eval(a.value, env) for i, a in enumerate(d.args)}
             names, values = given.get("0", given.get("argnames")), given.get("1", given.get("argvalues"))
             names = [n.strip() for n in names.split(",")] if isinstance(names, str) else names
-            values = self.m.dialect.listed(values)
-            if isinstance(names, (list, tuple)) and isinstance(values, (list, tuple, range)) and len(values):
+            values = self._listed(values, d.span)
+            if isinstance(names, (list, tuple)) and values:
                 choices[tuple(names)] = [_plain(v, len(names)) for v in values]
                 through = given.get("indirect")
                 through = names if through is True else through
@@ -109,6 +146,19 @@ class Tests:
                 if mark is not None and _renamed(mark, word) == name:
                     return value  # type: ignore[no-any-return]
         return None
+
+    def _always(self, cls: ClassInst | None) -> list[str]:
+        """Fixtures that every test has (``autouse=True``)."""
+        spaces = [s.env.vars for s in (*reversed(self.conftests), self.scope)]
+        spaces += [] if cls is None else [c.memo["space"] for c in classes.mro(cls)]
+        found: list[str] = []
+        for word, value in [item for space in spaces for item in space.items()]:
+            mark = _fixture_mark(value) if isinstance(value, FuncSet) else None
+            if isinstance(mark, ir.Call) and any(
+                a.name == "autouse" and isinstance(a.value, ir.Lit) and a.value.value is True for a in mark.args
+            ):
+                found.append(_renamed(mark, word))
+        return found
 
     def _needed(self, names: list[str], cls: ClassInst | None) -> dict[str, FuncSet] | None:
         """The fixtures that are asked for, those that these ask for among them; None where one is not of the tree."""
@@ -170,6 +220,8 @@ class Tests:
                 if owner is not None:
                     ask(owner, method)
             known: dict[str, Value] = {}
+            for name in self._always(cls):
+                self._value(name, obj, pick, known, span)
             given = {}
             for p in decl.params[cls is not None :]:
                 if p.name in pick:
@@ -208,6 +260,10 @@ def _plain(value: Value, count: int) -> Value:
     if isinstance(value, Builtin) and value.name == _PARAM:
         return value.self_[0] if count == 1 and len(value.self_) == 1 else value.self_
     return value
+
+
+def _single(row: Value) -> Value:
+    return row[0] if isinstance(row, (tuple, list)) and len(row) == 1 else row
 
 
 def _picks(choices: Choices) -> list[dict[str, Value]]:

@@ -243,6 +243,9 @@ def _handler(s: Source, node: Node) -> ir.Handler:
                       else ir.Block((), s.span(node), False))  # fmt: skip
 
 
+_REFUSED = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
+
+
 @lowers("with_statement")
 def _with(s: Source, node: Node) -> Iterator[ir.Stmt]:
     items: list[tuple[ir.Expr, ir.Expr | None]] = []
@@ -256,7 +259,15 @@ def _with(s: Source, node: Node) -> Iterator[ir.Stmt]:
                 items.append((expression(s, parts[0]), None if alias is None else expression(s, alias)))
             else:
                 items.append((expression(s, value), None))
-    yield ir.With(tuple(items), block(s, node.child_by_field_name("body")), s.span(node))
+    body = block(s, node.child_by_field_name("body"))
+    called = [spelled(value) if isinstance(value, ir.Call) else "" for value, _ in items]
+    if any(name.rpartition(".")[2] in _REFUSED for name in called):
+        body = ir.Block((), body.span, False)  # what a test wants refused is no configuration of the tree
+    elif any(name.rpartition(".")[2] == "suppress" for name in called):
+        given = [a.value for value, _ in items if isinstance(value, ir.Call) for a in value.args]
+        handler = ir.Handler(given[0] if len(given) == 1 else None, None, ir.Block((), body.span, False))
+        body = ir.Block((ir.Attempt(body, (handler,), None, None, body.span),), body.span, False)
+    yield ir.With(tuple(items), body, s.span(node))
 
 
 @lowers("import_statement", "import_from_statement", "future_import_statement")

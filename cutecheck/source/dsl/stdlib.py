@@ -186,6 +186,17 @@ def _reduce(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
     return out
 
 
+@builtin("torch.multiprocessing.spawn")
+def _spawned(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """The first of the processes: ``fn(0, *args)``."""
+    from cutecheck.source.eval.calls import apply
+
+    given = kwargs.get("args", args[1] if len(args) > 1 else ())
+    rest = list(given) if isinstance(given, (tuple, list)) else [Extern("an argument of a process", span)]
+    apply(m, args[0] if args else kwargs.get("fn"), [0, *rest], {}, span)
+    return None
+
+
 @builtin("functools.wraps")
 def _wraps(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return Builtin("id_")  # of the function that wraps: the one that is wrapped is not called

@@ -357,3 +357,60 @@ def test_what_a_test_cached_goes_with_it(tmp_path: Path) -> None:
     assert [str(s.result).split(":")[0] for s in sites(driver(tmp_path, text))] == [
         "(128,1)", "(128,6)", "(128,2)", "(128,7)",
     ]  # fmt: skip
+
+
+def test_what_tests_are_called_with(tmp_path: Path) -> None:
+    text = """
+    import contextlib, unittest
+    import pytest, torch
+    import torch.multiprocessing as mp
+    from hypothesis import given, strategies as st
+    from parameterized import parameterized
+    import cutlass.cute as cute
+
+    def go(*n):
+        cute.make_layout(tuple(n))
+
+    class T(unittest.TestCase):
+        @parameterized.expand([(1, 2), ("name", 3)])
+        def test_expanded(self, a, b):
+            go(1, b)
+
+        def test_refused(self):
+            with self.assertRaises(ValueError):
+                go(2, 2)
+            go(2, 3)
+
+    @given(st.sampled_from([4, 5]), flag=st.booleans())
+    def test_drawn(n, flag):
+        go(3, n, int(flag))
+
+    SHAPES = {"small": (6, 7)}
+
+    @pytest.mark.parametrize("name", SHAPES)
+    def test_named(name):
+        with pytest.raises(ValueError), contextlib.suppress():
+            go(4, 0)
+        with contextlib.suppress(KeyError):
+            raise KeyError
+        go(4, *SHAPES[name])
+
+    class TestX:
+        @pytest.fixture(autouse=True)
+        def _width(self):
+            self.width = 8
+
+        @pytest.mark.parametrize("n", range(2, 4))
+        def test_of_class(self, n):
+            go(5, self.width, n)
+
+    def worker(rank, n):
+        go(6, rank + 1, n)
+
+    def test_processes():
+        mp.spawn(worker, args=(9,), nprocs=2)
+    """
+    found = {str(s.result).split(":")[0] for s in sites(driver(tmp_path, text)) if s.status == "resolved"}
+    assert found == {
+        "(1,2)", "(1,3)", "(2,3)", "(3,4,0)", "(3,5,0)", "(3,4,1)", "(4,6,7)", "(5,8,2)", "(5,8,3)", "(6,1,9)",
+    }  # fmt: skip
