@@ -169,6 +169,7 @@ class Machine:
         self.kinds: tuple[list[Value], tuple[Given, ...]] = ([], ())  # of the arguments that are about to be bound
         self.chosen: ir.Function | None = None  # that the last call of a function of the tree ran
         self.leads: tuple[Any, tuple[bool | None, ...]] = (None, ())  # arguments, and whether they lead to constants
+        self.arrays: tuple[Any, dict[int, Value]] = (None, {})  # arguments, and the types of those that are members
         self.constants: tuple[Any, frozenset[int]] = (None, frozenset())  # arguments, and which of them are constants
         # the values of the last arguments evaluated, and the cells that they name
         self.lvalues: tuple[list[Value], list[tuple[Cell, ...] | None]] = ([], [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
@@ -146,7 +147,10 @@ def bind(
                 continue
             before = set(env.vars)
             what = given_as[i] if i < len(given_as) else ""
-            gain = match_parameter(m, p.type, args[i], names, explicit, env, what in ("", "null"))
+            given_value = args[i]
+            if m.arrays[0] is args and isinstance(given_value, Pointer) and i in m.arrays[1]:
+                given_value = replace(given_value, type=m.arrays[1][i])
+            gain = match_parameter(m, p.type, given_value, names, explicit, env, what in ("", "null"))
             if gain is None:
                 return None
             leads = m.leads[1][i] if m.leads[0] is args and i < len(m.leads[1]) else None

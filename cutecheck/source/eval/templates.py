@@ -176,9 +176,9 @@ def _class(m: Machine, ref: TemplateRef, primary: Entry, given: tuple[Value, ...
         entry, bound = special
         return classes.instance(m, entry, entry.decl, args, given, entry.env.cls, bound.vars)
     if not defined and _of_cute(primary, ref.name):
-        from cutecheck.source.eval.intrinsics.names import apply_type
+        from cutecheck.source.eval.intrinsics.names import apply_type, as_trait
 
-        return apply_type(m, ref.name, given, span)
+        return as_trait(ref.name, apply_type(m, ref.name, given, span))
     if not defined:
         shown = ref.name
         return Unknown(f"`{shown}` has no definition for these arguments in the scanned files", span)

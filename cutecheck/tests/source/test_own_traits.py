@@ -72,3 +72,20 @@ def test_operations_of_the_tree_are_given_as_objects(value: str, tmp_path: Path)
 def test_a_copy_for_an_mma_of_the_tree(tmp_path: Path) -> None:
     shown = _printed(tmp_path, "decltype(make_tiled_copy_A(Copy_Atom<Ldsm, half_t>{}, make_tiled_mma(Op{})))")
     assert "((_4,_8),((_2,_2,_2),(_1,_1))):((_32,_1),((_16,_8,_128),(_0,_0)))" in shown
+
+
+def test_fragments_in_shared_memory_derive_from_the_iterator_of_their_descriptors(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("""#include <cute/tensor.hpp>
+using namespace cute;
+template <class Op, class M = TiledMMA<MMA_Atom<Op>, Layout<Shape<_1, _1, _1>>>, class G = GMMA::DescriptorIterator>
+struct Asks { using A = typename M::FrgTypeA; using U = cute::UMMA::DescriptorIterator;
+  using L = Layout<Shape<Int<is_base_of<G, A>::value>, Int<is_base_of_v<G, typename M::FrgTypeB>>,
+                         Int<is_base_of_v<U, A>>, Int<is_same_v<half_t, A>>>, Stride<_1, _1, _1, _1>>; };
+using a = Asks<SM90_64x64x16_F16F16F16_SS<GMMA::Major::K, GMMA::Major::K>>::L;
+using b = Asks<SM90_64x64x16_F16F16F16_RS<GMMA::Major::K, GMMA::Major::K>>::L;
+using c = Asks<SM100_MMA_F16BF16_SS<half_t, half_t, float, 128, 64, UMMA::Major::K, UMMA::Major::K>>::L;
+using d = Asks<SM100_MMA_F16BF16_TS<half_t, half_t, float, 128, 64, UMMA::Major::K, UMMA::Major::K>>::L;
+""")
+    found = {s.symbol: show(s.value) for s in extract(ExtractRequest((tmp_path,), ("sm_100a",))).sites if s.value}
+    shown = [found[name].partition(":")[0] for name in "abcd"]
+    assert shown == ["(_1,_1,_0,_0)", "(_0,_1,_0,_1)", "(_0,_0,_1,_0)", "(_0,_0,_0,_0)"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import (
+    array_members,
     associated,
     callbacks,
     calls,
@@ -136,6 +137,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         )
         if isinstance(fn, FuncSet) and constness.takes_pointers(e.decl for e in fn.entries):
             m.leads = (args, tuple(constness.leads_to_constant(m, a.value, env) for a in node.args))
+    if isinstance(fn, FuncSet) and len(args) == len(node.args) and array_members.taken(e.decl for e in fn.entries):
+        m.arrays = (args, array_members.declared(m, node.args, args, env))
     constructors.minded(m, fn, node.args, args, env)
     if m.dialect.by_value and fn == leaks.UNFOLLOWED:
         for value, where in zip(args, cells, strict=False):

@@ -20,6 +20,7 @@ from cutecheck.source.eval import (
     templates,
 )
 from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.intrinsics.names import as_trait
 from cutecheck.source.eval.intrinsics.registry import KEEP_QUALIFIERS
 from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, missing, namespace_of, type_member
 from cutecheck.source.eval.machine import Machine, handles
@@ -202,8 +203,8 @@ def _with_targs(m: Machine, value: Value, targs: tuple[ir.Expr, ...] | None, env
             given = _elements(m, targs, given, env)
         made = intrinsics.apply_type(m, value.name, given, span)
         if is_type(made) and value.name not in KEEP_QUALIFIERS and any(plain(g) is not g for g in given):
-            return qualified.made(made, None, False, "")  # what it is made of is kept without
-        return made
+            made = qualified.made(made, None, False, "")  # what it is made of is kept without
+        return as_trait(value.name, made)
     if isinstance(value, FuncSet):
         return FuncSet(value.name, value.entries, value.self_, value.cls, given)
     if not isinstance(value, (Closure, ClassInst)):

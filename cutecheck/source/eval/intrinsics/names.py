@@ -10,10 +10,19 @@ from cutecheck.model import atoms
 from cutecheck.model.dtype import dtype
 from cutecheck.source.eval.intrinsics import cuda, launch, selectors
 from cutecheck.source.eval.intrinsics.refusals import guarded
-from cutecheck.source.eval.intrinsics.registry import CONSTANTS, FUNCTIONS, KEEP_QUALIFIERS, TORCH_TYPES, TYPES
+from cutecheck.source.eval.intrinsics.registry import (
+    CONSTANTS,
+    FUNCTIONS,
+    GIVES_TYPE,
+    KEEP_QUALIFIERS,
+    TORCH_TYPES,
+    TYPES,
+)
 from cutecheck.source.eval.qualified import plain
+from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
     TMA_DESCRIPTOR,
+    TYPE_TAG,
     CuteOp,
     ExternType,
     Intrinsic,
@@ -139,3 +148,8 @@ def apply_type(m: Machine, name: str, targs: tuple[Value, ...], span: Span) -> V
     if name.endswith("_v") and isinstance(value, ValueType):
         return Scalar(value.value, "int")
     return value
+
+
+def as_trait(name: str, made: Value) -> Value:
+    """What ``name<...>`` gave as the class that it is, where the type stands in its member ``type``."""
+    return ExternType(TYPE_TAG, (made,)) if name in GIVES_TYPE and is_type(plain(made)) else made

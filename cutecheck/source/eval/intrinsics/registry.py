@@ -57,6 +57,7 @@ TOLERANT: set[str] = set()  # called even with Unknown arguments
 CONFIGURING: set[str] = set()  # results are configuration sites
 TYPES: dict[str, TypeMaker] = {}
 KEEP_QUALIFIERS: set[str] = set()  # types made of types with their qualifiers and references
+GIVES_TYPE: set[str] = set()  # traits whose member `type` is what they are evaluated to; there is one with `_t`, too
 # elements of PyTorch's tensors that are classes, in at::, c10:: and torch::
 TORCH_TYPES = frozenset({"Half", "BFloat16", "Float8_e4m3fn", "Float8_e5m2", "Float8_e4m3fnuz", "Float8_e5m2fnuz"})
 CONCEPTS: set[str] = set()  # of these the concepts of the standard library
@@ -83,6 +84,7 @@ def type_maker(*names: str, qualified: bool = False) -> Callable[[TypeMaker], Ty
             TYPES[name] = f
         if qualified:
             KEEP_QUALIFIERS.update(names)
+        GIVES_TYPE.update(n for n in names if f"{n}_t" in names)
         return f
 
     return register

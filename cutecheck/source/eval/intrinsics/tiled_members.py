@@ -49,8 +49,10 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
         special = scale_factor_member(v, name) or metadata_member(v, name, span)
         if special is not None:
             return special
-        if name[:-1] == "FrgType" and name[-1] in "ABC" and v.frg_types["ABC".index(name[-1])].startswith("UMMA::tmem"):
-            return ValueType(Tag(v.frg_types["ABC".index(name[-1])]))
+        if name[:-1] == "FrgType" and name[-1] in "ABC":
+            kind = v.frg_types["ABC".index(name[-1])]
+            if kind.startswith("UMMA::tmem") or "smem_desc<" in kind:
+                return ValueType(Tag(kind))
         for prefix in ("ValType", "FrgType"):
             if name.startswith(prefix) and name[len(prefix) :] in kinds:
                 return ScalarType(v.val_types[kinds[name[len(prefix) :]]])

@@ -12,7 +12,7 @@ from cutecheck.model.constants import STD, constant_of, truth_constant
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import CuteError, Dyn, is_constant
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
+from cutecheck.source.eval.intrinsics.registry import CONSTANTS, Call, Unsupported, function, type_maker
 from cutecheck.source.eval.intrinsics.types import bits_of, static_value
 from cutecheck.source.eval.qualified import open_marks, plain
 from cutecheck.source.eval.scope import ClassInst
@@ -25,6 +25,7 @@ from cutecheck.source.eval.values import (
     Scalar,
     ScalarType,
     SubstitutionFailure,
+    Tag,
     TemplateRef,
     TensorVal,
     TraitType,
@@ -69,11 +70,23 @@ def _enable_if(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return targs[1] if len(targs) > 1 else VoidType()
 
 
+_DESCRIPTORS = ("GMMA::DescriptorIterator", "UMMA::DescriptorIterator")  # bases of fragments' types in shared memory
+CONSTANTS.update((name, ValueType(Tag(name))) for name in _DESCRIPTORS)
+
+
+def _tag(t: Value) -> str:
+    return t.value.name if isinstance(t, ValueType) and isinstance(t.value, Tag) else ""
+
+
 @type_maker("is_base_of", "is_base_of_v")
 def _is_base_of(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     from cutecheck.source.eval.classes import bases, complete
 
     wanted, derived = targs
+    if _tag(wanted) in _DESCRIPTORS and _tag(derived):
+        engine, _, kind = _tag(derived).partition("<")[0].rpartition("::")
+        described = kind in ("smem_desc", "sparse_smem_desc") and engine.endswith(_tag(wanted).partition("::")[0])
+        return _boolean(described or derived == wanted)
     if not isinstance(derived, ClassInst):
         return _boolean(False)
     todo, seen = [derived], set()
