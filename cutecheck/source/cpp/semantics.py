@@ -28,6 +28,7 @@ from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.cpp import barriers, pipelines
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import DEFER, Dialect
+from cutecheck.source.eval.threads import of_shared
 from cutecheck.source.eval.tuples import Components
 from cutecheck.source.eval.values import (
     Enumerated,
@@ -158,11 +159,11 @@ class CppDialect(Dialect):
                 return truth_constant(not known) if static else Scalar(int(not known), "bool")
             if isinstance(number, (Dyn, Sym)):
                 return Scalar(_condition_value(Rel.EQ, number, 0), "bool")
-            return Scalar(None, "bool")
+            return of_shared("bool", op, value)
         if isinstance(value, ScaledBasis):
             return ScaledBasis(-value.value, value.path) if op == "-" else value
         if number is None:
-            return value
+            return of_shared(ctype, op, value)
         if not isinstance(number, (int, float, Dyn, Sym)):
             return Unknown(f"operator {op} on {type(value).__name__}", span)
         out = promoted(ctype)
@@ -185,7 +186,7 @@ class CppDialect(Dialect):
         if not (isinstance(left, EnumVal) and isinstance(right, EnumVal) and op in ("==", "!=")):
             left, right = _number(left), _number(right)
         if isinstance(left, Scalar) and left.ctype == "bool" and op in ("&", "|") and left.value is None:
-            return Scalar(None, "bool")
+            return of_shared("bool", op, left, right)
         static = isinstance(left, (int, Sym)) and isinstance(right, (int, Sym))
         a: Any = left.value if isinstance(left, Scalar) else left
         b: Any = right.value if isinstance(right, Scalar) else right
@@ -199,17 +200,17 @@ class CppDialect(Dialect):
         if op == "*" and (a is None) is not (b is None) and operands in INTEGERS:
             a, b = (self.to_model(v) if n is None else n for v, n in ((left, a), (right, b)))  # `row[i] * stride`
         if a is None or b is None:
-            return Scalar(None, ctype)
+            return of_shared(ctype, op, left, right)
         if isinstance(a, float) or isinstance(b, float):
             if isinstance(a, (int, float)) and isinstance(b, (int, float)) and op in _FLOATS:
                 if op == "/" and b == 0:
-                    return Scalar(None, ctype)
+                    return of_shared(ctype, op, left, right)
                 a, b = (in_type(v, ctype if not comparison else common_type(at, bt)) for v in (a, b))
                 if a is None or b is None:
-                    return Scalar(None, ctype)
+                    return of_shared(ctype, op, left, right)
                 result = _FLOATS[op](a, b)
                 return Scalar(int(result) if comparison else in_type(float(result), ctype), ctype)
-            return Scalar(None, ctype)
+            return of_shared(ctype, op, left, right)
         if not isinstance(a, (int, Dyn, Sym)) or not isinstance(b, (int, Dyn, Sym)):
             if comparison and op in ("==", "!="):
                 return self._compare_structures(op, left, right, span)
@@ -315,7 +316,7 @@ class CppDialect(Dialect):
             return Scalar(converted(number, value.ctype if isinstance(value, Scalar) else "int", name), name)
         if isinstance(value, Scalar) and value.ctype == name and isinstance(number, Dyn):
             return value  # of a vector type
-        return Scalar(None, name)
+        return of_shared(name, name, value)
 
 
 _FORMATS = {"double": "d", "float": "f", "half_t": "e", "half": "e", "__half": "e"}

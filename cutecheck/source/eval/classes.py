@@ -46,6 +46,7 @@ from cutecheck.source.eval.values import (
     Reference,
     Scalar,
     ScalarType,
+    Shared,
     Str,
     TraitType,
     Value,
@@ -412,7 +413,8 @@ def declare(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value:
         own = unset(m, type_, decl, env)
         return m.recorder.array(m, type_, decl.span, decl.name) if own is None else own
     if isinstance(type_, ScalarType):
-        return symbolic(m, type_, f"{decl.name}#{m.fresh('').expr}", decl.span)
+        unset_ = symbolic(m, type_, f"{decl.name}#{m.fresh('').expr}", decl.span)
+        return Scalar(None, unset_.ctype) if isinstance(unset_, Shared) else unset_
     if isinstance(type_, PtrType):
         return symbolic(m, type_, decl.name, decl.span)
     value = construct(m, type_, [], [], decl.span)

@@ -87,7 +87,7 @@ def launch(
     env = Env(best.env, "function", self_=fn.self_)
     if answer == "open":
         args = [symbolic_parameter(m, p, best.env, span) for p in best.fn.params]
-    args = [_of_type(m, best.fn, best.env, i, uniform(a), span) for i, a in enumerate(args)]
+    args = [_of_type(m, best.fn, best.env, i, uniform(a, f"argument {i}"), span) for i, a in enumerate(args)]
     try:
         held = m.recorder.as_of(((), m.recorder.standing()[1])) if answer == "open" else nullcontext()
         patient = m.budget.at_most(m.budget.limits.idle_steps // FILES_SHARE) if chore else nullcontext()
@@ -230,7 +230,7 @@ def _launch_operator(
         known = is_type(params)
         shown = params if known else Unknown(f"the type of `{cls.name}::Params` is not known", span)
         args = [symbolic(m, shown, "params", span)]
-    args = [uniform(a) for a in args]
+    args = [uniform(a, f"argument {i}") for i, a in enumerate(args)]
     m.recorder.launched(symbol, span, block, smem, cluster)
     current = m.recorder.frame
     frame = Frame(symbol, None, cls.entry.unit, current, (), 0 if current is None else current.depth + 1)

@@ -22,6 +22,7 @@ from cutecheck.source.eval.values import (
     PtrType,
     Scalar,
     ScalarType,
+    Shared,
     Value,
     ValueType,
 )
@@ -32,13 +33,13 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
     if isinstance(type_, ScalarType):
         kind = type_.dtype.name
         if kind == "bool":
-            return Scalar(None, "bool")
+            return _untracked(kind, name)
         if (
             type_.dtype.bits is None
             or kind in ("float", "double")
             or (kind.endswith("_t") and "int" not in kind and kind not in ("size_t", "ptrdiff_t"))
         ):
-            return Scalar(None, kind)
+            return _untracked(kind, name)
         return Scalar(Dyn.named(name, domain_of(kind)), kind)
     if isinstance(type_, ValueType) and type(type_.value) is tuple and any(map(is_type, type_.value)):
         parts = (v if is_type(v) else ValueType(v) for v in type_.value)  # pointers and objects in a tuple
@@ -59,6 +60,10 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
     if type_ is None:
         return Unknown(f"the type of `{name}` is not known", span)
     return type_ if isinstance(type_, Unknown) else Extern(name, span, type_)
+
+
+def _untracked(kind: str, name: str) -> Scalar:
+    return Scalar(None, kind) if PER_THREAD in name else Shared(None, kind, name)
 
 
 def any_of(m: Machine, type_: ScalarType, span: Span, varying: bool) -> Value:

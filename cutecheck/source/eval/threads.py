@@ -7,18 +7,21 @@ thread to thread gets such a name.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from cutecheck.facts import Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Dyn, Int, Sym, Typed
 from cutecheck.model.prove.domains import PER_THREAD, per_thread
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.values import Object, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.tuples import Elements, like
+from cutecheck.source.eval.values import Object, Pointer, Scalar, Shared, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -51,6 +54,26 @@ def _expression_varies(e: Expr) -> bool:
     return any(v.name.startswith(_THREAD) or per_thread(v.name) for v in e.variables())
 
 
+def of_shared(ctype: str, op: str, *operands: Value) -> Scalar:
+    """What an operation gives that is not tracked: one value for all threads where all operands are."""
+    texts = [_shared(v) for v in operands]
+    if None in texts:
+        return Scalar(None, ctype)
+    text = f"{op}({', '.join(map(str, texts))})"
+    return Shared(None, ctype, text if len(text) < _LARGEST else hashlib.sha256(text.encode()).hexdigest())
+
+
+def _shared(v: Value) -> str | None:
+    """What tells a value from others that is the same in all threads; None of any other."""
+    if isinstance(v, Shared):
+        return v.of
+    if isinstance(v, Pointer):
+        known = not isinstance(v.offset, Unknown) and not varies(v.offset) and not per_thread(v.buffer)
+        return f"{v.buffer} + {v.offset}" if known else None
+    number = v.value if isinstance(v, Scalar) else v
+    return str(number) if isinstance(number, (int, float, Dyn, Sym)) and not varies(number) else None
+
+
 def some(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:
     """A run-time integer that is not known: one for all threads, or of each thread its own."""
     return Dyn.named(f"{name}{PER_THREAD}{m.number()}", domain) if varying else m.fresh(name, domain)
@@ -72,21 +95,28 @@ def is_lost(m: Machine, e: Expr) -> bool:
     return isinstance(atom, Var) and m.is_lost(atom.name)
 
 
-def uniform(value: Value) -> Value:
-    """The value where all threads have the same, as arguments of a kernel are: a host's loops tell none apart."""
+def uniform(value: Value, name: str = "") -> Value:
+    """The value where all threads have the same, as arguments of a kernel are: a host's loops tell none apart.
+
+    ``name`` tells it from others.
+    """
+    if type(value) is Scalar and value.value is None and name:
+        return Shared(None, value.ctype, name)
+    if isinstance(value, Pointer) and value.space == "rmem":  # an array of the host's, which no thread has for itself
+        value = replace(value, space="unknown")
     if isinstance(value, Expr):
         own = {v.name: ex.var(v.name.replace(PER_THREAD, "#"), v.domain) for v in value.variables()}
         return value.substitute({n: v for n, v in own.items() if per_thread(n)})
     if isinstance(value, Object) and value.pointer is None:
-        parts = {n: uniform(v) for n, v in value.fields.items()}
+        parts = {n: uniform(v, name and f"{name}.{n}") for n, v in value.fields.items()}
         if all(parts[n] is v for n, v in value.fields.items()):
             return value
         made = Object(value.cls, {}, None, value.name, value.initial, value.zeroed)
         made.fields.update(parts)
         return made
-    if type(value) is tuple:
-        items = tuple(uniform(v) for v in value)
-        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+    if type(value) in (tuple, Elements):
+        items = tuple(uniform(v, name and f"{name}.{i}") for i, v in enumerate(value))
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else like(value, items)
     if not isinstance(value, (Scalar, Dyn, Sym, Pointer, TensorVal)) and not type(value).__module__.startswith(_MODEL):
         return value
     if not is_dataclass(value) or isinstance(value, type):
@@ -125,7 +155,7 @@ def differs(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
     number = cond.value if isinstance(cond, Scalar) else cond
     if isinstance(number, (int, Dyn, Sym)):
         return varies(number)
-    return any(_leaf_differs(m, leaf, env) for leaf in _leaves(node))
+    return not isinstance(cond, Shared) and any(_leaf_differs(m, leaf, env) for leaf in _leaves(node))
 
 
 def turns(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
@@ -161,7 +191,7 @@ def _leaf_differs(m: Machine, leaf: ir.Expr, env: Env) -> bool:
     if isinstance(value, TensorVal):
         return value.space not in ("gmem", "smem") or varies(value)
     if isinstance(value, Scalar) and value.value is None:
-        return isinstance(leaf, ir.Name)
+        return isinstance(leaf, ir.Name) and not isinstance(value, Shared)
     return varies(value)
 
 

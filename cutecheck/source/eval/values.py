@@ -39,6 +39,13 @@ class Scalar:
 
 
 @record(frozen=True, slots=True)
+class Shared(Scalar):
+    """A scalar that is not tracked and that is the same in all threads; ``of`` tells it from others."""
+
+    of: str = ""
+
+
+@record(frozen=True, slots=True)
 class Null(Scalar):
     """A pointer of a type that is null."""
 

@@ -34,7 +34,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import assign, assign_by
 from cutecheck.source.eval.statements.branches import alternatives, perhaps
 from cutecheck.source.eval.statements.joins import join
-from cutecheck.source.eval.threads import short
+from cutecheck.source.eval.threads import of_shared, short
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
@@ -313,14 +313,16 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
             return v
     if known is not None and isinstance(right, Scalar) and right.ctype == "bool":
         return right
-    return _both_or_either(m, is_and, left, right) if known is None and other is None else Scalar(None, "bool")
+    if known is None and other is None:
+        return _both_or_either(m, is_and, left, right)
+    return of_shared("bool", node.op, left, right)
 
 
 def _both_or_either(m: Machine, both: bool, left: Value, right: Value) -> Scalar:
     """What two run-time conditions joined by ``&&`` or ``||`` are, as comparisons are."""
     numbers = [n for v in (left, right) if isinstance(n := v.value if isinstance(v, Scalar) else v, (Dyn, Sym))]
     if not m.dialect.by_value or len(numbers) < 2 or not any(isinstance(n, Dyn) for n in numbers):
-        return Scalar(None, "bool")
+        return of_shared("bool", "both" if both else "either", left, right)
     joined = ex.op("opaque", *map(as_expr, numbers), label="both" if both else "either")
     whole = Dyn(joined)
     return Scalar(whole if short(m, whole, "value") is whole else None, "bool")

@@ -20,7 +20,7 @@ from cutecheck.source.eval.intrinsics.dispatch import call_value
 from cutecheck.source.eval.intrinsics.refusals import describe, guarded
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES, any_coordinate
-from cutecheck.source.eval.threads import varies
+from cutecheck.source.eval.threads import of_shared, varies
 from cutecheck.source.eval.tuples import Elements, Held, Pair
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
@@ -213,7 +213,7 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
         if known is not None:
             return known
     if isinstance(left, Pointer) or isinstance(right, Pointer):
-        return Scalar(None, "bool" if op in ("==", "!=", "<", ">") else "ptrdiff_t")
+        return of_shared("bool" if op in ("==", "!=", "<", ">") else "ptrdiff_t", op, left, right)
     if op in ("+", "*", "-") and (isinstance(left, (ScaledBasis, tuple)) or isinstance(right, (ScaledBasis, tuple))):
         a, b = m.dialect.to_model(left), m.dialect.to_model(right)
         f = {"+": it.plus, "-": it.minus, "*": it.times}[op]

@@ -17,7 +17,7 @@ from cutecheck.source.eval.leaks import forgotten
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.statements.pointers import either_buffer
-from cutecheck.source.eval.threads import is_lost, lost, some, varies
+from cutecheck.source.eval.threads import is_lost, lost, of_shared, some, varies
 from cutecheck.source.eval.tuples import like
 from cutecheck.source.eval.types import type_key
 from cutecheck.source.eval.values import Address, Extern, FuncSet, Object, Pointer, Scalar, TensorVal, Value
@@ -47,7 +47,7 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
         return b
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         if a.value is None or b.value is None or isinstance(a.value, float) or isinstance(b.value, float):
-            return Scalar(None, a.ctype)
+            return Scalar(None, a.ctype) if varying else of_shared(a.ctype, f"either#{m.number()}", a, b)
         static = isinstance(cond, Sym) or (isinstance(cond, Scalar) and isinstance(cond.value, Sym))
         return Scalar(cover(m, a.value, b.value, what, span, static, varying), a.ctype)
     if isinstance(a, (int, Dyn, Sym)) and isinstance(b, (int, Dyn, Sym)):
