@@ -67,6 +67,8 @@ class Replayed(Rule):
         are not apart."""
         spans = [fault.step.span, *([fault.other.span] if fault.other is not None else [])]
         at = [e for e in context.facts.events if e.span in spans and (e.kernel, e.arch) == (call.kernel, call.arch)]
+        if not any(e.span == fault.step.span for e in at):
+            return True  # in a file that is not reported
         if fault.kind in ("unseen", "overwritten"):
             if any(_one_warp(e) for e in at if e.span == fault.step.span):
                 return True
@@ -81,10 +83,17 @@ class Replayed(Rule):
             message.format(name=fault.place.name, tile=fault.tile),
             label=label,
             help=hint,
-            related=[] if fault.other is None else [Related(fault.other.span, other)],
+            related=_related(fault, other),
             enclosing=call.kernel,
             arch=call.arch,
         )
+
+
+def _related(fault: Fault, other: str) -> list[Related]:
+    """The other place, and the calls of the functions around both."""
+    found = [] if fault.other is None else [Related(fault.other.span, other)]
+    calls = [(fault.step, "called here"), (fault.other, f"{other}, by this call")]
+    return found + [Related(s.caller, text) for s, text in calls if s is not None and s.caller not in (None, s.span)]
 
 
 def _one_warp(event: Event) -> bool:

@@ -140,6 +140,8 @@ class CppDialect(Dialect):
             if zero is not value:
                 return self.truth(zero)
             return None if self.replaying is None else self.replaying.truth(value.expr)
+        if isinstance(value, Pointer) and self.replaying is not None:
+            return not self.replaying.is_null(value)
         return None
 
     def unary(self, op: str, value: Value, span: Span) -> Value:

@@ -14,12 +14,12 @@ from cutecheck.source.eval.alike import element_types, kind_of, without_elements
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
 from cutecheck.source.eval.contexts import Known, stated
-from cutecheck.source.eval.launches import key_of
+from cutecheck.source.eval.launches import REPLAYED, key_of
 from cutecheck.source.eval.limits import FILES_SHARE
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.ranking import best_of
-from cutecheck.source.eval.record.replay import Replaying, ReplayOver
+from cutecheck.source.eval.record.replay import Replaying, ReplayOver, with_flags
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.specialised import arguments, specialised
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
@@ -103,13 +103,30 @@ def launch(
 def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value], symbol: str, span: Span) -> None:
     """Run a kernel once more, pass by pass, where it copies in loops: what is in which stage when."""
     recorder, limits = m.recorder, m.budget.limits
-    if not m.dialect.by_value or limits.many or limits.twins or not _pipelined(m, symbol):
+    if not m.dialect.by_value or limits.many or not _pipelined(m, symbol):
         return
-    walked = m.history.replayed.get(id(best.fn), 0)
-    if walked >= _MOST_REPLAYED:
+    if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
+        return  # of many instantiations one stands for the others
+    walked, steps = m.history.replayed.get(id(best.fn), (0, 0))
+    if walked >= _MOST_REPLAYED or steps > _REPLAYED:
         return
-    m.history.replayed[id(best.fn)] = walked + 1
-    running, complete = Replaying(m), True
+    args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
+    running, complete = _run(m, best, self_, args, span, given=False)
+    if running.chose and not complete:
+        other = _run(m, best, self_, args, span, given=True)
+        if len(other[0].steps) > len(running.steps):
+            running, complete = other
+        running.cost += other[0].cost if other[0] is not running else 0
+    m.history.replayed[id(best.fn)] = walked + 1, steps + running.cost
+    if running.steps:
+        recorder.replayed(running, symbol, best.fn.span, complete)
+
+
+def _run(
+    m: Machine, best: Candidate, self_: Object | None, args: list[Value], span: Span, given: bool
+) -> tuple[Replaying, bool]:
+    """A kernel's run pass by pass, and whether it came to the kernel's end."""
+    recorder, running, complete = m.recorder, Replaying(m, given), True
     cut, used = dict(recorder.cut), m.budget.used
     kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
     try:
@@ -122,9 +139,9 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         recorder.replaying = m.dialect.replaying = None
         m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering = kept
         recorder.cut = cut
+        running.cost = m.budget.used - used
         m.budget.used = m.budget.next_check = used
-    if running.steps:
-        recorder.replayed(running, symbol, best.fn.span, complete)
+    return running, complete
 
 
 def _pipelined(m: Machine, symbol: str) -> bool:

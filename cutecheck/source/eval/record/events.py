@@ -14,6 +14,7 @@ from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, PIPELINE
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.replayed import REPLAY, Replay
 from cutecheck.model.ints import Condition
+from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.launches import LaunchRecorder
 from cutecheck.source.eval.values import Extern, Pointer, TensorVal, Value
@@ -184,7 +185,7 @@ class EventRecorder(LaunchRecorder):
         ]  # fmt: skip
         if len(facts) != len(operands) or self._loops:
             replay.end()
-        replay.happened(kind, c.name, c.span, self.frame.symbol, tiled, facts, predicated)
+        replay.happened(kind, c.name, c.span, self.frame.symbol, tiled, facts, predicated, self.frame.depth)
 
     def overwritten(self, c: Call, tensors: list[TensorVal]) -> None:
         """Tensors are cleared, filled or summed up: a step of a kernel that is run pass by pass."""
@@ -196,8 +197,10 @@ class EventRecorder(LaunchRecorder):
         """A kernel was run pass by pass."""
         self.clock += 1
         fact = Replay(tuple(replay.steps), complete)
+        copies = (s.span for s in replay.steps if s.kind == "copy" and not is_cute_header(s.span.path))
+        at = next(copies, span)  # the file of the kernel itself may not be one that is reported
         self.calls[("replay", kernel, span)] = CallFact(
-            "replay", span, (fact,), Unknown(REPLAY, span), kernel, self.arch, (), (), self.clock, kernel=kernel
+            "replay", at, (fact,), Unknown(REPLAY, span), kernel, self.arch, (), (), self.clock, kernel=kernel
         )
 
     def no_longer(self, kernel: str, conditions: frozenset[Condition]) -> None:
