@@ -46,8 +46,21 @@ class Step:
 
 
 @record(frozen=True, slots=True)
+class Thread:
+    """What one thread does, by its number in the block."""
+
+    number: int
+    steps: tuple[Step, ...]
+    complete: bool
+
+
+@record(frozen=True, slots=True)
 class Replay:
-    """The steps in their order; ``complete`` where they go on to the kernel's end, else what was met before an end."""
+    """The steps in their order; ``complete`` where they go on to the kernel's end, else what was met before an end.
+
+    ``threads``: those of some threads instead, one for each role, where what a kernel does is told by barriers.
+    """
 
     steps: tuple[Step, ...]
     complete: bool
+    threads: tuple[Thread, ...] = ()

@@ -8,33 +8,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import cast
 
 from cutecheck.facts import Call
 from cutecheck.facts.replayed import Place, Replay, Step
-from cutecheck.records import record
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.groups import COMMITS
+from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.uses import holds_others
 
-Kind = Literal["early", "unseen", "overwritten", "lost", "twice", "mixed", "unset"]
 Root = tuple[int, int]
 Key = tuple[str, Root]  # the buffer, and the bits of a stage in it
 Part = tuple[int, int]  # of a tile: the offset in its stage, and by which layout
 Tile = tuple[tuple[str, int], ...]  # where its parts come from
 _WAITS = ("cp_async_wait", "cp_async_wait_group")
 _FEW = 3  # tiles of a buffer, from which on it is a pipeline's
-
-
-@record(frozen=True, slots=True)
-class Fault:
-    """A step that goes wrong at these numbers, and another one that it has to do with."""
-
-    kind: Kind
-    step: Step
-    place: Place
-    other: Step | None = None
-    tile: int = 0  # which of the buffer's tiles, in the order they are copied in
 
 
 @dataclass(slots=True)
@@ -250,5 +239,5 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
         return []
     found = cast("dict[int, list[Fault]]", context.memo.setdefault("replays", {}))
     if id(replay) not in found:
-        found[id(replay)] = _Run(replay).run()
+        found[id(replay)] = faults_of_roles(replay) if replay.threads else _Run(replay).run()
     return found[id(replay)]

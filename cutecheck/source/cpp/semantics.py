@@ -75,6 +75,9 @@ class CppDialect(Dialect):
         of = value.buffer if isinstance(value, Pointer) else barriers.read_of(value)
         return pipelines.barriers(value) or of
 
+    def writes_nothing(self, fn: Value) -> bool:
+        return self.replaying is not None and barriers.is_step(fn)
+
     def constructed(self, m: Machine, value: Value, args: list[Value], span: Span) -> Value:
         return pipelines.constructed(m, value, args, span)
 

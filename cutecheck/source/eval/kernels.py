@@ -8,6 +8,8 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.facts.replayed import Replay, Thread
+from cutecheck.model.expr import Expr
 from cutecheck.model.integers import INTEGERS
 from cutecheck.source.eval import chosen, ir
 from cutecheck.source.eval.alike import element_types, kind_of, without_elements
@@ -30,6 +32,9 @@ from cutecheck.source.eval.values import BudgetExceeded, FuncSet, Intrinsic, Obj
 _FLAG = re.compile(r"\b(?:true|false)\b")  # of classes in their spelling
 _MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
 _REPLAYED = 200_000  # steps of a kernel that is run pass by pass
+_WARP = 32
+_OF_ROLES = tuple(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
+_MOST_ROLES = 6
 _ELSEWHERE = "the kernel is of files that this run does not report"
 
 
@@ -111,6 +116,11 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     if walked >= _MOST_REPLAYED or steps > _REPLAYED:
         return
     args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
+    if any(c.kernel == symbol and c.subject for c in recorder.calls.values()):
+        threads, cost = _roles(m, best, self_, args, span, recorder.threads_of(symbol))
+        m.history.replayed[id(best.fn)] = walked + 1, steps + cost
+        recorder.replayed(Replay((), False, threads), symbol, best.fn.span)
+        return
     running, complete = _run(m, best, self_, args, span, given=False)
     if running.chose and not complete:
         other = _run(m, best, self_, args, span, given=True)
@@ -119,14 +129,42 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         running.cost += other[0].cost if other[0] is not running else 0
     m.history.replayed[id(best.fn)] = walked + 1, steps + running.cost
     if running.steps:
-        recorder.replayed(running, symbol, best.fn.span, complete)
+        recorder.replayed(Replay(tuple(running.steps), complete), symbol, best.fn.span)
+
+
+def _roles(
+    m: Machine, best: Candidate, self_: Object | None, args: list[Value], span: Span, block: int
+) -> tuple[tuple[Thread, ...], int]:
+    """The runs of some threads, one of each that a condition tells from the others, and what they cost."""
+    asked: dict[Expr, None] = {}
+    found: list[Thread] = []
+    left, cost = [t for t in _OF_ROLES if t < block], 0
+
+    def answers(thread: int) -> tuple[object, ...]:
+        asks = Replaying(m, thread=thread)
+        return (thread % _WARP == 0, *map(asks.number, asked))
+
+    while left and len(found) < _MOST_ROLES:
+        running, complete = _run(m, best, self_, args, span, given=False, thread=left[0])
+        asked.update(running.asked)
+        cost += running.cost
+        found.append(Thread(left[0], tuple(running.steps), complete))
+        known = {answers(f.number) for f in found}
+        left = [t for t in left if answers(t) not in known]
+    return tuple(found), cost
 
 
 def _run(
-    m: Machine, best: Candidate, self_: Object | None, args: list[Value], span: Span, given: bool
+    m: Machine,
+    best: Candidate,
+    self_: Object | None,
+    args: list[Value],
+    span: Span,
+    given: bool,
+    thread: int | None = None,
 ) -> tuple[Replaying, bool]:
     """A kernel's run pass by pass, and whether it came to the kernel's end."""
-    recorder, running, complete = m.recorder, Replaying(m, given), True
+    recorder, running, complete = m.recorder, Replaying(m, given, thread), True
     cut, used = dict(recorder.cut), m.budget.used
     kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
     try:

@@ -159,6 +159,10 @@ class RecorderState:
         """Inside decltype and sizeof, where nothing that is walked leaves a fact."""
         return self._events_off and not self.rehearsal
 
+    def threads_of(self, kernel: str) -> int:
+        """Threads of a kernel's blocks; one where that is not known."""
+        return self._threads.get(kernel, 1)
+
     def block_shape(self) -> tuple[int | None, ...]:
         """Threads of the block along x, y and z, as far as its launch says; empty where it does not."""
         return self._dims.get(self.frame.kernel, ()) if self.frame is not None else ()
