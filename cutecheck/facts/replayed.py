@@ -12,8 +12,8 @@ REPLAY = "a kernel run pass by pass"  # the result of a Call that has a Replay a
 class Place:
     """Where an operand starts for the first thread: elements from the start of a buffer, and the stage it is of.
 
-    ``root``: where the tensor with the stages starts in its buffer, in bits, and which layout it has. ``source``
-    partitioned the operand.
+    ``root``: where the tensor with the stages starts in its buffer, and where it ends; ``bits``: so its stage. An end
+    that is not known is less than the start. ``view``: which layout it has. ``source`` partitioned the operand.
     """
 
     name: str
@@ -22,7 +22,8 @@ class Place:
     buffer: str
     offset: int
     root: tuple[int, int] = (0, 0)
-    stage: int = 0
+    bits: tuple[int, int] = (0, 0)
+    view: int = 0
     source: object | None = None
 
 
@@ -30,7 +31,7 @@ class Place:
 class Step:
     """A copy, a product, or a call that waits, commits or holds threads back (``function``, with its ``number``).
 
-    ``maybe``: under a condition that threads answer differently.
+    ``maybe``: under a condition that threads answer differently. ``caller``: where the function around it was called.
     """
 
     kind: str
@@ -41,11 +42,25 @@ class Step:
     places: tuple[Place, ...] = ()
     asynchronous: bool = False
     maybe: bool = False
+    caller: Span | None = None
+
+
+@record(frozen=True, slots=True)
+class Thread:
+    """What one thread does, by its number in the block."""
+
+    number: int
+    steps: tuple[Step, ...]
+    complete: bool
 
 
 @record(frozen=True, slots=True)
 class Replay:
-    """The steps in their order; ``complete`` where they go on to the kernel's end, else what was met before an end."""
+    """The steps in their order; ``complete`` where they go on to the kernel's end, else what was met before an end.
+
+    ``threads``: those of some threads instead, one for each role, where what a kernel does is told by barriers.
+    """
 
     steps: tuple[Step, ...]
     complete: bool
+    threads: tuple[Thread, ...] = ()

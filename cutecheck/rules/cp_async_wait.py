@@ -22,7 +22,8 @@ class CpAsyncNotWaited(Replayed):
         first reached, so that the wait waits for something; a loop that fills and reads commits its copies, and waits;
         and the tile of each later pass has been waited for, also in the last passes, which copy no more, and after the
         loop. Kernels that read in a loop what they fill in one are run pass by pass, at numbers of cutecheck's
-        choice, as far as what they do is known: no tile is read before its group has been waited for. Before other
+        choice, as far as what they do is known: no tile is read before its group has been waited for; one that TMA
+        brings, by no thread that has not waited for the barrier that says so, in the phase of this pass. Before other
         stores to a buffer (an epilogue's), something waits for the ``cp.async`` into it that every pass makes.
 
     Why
@@ -56,7 +57,7 @@ class CpAsyncNotWaited(Replayed):
         PTX ISA, cp.async.wait_group; cute/arch/copy_sm80.hpp (cp_async_wait)
     """
 
-    kinds = ("early",)
+    kinds = ("early", "unready")
     code = "CUT213"
     name = "cp-async-not-waited"
     family = "lint"

@@ -9,7 +9,8 @@ from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.replays import Fault, Kind, faults_of
+from cutecheck.rules.derive.faults import Fault, Kind
+from cutecheck.rules.derive.replays import faults_of
 
 # message, label, help, and what the other place is
 _SAID: dict[str, tuple[str, str, str, str]] = {
@@ -28,6 +29,18 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "`{name}` is copied to where shared memory has been read, and no barrier comes between: other threads may "
         "not be done with it", "read before, no barrier since",
         "put __syncthreads() between the two, or fill another stage",
+        "read here",
+    ),
+    "unready": (
+        "`{name}` reads a stage that TMA fills, and this thread has not waited for the phase of the barrier that says "
+        "that tile {tile} has come", "run pass by pass, the load need not be done here",
+        "wait for the stage's full barrier, in the phase of this pass, before it is read",
+        "loaded here",
+    ),
+    "unreleased": (
+        "TMA loads to `{name}` while other threads may still read tile {tile} there", "run pass by pass, nothing says "
+        "that the stage is free",
+        "wait for the stage's empty barrier before the load; arrive there after the stage was read",
         "read here",
     ),
     "lost": (
@@ -67,6 +80,8 @@ class Replayed(Rule):
         are not apart."""
         spans = [fault.step.span, *([fault.other.span] if fault.other is not None else [])]
         at = [e for e in context.facts.events if e.span in spans and (e.kernel, e.arch) == (call.kernel, call.arch)]
+        if not any(e.span == fault.step.span for e in at):
+            return True  # in a file that is not reported
         if fault.kind in ("unseen", "overwritten"):
             if any(_one_warp(e) for e in at if e.span == fault.step.span):
                 return True
@@ -81,10 +96,17 @@ class Replayed(Rule):
             message.format(name=fault.place.name, tile=fault.tile),
             label=label,
             help=hint,
-            related=[] if fault.other is None else [Related(fault.other.span, other)],
+            related=_related(fault, other),
             enclosing=call.kernel,
             arch=call.arch,
         )
+
+
+def _related(fault: Fault, other: str) -> list[Related]:
+    """The other place, and the calls of the functions around both."""
+    found = [] if fault.other is None else [Related(fault.other.span, other)]
+    calls = [(fault.step, "called here"), (fault.other, f"{other}, by this call")]
+    return found + [Related(s.caller, text) for s, text in calls if s is not None and s.caller not in (None, s.span)]
 
 
 def _one_warp(event: Event) -> bool:

@@ -47,7 +47,8 @@ class SmemReuseWithoutBarrier(Replayed):
         In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too:
         the next pass writes there again. So do single elements that threads of one warp store and those of another
         read (in the DSL). A loop that writes stages and lets other threads read them has a barrier. Run pass by pass,
-        no stage is filled that was read since the last barrier, or read with no barrier since the wait for it.
+        no stage is filled that was read since the last barrier, or read with no barrier since the wait for it; and TMA
+        fills none of which another thread has not said, by a barrier that was waited for, that its reads are done.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
@@ -74,7 +75,7 @@ class SmemReuseWithoutBarrier(Replayed):
         CUDA C++ Programming Guide, synchronization functions
     """
 
-    kinds = ("unseen", "overwritten")
+    kinds = ("unseen", "overwritten", "unreleased")
     code = "CUT212"
     name = "smem-reuse-without-barrier"
     family = "epilogue"

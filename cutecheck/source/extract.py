@@ -22,7 +22,7 @@ from cutecheck.source.cpp.tree import Tree, translation_units
 from cutecheck.source.discover import discover, importing
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.handed import Callers
-from cutecheck.source.eval.launches import Walks
+from cutecheck.source.eval.launches import REPLAYED, Walks
 from cutecheck.source.eval.limits import MANY_UNITS
 from cutecheck.source.files import read_bytes
 from cutecheck.source.generations import ARCHITECTURES, DEFAULT_ARCH, architectures_of
@@ -243,7 +243,7 @@ def _closed(arch: str, ordered: Sequence[str], translator: Translator) -> list[J
 
 def _count_dropped(part: Part, out: Collected) -> None:
     for attempt in part.attempts:
-        if attempt.answer in ("dropped", "repeat"):
+        if attempt.answer in ("dropped", "repeat") and not attempt.kernel.startswith(REPLAYED):
             out.dropped[attempt.kernel] = out.dropped.get(attempt.kernel, 0) + 1
 
 

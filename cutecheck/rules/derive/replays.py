@@ -8,32 +8,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import cast
 
 from cutecheck.facts import Call
 from cutecheck.facts.replayed import Place, Replay, Step
-from cutecheck.records import record
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.groups import COMMITS
+from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.uses import holds_others
 
-Kind = Literal["early", "unseen", "overwritten", "lost", "twice", "mixed", "unset"]
 Root = tuple[int, int]
-Key = tuple[str, Root, int]  # the buffer, the tensor in it, and the stage
+Key = tuple[str, Root]  # the buffer, and the bits of a stage in it
+Part = tuple[int, int]  # of a tile: the offset in its stage, and by which layout
 Tile = tuple[tuple[str, int], ...]  # where its parts come from
 _WAITS = ("cp_async_wait", "cp_async_wait_group")
 _FEW = 3  # tiles of a buffer, from which on it is a pipeline's
-
-
-@record(frozen=True, slots=True)
-class Fault:
-    """A step that goes wrong at these numbers, and another one that it has to do with."""
-
-    kind: Kind
-    step: Step
-    place: Place
-    other: Step | None = None
-    tile: int = 0  # which of the buffer's tiles, in the order they are copied in
 
 
 @dataclass(slots=True)
@@ -41,6 +31,7 @@ class _Fill:
     """What was copied to a stage: offset of each part there, its group (None: stored at once), time and source."""
 
     key: Key
+    of: Key  # the whole tensor
     number: int
     step: Step
     parts: dict[int, tuple[int | None, int, tuple[str, int] | None]] = field(default_factory=dict)
@@ -56,7 +47,7 @@ class _Fill:
         return None if None in found else tuple(sorted(cast("list[tuple[str, int]]", found)))
 
 
-_Held = tuple[_Fill, int]  # registers hold a part of a tile: the offset in its stage
+_Held = tuple[_Fill, Part]  # registers hold a part of a tile
 
 
 class _Run:
@@ -66,11 +57,11 @@ class _Run:
         self.now: dict[Key, _Fill] = {}
         self.fills: dict[tuple[str, Root], list[_Fill]] = defaultdict(list)
         self.held: dict[tuple[str, int], _Held | tuple[str, int] | None] = {}
-        self.products: dict[tuple[str, int], dict[tuple[Tile, int, Tile, int], Step]] = defaultdict(dict)
+        self.products: dict[tuple[str, int], dict[tuple[Tile, Part, Tile, Part], Step]] = defaultdict(dict)
         self.committed = self.done = self.seen = 0
         self.waited_all = self.seen_all = self.barrier = -1
         self.set: set[str] = set()  # registers that were given values
-        self.begins: dict[Key, int] = {}  # where the stage was filled from, the first time
+        self.begins: dict[tuple[Key, int], int] = {}  # where the stage was filled from, the first time
         self.parted: set[tuple[str, Root]] = set()  # buffers of which parts of a stage are filled
         self.trusts = True  # no function that is not walked may have done so
         self.wrong: list[Fault] = []  # products of tiles that do not belong together
@@ -133,8 +124,8 @@ class _Run:
 
     def _read(self, step: Step, place: Place, at: int) -> _Held | tuple[str, int] | None:
         """What is read there, after whether it may be."""
-        if place.space == "gmem":
-            return place.buffer, place.offset
+        if place.space == "gmem" or not place.buffer:
+            return (place.buffer, place.offset) if place.buffer else None
         if place.space == "rmem":
             return self.held.get((place.buffer, place.offset))
         fill = self.now.get(_key(place))
@@ -147,7 +138,7 @@ class _Run:
             self._note(Fault("unseen", step, place, fill.step, fill.number))
         fill.read, fill.read_at = step, at
         fill.readers.add(place.source)
-        return fill, place.offset - min(fill.parts)
+        return fill, (place.offset - min(fill.parts), place.view)
 
     def _arrived(self, group: int | None, when: int) -> bool:
         return group is None or group < self.done or when <= self.waited_all
@@ -159,16 +150,18 @@ class _Run:
 
     def _written(self, step: Step, source: Place, target: Place, at: int, what: _Held | tuple[str, int] | None) -> None:
         key = _key(target)
-        if self.begins.setdefault(key, target.offset) != target.offset:
-            self.parted.add(key[:2])
         fill = self.now.get(key)
         if fill is None or fill.read is not None or target.offset in fill.parts:
+            if self.begins.setdefault((key, target.view), target.offset) != target.offset:
+                self.parted.add((target.buffer, target.root))
             busy = fill is not None and fill.read is not None and fill.read_at > self.barrier
             if fill is not None and busy and _others(fill.readers, target.source):
                 self._note(Fault("overwritten", step, target, fill.read, fill.number))
-            every = self.fills[key[:2]]
-            fill = _Fill(key, len(every), step)
+            every = self.fills[(target.buffer, target.root)]
+            fill = _Fill(key, (target.buffer, target.root), len(every), step)
             every.append(fill)
+            for gone in [k for k in self.now if _overlap(k, key)]:
+                del self.now[gone]
             self.now[key] = fill
         origin = (what[0], what[1]) if what is not None and isinstance(what[0], str) else None
         group = self.committed if step.asynchronous else None
@@ -192,7 +185,7 @@ class _Run:
             return
         (first, low), (second, high) = cast("list[_Held]", held)
         one, other = first.tile, second.tile
-        if one is None or other is None or first.key[:2] == second.key[:2]:
+        if one is None or other is None or first.of == second.of:
             return
         known = self.products[(sums.buffer, sums.offset)]
         before = known.get((one, low, other, high))
@@ -205,7 +198,7 @@ class _Run:
 
     def _goes_on(self, fill: _Fill) -> bool:
         """The buffer has had several tiles by now, each from another place."""
-        return len(self.fills[fill.key[:2]]) >= _FEW
+        return len(self.fills[fill.of]) >= _FEW
 
     def _never_read(self) -> None:
         """Tiles that are overwritten and never read, as others of their buffer are; the last ones may be too many."""
@@ -214,19 +207,24 @@ class _Run:
             if len(fills) < _FEW or not used - {None}:
                 continue
             for fill in fills:
-                gone = fill.read is None and not fill.maybe and self.now[fill.key] is not fill
+                gone = fill.read is None and not fill.maybe and self.now.get(fill.key) is not fill
                 again = any(f.tile == fill.tile for f in fills[fill.number + 1 :])
                 if gone and fill.tile is not None and fill.tile not in used and not again:
                     self._note(Fault("lost", fill.step, fill.step.places[1], None, fill.number))
                     break
 
     def _note(self, fault: Fault) -> None:
-        if not any((f.kind, f.step.span) == (fault.kind, fault.step.span) for f in self.faults):
+        if not any((f.kind, f.step.span) == (fault.kind, fault.step.span) for f in self.faults):  # once a place
             self.faults.append(fault)
 
 
 def _key(place: Place) -> Key:
-    return place.buffer, place.root, place.stage
+    return place.buffer, place.bits
+
+
+def _overlap(key: Key, other: Key) -> bool:
+    (buffer, (lo, hi)), (another, (low, high)) = key, other
+    return buffer == another and lo < high and low < hi
 
 
 def _others(sources: set[object], source: object) -> bool:
@@ -241,5 +239,5 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
         return []
     found = cast("dict[int, list[Fault]]", context.memo.setdefault("replays", {}))
     if id(replay) not in found:
-        found[id(replay)] = _Run(replay).run()
+        found[id(replay)] = faults_of_roles(replay) if replay.threads else _Run(replay).run()
     return found[id(replay)]

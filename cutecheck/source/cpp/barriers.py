@@ -15,7 +15,7 @@ from cutecheck.model.ints import Dyn
 from cutecheck.source.cpp import pipelines
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.types import class_name
-from cutecheck.source.eval.values import Extern, ExternType, FuncSet, Intrinsic, Object, Pointer, Scalar, Value
+from cutecheck.source.eval.values import Address, Extern, ExternType, FuncSet, Intrinsic, Object, Pointer, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -64,8 +64,9 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
                 m.recorder.worked_by_library(where, span)
             return DEFER
         _note(m, kind, given, span, len(given) == _LOCAL.get(name))
-        if not isinstance(fn, FuncSet):
-            return DEFER
+        if not isinstance(fn, FuncSet):  # which writes none of its arguments, though none of the files says so
+            known = m.dialect.replaying is not None and isinstance(fn, (Extern, ExternType))
+            return Scalar(None, "bool") if known else DEFER
         from cutecheck.source.eval.calls import call_functions
 
         m.recorder.in_barrier += 1
@@ -81,6 +82,14 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
             if isinstance(pointer, Pointer) and pointer.buffer in m.recorder.buffers:
                 m.recorder.barrier("escapes", pointer.buffer, span, ())
     return DEFER
+
+
+def is_step(fn: Value) -> bool:
+    """A function of the library that does something with a barrier."""
+    full = getattr(fn, "name", None) or getattr(fn, "what", None)
+    if not isinstance(full, str):
+        return False
+    return full.rpartition("::")[2].rpartition(".")[2] in _STEPS and _of_library(fn, full)
 
 
 def _of_library(fn: Value, full: str) -> bool:
@@ -116,7 +125,31 @@ def _place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
         offset = cast(Value, pointer.offset)
     elif (read := read_of(first)) in m.recorder.buffers:
         where = read
+    elif m.dialect.replaying is not None and (member := _member(m, first)):
+        where, offset = member, 0
+    if where == NOWHERE and m.dialect.replaying is not None and isinstance(pointer, Pointer) and _own(pointer.buffer):
+        where = pointer.buffer
     return where, offset
+
+
+def _member(m: Machine, value: Value) -> str:
+    """The name of a member of shared memory that is one barrier, read where a reference to it is taken."""
+    known = m.dialect.replaying.members if m.dialect.replaying is not None else {}
+    if isinstance(value, Address) and len(value.cells) == 1:
+        fields, name = value.cells[0]
+        if name in known:
+            return known[name]
+        value = fields.get(name)
+    number = value.value if isinstance(value, Scalar) else value
+    names = [v.name for v in number.expr.variables()] if isinstance(number, Dyn) else []
+    if len(names) == 1 and _own(names[0]):
+        return known.setdefault(names[0].rpartition(".")[2], names[0])
+    return known.get(names[0].partition("#")[0], "") if len(names) == 1 else ""  # whose address went elsewhere
+
+
+def _own(name: str) -> bool:
+    own = name.rpartition("::")[2]
+    return "." in own and not set("#~*?") & set(own)
 
 
 __all__ = ["NOWHERE", "applied", "read_of"]

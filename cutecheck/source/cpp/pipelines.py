@@ -179,6 +179,9 @@ def used(m: Machine, fn: Value, args: list[Value], span: Span) -> str:
             _note(m, "advance" if args and made_at(args[0]) == of else "escapes", of, span)
         return ""
     tries = _TRIES.match(name)
+    kept = args[0] if args and isinstance(args[0], Object) else None
+    if m.recorder.replaying is not None and kept is not None:
+        m.recorder.replaying.state = kept.fields.get("index_"), kept.fields.get("phase_")
     if tries is not None:
         _note(m, f"{tries[1]}_try", of, span)
     elif name in _STEPS:

@@ -76,6 +76,9 @@ class CppDialect(Dialect):
         of = value.buffer if isinstance(value, Pointer) else barriers.read_of(value)
         return pipelines.barriers(value) or of
 
+    def writes_nothing(self, fn: Value) -> bool:
+        return self.replaying is not None and barriers.is_step(fn)
+
     def constructed(self, m: Machine, value: Value, args: list[Value], span: Span) -> Value:
         return pipelines.constructed(m, value, args, span)
 
@@ -141,6 +144,8 @@ class CppDialect(Dialect):
             if zero is not value:
                 return self.truth(zero)
             return None if self.replaying is None else self.replaying.truth(value.expr)
+        if isinstance(value, Pointer) and self.replaying is not None:
+            return not self.replaying.is_null(value)
         return None
 
     def unary(self, op: str, value: Value, span: Span) -> Value:

@@ -19,7 +19,7 @@ from cutecheck.source.eval.statements.done import Done, Raised
 from cutecheck.source.eval.statements.exits import Attempts, Exits, finish
 from cutecheck.source.eval.statements.loops import iterate
 from cutecheck.source.eval.statements.unwinding import leave_by
-from cutecheck.source.eval.values import Extern, Object, Scalar, Value
+from cutecheck.source.eval.values import Extern, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -143,7 +143,7 @@ def _beside(m: Machine, node: ir.Attempt, exits: Attempts, done: Done, env: Env)
         kinds = [exits.kinds[i] for i in taken]
         if taken:
             finish(m, exits, node.span, False)
-            with m.recorder.guarded(Guard("an exception", node.span), Scalar(None, "bool"), True):
+            with m.recorder.guarded(Guard("an exception", node.span)):
                 try:
                     dones.append(_run(m, handler, kinds[0], env))
                     leave_by(m, ends, dones[-1])

@@ -61,6 +61,10 @@ class Hooks:
         """``left op right`` before structures and scalars decide."""
         return DEFER
 
+    def writes_nothing(self, fn: Value) -> bool:
+        """Whether a function that is not of the tree is known to change none of what it is given."""
+        return False
+
     def declare(self, m: Machine, decl: ir.Decl, env: Env) -> bool:
         """A declaration inside a function or module; True when it was handled."""
         return False

@@ -8,18 +8,20 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.facts.replayed import Replay, Thread
+from cutecheck.model.expr import Expr
 from cutecheck.model.integers import INTEGERS
 from cutecheck.source.eval import chosen, ir
 from cutecheck.source.eval.alike import element_types, kind_of, without_elements
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
 from cutecheck.source.eval.contexts import Known, stated
-from cutecheck.source.eval.launches import key_of
+from cutecheck.source.eval.launches import REPLAYED, key_of
 from cutecheck.source.eval.limits import FILES_SHARE
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.ranking import best_of
-from cutecheck.source.eval.record.replay import Replaying, ReplayOver
+from cutecheck.source.eval.record.replay import Replaying, ReplayOver, with_flags
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.specialised import arguments, specialised
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
@@ -30,6 +32,9 @@ from cutecheck.source.eval.values import BudgetExceeded, FuncSet, Intrinsic, Obj
 _FLAG = re.compile(r"\b(?:true|false)\b")  # of classes in their spelling
 _MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
 _REPLAYED = 200_000  # steps of a kernel that is run pass by pass
+_WARP = 32
+_OF_ROLES = tuple(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
+_MOST_ROLES = 6
 _ELSEWHERE = "the kernel is of files that this run does not report"
 
 
@@ -103,13 +108,63 @@ def launch(
 def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value], symbol: str, span: Span) -> None:
     """Run a kernel once more, pass by pass, where it copies in loops: what is in which stage when."""
     recorder, limits = m.recorder, m.budget.limits
-    if not m.dialect.by_value or limits.many or limits.twins or not _pipelined(m, symbol):
+    if not m.dialect.by_value or limits.many or not _pipelined(m, symbol):
         return
-    walked = m.history.replayed.get(id(best.fn), 0)
-    if walked >= _MOST_REPLAYED:
+    if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
+        return  # of many instantiations one stands for the others
+    walked, steps = m.history.replayed.get(id(best.fn), (0, 0))
+    if walked >= _MOST_REPLAYED or steps > _REPLAYED:
         return
-    m.history.replayed[id(best.fn)] = walked + 1
-    running, complete = Replaying(m), True
+    args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
+    if any(c.kernel == symbol and c.subject for c in recorder.calls.values()):
+        threads, cost = _roles(m, best, self_, args, span, recorder.threads_of(symbol))
+        m.history.replayed[id(best.fn)] = walked + 1, steps + cost
+        recorder.replayed(Replay((), False, threads), symbol, best.fn.span)
+        return
+    running, complete = _run(m, best, self_, args, span, given=False)
+    if running.chose and not complete:
+        other = _run(m, best, self_, args, span, given=True)
+        if len(other[0].steps) > len(running.steps):
+            running, complete = other
+        running.cost += other[0].cost if other[0] is not running else 0
+    m.history.replayed[id(best.fn)] = walked + 1, steps + running.cost
+    if running.steps:
+        recorder.replayed(Replay(tuple(running.steps), complete), symbol, best.fn.span)
+
+
+def _roles(
+    m: Machine, best: Candidate, self_: Object | None, args: list[Value], span: Span, block: int
+) -> tuple[tuple[Thread, ...], int]:
+    """The runs of some threads, one of each that a condition tells from the others, and what they cost."""
+    asked: dict[Expr, None] = {}
+    found: list[Thread] = []
+    left, cost = [t for t in _OF_ROLES if t < block], 0
+
+    def answers(thread: int) -> tuple[object, ...]:
+        asks = Replaying(m, thread=thread)
+        return (thread % _WARP == 0, *map(asks.number, asked))
+
+    while left and len(found) < _MOST_ROLES:
+        running, complete = _run(m, best, self_, args, span, given=False, thread=left[0])
+        asked.update(running.asked)
+        cost += running.cost
+        found.append(Thread(left[0], tuple(running.steps), complete))
+        known = {answers(f.number) for f in found}
+        left = [t for t in left if answers(t) not in known]
+    return tuple(found), cost
+
+
+def _run(
+    m: Machine,
+    best: Candidate,
+    self_: Object | None,
+    args: list[Value],
+    span: Span,
+    given: bool,
+    thread: int | None = None,
+) -> tuple[Replaying, bool]:
+    """A kernel's run pass by pass, and whether it came to the kernel's end."""
+    recorder, running, complete = m.recorder, Replaying(m, given, thread), True
     cut, used = dict(recorder.cut), m.budget.used
     kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
     try:
@@ -122,9 +177,9 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         recorder.replaying = m.dialect.replaying = None
         m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering = kept
         recorder.cut = cut
+        running.cost = m.budget.used - used
         m.budget.used = m.budget.next_check = used
-    if running.steps:
-        recorder.replayed(running, symbol, best.fn.span, complete)
+    return running, complete
 
 
 def _pipelined(m: Machine, symbol: str) -> bool:

@@ -22,6 +22,7 @@ from cutecheck.source.eval.limits import Limits
 
 Answer = Literal["walk", "again", "open", "before", "dropped", "barren", "repeat"]
 _PARTS, _FEW_PARTS = 8, 4  # of a folder
+REPLAYED = "pass by pass: "  # before a kernel that is asked for to be run so
 WORKS = "*"  # before a class that configures, copies or multiplies, in what is alike
 _AGAIN = 4  # walks of one instantiation, launched with arguments of which other things are known
 _BARREN = 2  # more that a walk counts for if it came to nothing of CuTe

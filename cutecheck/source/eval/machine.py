@@ -127,7 +127,9 @@ class History:
         self.handing: frozenset[str] = frozenset()  # functions that other units define, whose calls they ask for
         self.met: set[int] = set()  # calls of these that were noted, by ``id``
         self.unsure: set[str] = set()  # functions of them of which a call was met that is not known
-        self.replayed: dict[int, int] = {}  # kernels that were run pass by pass, by ``id``, and how often
+        self.replayed: dict[
+            int, tuple[int, int]
+        ] = {}  # kernels run pass by pass, by ``id``: how often, and in how many steps
         self.launched: set[int] = set()  # classes of `cutlass::device_kernel` that were launched, by ``id``
         # functions whose addresses were taken on the host, and in which function
         self.named: dict[Any, tuple[FuncSet, Span, Span | None]] = {}

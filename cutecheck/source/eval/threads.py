@@ -158,6 +158,25 @@ def differs(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
     return not isinstance(cond, Shared) and any(_leaf_differs(m, leaf, env) for leaf in _leaves(node))
 
 
+def by_thread(m: Machine, node: ir.Expr | None, cond: Value, env: Env) -> bool:
+    """Whether threads answer a condition each by its index or by an element in registers, in a run pass by pass."""
+    if m.recorder.replaying is None:
+        return False
+    number = cond.value if isinstance(cond, Scalar) else cond
+    if isinstance(number, (int, Dyn, Sym)):
+        return varies(number)
+    return node is not None and any(_in_registers(m, leaf, env) for leaf in _leaves(node))
+
+
+def _in_registers(m: Machine, leaf: ir.Expr, env: Env) -> bool:
+    """An element of a tensor of the thread's own: a predicate."""
+    if not isinstance(leaf, ir.Call) or not isinstance(leaf.fn, ir.Name) or env.find_var(leaf.fn.ident) is None:
+        return False
+    with m.recorder.rehearsing():
+        value = m.eval(leaf.fn, env)
+    return isinstance(value, TensorVal) and value.space == "rmem"
+
+
 def turns(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
     """Whether a condition is on what the loop around it changes: its passes may answer differently."""
     if m.loop is None:

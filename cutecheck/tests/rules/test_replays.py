@@ -122,3 +122,26 @@ def test_what_a_run_takes_is_not_taken_from_the_walk(tmp_path: Path) -> None:
     (tmp_path / "gemm.cu").write_text(PREAMBLE + HEAD + KERNEL.replace("NAME", "right"))
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), max_steps=1000))
     assert report.errors == () and len(report.facts.events) > 5
+
+
+OPTIONAL = (
+    ("float* C, int k)", "float* C, int k, int const* lengths, bool halves)"),
+    ("tiles = k / 16;", "tiles = (lengths == nullptr ? k : lengths[0]) / (halves ? 32 : 16);"),
+    ("C, 320)", "C, 320, lengths, halves)"),
+    ("float* C) {", "float* C, int const* lengths, bool halves) {"),
+    ("pB = thr.partition_B(sB)", "pB = thr.partition_B(make_tensor(sB.data(), Other{}))"),
+)  # what the caller may give or not, and a tile that is read by another layout than it is filled by
+
+
+@pytest.mark.parametrize(("name", "codes"), [("right", set()), ("no_wait", {"CUT213"}), ("stage_stays", {"CUT213"})])
+def test_what_may_be_given_is_decided(name: str, codes: set[str], tmp_path: Path) -> None:
+    text = KERNEL
+    for old, new in (*OPTIONAL, *([MISTAKES[name][:2]] if name in MISTAKES else [])):
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    other = "using Other = Layout<Shape<_32, Shape<_8, _2>, _3>, Stride<_16, Stride<_1, _8>, _512>>;"
+    (tmp_path / "gemm.cu").write_text(PREAMBLE + HEAD + other + text.replace("NAME", name))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), ignore=("CUT1", "CUT4")))
+    found = {f.code for f in report.findings}
+    assert codes <= found
+    assert codes or not found

@@ -41,6 +41,7 @@ from cutecheck.source.eval.values import (
     ValueType,
     VoidType,
     constant,
+    is_zero,
 )
 
 if TYPE_CHECKING:
@@ -213,6 +214,9 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
         if known is not None:
             return known
     if isinstance(left, Pointer) or isinstance(right, Pointer):
+        pointer, other = (left, right) if isinstance(left, Pointer) else (right, left)
+        if m.dialect.replaying is not None and op in ("==", "!=") and is_zero(other):
+            return Scalar(int(m.dialect.replaying.is_null(pointer) == (op == "==")), "bool")
         return of_shared("bool" if op in ("==", "!=", "<", ">") else "ptrdiff_t", op, left, right)
     if op in ("+", "*", "-") and (isinstance(left, (ScaledBasis, tuple)) or isinstance(right, (ScaledBasis, tuple))):
         a, b = m.dialect.to_model(left), m.dialect.to_model(right)

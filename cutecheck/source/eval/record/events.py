@@ -14,6 +14,7 @@ from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, PIPELINE
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.replayed import REPLAY, Replay
 from cutecheck.model.ints import Condition
+from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.launches import LaunchRecorder
 from cutecheck.source.eval.values import Extern, Pointer, TensorVal, Value
@@ -99,7 +100,9 @@ class EventRecorder(LaunchRecorder):
 
     def pipelined(self, name: str, subject: str, span: Span, keywords: tuple[tuple[str, object], ...] = ()) -> None:
         """A pipeline is made, waited for or told; each time that it is reached."""
-        self._not_followed()
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            replay.pipelined(name, subject, span, self.frame.symbol, keywords)
         if self._events_off or self.frame is None:
             return
         self.clock += 1
@@ -116,7 +119,9 @@ class EventRecorder(LaunchRecorder):
 
         ``local``: each thread arrives once, at a barrier of its own block.
         """
-        self._not_followed()
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            replay.barrier(kind, buffer, span, self.frame.symbol, arguments)
         if self._events_off or self.frame is None:
             return
         self.clock += 1
@@ -164,15 +169,10 @@ class EventRecorder(LaunchRecorder):
                 self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
             )  # fmt: skip
 
-    def _not_followed(self) -> None:
-        """What a run pass by pass does not follow."""
-        replay = self.acts()
-        if replay is not None:
-            replay.end()
-
     def _step(
-        self, replay: Replaying, kind: str, c: Call, tiled: Value, operands: list[Value], predicated: bool
-    ) -> None:
+        self, replay: Replaying, kind: str, c: Call, tiled: Value, operands: list[Value], predicated: bool,
+        signals: str,
+    ) -> None:  # fmt: skip
         """A copy or gemm of a kernel that is run pass by pass."""
         assert self.frame is not None
         node = self.call
@@ -184,7 +184,7 @@ class EventRecorder(LaunchRecorder):
         ]  # fmt: skip
         if len(facts) != len(operands) or self._loops:
             replay.end()
-        replay.happened(kind, c.name, c.span, self.frame.symbol, tiled, facts, predicated)
+        replay.happened(kind, c.name, c.span, self.frame.symbol, tiled, facts, predicated, self.frame.depth, signals)
 
     def overwritten(self, c: Call, tensors: list[TensorVal]) -> None:
         """Tensors are cleared, filled or summed up: a step of a kernel that is run pass by pass."""
@@ -192,12 +192,14 @@ class EventRecorder(LaunchRecorder):
         if replay is not None and self.frame is not None:
             replay.overwritten(c.name, c.span, self.frame.symbol, [self._tensor(t, c.span) for t in tensors])
 
-    def replayed(self, replay: Replaying, kernel: str, span: Span, complete: bool) -> None:
+    def replayed(self, fact: Replay, kernel: str, span: Span) -> None:
         """A kernel was run pass by pass."""
         self.clock += 1
-        fact = Replay(tuple(replay.steps), complete)
+        every = (*fact.steps, *(s for t in fact.threads for s in t.steps))
+        copies = (s.span for s in every if s.kind in ("copy", "load") and not is_cute_header(s.span.path))
+        at = next(copies, span)  # the file of the kernel itself may not be one that is reported
         self.calls[("replay", kernel, span)] = CallFact(
-            "replay", span, (fact,), Unknown(REPLAY, span), kernel, self.arch, (), (), self.clock, kernel=kernel
+            "replay", at, (fact,), Unknown(REPLAY, span), kernel, self.arch, (), (), self.clock, kernel=kernel
         )
 
     def no_longer(self, kernel: str, conditions: frozenset[Condition]) -> None:
@@ -220,7 +222,7 @@ class EventRecorder(LaunchRecorder):
         """A copy or gemm happens; ``active``: in so many threads, from the first on (None: in all)."""
         replay = self.acts()
         if replay is not None and self.frame is not None:
-            self._step(replay, kind, c, tiled, operands, predicate is not None)
+            self._step(replay, kind, c, tiled, operands, predicate is not None, signals)
         if self._events_off or self.frame is None:
             return
         node = self.call

@@ -12,24 +12,41 @@ from typing import TYPE_CHECKING, NoReturn
 from cutecheck.facts import NOT_WALKED, Span, TensorFact, Unknown
 from cutecheck.facts.replayed import Place, Step
 from cutecheck.model import inttuple as it
-from cutecheck.model.algebra import get, rank, size
+from cutecheck.model.algebra import cosize, get, rank, size
 from cutecheck.model.atoms import CopyAtom
-from cutecheck.model.expr import Expr, Op, Var
+from cutecheck.model.dtype import dtype
+from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError, as_expr, known_value
-from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.tiled import TiledCopy
-from cutecheck.source.eval.values import Scalar, Value
+from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval.values import Object, Pointer, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+FLAG = Domain(values=(0, 1))  # of what is true or false
 _AT_LEAST = 768  # of a run-time number: some tiles of a matrix, a multiple of most of their extents
 _MOST_STEPS = 4000
+_BLOCKS = 4  # along y and z of the grid; along x so many that no block has a second tile
 PASSES = 26  # of one loop; its later ones are as those before
 _NUMBER = re.compile(r"#(\d+)")
 _WRAPPERS = ("cp_async_wait", "cp_async_wait_group", "cp_async_fence", "cp_async_commit_group", "commit")
 _RELATIONS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le}
+_TILE = 2  # modes of a tile without stages
+_OPEN = (0, -1)  # bits of which the end is not known
+# calls of one thread that wait for others, or for its own MMAs
+HOLDING = frozenset({
+    "__syncthreads", "syncthreads", "cluster_sync", "cluster_wait", "warpgroup_wait", "warpgroup_commit_batch",
+})  # fmt: skip
+_FULL, _EMPTY = "", ".empty"
+_PIPELINED = {  # what a step does with which barrier
+    "producer_acquire": (("wait", _EMPTY), ("expect", _FULL)), "consumer_wait": (("wait", _FULL),),
+    "consumer_release": (("arrive", _EMPTY),),
+    "producer_try": (("wait", _EMPTY),), "consumer_try": (("wait", _FULL),),  # in loops, or before a wait
+}  # fmt: skip
+_DESCRIPTOR = dtype("uint128_t")  # of shared memory, as WGMMA and UMMA read it
 _INDEX = ("threadIdx.", "blockIdx.", "cluster")
 
 
@@ -38,38 +55,67 @@ class ReplayOver(Exception):
 
 
 class Replaying:
-    """The run of one kernel. ``made``: numbers of the machine's that were made before it."""
+    """The run of one kernel. ``made``: numbers of the machine's that were made before it.
 
-    def __init__(self, m: Machine) -> None:
+    ``given``: what a kernel may be given or not (pointers that it compares with null, flags) is given. ``thread``: the
+    run is one thread's, by whose number all conditions on threads are decided; TMA, barriers in shared memory and
+    WGMMA are followed then. Without, it is that of all threads, of which only plain copies are.
+    """
+
+    def __init__(self, m: Machine, given: bool = False, thread: int | None = None) -> None:
         self.made = m.made
-        self.under: list[Value] = []  # conditions that are not decided
+        self.given = given
+        self.thread = thread
+        self.state: tuple[Value, Value] = (None, None)  # of the pipeline's step that comes
+        self.members: dict[str, str] = {}  # barriers that are single members of shared memory, and their whole names
+        self.asked: dict[Expr, None] = {}  # conditions that depend on the thread
+        self.cost = 0  # steps of the evaluation
+        self.chose = False  # something depended on ``given``
+        self.under: list[bool] = []  # of conditions that are not decided: whether each thread answers for itself
         self.steps: list[Step] = []
+        self.at: dict[int, Span] = {}  # the statement that runs in each function, by how deep its call is
         self.views: dict[object, int] = {}  # layouts of tensors in shared memory, and their numbers
 
     def truth(self, condition: Expr) -> bool | None:
         """Of a condition that all threads answer alike."""
         variables = condition.variables()
         if any(v.name.startswith("threadIdx.") for v in variables):
-            return None
+            if self.thread is None:
+                return None
+            self.asked[condition] = None
         value = self.number(condition)
         return None if value is None else bool(value)
+
+    def is_null(self, pointer: Pointer) -> bool:
+        """Of a pointer that the kernel was given."""
+        if pointer.space == "smem" or pointer.offset != 0:
+            return False
+        self.chose = True
+        return not self.given
 
     def number(self, expr: Expr) -> int | None:
         """The value at the first thread of the first block; None where a number of it was made on the way."""
         values: dict[str, int] = {}
         for v in expr.variables():
             if v.name.startswith(_INDEX):
-                values[v.name] = 0
+                values[v.name] = (self.thread or 0) if v.name == "threadIdx.x" else 0
                 continue
             number = _NUMBER.search(v.name)
-            if PER_THREAD in v.name or v.name.startswith("gridDim") or (number and int(number[1]) > self.made):
+            if v.name.startswith("gridDim."):
+                values[v.name] = _AT_LEAST if v.name.endswith(".x") else _BLOCKS
+                continue
+            if PER_THREAD in v.name or (number and int(number[1]) > self.made):
                 return None
-            values[v.name] = _given(v)
+            values[v.name] = self._flag() if v.domain.values == FLAG.values else _given(v)
         try:
             _compare(expr, values)
             return expr.evaluate(values)
         except (KeyError, ValueError, ZeroDivisionError, OverflowError):
             return None
+
+    def _flag(self) -> int:
+        self.chose = True
+        return int(self.given)
 
     def add(self, step: Step) -> None:
         if len(self.steps) >= _MOST_STEPS:
@@ -87,6 +133,9 @@ class Replaying:
         """A barrier, wait or commit."""
         if what == NOT_WALKED:
             self.add(Step("unknown", span, where, name))
+        if self.thread is not None:
+            self._held(name, args, span, where)
+            return
         copied = any(s.kind == "copy" for s in self.steps)
         if what != "a barrier" or not copied:
             if copied:
@@ -101,21 +150,67 @@ class Replaying:
         numbers = [a for a in given if isinstance(a, int) and not isinstance(a, bool)]
         self.add(Step("call", span, where, function, numbers[0] if len(numbers) == 1 else None))
 
+    def _held(self, name: str, args: list[Value], span: Span, where: str) -> None:
+        """A call that holds threads back, in the run of one of them."""
+        function = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
+        if function in HOLDING:
+            if not all(self.under):
+                self.end()
+            given = [a.value if isinstance(a, Scalar) else a for a in args]
+            numbers = [a for a in given if isinstance(a, int) and not isinstance(a, bool)]
+            self.add(Step("call", span, where, function, numbers[0] if len(numbers) == 1 else None))
+
+    def barrier(self, kind: str, buffer: str, span: Span, where: str, arguments: tuple[Value, ...]) -> None:
+        """Something is done with a barrier in shared memory, or with one of the hardware."""
+        if self.thread is None or not all(self.under):
+            self.end()
+        numbers = [self._whole(a) for a in arguments]
+        if kind == "escapes" or buffer == "?" or (numbers and numbers[0] is None):
+            self.end()
+        if kind == "wait" and (len(numbers) < 2 or numbers[1] is None):
+            self.end()
+        if kind == "init":
+            return
+        at = Place("", span, "smem", buffer, numbers[0] or 0)
+        self.add(Step("barrier", span, where, kind, numbers[1] if len(numbers) > 1 else None, (at,)))
+
+    def pipelined(self, name: str, of: str, span: Span, where: str, keywords: tuple[tuple[str, object], ...]) -> None:
+        """A step of a pipeline of the library, as what it does with its barriers: one that says when a stage is full,
+        and one that says when it is empty."""
+        if name not in _PIPELINED:
+            if name == "escapes" or (self.thread is None and not name.startswith("make_")):
+                self.end()
+            return
+        index, phase = self.state
+        for kind, which in _PIPELINED[name]:
+            self.barrier(kind, f"{of}{which}", span, where, (index, phase) if kind == "wait" else (index,))
+
+    def _whole(self, value: Value) -> int | None:
+        value = value.value if isinstance(value, Scalar) else value
+        return self.number(as_expr(value)) if isinstance(value, (int, Dyn, Sym)) else None
+
     def happened(
-        self, kind: str, name: str, span: Span, where: str, tiled: object, facts: list[TensorFact], predicated: bool
-    ) -> None:
-        """A copy or gemm."""
+        self, kind: str, name: str, span: Span, where: str, tiled: object, facts: list[TensorFact], predicated: bool,
+        depth: int, signals: str = "",
+    ) -> None:  # fmt: skip
+        """A copy or gemm, in a function at this depth of calls."""
         spaces = [f.space for f in facts]
         if not {"smem", "gmem"} & set(spaces) and kind == "copy" and "rmem" not in spaces:
             return
-        if any(not self._by_threads(c) for c in self.under) or not all(followed(tiled, s) for s in spaces):
+        goes_on = is_asynchronous(tiled)
+        if self.thread is not None:
+            kind, by, goes_on = _by_hardware(kind, tiled, facts)
+            name = signals or by
+        if kind == "tma store":
+            return
+        if not all(self.under) or not (self.thread is not None or all(followed(tiled, s) for s in spaces)):
             self.end()
         places = [self.place(f) for f in facts]
         found = tuple(p for p in places if p is not None)
         if len(found) != len(places):
             self.end()
         maybe = bool(self.under) or predicated
-        self.add(Step(kind, span, where, name, None, found, is_asynchronous(tiled), maybe))
+        self.add(Step(kind, span, where, name, None, found, goes_on, maybe, self.at.get(depth - 1)))
 
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
         """Tensors get values that are computed."""
@@ -124,19 +219,19 @@ class Replaying:
 
     def element(self, fact: TensorFact, written: bool, span: Span, where: str) -> None:
         """A single element is read or stored: of registers, what is stored may be any of them."""
-        if fact.space == "smem":
+        if fact.space == "smem" and self.thread is None:
             self.end()
         if written and fact.buffer:
             self.add(Step("store", span, where, "", None, (Place(fact.name, fact.span, "rmem", fact.buffer, 0),)))
 
-    def _by_threads(self, condition: Value) -> bool:
-        """A condition that threads answer, each by its index."""
-        number = condition.value if isinstance(condition, Scalar) else condition
-        return isinstance(number, Dyn) and any(v.name.startswith("threadIdx.") for v in number.expr.variables())
-
     def place(self, fact: TensorFact) -> Place | None:
-        """Where an operand starts; None where that is not a number."""
+        """Where an operand starts; None where that is not a number. What is read of other memory may be anything."""
+        found = self._place(fact)
+        return Place(fact.name, fact.span, fact.space, "", 0) if found is None and fact.space != "smem" else found
+
+    def _place(self, fact: TensorFact) -> Place | None:
         inner = fact.layout.offset if isinstance(fact.layout, ComposedLayout) else 0
+        inner = 0 if isinstance(inner, SmemPtrFlag) else inner
         if isinstance(fact.offset, (Unknown, tuple)) or not isinstance(fact.offset, (int, Dyn, Sym)):
             return None
         if not isinstance(inner, (int, Dyn)) or not fact.buffer:
@@ -144,18 +239,46 @@ class Replaying:
         offset, more = self.number(as_expr(fact.offset)), self.number(as_expr(inner))
         if offset is None or more is None:
             return None
-        root = 0
-        if fact.root_start_bits is not None and fact.space == "smem":
+        if fact.space == "smem" and fact.dtype == _DESCRIPTOR and self.thread is None:
+            return None  # whom a warpgroup's instructions hold back is not known
+        if fact.dtype is not None and fact.dtype.bits and fact.root_bits and fact.space == "smem":
+            offset = offset * int(fact.dtype.bits) // int(fact.root_bits)  # of descriptors, and of what was recast
+        offset += more
+        if fact.space != "smem":
+            return Place(fact.name, fact.span, fact.space, fact.buffer, offset, source=fact.source)
+        root = fact.root_layout if fact.root_layout is not None else fact.layout
+        view = self.views.setdefault(root, len(self.views))
+        begin = 0
+        if fact.root_start_bits is not None:
             found = self.number(as_expr(fact.root_start_bits))
             if found is None:
                 return None
-            root = found
-        offset += more
-        stage = _stage(fact, offset, root)
+            begin = found
+        elif fact.root_layout is None and fact.dtype is not None and fact.dtype.bits:
+            begin = (offset - more) * int(fact.dtype.bits)
+        whole, stage = _regions(fact, root, offset, begin)
         if stage is None:
             return None
-        view = self.views.setdefault(fact.root_layout, len(self.views)) if fact.space == "smem" else 0
-        return Place(fact.name, fact.span, fact.space, fact.buffer, offset, (root, view), stage, fact.source)
+        if whole[1] < whole[0]:
+            whole = stage = (begin, -1 - view)  # other views of it are not compared
+        return Place(fact.name, fact.span, fact.space, fact.buffer, offset, whole, stage, view, fact.source)
+
+
+def with_flags(m: Machine, value: Value, name: str) -> Value:
+    """An argument whose flags that are not known are variables, so that each has one value in a run."""
+    if isinstance(value, Scalar) and value.ctype == "bool" and value.value is None:
+        return Scalar(Dyn.named(name, FLAG), "bool")
+    if not isinstance(value, Object) or value.pointer is not None:
+        return value
+    for _, decl in classes.fields(m, value.cls):
+        if isinstance(decl.type, ir.Name) and decl.type.ident == "bool":
+            classes.get_field(m, value, decl.name, decl.span)
+    held = {n: with_flags(m, v, f"{name}.{n}") for n, v in value.fields.items()}
+    if all(held[n] is v for n, v in value.fields.items()):
+        return value
+    made = Object(value.cls, {}, None, value.name, value.initial, value.zeroed)
+    made.fields.update(held)
+    return made
 
 
 def _compare(expr: Expr, values: dict[str, int]) -> None:
@@ -180,27 +303,35 @@ def _given(v: Var) -> int:
     return lo if lo is not None and value < lo else value
 
 
-def _stage(fact: TensorFact, offset: int, root_bits: int) -> int | None:
-    """Which of the stages an operand is of, told by the last mode of three or more of the whole tensor."""
-    root = fact.root_layout.b if isinstance(fact.root_layout, ComposedLayout) else fact.root_layout
-    if fact.space != "smem" or root is None:
-        return 0
-    try:
-        last = rank(root) - 1
-        if last < 2:
-            return 0
-        extent, whole = known_value(size(get(root, last))), known_value(size(root))
-    except (CuteError, UndecidedError):
-        return None
+def _regions(fact: TensorFact, root: object, offset: int, begin: int) -> tuple[tuple[int, int], tuple[int, int] | None]:
+    """The bits of the whole tensor in its buffer, and those of the stage that an operand is of.
+
+    Stages are the last mode of three or more. No stage where it is not known which; an end before the start where it
+    is not known.
+    """
+    inner = root.b if isinstance(root, ComposedLayout) else root
     bits = fact.root_bits or (fact.dtype.bits if fact.dtype is not None else None)
-    own = fact.dtype.bits if fact.dtype is not None else None
-    if extent is None or whole is None or not bits or own != bits:
-        return None
-    if extent < 2:
-        return 0
-    if _goes_on(fact, whole // extent):
-        return None  # a copy of several stages
-    return (offset - root_bits // int(bits)) * extent // whole
+    if not isinstance(inner, Layout) or not bits:
+        return _OPEN, None if isinstance(inner, Layout) and rank(inner) > _TILE else _OPEN
+    try:
+        last = rank(inner) - 1
+        length, extent = known_value(cosize(inner)), known_value(size(get(inner, last)))
+    except (CuteError, UndecidedError):
+        return _OPEN, None if rank(inner) > _TILE else _OPEN
+    whole = _OPEN if length is None else (begin, begin + length * int(bits))
+    if last < _TILE or extent == 1:
+        return whole, whole
+    modes = zip(*(it.flatten_to_tuple(x) for x in (get(inner, last).shape, get(inner, last).stride)), strict=True)
+    steps = [d for n, d in modes if n != 1]
+    step = steps[0] if len(steps) == 1 else None
+    if length is None or extent is None or not isinstance(step, int) or step < 1 or fact.dtype is None:
+        return _OPEN, None
+    if not fact.dtype.bits or _goes_on(fact, step * int(bits) // int(fact.dtype.bits)):
+        return _OPEN, None  # a copy of several stages
+    if length - (extent - 1) * step > step:
+        return whole, whole  # parts of one tile
+    first = begin + (offset - begin // int(bits)) // step * step * int(bits)
+    return whole, (first, first + (length - (extent - 1) * step) * int(bits))
 
 
 def _goes_on(fact: TensorFact, stage: int) -> bool:
@@ -226,6 +357,17 @@ def followed(tiled: object, space: str) -> bool:
     """Whether a copy is one that this run follows: plain, by ``cp.async`` or ``ldmatrix``."""
     atom = tiled.atom if isinstance(tiled, TiledCopy) else tiled
     return space != "coord" and not (isinstance(atom, CopyAtom) and ("TMA" in atom.op or "BULK" in atom.op))
+
+
+def _by_hardware(kind: str, tiled: object, facts: list[TensorFact]) -> tuple[str, str, bool]:
+    """What a copy or gemm is to barriers: a load or store by TMA, or an MMA that goes on after its call."""
+    atom = getattr(tiled, "atom", tiled)
+    op = str(getattr(atom, "op", ""))
+    if kind == "copy" and ("TMA" in op or "BULK" in op):
+        return ("load" if "LOAD" in op or "G2S" in op else "tma store"), "tma", True
+    described = kind == "gemm" and any(f.space == "smem" and f.dtype == _DESCRIPTOR for f in facts)
+    by = "" if not described else "umma" if any(f.space == "tmem" for f in facts) else "wgmma"
+    return kind, by, described
 
 
 def _short(symbol: str) -> str:

@@ -146,6 +146,11 @@ class RecorderState:
         """The run of a kernel that what happens here is a step of."""
         return self.replaying if not self.types and self.rehearsal == 1 else None
 
+    def begins(self, span: Span) -> None:
+        """A statement of a kernel that is run pass by pass."""
+        if self.replaying is not None and self.frame is not None:
+            self.replaying.at[self.frame.depth] = span
+
     def rehearses(self) -> bool:
         """What is walked leaves nothing behind, no step of a run pass by pass either."""
         return self.rehearsal > (0 if self.replaying is None else 1)
@@ -153,6 +158,10 @@ class RecorderState:
     def is_unevaluated(self) -> bool:
         """Inside decltype and sizeof, where nothing that is walked leaves a fact."""
         return self._events_off and not self.rehearsal
+
+    def threads_of(self, kernel: str) -> int:
+        """Threads of a kernel's blocks; one where that is not known."""
+        return self._threads.get(kernel, 1)
 
     def block_shape(self) -> tuple[int | None, ...]:
         """Threads of the block along x, y and z, as far as its launch says; empty where it does not."""
@@ -315,16 +324,26 @@ class RecorderState:
             self.hypotheses, self._guards = saved
 
     @contextmanager
-    def guarded(self, guard: Guard, cond: Value, taken: bool) -> Iterator[None]:
+    def guarded(self, guard: Guard, by_thread: bool = False) -> Iterator[None]:
+        """Under a condition; ``by_thread``: each thread answers it by its index, or by registers."""
         self._guards.append(guard)
-        if self.replaying is not None:
-            self.replaying.under.append(cond)
+        try:
+            with self.undecided(by_thread):
+                yield
+        finally:
+            self._guards.pop()
+
+    @contextmanager
+    def undecided(self, by_thread: bool) -> Iterator[None]:
+        """What a run pass by pass may come to or not."""
+        replay = self.replaying
+        if replay is not None:
+            replay.under.append(by_thread)
         try:
             yield
         finally:
-            self._guards.pop()
-            if self.replaying is not None:
-                self.replaying.under.pop()
+            if replay is not None:
+                replay.under.pop()
 
     @contextmanager
     def looping(self, span: Span, trips: int | None = None) -> Iterator[None]:

@@ -35,6 +35,7 @@ from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.unwinding import destroy
+from cutecheck.source.eval.threads import by_thread
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import Closure, FuncSet, Object, ObjectPointer, Reference, Scalar, TensorVal, Value
 
@@ -71,7 +72,8 @@ def _statements(m: Machine, node: ir.Block, inner: Env) -> Done:
                     bounds, complete = predicates.conjunction(m, stmt.cond, inner, not stays)
                     where = getattr(stmt.cond, "span", stmt.span)
                     guard = Guard(m.recorder.text(stmt.cond), where, stays, tuple(bounds), complete)
-                    passed.enter_context(m.recorder.guarded(guard, None, not stays))
+                    own = by_thread(m, stmt.cond, m.tested.get(id(stmt)), inner)
+                    passed.enter_context(m.recorder.guarded(guard, own))
                     if _leaves(stmt.then) or not stays:
                         passed.enter_context(m.recorder.passed(m, stmt.cond, inner, not stays, m.tested.get(id(stmt))))
         held = m.recorder.hypotheses[before:]
@@ -89,6 +91,7 @@ def _leaves(block: ir.Block) -> bool:
 @runs(ir.ExprStmt)
 def _expr(m: Machine, node: ir.ExprStmt, env: Env) -> Done:
     if not (m.recorder.rehearses() and inert(m, node, env)):
+        m.recorder.begins(node.span)
         m.eval(node.expr, env)
     if m.dialect.by_value and names_end(node) and isinstance(node.expr, ir.Call):
         own = m.eval(node.expr.fn, env)

@@ -18,8 +18,8 @@ from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.numbers import snapshot
 from cutecheck.source.eval.statements.recurrences import Written, written
-from cutecheck.source.eval.threads import differs, turns
-from cutecheck.source.eval.values import Scalar, Value, constant
+from cutecheck.source.eval.threads import by_thread, differs, turns
+from cutecheck.source.eval.values import Value, constant
 
 
 @runs(ir.If)
@@ -64,7 +64,8 @@ def _both(
     """Walk both branches from the same state, then join what they wrote. ``varying``: threads may part here."""
     mark = m.journal.mark()
     before = flags.start(m, env)
-    with m.recorder.guarded(guard, cond, True), m.recorder.passed(m, node, env, True, cond):
+    own = by_thread(m, node, cond, env)
+    with m.recorder.guarded(guard, own), m.recorder.passed(m, node, env, True, cond):
         first = arm(m, then, env)
         left(m, first, env, varying)
     after_then = written(m, mark)
@@ -75,7 +76,7 @@ def _both(
         bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
         says = predicates.stated(m, node, env, holds=False) if node is not None else ()
         opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete, holds=says)
-        with m.recorder.guarded(opposite, cond, False), m.recorder.passed(m, node, env, False, cond):
+        with m.recorder.guarded(opposite, own), m.recorder.passed(m, node, env, False, cond):
             second = arm(m, other, env) if other is not None else Done.NORMAL
             left(m, second, env, varying)
         after_else = written(m, mark)
@@ -128,12 +129,13 @@ def alternatives(
     varying = differs(m, node.cond if isinstance(node, ir.Select) else node.left, cond, env)
     mark = m.journal.mark()
     asked = node.cond if isinstance(node, ir.Select) else None
-    with m.recorder.passed(m, asked, env, True, cond):
+    own = by_thread(m, asked, cond, env)
+    with m.recorder.passed(m, asked, env, True, cond), m.recorder.undecided(own):
         a = _perhaps_raised(m, first, node.span)
     after_first = written(m, mark) if m.journal.mark() != mark else {}
     a = snapshot(a) if after_first else a
     m.journal.undo(mark)
-    with m.recorder.passed(m, asked, env, False, cond):
+    with m.recorder.passed(m, asked, env, False, cond), m.recorder.undecided(own):
         b = _perhaps_raised(m, second, node.span)
     if after_first or m.journal.mark() != mark:
         after_second = written(m, mark)
@@ -152,7 +154,8 @@ def perhaps(
     ``asked``: what is true where it is evaluated behind ``&&``, false behind ``||``.
     """
     mark = m.journal.mark()
-    with m.recorder.passed(m, asked, env, node.op in ("&&", "and"), cond):
+    own = by_thread(m, asked, cond, env)
+    with m.recorder.passed(m, asked, env, node.op in ("&&", "and"), cond), m.recorder.undecided(own):
         value = _perhaps_raised(m, run, node.span)
     if m.journal.mark() == mark:
         return value
@@ -190,7 +193,7 @@ def _switch(m: Machine, node: ir.Switch, env: Env) -> Done:
     ends: list[Done] = []
     guard = Guard(m.recorder.text(node.subject), node.span)
     for case in node.cases:
-        with m.recorder.guarded(guard, Scalar(None, "bool"), True), m.recorder.perhaps(), breaking(m, exits):
+        with m.recorder.guarded(guard), m.recorder.perhaps(), breaking(m, exits):
             done = m.run(case.body, Env(env, "block"))
         ends.append(done)
         if done is Done.CONTINUE and m.loop is not None and m.continues is None:

@@ -9,7 +9,7 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.recurrences import written
-from cutecheck.source.eval.values import FuncSet, Object, Scalar
+from cutecheck.source.eval.values import FuncSet, Object
 
 
 @runs(ir.Try)
@@ -31,7 +31,7 @@ def _try(m: Machine, node: ir.Try, env: Env) -> Done:
         for where, name in cells.values():
             if name in where:
                 losses.forget_cells(m, ((where, name),), node.span)
-        with m.recorder.guarded(guard, Scalar(None, "bool"), True), m.recorder.perhaps():
+        with m.recorder.guarded(guard), m.recorder.perhaps():
             ends.append(m.run(handler, env))
         leave_by(m, exits, ends[-1])
         m.journal.undo(exits.mark)

@@ -1,0 +1,21 @@
+"""What can go wrong in a kernel that was run pass by pass."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from cutecheck.facts.replayed import Place, Step
+from cutecheck.records import record
+
+Kind = Literal["early", "unseen", "overwritten", "lost", "twice", "mixed", "unset", "unready", "unreleased"]
+
+
+@record(frozen=True, slots=True)
+class Fault:
+    """A step that goes wrong at these numbers, and another one that it has to do with."""
+
+    kind: Kind
+    step: Step
+    place: Place
+    other: Step | None = None
+    tile: int = 0  # which of the buffer's tiles, in the order they are copied in

@@ -1,0 +1,198 @@
+"""Kernels whose threads tell each other by barriers in shared memory what is filled and what is done with: the runs of
+one thread of each role, side by side.
+
+What happened before what is told by clocks: a thread knows of its own steps, and by a barrier that it waited for of
+those that the threads did before they arrived there. A load by TMA is done with the phase of the barrier that expects
+its bytes. What is not ordered so may happen in any order.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from cutecheck.facts.replayed import Place, Replay, Step, Thread
+from cutecheck.rules.derive.faults import Fault, Kind
+
+_Clock = dict[object, int]  # steps of each thread, by its position, and phases of each barrier that are over
+_Barrier = tuple[str, int]
+_Key = tuple[str, tuple[int, int]]
+_MEETING = frozenset({"__syncthreads", "syncthreads", "cluster_sync", "cluster_wait"})
+
+
+@dataclass(slots=True)
+class _Gate:
+    """A barrier: of phases that are over what all knew that arrived in them, and who arrived since."""
+
+    over: list[_Clock] = field(default_factory=list)
+    arrived: dict[int, list[_Clock]] = field(default_factory=lambda: defaultdict(list))
+
+
+@dataclass(slots=True)
+class _Tile:
+    """What is in a stage: the barrier and phase that say when it has come (None: copied by threads), and its reads."""
+
+    step: Step
+    number: int
+    gate: _Barrier | None
+    phase: int
+    reads: dict[int, tuple[int, Step]] = field(default_factory=dict)  # by thread: when they were made
+
+
+class _Worker:
+    def __init__(self, thread: Thread) -> None:
+        self.thread = thread
+        self.at = 0
+        self.clock: _Clock = {}
+        self.expecting: tuple[_Barrier, int] | None = None  # of the loads that come
+        self.due: _Barrier | None = None  # arrives there once its loads are made
+
+
+class _Block:
+    def __init__(self, threads: tuple[Thread, ...]) -> None:
+        self.workers = [_Worker(t) for t in threads]
+        self.gates: dict[_Barrier, _Gate] = defaultdict(_Gate)
+        self.comers: dict[_Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
+        self.filled: set[_Key] = set()  # what TMA fills at some time
+        for i, t in enumerate(threads):
+            for s in t.steps:
+                if s.kind == "barrier" and s.function in ("arrive", "expect"):
+                    self.comers[_gate(s)].add(i)
+                elif s.kind == "load":
+                    self.filled.add(_key(s.places[1]))
+        self.now: dict[_Key, _Tile] = {}
+        self.count: dict[_Key, int] = defaultdict(int)
+        self.faults: list[Fault] = []
+
+    def run(self) -> list[Fault]:
+        while True:
+            moved = False
+            for i, w in enumerate(self.workers):
+                while w.at < len(w.thread.steps) and self._do(i, w, w.thread.steps[w.at]):
+                    w.at += 1
+                    moved = True
+                if w.at == len(w.thread.steps):
+                    if not w.thread.complete:
+                        return self.faults  # what it does next is not known
+                    self._arrive_now(i, w)
+            if not moved and not self._met():
+                return self.faults
+
+    def _met(self) -> bool:
+        """All threads that go on came to where they wait for each other."""
+        here = [w for w in self.workers if w.at < len(w.thread.steps)]
+        if not here or any(not _meets(w.thread.steps[w.at]) for w in here):
+            return False
+        both: _Clock = {}
+        for w in here:
+            _learn(both, w.clock)
+        for w in here:
+            _learn(w.clock, both)
+            w.at += 1
+        return True
+
+    def _do(self, me: int, w: _Worker, step: Step) -> bool:
+        """One step; False where the thread waits."""
+        if step.kind != "load":
+            self._arrive_now(me, w)
+        if _meets(step):
+            return False
+        if step.kind == "barrier":
+            return self._at_barrier(me, w, step)
+        w.clock[me] = w.clock.get(me, 0) + 1
+        if step.kind == "load":
+            self._load(me, w, step)
+        else:
+            for place in step.places[:1] if step.kind == "copy" else step.places:
+                if place.space == "smem" and step.kind in ("copy", "gemm"):
+                    self._read(me, w, step, place)
+            if step.kind == "copy" and step.places[1].space == "smem":
+                self.now[_key(step.places[1])] = _Tile(step, 0, None, 0)
+        return True
+
+    def _at_barrier(self, me: int, w: _Worker, step: Step) -> bool:
+        gate, at = self.gates[_gate(step)], _gate(step)
+        if step.function == "wait":
+            known = w.clock.get(at, -1) + 1  # phases that are over for certain: no more need be when it is asked
+            if known & 1 == (step.number or 0) & 1:
+                if len(gate.over) <= known:
+                    return False
+                _learn(w.clock, gate.over[known])
+                w.clock[at] = known
+        elif step.function == "expect":
+            w.due, w.expecting = at, (at, len(gate.over) + len(gate.arrived[me]))
+        elif step.function == "arrive":
+            self._arrive(me, w, at)
+        return True
+
+    def _arrive_now(self, me: int, w: _Worker) -> None:
+        if w.due is not None:
+            at, w.due = w.due, None
+            self._arrive(me, w, at)
+
+    def _arrive(self, me: int, w: _Worker, at: _Barrier) -> None:
+        gate = self.gates[at]
+        gate.arrived[me].append(dict(w.clock))
+        while all(gate.arrived[i] for i in self.comers[at]):
+            known = dict(gate.over[-1]) if gate.over else {}
+            for i in self.comers[at]:
+                _learn(known, gate.arrived[i].pop(0))
+            gate.over.append(known)
+
+    def _read(self, me: int, w: _Worker, step: Step, place: Place) -> None:
+        tile = next((t for k, t in self.now.items() if _holds(k, _key(place))), None)
+        if tile is None:
+            if any(_holds(k, _key(place)) for k in self.filled):
+                self._note("unready", step, place, None, 0)
+            return
+        if tile.gate is not None and w.clock.get(tile.gate, -1) < tile.phase:
+            self._note("unready", step, place, tile.step, tile.number)
+        tile.reads[me] = w.clock[me], step
+
+    def _load(self, me: int, w: _Worker, step: Step) -> None:
+        place = step.places[1]
+        key, before = _key(place), self.now.get(_key(place))
+        if w.expecting is None:
+            self.now.pop(key, None)
+            return
+        gate, phase = w.expecting
+        if before is not None and (before.gate, before.phase) == (gate, phase) and not before.reads:
+            return  # another part of the same tile
+        if before is not None and before.gate is not None:
+            late = next((s for i, (t, s) in before.reads.items() if i != me and w.clock.get(i, 0) < t), None)
+            if late is not None:
+                self._note("unreleased", step, place, late, before.number)
+        self.count[key] += 1
+        self.now[key] = _Tile(step, self.count[key] - 1, gate, phase)
+
+    def _note(self, kind: Kind, step: Step, place: Place, other: Step | None, tile: int) -> None:
+        if not any((f.kind, f.step.span) == (kind, step.span) for f in self.faults):
+            self.faults.append(Fault(kind, step, place, other, tile))
+
+
+def _gate(step: Step) -> _Barrier:
+    return step.places[0].buffer, step.places[0].offset
+
+
+def _key(place: Place) -> _Key:
+    return place.buffer, place.bits
+
+
+def _holds(key: _Key, other: _Key) -> bool:
+    """Whether what is filled has all bits of what is read, which may be those of one warpgroup."""
+    (buffer, (lo, hi)), (another, (low, high)) = key, other
+    return key == other or (buffer == another and lo <= low < high <= hi)
+
+
+def _meets(step: Step) -> bool:
+    return step.kind == "call" and step.function in _MEETING
+
+
+def _learn(clock: _Clock, other: _Clock) -> None:
+    for who, when in other.items():
+        clock[who] = max(clock.get(who, -1), when)
+
+
+def faults_of_roles(replay: Replay) -> list[Fault]:
+    """What goes wrong between the threads of a block."""
+    return _Block(replay.threads).run()
