@@ -41,7 +41,9 @@ class Replaying:
     """The run of one kernel. ``made``: numbers of the machine's that were made before it."""
 
     def __init__(self, m: Machine) -> None:
+        self.machine = m
         self.made = m.made
+        self.entered = m.made  # numbers of the machine's that were made before the first copy
         self.under: list[Value] = []  # conditions that are not decided
         self.steps: list[Step] = []
         self.views: dict[object, int] = {}  # layouts of tensors in shared memory, and their numbers
@@ -54,14 +56,18 @@ class Replaying:
         value = self.number(condition)
         return None if value is None else bool(value)
 
-    def number(self, expr: Expr) -> int | None:
-        """The value at the first thread of the first block; None where a number of it was made on the way."""
+    def number(self, expr: Expr, base: bool = False) -> int | None:
+        """The value at the first thread of the first block; None where a number of it was made on the way.
+
+        ``base``: what was loaded before the first copy, for all threads alike, may be anything that stays: it is 0.
+        """
         values: dict[str, int] = {}
         for v in expr.variables():
-            if v.name.startswith(_INDEX):
+            number = _NUMBER.search(v.name)
+            loaded = base and number is not None and self.made < int(number[1]) <= self.entered
+            if v.name.startswith(_INDEX) or (loaded and PER_THREAD not in v.name):
                 values[v.name] = 0
                 continue
-            number = _NUMBER.search(v.name)
             if PER_THREAD in v.name or v.name.startswith("gridDim") or (number and int(number[1]) > self.made):
                 return None
             values[v.name] = _given(v)
@@ -70,6 +76,16 @@ class Replaying:
             return expr.evaluate(values)
         except (KeyError, ValueError, ZeroDivisionError, OverflowError):
             return None
+
+    def goes_on(self, condition: Value) -> bool:
+        """Whether the run goes on behind ``if (row >= end) return;``: a block without work, which memory may tell.
+
+        Only where nothing was copied yet, and all threads answer alike.
+        """
+        number = condition.value if isinstance(condition, Scalar) else condition
+        if not isinstance(number, Dyn) or any(s.kind == "copy" for s in self.steps):
+            return False
+        return not any(v.name.startswith("threadIdx.") or PER_THREAD in v.name for v in number.expr.variables())
 
     def add(self, step: Step) -> None:
         if len(self.steps) >= _MOST_STEPS:
@@ -110,6 +126,8 @@ class Replaying:
             return
         if any(not self._by_threads(c) for c in self.under) or not all(followed(tiled, s) for s in spaces):
             self.end()
+        if not any(s.kind == "copy" for s in self.steps):
+            self.entered = self.machine.made
         places = [self.place(f) for f in facts]
         found = tuple(p for p in places if p is not None)
         if len(found) != len(places):
@@ -141,7 +159,8 @@ class Replaying:
             return None
         if not isinstance(inner, (int, Dyn)) or not fact.buffer:
             return None
-        offset, more = self.number(as_expr(fact.offset)), self.number(as_expr(inner))
+        offset = self.number(as_expr(fact.offset), fact.space == "gmem")
+        more = self.number(as_expr(inner))
         if offset is None or more is None:
             return None
         root = 0
