@@ -227,7 +227,7 @@ def compiled(
 ) -> tuple[dict[Place, set[Called]], list[str]]:
     """Calls by place outside ``library``, and the errors that kept some from being seen."""
     done = subprocess.run(
-        ["g++", "-std=c++17", "-fsyntax-only", "-x", "c++", "-ftemplate-backtrace-limit=0", "-fpermissive",
+        ["g++", "-std=c++20", "-fsyntax-only", "-x", "c++", "-ftemplate-backtrace-limit=0", "-fpermissive",
          "-I", str(headers), *flags, str(kernel)],
         capture_output=True, text=True, check=False, cwd=folder, timeout=1500,
     )  # fmt: skip

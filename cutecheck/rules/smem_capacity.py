@@ -129,9 +129,7 @@ class SmemCapacity(Rule):
 
     def _over(self, group: list[SmemBuffer], limit: int, context: Context) -> int | None:
         """The bytes of the buffers where they are more than the limit."""
-        total: ByteCount = Bytes(0)
-        for b in group:
-            total = total + b.size_bytes  # type: ignore[operator, assignment]
+        total = _bytes(group)
         payload = Holds((Condition(Rel.LE, as_expr(total), as_expr(limit)),), "shared memory of the block")
         first = group[0]
         outcome = context.prove(
@@ -153,6 +151,24 @@ class SmemCapacity(Rule):
 
 
 _MOST = "sm_90"  # no architecture has more
+
+
+def _bytes(group: list[SmemBuffer]) -> ByteCount:
+    """What they take together: members of one structure up to where the last one ends, since unions overlay some."""
+    total: ByteCount = Bytes(0)
+    ends: dict[str, int] = {}
+    for b in group:
+        if any(b.buffer_id.startswith(f"{o.buffer_id}.") for o in group):
+            continue
+        size = known_value(b.size_bytes) if b.size_bytes is not None else None
+        start = known_value(b.start_bytes) if b.start_bytes is not None else None
+        if size is None or start is None:
+            total = total + b.size_bytes  # type: ignore[operator, assignment]
+        else:
+            kernel, _, member = b.buffer_id.rpartition("::")
+            root = f"{kernel}::{member.partition('.')[0]}"
+            ends[root] = max(ends.get(root, 0), start + size)
+    return total + sum(ends.values())  # type: ignore[return-value]
 
 
 def _limit(arch: str, context: Context) -> int | None:

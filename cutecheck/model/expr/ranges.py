@@ -85,7 +85,7 @@ def _atom_bounds(atom: Atom) -> Interval:
     if atom.kind in ("or", "xor", "shr") and all(r[0] is not None and r[0] >= 0 for r in ranges):
         tops = [r[1] for r in ranges]
         if atom.kind in ("or", "xor") and tops[0] is not None and tops[1] is not None:
-            return 0, (1 << max(tops[0].bit_length(), tops[1].bit_length())) - 1
+            return 0, ((1 << max(tops[0].bit_length(), tops[1].bit_length())) - 1) & -atom_divisor(atom)
         return 0, tops[0] if atom.kind == "shr" else None
     return None, None
 

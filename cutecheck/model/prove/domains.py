@@ -131,14 +131,20 @@ def _narrow(found: dict[str, Domain], c: Condition) -> None:
         if c.rel in (Rel.LE, Rel.LT):
             found[name] = clip(d, lo=left + (c.rel is Rel.LT))
         elif c.rel is Rel.EQ:
-            found[name] = clip(d, lo=left, hi=left)
+            found[name] = _only(d, left)
     name, times = _lone_variable(c.lhs)
     if name in found and right is not None and times == 1:
         d = found[name]
         if c.rel in (Rel.LE, Rel.LT):
             found[name] = clip(d, hi=right - (c.rel is Rel.LT))
         elif c.rel is Rel.EQ:
-            found[name] = clip(d, lo=right, hi=right)
+            found[name] = _only(d, right)
+
+
+def _only(d: Domain, value: int) -> Domain:
+    """One number, and what it is a multiple of: engines that ask for residues see no range."""
+    one = clip(d, lo=value, hi=value)
+    return with_step(one, abs(value)) if value else one
 
 
 def with_step(d: Domain, step: int) -> Domain:

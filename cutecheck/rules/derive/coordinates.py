@@ -15,6 +15,7 @@ from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Int, as_expr, known_value
 from cutecheck.model.layout import Layout
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.guards import inner
@@ -99,9 +100,15 @@ def advance(value: Int, index: str) -> int | None:
 
 
 def bounded_mode(value: Int, coordinates: tuple[Int, ...]) -> int | None:
-    """Which coordinate a comparison is about."""
-    same = [i for i, c in enumerate(coordinates) if as_expr(c) == as_expr(value)]
-    return same[0] if len(same) == 1 else None
+    """Which coordinate a comparison is about, by itself or from where the tile starts (``c + 64 * blockIdx.x < n``)."""
+    varying = {v.name for c in coordinates for v in as_expr(c).variables()}
+    same = []
+    for i, c in enumerate(coordinates):
+        start = {v.name for v in ex.sub(as_expr(value), as_expr(c)).variables()}
+        if not start & varying and not any("threadIdx" in n or PER_THREAD in n for n in start):
+            same.append(i)
+    exact = [i for i in same if as_expr(coordinates[i]) == as_expr(value)]
+    return same[0] if len(same) == 1 else exact[0] if len(exact) == 1 else None
 
 
 def left_of(limit: Int, extent: Int) -> Int | None:

@@ -23,7 +23,7 @@ def dynamic_bytes(buffer: SmemBuffer, facts: Facts) -> int | None:
 
     The DSL's kernels allocate theirs: a buffer of no known size is then not all that the launch asks for.
     """
-    if buffer.span.is_python:
+    if buffer.span.is_python or in_static(buffer, facts):
         return None
     sizes = [
         None if x.smem_bytes is None else known_value(x.smem_bytes)
@@ -53,6 +53,14 @@ def in_dynamic(buffer: SmemBuffer, facts: Facts) -> bool:
     """True for a member of a struct that lies in dynamic shared memory."""
     return any(
         b.size_bytes is None and b.arch == buffer.arch and buffer.buffer_id.startswith(f"{b.buffer_id}.")
+        for b in facts.buffers
+    )
+
+
+def in_static(buffer: SmemBuffer, facts: Facts) -> bool:
+    """True for a member of a struct of known size: a ``__shared__`` variable, whatever the launch asks for."""
+    return any(
+        b.size_bytes is not None and b.arch == buffer.arch and buffer.buffer_id.startswith(f"{b.buffer_id}.")
         for b in facts.buffers
     )
 

@@ -25,6 +25,7 @@ class ClassLayout:
     """
 
     offsets: dict[str, Int | Unknown] = field(default_factory=dict)
+    bases: dict[int, Int | Unknown] = field(default_factory=dict)  # where each is, by ``ClassInst.ident``
     size: Int | Unknown = 0
     align: int = 1
     most: int | Unknown = 1
@@ -88,7 +89,11 @@ def _struct(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
             if any(other is base for other in above[:at]) or any(_has_first(m, p, cls, base) for p in parts[:1]):
                 made.end = Unknown(f"where the empty base `{base.name}` is", span)
             continue
-        _place(made, inner, span)
+        start = _place(made, inner, span)
+        for name, inside in ((base.ident, 0), *inner.bases.items()):
+            twice = Unknown("it is a base of two bases", span) if name in made.bases else start
+            bad = next((x for x in (twice, inside) if isinstance(x, Unknown)), None)
+            made.bases[name] = start + inside if bad is None else bad  # type: ignore[operator]
         more = at + 1 < len(above) or bool(parts)
         if more and not isinstance(inner.end, Unknown) and inner.end != inner.size:
             made.end = Unknown(f"whether the end of the base `{base.name}` is used again", span)
@@ -170,8 +175,8 @@ def _union(m: Machine, cls: ClassInst, span: Span) -> ClassLayout:
     return made
 
 
-def _place(made: ClassLayout, inner: ClassLayout, span: Span) -> None:
-    """A base, or an anonymous struct or union, whose members are those of the class."""
+def _place(made: ClassLayout, inner: ClassLayout, span: Span) -> Int | Unknown:
+    """A base, or an anonymous struct or union, whose members are those of the class; where it is."""
     made.aligned(inner.align, inner.most)
     start = _start(made, inner.align, inner.most, span)
     for name, offset in inner.offsets.items():
@@ -179,6 +184,7 @@ def _place(made: ClassLayout, inner: ClassLayout, span: Span) -> None:
         made.offsets[name] = bad if isinstance(bad, Unknown) or isinstance(offset, Unknown) else bad + offset
     size = inner.size
     made.end = start if isinstance(start, Unknown) else size if isinstance(size, Unknown) else start + size
+    return start
 
 
 def _member(m: Machine, cls: ClassInst, decl: ir.Variable, span: Span) -> tuple[Int | Unknown, int, int | Unknown]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.records import record
-from cutecheck.source.eval import classes, closures_as_bases, enums, intrinsics, ir, places
+from cutecheck.source.eval import classes, closures_as_bases, enums, hidden, intrinsics, ir, places
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.enums import EnumRef, enumerator
 from cutecheck.source.eval.machine import Machine
@@ -286,13 +286,13 @@ def member(m: Machine, inst: ClassInst, name: str, self_: Object | None, span: S
             own = enums.brought(m, used.target, name, inst.env)
             if own is not None:
                 return own
-    hidden = [p for p in classes.parts(m, inst) if isinstance(p, ClassInst)] if "" in inst.index else []
-    for base in (*hidden, *classes.bases(m, inst)):
+    nameless = [p for p in classes.parts(m, inst) if isinstance(p, ClassInst)] if "" in inst.index else []
+    for base in (*nameless, *classes.bases(m, inst)):
         if base.name == name:
             return base  # the injected class name, never the constructors
         found = member(m, base, name, self_, span)
         if found is not _MISSING:
-            return found
+            return hidden.of_one_base(m, inst, base, name, self_, found, span)
     for known in inst.known_bases:
         if isinstance(known, ExternType) and known.name == classes.ALIGNED:
             continue  # aligns, and has no members
@@ -317,6 +317,8 @@ def _own_member(m: Machine, inst: ClassInst, name: str, items: list[Any], self_:
         return FuncSet(name, tuple(entries), self_, inst)
     if isinstance(first, ir.Variable) and not first.flags & {"static", "constexpr"}:
         if self_ is not None:
+            if hidden.is_one(m, self_.cls, name):
+                return hidden.get_field(m, self_, inst, name, span)
             return classes.get_field(m, self_, name, span)
         return symbolic(m, m.eval(first.type, inst.env) if first.type else None, f"{inst.name}::{name}", span)
     if isinstance(first, tuple):

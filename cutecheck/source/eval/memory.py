@@ -10,7 +10,7 @@ from cutecheck.model.ints import Dyn, Int
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.units import BYTE, ByteCount, Bytes, byte_count, bytes_to_hold
-from cutecheck.source.eval import ages, classes, ir
+from cutecheck.source.eval import ages, classes, hidden, ir
 from cutecheck.source.eval.class_layout import class_layout
 from cutecheck.source.eval.enums import EnumRef, underlying
 from cutecheck.source.eval.machine import Machine
@@ -279,7 +279,10 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
         return t
     laid = class_layout(m, obj.cls, span)
     align = laid.align
+    own_name = decl.name
     at = laid.offsets.get(decl.name, 0)
+    if hidden.is_one(m, obj.cls, decl.name):
+        own_name, at = hidden.key(owner, decl.name), hidden.offset(m, obj.cls, owner, decl.name, span)
     known = base.align if base.align is not None else align
     if isinstance(at, int) and at:
         known = min(known, at & -at) if known else at & -at
@@ -290,7 +293,7 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
     known = max(known, own, explicit or 1) if base.align is None else known
     if base.offset != 0:  # an element of an array: its size is a multiple of its alignment
         known = min(known, align) if known else align
-    name, whole = f"{obj.name if base.space == 'rmem' else base.buffer}.{decl.name}", t
+    name, whole = f"{obj.name if base.space == 'rmem' else base.buffer}.{own_name}", t
     if owner.decl.kind == "union":  # members of a union are one buffer
         first = classes.fields(m, owner)[0][1].name
         name, whole = (f"{base.buffer}.{first}" if owner is not obj.cls else base.buffer), owner
@@ -298,16 +301,16 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
     before = m.recorder.starts.get(base.buffer, 0) if base.offset == 0 else None
     m.recorder.starts[name] = before + at if before is not None and isinstance(at, int) else None
     if isinstance(t, ValueType) and isinstance(t.value, tuple) and any(map(is_type, t.value)):
-        return _elements_view(m, Object(owner, {}, pointer, f"{obj.name}.{decl.name}"), t.value, decl, span)
+        return _elements_view(m, Object(owner, {}, pointer, f"{obj.name}.{own_name}"), t.value, decl, span)
     if not isinstance(t, ClassInst):
         m.recorder.part(m, pointer, t, base, span, decl, whole)
     if isinstance(t, ClassInst):
-        return seen(m, Object(t, Seen({}), pointer, f"{obj.name}.{decl.name}"))
+        return seen(m, Object(t, Seen({}), pointer, f"{obj.name}.{own_name}"))
     if isinstance(t, (ArrayType, ExternType)):
         return pointer
     if owner.decl.name in _BARRIERS and isinstance(t, ScalarType):
         return Scalar(None, t.dtype.name)  # the hardware writes it: another number each time that it is read
-    return symbolic(m, t, f"{obj.name}.{decl.name}", span)
+    return symbolic(m, t, f"{obj.name}.{own_name}", span)
 
 
 def _elements_view(m: Machine, whole: Object, items: tuple[Value, ...], decl: ir.Variable, span: Span) -> Value:

@@ -153,3 +153,10 @@ def test_bit_operations_are_divisible_by_what_their_low_bits_say(kind: OpKind, a
     values = [operation.evaluate({"x": i, "y": j}) for i in range(9) for j in range(9)]
     assert all(v % step == 0 if step else v == 0 for v in values)
     assert step % (a & -a if b % (a & -a) == 0 else 1) == 0
+
+
+def test_the_largest_value_of_bits_keeps_the_low_zeros() -> None:
+    t = ex.var("t", Domain(0, 127))
+    row, column = ex.op("div", t, ex.const(16)), ex.op("mod", t, ex.const(8))
+    swizzled = ex.op("xor", ex.mul(ex.const(8), column), ex.mul(ex.const(64), row))
+    assert ex.bounds(swizzled) == (0, 504) and max(swizzled.evaluate({"t": i}) for i in range(128)) == 504

@@ -225,3 +225,50 @@ def test_mixed_bits_are_the_number_they_stand_for() -> None:
     found = placed(event, part, buffer(128))
     assert found is not None and isinstance(found.layout, ComposedLayout) and isinstance(found.layout.offset, Dyn)
     assert [found.layout.offset.expr.evaluate({"threadIdx.x": t}) for t in range(128)] == [512 + t for t in range(128)]
+
+
+OVERLAID = """
+struct Storage {
+  union {
+    struct { array_aligned<float, 8 * 64> a; array_aligned<float, %d> b; };
+    array_aligned<float, 32 * 64> c;
+  };
+};
+__global__ void __launch_bounds__(128) k(float* out) {
+  %s
+  auto fill = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{}, Layout<Shape<_8, _16>, Stride<_16, _1>>{},
+                              Layout<Shape<_1, _4>>{});
+  auto t = fill.get_slice(threadIdx.x);
+  Layout<Shape<_8, _64>, Stride<_64, _1>> rows;
+  Tensor g = t.partition_S(make_tensor(make_gmem_ptr(out), rows));
+  copy(fill, g, t.partition_D(make_tensor(make_smem_ptr(s.a.data()), rows)));
+  copy(fill, g, t.partition_D(make_tensor(make_smem_ptr(s.b.data()), rows)));
+  __syncthreads();
+  Layout<Shape<_32, _64>, Stride<_64, _1>> all;
+  Tensor h = t.partition_S(make_tensor(make_gmem_ptr(out), all));
+  copy(fill, h, t.partition_D(make_tensor(make_smem_ptr(s.c.data()), all)));
+}
+void run(float* out) { k<<<1, 128, %s>>>(out); }
+"""
+STATIC = ("__shared__ Storage s;", "0")
+DYNAMIC = ("extern __shared__ char raw[]; Storage& s = *reinterpret_cast<Storage*>(raw);", "sizeof(Storage)")
+SMALL = (DYNAMIC[0], "4096")
+
+
+@pytest.mark.parametrize(
+    ("b", "memory", "codes"),
+    [
+        (8 * 64, STATIC, set()),
+        (8 * 64, DYNAMIC, set()),
+        (8 * 64, SMALL, {"CUT209"}),
+        (7 * 64, STATIC, {"CUT209"}),
+        (11 * 1024, STATIC, set()),  # 47,104 bytes, and 55,296 were its members one after the other
+        (12 * 1024, STATIC, {"CUT702"}),
+    ],
+)
+def test_members_of_a_union_and_of_a_static_structure(
+    tmp_path: Path, b: int, memory: tuple[str, str], codes: set[str]
+) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + OVERLAID % (b, *memory))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+    assert {f.code for f in report.findings} & {"CUT209", "CUT702"} == codes

@@ -73,3 +73,41 @@ def test_a_mode_that_a_condition_around_the_copy_bounds(tmp_path: Path, conditio
     (tmp_path / "k.cu").write_text(PREAMBLE + ONE_MODE.replace("CONDITION", condition))
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
     assert ("CUT604" in {f.code for f in report.findings}) is reported
+
+
+OF_THE_TILE = """
+using Store = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(128) store(float* out, int m, int n) {
+  // cutecheck: assume n %% 4 == 0
+  Tensor mC = make_tensor(make_gmem_ptr(out), make_shape(m, n), make_stride(n, _1{}));
+  Tensor gC = local_tile(mC, Shape<_16, _128>{}, make_coord(blockIdx.x, blockIdx.y));
+  auto thr = Store{}.get_slice(threadIdx.x);
+  Tensor tg = thr.partition_D(gC);
+  Tensor tc = thr.partition_D(make_identity_tensor(Shape<_16, _128>{}));
+  Tensor tr = make_fragment_like(tg(_, 0, 0));
+  for (int i = 0; i < size<1>(tg); ++i) {
+    if (get<0>(tc(0, i, 0)) + int(blockIdx.x) * 16 >= m) continue;
+    for (int j = 0; j < size<2>(tg); ++j) {
+      %s
+      copy(Store{}, tr, tg(_, i, j));
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "reported"),
+    [
+        ("if (get<1>(tc(0, i, j)) + int(blockIdx.y) * 128 >= n) break;", False),
+        ("if (n - 128 * int(blockIdx.y) <= get<1>(tc(0, i, j))) break;", False),
+        ("if (get<1>(tc(0, i, j)) + int(blockIdx.y) * 64 >= n) break;", True),
+        ("if (get<1>(tc(0, i, j)) >= n) break;", True),
+        ("", True),
+    ],
+)
+def test_coordinates_of_a_tile_from_where_it_starts(tmp_path: Path, condition: str, reported: bool) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + OF_THE_TILE % condition)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+    assert ("CUT604" in {f.code for f in report.findings}) is reported

@@ -145,3 +145,17 @@ def test_what_may_be_given_is_decided(name: str, codes: set[str], tmp_path: Path
     found = {f.code for f in report.findings}
     assert codes <= found
     assert codes or not found
+
+
+def test_a_start_that_memory_tells_is_one_that_stays(tmp_path: Path) -> None:
+    """Of groups of rows: ``if (first >= last) return;`` and tiles from there on."""
+    grouped = KERNEL.replace("int k) {", "int const* rows, int k) {\n  int const first = rows[blockIdx.x];")
+    grouped = grouped.replace("  __shared__", "  if (first >= rows[blockIdx.x + 1]) return;\n  __shared__", 1)
+    grouped = grouped.replace("make_gmem_ptr(A)", "make_gmem_ptr(A + int64_t(first) * k)")
+    grouped = grouped.replace("float* C) { NAME", "float* C, int const* rows) { NAME").replace("C, 320", "C, rows, 320")
+    old, new, code = MISTAKES["weak_wait"]
+    for name, text, codes in (("right", grouped, set()), ("weak", grouped.replace(old, new), {code})):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "k.cu").write_text(PREAMBLE + HEAD + text.replace("NAME", name))
+        report = check(inputs([str(tmp_path / name)]), Settings(arch=("sm_80",)))
+        assert {f.code for f in report.findings} & {"CUT212", "CUT213", "CUT218", "CUT220"} == codes

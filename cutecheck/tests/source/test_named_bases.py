@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.facts import TensorFact
+from cutecheck.model.notation import show
 from cutecheck.tests.source.shown import kernel, number
+from cutecheck.tests.source.test_extract import run
 
 KERNEL = kernel("""#include <cute/tensor.hpp>
 #include <cutlass/array.h>
@@ -75,3 +78,53 @@ def test_the_constancy_of_a_tuple_is_that_of_its_elements(tmp_path: Path) -> Non
     body = "M m; auto const t = std::make_tuple(m, 1); auto u = std::make_tuple(m, 1);"
     shown = "std::get<0>(t).f() * 10 + std::get<0>(u).f()"
     assert number(tmp_path, kernel("#include <cute/tensor.hpp>\nusing namespace cute;\n" + methods), body, shown) == 21
+
+
+HIDING = """#include <cute/tensor.hpp>
+using namespace cute;
+template <int N> struct Buf {
+  float x[N];
+  __device__ auto v() { return make_tensor(make_smem_ptr(x), Layout<Int<N>>{}); }
+};
+template <int I, class T> struct Leaf { T value; };
+template <class A, class B> struct Two : Leaf<0, A>, Leaf<1, B> {
+  template <int I, class T> __device__ static T& pick(Leaf<I, T>& l) { return l.value; }
+  template <int I> __device__ auto& get() { return pick<I>(*this); }
+};
+template <class... T> struct Chain;
+template <> struct Chain<> {};
+template <class T, class... Ts> struct Chain<T, Ts...> : Chain<Ts...> {
+  T value;
+  template <int I> __device__ auto& get() {
+    if constexpr (I == 0) return value;
+    else return static_cast<Chain<Ts...>&>(*this).template get<I - 1>();
+  }
+};
+__global__ void k(float* p) {
+  extern __shared__ char raw[];
+  auto& t = *reinterpret_cast<OBJECT*>(raw);
+  auto a = t.template get<0>().v(), b = t.template get<1>().v();
+  copy(a, make_tensor(make_gmem_ptr(p), a.layout()));
+  copy(b, make_tensor(make_gmem_ptr(p), b.layout()));
+}
+void f(float* p) { k<<<1, 8>>>(p); }
+"""
+
+
+@pytest.mark.parametrize(("object_", "places"), [("Two", [0, 128]), ("Chain", [256, 0])])
+def test_members_of_one_name_are_each_the_ones_of_their_class(object_: str, places: list[int], tmp_path: Path) -> None:
+    facts = run(tmp_path, HIDING.replace("OBJECT", f"{object_}<Buf<32>, Buf<64>>"))
+    operands = [e.operands[0] for e in facts.events]
+    assert [show(o.layout) for o in operands if isinstance(o, TensorFact)] == ["_32:_1", "_64:_1"]
+    members = [b for b in facts.buffers if b.name == "x"]
+    assert {(b.size_bytes, b.start_bytes) for b in members} == {(128, places[0]), (256, places[1])}
+
+
+def test_members_of_one_name_outside_of_memory_are_not_followed(tmp_path: Path) -> None:
+    classes = "struct A { int v; __device__ int get() { return v; } }; struct B : A { int v; };\n"
+    include = kernel("#include <cute/tensor.hpp>\nusing namespace cute;\n" + classes)
+    assert number(tmp_path, include, "B b; b.A::v = 8; b.v = 16;", "b.get()") in (None, 8)
+    leaves = "template <int I, class T> struct L { T v; }; struct M : L<0, Int<8>>, L<1, int> {};\n"
+    leaves += "template <int I, class T> __device__ T& pick(L<I, T>& l) { return l.v; }\n"
+    include = kernel("#include <cute/tensor.hpp>\nusing namespace cute;\n" + leaves)
+    assert number(tmp_path, include, "M y{}; y.L<1, int>::v = 7;", "pick<1>(y)") in (None, 7)

@@ -23,6 +23,7 @@ CHAINS = {
     "macros": "#define M2(n) cute::make_layout(n)\n#define M1(n) M2(n)\nvoid g() { auto x = M1(cute::_8{}); }\n",
     "pieces": "#define CAT(a, b) a##b\nvoid g() { auto x = cute::CAT(make_, layout)(cute::_8{}); }\n",
     "an alias of the namespace": "namespace ct = cute;\nusing L = ct::Layout<ct::Shape<ct::_8, ct::_8>>;\n",
+    "an alias from outside": "namespace n { namespace ct = ::cute;\nusing L = ct::Layout<ct::Shape<ct::_8>>; }\n",
     "the namespace opened": "using namespace cute;\nusing L = Layout<Shape<_8, _8>>;\n",
     "a header that opens it": '#include "open.h"\nusing L = Layout<Shape<_8, _8>>;\n',
     "an operator": f"struct N {{}};\nint operator+(N, N) {{ {MAKES} return 0; }}\nvoid g(N a) {{ int x = a + a; }}\n",

@@ -88,9 +88,11 @@ class ScopeLowering(ClassLowering):
         parts = [self.of(part) for part in target.named_children] or [self.of(target)]
         joined: ir.Expr | None = None
         begin = end = target.start_byte
-        for at, part in enumerate("::".join(parts).split("::")):
-            end = begin + len(part) if at == 0 else self.text.index(part, end) + len(part)
-            joined = self.name_of(part, None, joined, False, begin, end)
+        is_global = self.of(target).startswith("::")
+        for part in "::".join(parts).removeprefix("::").split("::"):
+            part = part.strip()
+            end = self.text.index(part, end) + len(part)
+            joined = self.name_of(part, None, joined, is_global and joined is None, begin, end)
         assert joined is not None
         return [ir.Using("alias", joined, self.of(name), self.place(node))]
 

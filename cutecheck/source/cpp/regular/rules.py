@@ -284,6 +284,19 @@ class Rules(Brackets):
         if self.texts[at + 1] == "(" and close > 0:
             self.blank(at, close, "attribute")
 
+    def bounds(self, at: int) -> None:
+        """``__launch_bounds__(threads, blocks, cluster)``: the grammar takes two numbers; the third goes."""
+        texts, close = self.texts, self.partner[at + 1]
+        if texts[at + 1] != "(":
+            return
+        here, commas = at + 2, 0
+        while here < close:
+            commas += texts[here] == ","
+            if commas == 2:
+                self.blank(here, close - 1)
+                return
+            here = self.next(here)
+
     def align(self, at: int) -> None:
         """``__align__(n)`` is tree-sitter's ``alignas``."""
         if self.texts[at + 1] == "(":
@@ -411,6 +424,7 @@ _RULES: dict[str, Callable[[Rules, int], None]] = {
     "else": Rules.branch,
     "for": Rules.repetition,
     "__align__": Rules.align,
+    "__launch_bounds__": Rules.bounds,
     **dict.fromkeys(words("unsigned signed long short"), Rules.sized),
     **dict.fromkeys(words("TEST TEST_F TEST_P TYPED_TEST TYPED_TEST_P"), Rules.test),
     **dict.fromkeys(STATIC_ASSERTS, Rules.static_assertion),

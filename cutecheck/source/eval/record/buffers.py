@@ -83,6 +83,8 @@ class BufferRecorder(RecorderState):
 
         if pointer.space != "smem" or isinstance(t, (ClassInst, ScalarType)):
             return
+        if whole is not t:
+            self.of_unions.add(pointer.buffer)
         size = size_bytes(m, whole, span)
         known = None if isinstance(size, Unknown) else size
         self._buffer(pointer.buffer, decl.name, decl.span, known, pointer.align, t, self.starts.get(pointer.buffer))
@@ -93,7 +95,10 @@ class BufferRecorder(RecorderState):
         known = self.buffers.get(ident)
         if known is not None:
             if known.fact.size_bytes != size:
-                known.fact = replace(known.fact, size_bytes=None)
+                # a union's members are one buffer, with the first of an anonymous struct in it
+                both = [s for s in (known.fact.size_bytes, size) if isinstance(s, int)]
+                largest = Bytes(max(both)) if ident in self.of_unions and len(both) == 2 else None
+                known.fact = replace(known.fact, size_bytes=largest)
             return
         inner = t.inner if isinstance(t, ArrayType) else t
         bits = inner.dtype.bits if isinstance(inner, ScalarType) else None

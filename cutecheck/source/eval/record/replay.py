@@ -63,7 +63,9 @@ class Replaying:
     """
 
     def __init__(self, m: Machine, given: bool = False, thread: int | None = None) -> None:
+        self.machine = m
         self.made = m.made
+        self.entered = m.made  # numbers of the machine's that were made before the first copy
         self.given = given
         self.thread = thread
         self.state: tuple[Value, Value] = (None, None)  # of the pipeline's step that comes
@@ -93,14 +95,20 @@ class Replaying:
         self.chose = True
         return not self.given
 
-    def number(self, expr: Expr) -> int | None:
-        """The value at the first thread of the first block; None where a number of it was made on the way."""
+    def number(self, expr: Expr, base: bool = False) -> int | None:
+        """The value at the first thread of the first block; None where a number of it was made on the way.
+
+        ``base``: what was loaded before the first copy, for all threads alike, may be anything that stays: it is 0.
+        """
         values: dict[str, int] = {}
         for v in expr.variables():
             if v.name.startswith(_INDEX):
                 values[v.name] = (self.thread or 0) if v.name == "threadIdx.x" else 0
                 continue
             number = _NUMBER.search(v.name)
+            if base and number and self.made < int(number[1]) <= self.entered and PER_THREAD not in v.name:
+                values[v.name] = 0
+                continue
             if v.name.startswith("gridDim."):
                 values[v.name] = _AT_LEAST if v.name.endswith(".x") else _BLOCKS
                 continue
@@ -116,6 +124,16 @@ class Replaying:
     def _flag(self) -> int:
         self.chose = True
         return int(self.given)
+
+    def goes_on(self, condition: Value) -> bool:
+        """Whether the run goes on behind ``if (row >= end) return;``: a block without work, which memory may tell.
+
+        Only where nothing was copied yet, and all threads answer alike.
+        """
+        number = condition.value if isinstance(condition, Scalar) else condition
+        if not isinstance(number, Dyn) or any(s.kind == "copy" for s in self.steps):
+            return False
+        return not any(v.name.startswith("threadIdx.") or PER_THREAD in v.name for v in number.expr.variables())
 
     def add(self, step: Step) -> None:
         if len(self.steps) >= _MOST_STEPS:
@@ -205,6 +223,8 @@ class Replaying:
             return
         if not all(self.under) or not (self.thread is not None or all(followed(tiled, s) for s in spaces)):
             self.end()
+        if not any(s.kind == "copy" for s in self.steps):
+            self.entered = self.machine.made
         places = [self.place(f) for f in facts]
         found = tuple(p for p in places if p is not None)
         if len(found) != len(places):
@@ -236,7 +256,8 @@ class Replaying:
             return None
         if not isinstance(inner, (int, Dyn)) or not fact.buffer:
             return None
-        offset, more = self.number(as_expr(fact.offset)), self.number(as_expr(inner))
+        offset = self.number(as_expr(fact.offset), fact.space == "gmem")
+        more = self.number(as_expr(inner))
         if offset is None or more is None:
             return None
         if fact.space == "smem" and fact.dtype == _DESCRIPTOR and self.thread is None:

@@ -209,6 +209,12 @@ class TestParametric:
         goal = make_obligation(p.Alignment(16, 16, ex.mul(rows, LDA.expr), 16), hypotheses=given)
         assert variable_domains(goal)["lda"] == ex.Domain(0, 64, 8)
 
+    def test_a_number_that_is_said_is_a_multiple_of_itself(self) -> None:
+        n, heads, row = (ex.var(name, ex.Domain(0)) for name in ("n", "heads", "row"))
+        goal = p.Alignment(16, 16, ex.mul(ex.mul(row, heads), n), 16)
+        assert ask(goal, hypotheses=(Condition(Rel.EQ, n, ex.const(512)),)).verdict is Verdict.PROVED
+        assert ask(goal, hypotheses=(Condition(Rel.EQ, ex.const(513), n),)).verdict is Verdict.REFUTED
+
     @pytest.mark.parametrize("lanes_a_row", [2, 4, 8])
     def test_coalescing_with_a_run_time_row_stride(self, lanes_a_row: int) -> None:
         t = ex.var("threadIdx.x", ex.Domain(0, 127))
