@@ -23,16 +23,18 @@ _SEPARATE = {"-I": "include", "-isystem": "include", "--include-path": "include"
 
 @record(frozen=True, slots=True)
 class CompileFlags:
-    """What the commands of the scanned files have in common.
+    """What the commands of the scanned files say.
 
-    ``define`` holds the macros that no two commands give different values, ``differing`` the names of the others.
+    ``define`` holds the macros that all of them give one value, ``units`` those of each source besides, by its real
+    path. A source that several commands compile has those of the first; ``again`` are the ones that others differ for.
     """
 
     file: Path
     include: tuple[str, ...]
     define: tuple[str, ...]
     arch: tuple[str, ...]
-    differing: tuple[str, ...]
+    units: tuple[tuple[str, tuple[str, ...]], ...]
+    again: tuple[str, ...]
 
 
 def find_database(paths: Sequence[Path]) -> Path | None:
@@ -56,17 +58,23 @@ def read_flags(file: Path, paths: Sequence[Path]) -> CompileFlags:
     entries = _entries(file)
     scanned = [os.path.realpath(p) for p in paths]
     own = [e for e in entries if any(_within(_source(e, file), s) for s in scanned)]
-    flags = [list(_flags(e, file)) for e in own or entries]
-    values: dict[str, set[str]] = {}
-    for found in flags:
-        for name, value in (_split(v) for kind, v in found if kind == "define"):
-            values.setdefault(name, set()).add(value)
+    used = own or entries
+    flags = [list(_flags(e, file)) for e in used]
+    macros = [dict(_split(v) for kind, v in found if kind == "define") for found in flags]
+    common = {n: v for n, v in macros[0].items() if all(m.get(n) == v for m in macros)} if macros else {}
+    units: dict[str, tuple[str, ...]] = {}
+    again: dict[str, None] = {}
+    for entry, given in zip(used, macros, strict=True):
+        more = tuple(f"{n}={v}" for n, v in given.items() if n not in common)
+        if units.setdefault(_source(entry, file), more) != more:
+            again[_source(entry, file)] = None
     return CompileFlags(
         file,
         tuple(dict.fromkeys(v for found in flags for kind, v in found if kind == "include")),
-        tuple(f"{n}={next(iter(v))}" for n, v in values.items() if len(v) == 1),
+        tuple(f"{n}={v}" for n, v in common.items()),
         tuple(sorted({f"sm_{a}" for found in flags for kind, v in found if kind == "arch" for a in _ARCH.findall(v)})),
-        tuple(n for n, v in values.items() if len(v) > 1),
+        tuple((source, more) for source, more in units.items() if more),
+        tuple(again),
     )
 
 

@@ -87,7 +87,7 @@ def extract_facts(
         store = open_store(settings.cache_dir)
     with using_cute(settings.cute):
         facts = extract(replace(_request(paths, settings, changed, store), found=found)) if paths else Facts()
-        notes = (*facts.notes, told) if told else facts.notes
+        notes = (*facts.notes, *filter(None, (told, _compiled_again(paths, settings))))
         followed = cutlass_version() if settings.cute == REFERENCE else ".".join(map(str, settings.cute))
         return replace(with_contracts(facts, settings.assume), cutlass_version=followed, notes=notes)
 
@@ -115,6 +115,7 @@ def _request(
         include_dirs=tuple(Path(i) for i in (*settings.include, *(flags.include if flags is not None else ()))),
         installed=_libraries(paths),
         defines=(*(flags.define if flags is not None else ()), *settings.define),
+        unit_defines=() if flags is None else flags.units,
         instantiate=settings.instantiate,
         exclude=settings.exclude,
         changed=changed,
@@ -140,6 +141,16 @@ def _libraries(paths: Sequence[Path]) -> tuple[Library, ...]:
 
     installed = (d for d in cutlass_directories() if exists(d / "cutlass" / "version.h"))
     return tuple(Library(d, cutlass_version(d)) for d in (*around(paths), *installed))
+
+
+def _compiled_again(paths: Sequence[Path], settings: Settings) -> str:
+    """What is left out of a compilation database; empty where nothing is."""
+    flags = compile_flags(paths, settings) if paths else None
+    if flags is None or not flags.again:
+        return ""
+    first, more = flags.again[0], len(flags.again) - 1
+    others = f" and {more} more" if more else ""
+    return f"{flags.file.name} compiles {first}{others} several times with other macros: read under those of the first"
 
 
 def compile_flags(paths: Sequence[Path], settings: Settings) -> CompileFlags | None:

@@ -60,8 +60,14 @@ def _extract(request: ExtractRequest) -> Facts:
     used = collectives(files, wanted, request.include_dirs, request.installed)
     if used.read is not None:
         request = replace(request, include_dirs=(*request.include_dirs, *used.read.directories()))
-    user = tuple((name, value or "1") for name, _, value in (d.partition("=") for d in request.defines))
-    tree = Tree({p: f for p, f in files.items() if not p.endswith((".py", ".ipynb"))}, request.include_dirs, user)
+    cpp = {p: f for p, f in files.items() if not p.endswith((".py", ".ipynb"))}
+    by_place = dict(request.unit_defines)
+    own = (
+        {p: _macros(by_place[real]) for p, f in cpp.items() if (real := os.path.realpath(f)) in by_place}
+        if by_place
+        else {}
+    )
+    tree = Tree(cpp, request.include_dirs, _macros(request.defines), own)
     recall = None if request.store is None else Recall(request.store, tree, _about(request))
     reach = tree.reaching(frozenset(wanted))
     units = [p for p in files if p in reach and (p in wanted_set or p.endswith(TRANSLATION_UNITS))]
@@ -167,13 +173,15 @@ def _architectures(
         closed = _linked(
             [job for arch in archs for job in _closed(arch, starts[arch], translator)], links, archs, translator.tree
         )
+        meant = {
+            arch: frozenset[str]().union(*(translator.tree.configured(p, arch) for p in starts[arch])) for arch in archs
+        }
         instantiated: dict[str, set[Template]] = {arch: set() for arch in archs}
         templates: dict[tuple[str, str], int] = {}
         for job, part in _staged(closed, links, lambda stage: parts(stage, translator, walks, jobs, recall)):
             if job.path not in translator.reported:
                 continue  # a caller alone
-            own = translator.tree.fragments(job.path, job.arch).values()
-            absorb(part.facts, out, job.path if job.path in own else "")
+            absorb(part.facts, out, job.path if _configures(job, meant[job.arch], translator.tree) else "")
             _count_dropped(part, out)
             instantiated[job.arch] |= part.instantiated
             met.setdefault(job.path, {})[job.arch] = part.refused
@@ -187,6 +195,13 @@ def _architectures(
         for part in parts(opened, translator, walks, jobs, recall):
             absorb(part.facts, out)
             _count_dropped(part, out)
+
+
+def _configures(job: Job, meant: frozenset[str], tree: Tree) -> bool:
+    """Whether what a unit includes means what its own macros say, or something else than in a unit that has such."""
+    if job.path in tree.fragments(job.path, job.arch).values():
+        return True
+    return bool(meant) and not meant.isdisjoint(tree.closure(job.path, job.arch))
 
 
 def _linked(jobs: Sequence[Job], links: Links, archs: Sequence[str], tree: Tree) -> list[Job]:
@@ -247,10 +262,14 @@ def _count_dropped(part: Part, out: Collected) -> None:
             out.dropped[attempt.kernel] = out.dropped.get(attempt.kernel, 0) + 1
 
 
+def _macros(defines: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value or "1") for name, _, value in (d.partition("=") for d in defines))
+
+
 def _about(request: ExtractRequest) -> str:
     """A digest of what the facts of a translation unit depend on besides the files."""
     limits = replace(request.limits, seconds_per_file=0, mebibytes=0)
-    return digest(repr((request.defines, request.instantiate, cute_version(), limits)))
+    return digest(repr((request.defines, request.unit_defines, request.instantiate, cute_version(), limits)))
 
 
 def _touched(files: Mapping[str, Path], changed: Iterable[Path]) -> frozenset[str]:

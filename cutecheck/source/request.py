@@ -28,6 +28,7 @@ class ExtractRequest:
     include_dirs: tuple[Path, ...] = ()
     installed: tuple[Library, ...] = ()  # read where CUTLASS's collectives are used and nothing else declares them
     defines: tuple[str, ...] = ()
+    unit_defines: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of single translation units, by their real paths
     instantiate: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     changed: tuple[Path, ...] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -156,9 +157,13 @@ def define(line: str) -> Macro | None:
     return Macro(match.group(1), params, body, variadic)
 
 
-def preprocess(text: str, defines: Defines, opener: Opener | None = None) -> Preprocessed:
-    """Evaluate the directives of comment-free ``text`` for one target."""
+def preprocess(
+    text: str, defines: Defines, opener: Opener | None = None, own: Sequence[tuple[str, str]] = ()
+) -> Preprocessed:
+    """Evaluate the directives of comment-free ``text`` for one target; ``own``: macros as if defined before it."""
     so_far = Progress(MacroScope(defines))
+    for name, value in own:
+        so_far.scope.add(name, 0, Macro(name, None, value))
     guard = _through(text, so_far, opener)
     done = Preprocessed(
         "".join(so_far.out),

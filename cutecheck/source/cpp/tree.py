@@ -61,6 +61,7 @@ class Tree:
     files: dict[str, Path]
     include_dirs: tuple[Path, ...] = ()
     user: tuple[tuple[str, str], ...] = ()
+    own: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)  # macros of single translation units
     _read: dict[str, _File | None] = field(default_factory=dict)
     _bytes: dict[str, bytes | None] = field(default_factory=dict)
     _closures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
@@ -222,6 +223,10 @@ class Tree:
         """The files whose text stands in a file, or in one that it includes, each with the file that it stands in."""
         return {f.origin.path: p for p in self.closure(path, arch) for f in self._fragments(p, arch)}
 
+    def configured(self, path: str, arch: str) -> frozenset[str]:
+        """The files whose text stands in a translation unit itself, as its own macros say."""
+        return frozenset(f.origin.path for f in self._fragments(path, arch))
+
     def _fragments(self, path: str, arch: str) -> tuple[Fragment, ...]:
         return () if self.file(path) is None else self.preprocessed(path, arch).fragments
 
@@ -301,7 +306,8 @@ class Tree:
                 macros.pop(done.guard, None)
             found = self.file(path)
             stripped = "" if found is None else found.stripped
-            self._done[key] = preprocess(stripped, Defines(arch, self.user, macros), Splicer(self, path))
+            own = self.own.get(path, ())
+            self._done[key] = preprocess(stripped, Defines(arch, self.user, macros), Splicer(self, path), own)
         return self._done[key]
 
     def unit(self, path: str, arch: str) -> ir.Unit | None:

@@ -35,9 +35,28 @@ def test_flags_in_both_spellings(tmp_path: Path) -> None:
     assert find_database([tmp_path]) == file
     flags = read_flags(file, [tmp_path])
     assert flags.include == (str(tmp_path / "inc"), "/opt/cute")
-    assert flags.define == ("TILE=64", "N=1")
-    assert flags.differing == ("B",)
+    assert flags.define == ()
+    assert flags.units == ((str(tmp_path / "a.cu"), ("TILE=64", "N=1", "B=1")), (str(tmp_path / "b.cu"), ("B=2",)))
+    assert flags.again == ()
     assert flags.arch == ("sm_80", "sm_90a")
+
+
+def test_macros_of_one_command_are_of_its_source_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tile.h").write_text(
+        "#pragma once\n#include <cute/tensor.hpp>\n#ifdef WIDE\nconstexpr int kRows = WIDE;\n#else\n"
+        "constexpr int kRows = 32;\n#endif\nusing L = cute::Layout<cute::Shape<cute::Int<kRows>, cute::Int<COLS>>>;\n"
+        "inline auto made() { return cute::make_layout(cute::make_shape(cute::Int<kRows>{}, cute::Int<COLS>{})); }\n"
+    )
+    units = {"a": "-DWIDE=64 -DCOLS=8", "b": "-DCOLS=8", "c": "-DWIDE=16 -DCOLS=8"}
+    for name in units:
+        (tmp_path / f"{name}.cu").write_text(f'#include "tile.h"\nint {name}() {{ return cute::size(made()); }}\n')
+    commands = [*units.items(), ("c", "-DWIDE=128 -DCOLS=8")]
+    database(tmp_path, *({"file": str(tmp_path / f"{n}.cu"), "command": f"nvcc {f} -c x"} for n, f in commands))
+    assert main(["facts", str(tmp_path), "--output-format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    printed = {s["printed"]["text"] for s in found["sites"] if s["status"] == "resolved" and s["printed"]}
+    assert printed == {f"(_{rows},_8):(_1,_{rows})" for rows in (64, 32, 16)}
+    assert any("c.cu several times with other macros" in note for note in found["notes"])
 
 
 def test_check_uses_the_closest_and_isolated_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
