@@ -98,6 +98,8 @@ def full_arguments(name: str, args: tuple[Argument, ...]) -> tuple[str, tuple[Ar
     """
     canonical, given = _spelled(name)[0], [*_fixed(name), *args]
     for i, (_, default) in enumerate(_declared(canonical, cute_version())):
+        if isinstance(default, int) and default >= len(given):
+            break  # an argument before it is missing
         if i >= len(given) and default != "":
             given.append(given[default] if isinstance(default, int) else int(default) if default.isdigit() else default)
     return canonical, tuple(given)

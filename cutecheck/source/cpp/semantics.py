@@ -335,7 +335,7 @@ def in_type(value: float, name: str) -> float | None:
         return float(value) if abs(value) <= _EXACT and value == int(value) else None
     try:
         held: float = struct.unpack(_FORMATS[name], struct.pack(_FORMATS[name], value))[0]
-    except OverflowError:
+    except (OverflowError, struct.error):  # a float that is too large, an integer that is
         return None
     return held
 

@@ -74,7 +74,7 @@ def _member(m: Machine, name: str, obj: Value, within: bool | None) -> bool | No
 
 
 def _known(obj: Value) -> bool:
-    return hasattr(obj, "cls")
+    return getattr(obj, "cls", None) is not None  # a set of functions has a class where they are methods
 
 
 def of_object(m: Machine, node: ir.Expr, env: Env) -> bool | None:

@@ -161,7 +161,7 @@ def test_tensor_memory(columns: int, stages: int, message: str | None, tmp_path:
 
 @pytest.mark.parametrize(("sync", "codes"), [("cute.arch.sync_threads()", []), ("pass", ["CUT212"])])
 def test_barriers_of_two_scripts_that_launch_one_kernel_are_two(sync: str, codes: list[str], tmp_path: Path) -> None:
-    """The second walk has other copies and the same barrier, at the same step of its own."""
+    """The second walk has other copies and the same barrier, at the same step of its own: another configuration."""
     kernel = (
         HEAD
         + """
@@ -193,7 +193,8 @@ class Through:
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT212",)))
     copies = [e for e in report.facts.events if e.kind == "copy"]
     assert len(copies) == 4 and all(e.reason is None for e in copies)
-    assert [f.code for f in report.findings] == codes
+    assert [f.code for f in report.findings] == codes * 2
+    assert {e.kernel.rpartition("::")[2] for e in copies} == {"kernel", "kernel<configuration 2>"}
 
 
 WHOLE_ROWS = (

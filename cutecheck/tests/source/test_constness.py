@@ -1,9 +1,12 @@
 """Methods, overloads and specialisations that constants tell apart, as g++ 12 prints them."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from cutecheck.source.cpp.semantics import in_type
+from cutecheck.source.eval import constness
 from cutecheck.tests.source.shown import kernel, number
 
 KERNEL = kernel("""#include <cute/tensor.hpp>
@@ -108,3 +111,11 @@ def test_what_a_compiled_program_prints(tmp_path: Path, body: str, shown: str, v
 )
 def test_what_is_not_followed_is_not_known(tmp_path: Path, body: str, shown: str) -> None:
     assert number(tmp_path, KERNEL, body, shown) is None
+
+
+def test_what_is_of_no_class_has_no_members() -> None:
+    assert constness._member(None, "x", SimpleNamespace(cls=None), True) is True  # functions of a namespace
+
+
+def test_numbers_that_no_floating_point_type_holds() -> None:
+    assert in_type(10**400, "double") is None

@@ -12,6 +12,7 @@ from cutecheck.model.atoms import (
     copy_op,
     cutlass_version,
     element_type,
+    full_arguments,
     is_copy_op,
     is_mma_op,
     mma_op,
@@ -168,3 +169,8 @@ def test_the_bare_name_of_a_template_gives_its_formulas():
     assert gmma["FrgTypeA"] == "SM90::GMMA::smem_desc<tnspA>"
     with pytest.raises(UnknownAtomError, match="takes template arguments"):
         mma_op("SM90_64x64x16_F32F16F16_SS")
+
+
+def test_arguments_that_are_missing_give_no_others() -> None:
+    assert full_arguments("UniversalCopy", ()) == ("UniversalCopy", ())
+    assert full_arguments("UniversalCopy", ("float",)) == ("UniversalCopy", ("float", "float"))
