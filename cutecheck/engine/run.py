@@ -86,8 +86,10 @@ def extract_facts(
     if store is None and settings.cache:
         store = open_store(settings.cache_dir)
     with using_cute(settings.cute):
-        facts = extract(replace(_request(paths, settings, changed, store), found=found)) if paths else Facts()
-        notes = (*facts.notes, *filter(None, (told, _compiled_again(paths, settings))))
+        flags = compile_flags((*paths, *(changed or ())), settings)
+        request = replace(_request(paths, settings, changed, store, flags), found=found)
+        facts = extract(request) if paths else Facts()
+        notes = (*facts.notes, *filter(None, (told, _compiled_again(flags))))
         followed = cutlass_version() if settings.cute == REFERENCE else ".".join(map(str, settings.cute))
         return replace(with_contracts(facts, settings.assume), cutlass_version=followed, notes=notes)
 
@@ -101,14 +103,18 @@ def explain(paths: Sequence[Path], settings: Settings) -> Trace:
     tracing = Tracing()
     settings, _ = with_version(settings, paths)
     with using_cute(settings.cute):
-        extract(replace(_request(paths, settings, None, None), tracing=tracing, jobs=1))
+        request = _request(paths, settings, None, None, compile_flags(paths, settings))
+        extract(replace(request, tracing=tracing, jobs=1))
     return tracing.trace()
 
 
 def _request(
-    paths: Sequence[Path], settings: Settings, changed: tuple[Path, ...] | None, store: Store | None
+    paths: Sequence[Path],
+    settings: Settings,
+    changed: tuple[Path, ...] | None,
+    store: Store | None,
+    flags: CompileFlags | None,
 ) -> ExtractRequest:
-    flags = compile_flags((*paths, *(changed or ())), settings)
     return ExtractRequest(
         paths=tuple(paths),
         archs=settings.arch or (flags.arch if flags is not None else ()),
@@ -143,9 +149,8 @@ def _libraries(paths: Sequence[Path]) -> tuple[Library, ...]:
     return tuple(Library(d, cutlass_version(d)) for d in (*around(paths), *installed))
 
 
-def _compiled_again(paths: Sequence[Path], settings: Settings) -> str:
+def _compiled_again(flags: CompileFlags | None) -> str:
     """What is left out of a compilation database; empty where nothing is."""
-    flags = compile_flags(paths, settings) if paths else None
     if flags is None or not flags.again:
         return ""
     first, more = flags.again[0], len(flags.again) - 1
@@ -214,8 +219,9 @@ def _runs(given: Inputs, settings: Settings, timeout_s: float) -> Runs | None:
     followed, told = with_version(settings, (*given.paths, *(given.changed or ())))
     about = repr((replace(followed, jobs=0, cache_dir="", baseline="", fail_on="warning", unknown="warn"), told))
     with using_cute(followed.cute):
-        request = _request(given.paths, followed, given.changed, None)
-        return Runs(store, request, f"{about} {timeout_s} {Path.cwd()}", timeout_s)
+        flags = compile_flags((*given.paths, *(given.changed or ())), followed)
+        request = _request(given.paths, followed, given.changed, None, flags)
+        return Runs(store, request, f"{about} {_compiled_again(flags)} {timeout_s} {Path.cwd()}", timeout_s)
 
 
 def check_and_fix(given: Inputs, settings: Settings, unsafe: bool, timeout_s: float = 5.0) -> FixRun:

@@ -176,7 +176,11 @@ for _word in (
 FUNCTIONS["torch.manual_seed"] = lambda m, args, kwargs, span: None
 FUNCTIONS["torch.compile"] = lambda m, args, kwargs, span: args[0] if args else Builtin("id_")
 
-_SAME = ("cuda", "cpu", "detach", "data", "pin_memory")  # and what works in place
+_SAME = ("cuda", "cpu", "detach", "data", "pin_memory")  # and what works in place, but for what changes the shape
+_RESHAPES = frozenset({
+    "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "unsqueeze_", "resize_", "resize_as_", "set_",
+    "as_strided_",
+})  # fmt: skip
 
 
 def tensor_attribute(m: Machine, t: Value, ident: str, span: Span) -> Value:
@@ -201,7 +205,8 @@ def tensor_attribute(m: Machine, t: Value, ident: str, span: Span) -> Value:
         return Extern("tensor.grad", span)
     if f"tensor.{ident}" in FUNCTIONS:
         return Builtin(f"tensor.{ident}", t)
-    return Builtin("tensor.same", t) if ident in _SAME or ident.endswith("_") else Extern(f"tensor.{ident}", span)
+    in_place = ident.endswith("_") and not ident.endswith("__") and ident not in _RESHAPES
+    return Builtin("tensor.same", t) if ident in _SAME or in_place else Extern(f"tensor.{ident}", span)
 
 
 @builtin("tensor.same")

@@ -12,7 +12,7 @@ from cutecheck.facts import Unknown
 from cutecheck.model.ints import Sym
 from cutecheck.source.dsl.torch import DTYPES
 from cutecheck.source.dsl.values import HostTensor
-from cutecheck.source.eval.values import ScalarType
+from cutecheck.source.eval.values import Extern, ScalarType
 from cutecheck.tests.source.dsl.run import variables
 
 GIVEN = """
@@ -301,8 +301,13 @@ def test_extents_that_are_not_known_are_kept(tmp_path: Path) -> None:
     mixed = x.transpose(0, 1).float()
     taken = x[:, torch.arange(5)]
     masked = x[x > 0]
+    filled = torch.empty(3, 4).fill_(1)
+    turned = torch.empty(3, 4).t_()
+    kind = x.__class__
     refused = torch.empty(3, 4) @ torch.empty(3, 4)
     """)  # fmt: skip
+    assert found["filled"].shape == (3, 4)
+    assert not isinstance(found["turned"], HostTensor) and isinstance(found["kind"], Extern)
     n = found["x"].shape[0]
     assert isinstance(n, Sym)
     assert found["flat"].shape[1] == 128 and str(found["flat"].shape[0]) == str(n * 96)
