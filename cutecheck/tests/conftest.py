@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 from itertools import count
 
 import pytest
 
 _NUMBERS = count()
+
+
+def pytest_collection_finish() -> None:
+    """The collector looks as seldom as in the command (``cutecheck.cli``), and not at what was collected."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(200_000, 20, 100)
 
 
 @pytest.fixture(autouse=True)

@@ -221,17 +221,9 @@ def _float(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
 
 
 def _str(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    v = args[0] if args else ""
-    if isinstance(v, (str, int, float, bool)) or v is None:
-        return str(v)
-    if isinstance(v, Object):
-        from cutecheck.source.dsl.protocol import asked
+    from cutecheck.source.dsl.text import to_text
 
-        for method in ("__str__", "__repr__"):
-            said = asked(m, v, method, [], span)
-            if said is not None:
-                return said
-    return Unknown("text that is not known", span) if not isinstance(v, Unknown) else v
+    return to_text(m, args[0] if args else "", span)
 
 
 def _bool(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:

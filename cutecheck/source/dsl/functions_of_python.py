@@ -11,7 +11,7 @@ from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl import enumerations, protocol
-from cutecheck.source.dsl.builtins import FUNCTIONS, Function, _str, builtin, known, sequence
+from cutecheck.source.dsl.builtins import FUNCTIONS, Function, builtin, known, sequence
 from cutecheck.source.dsl.flow import Perhaps
 from cutecheck.source.dsl.values import (
     SPREAD,
@@ -310,11 +310,6 @@ def _nothing(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
 @builtin("contextlib.nullcontext")
 def _null_context(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return args[0] if args else kwargs.get("enter_result")
-
-
-@builtin("repr", "str_")
-def _text(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return _str(m, args, kwargs, span)
 
 
 @builtin("getattr")

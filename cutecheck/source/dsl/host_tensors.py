@@ -37,7 +37,7 @@ def _from_dlpack(m: Machine, args: list[Value], kwargs: dict[str, Value], span: 
     if not isinstance(t, HostTensor):
         return Extern("from_dlpack(...)", span) if not isinstance(t, Unknown) else t
     align = kwargs.get("assumed_align", args[1] if len(args) > 1 else None)
-    kind: Value = t.dtype
+    kind = t.element_type
     if kwargs.get("force_tf32") is True and isinstance(kind, ScalarType) and kind.dtype.name == "float":
         kind = ScalarType(DType("tfloat32_t", Bits(32)))
     return HostCute(t.shape, t.strides, kind, align if isinstance(align, int) else _element_bytes(t), t.strides)
@@ -49,7 +49,7 @@ def _element_bytes(t: HostTensor) -> int | None:
 
 def as_dynamic(m: Machine, t: HostTensor) -> HostCute:
     """A torch tensor given to a device function as it is."""
-    made = HostCute(t.shape, t.strides, t.dtype, _element_bytes(t), t.strides)
+    made = HostCute(t.shape, t.strides, t.element_type, _element_bytes(t), t.strides)
     _mark_layout(m, made, None)
     return made
 

@@ -17,7 +17,7 @@ from cutecheck.source.dsl import cute_values, storage
 from cutecheck.source.dsl import sites as dsl_sites
 from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
 from cutecheck.source.dsl.builtins import builtin
-from cutecheck.source.dsl.values import Builtin, Compiled
+from cutecheck.source.dsl.values import Builtin, Compiled, TorchType
 from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names register themselves)
     cuda,
     dsl_layouts,
@@ -60,9 +60,11 @@ def _same(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
 
 @builtin("cute.torch_dtype")
 def _torch_dtype(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    """The torch type of a CuTe element type: the same type here, TFloat32 is stored as float."""
+    """The torch type of a CuTe element type; TFloat32 is stored as float."""
     v = args[0]
-    return ScalarType(DType("float", Bits(32))) if isinstance(v, ScalarType) and v.dtype.name == "tfloat32_t" else v
+    if not isinstance(v, ScalarType):
+        return v
+    return TorchType(DType("float", Bits(32)) if v.dtype.name == "tfloat32_t" else v.dtype)
 
 
 @builtin("BaseDSL._get_dsl")

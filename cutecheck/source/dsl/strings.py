@@ -52,7 +52,7 @@ def _interpolation(s: Source, node: Node) -> ir.Expr:
     conversion = next((s.text(c).lstrip("!") for c in node.children if c.type == "type_conversion"), "")
     spec = next((c for c in node.children if c.type == "format_specifier"), None)
     if spec is None and not conversion:
-        return value
+        return ir.Call(ir.Name("format value", None, span), (ir.Arg(value),), span)
     parts: list[ir.Expr] = []
     at = spec.start_byte + 1 if spec is not None else 0  # behind the colon
     for c in spec.children if spec is not None else ():

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
-from cutecheck.source.dsl.values import TextMatch
-from cutecheck.source.eval.values import Value
+from cutecheck.source.dsl.protocol import asked
+from cutecheck.source.dsl.values import TextMatch, TorchType
+from cutecheck.source.eval.intrinsics.dsl_show import type_name
+from cutecheck.source.eval.values import Object, ScalarType, Str, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -19,21 +21,72 @@ _REPEATED_GROUP = re.compile(r"\)[*+{]")
 _MAX_PATTERN, _MAX_SUBJECT, _MAX_REPEATS = 200, 300, 4
 
 
+class _Written:
+    """What stands for a value in text: other text by ``str`` than by ``repr``, and no format of its own."""
+
+    def __init__(self, text: str, represented: str) -> None:
+        self._text, self._represented = text, represented
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._represented
+
+
 def plain(v: Value) -> bool:
-    """Whether a value is written in text as Python writes its own."""
+    """Whether it is known how Python writes a value."""
     if isinstance(v, (tuple, list)):
-        return all(map(plain, v)) and len(v) < 1000
+        return type(v) in (tuple, list) and all(map(plain, v)) and len(v) < 1000
     if isinstance(v, int):
         return v.bit_length() <= 4096
-    return v is None or isinstance(v, (str, float))
+    return v is None or isinstance(v, (str, float, ScalarType))
+
+
+def written(v: Value) -> Any:
+    """What Python writes as it would write a plain value: element types by their names."""
+    if isinstance(v, TorchType):
+        from cutecheck.source.dsl.torch import torch_type_name
+
+        return _Written(torch_type_name(v), torch_type_name(v))
+    if isinstance(v, ScalarType):
+        name = type_name(v.dtype)
+        return _Written(name, f"<class 'cutlass.base_dsl.typing.{name}'>")
+    return type(v)(map(written, v)) if isinstance(v, (tuple, list)) else v
+
+
+def to_text(m: Machine, v: Value, span: Span, conversion: str = "") -> Value:
+    """``str(v)``, or ``repr(v)`` for the conversion ``r``."""
+    if plain(v):
+        return repr(written(v)) if conversion == "r" else str(written(v))
+    if isinstance(v, Object):
+        for method in ("__repr__",) if conversion == "r" else ("__str__", "__repr__"):
+            said = asked(m, v, method, [], span)
+            if said is not None:
+                return said
+    return v if isinstance(v, Unknown) else _unwritten(span)
+
+
+def _unwritten(span: Span) -> Unknown:
+    return Unknown("text that is not known", span)
+
+
+@builtin("repr")
+def _repr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return to_text(m, args[0], span, "r")
 
 
 @builtin("format value", "format")
 def _format(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """``f"{value!conversion:spec}"``."""
     value, spec, conversion = (*args, "", "")[:3]
-    if not plain(value) or not isinstance(spec, str) or _WIDE.search(spec):
-        return Unknown("text that is not known", span)
+    if isinstance(value, (str, Str)):
+        value = value if isinstance(value, str) else value.text
+    if not plain(value):
+        return to_text(m, value, span, conversion) if conversion in ("", "s", "r") and spec == "" else _unwritten(span)
+    if not isinstance(spec, str) or _WIDE.search(spec):
+        return _unwritten(span)
+    value = written(value)
     if conversion:
         value = repr(value) if conversion == "r" else ascii(value) if conversion == "a" else str(value)
     return format(value, spec)
@@ -45,7 +98,7 @@ def _format_method(m: Machine, args: list[Value], kwargs: dict[str, Value], span
     given = [*args[1:], *kwargs.values()]
     if not all(map(plain, given)) or _WIDE.search(text) or re.search(r"\{\w*[.\[]", text):
         return Unknown("a formatted string", span)
-    return text.format(*args[1:], **kwargs)
+    return text.format(*map(written, args[1:]), **{k: written(v) for k, v in kwargs.items()})
 
 
 def percent(text: str, value: Any, span: Span) -> Value:
@@ -53,7 +106,7 @@ def percent(text: str, value: Any, span: Span) -> Value:
     if isinstance(value, dict) or not plain(value) or _WIDE.search(text) or "*" in text:
         return Unknown("a formatted string", span)
     try:
-        return text % value
+        return text % written(value)
     except (TypeError, ValueError) as error:
         return Unknown(str(error), span)
 

@@ -16,7 +16,7 @@ from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
 from cutecheck.source.dsl.host_tensors import as_dynamic, cute_attribute, extent_or_zero
 from cutecheck.source.dsl.torch_shapes import compact, computed, floating, place, shape_of, type_named
 from cutecheck.source.dsl.torch_views import permuted
-from cutecheck.source.dsl.values import Builtin, HostCute, HostTensor
+from cutecheck.source.dsl.values import Builtin, HostCute, HostTensor, TorchType
 from cutecheck.source.eval.expressions.displays import OPEN_SLICE
 from cutecheck.source.eval.values import EnumVal, Extern, Scalar, ScalarType, Value
 
@@ -39,17 +39,22 @@ _MAKERS = (
 _LIKE = ("empty_like", "zeros_like", "ones_like", "randn_like", "rand_like", "full_like")
 
 
+def torch_type_name(kind: TorchType) -> str:
+    """``torch.float16``, as Python writes it."""
+    return "torch." + next((word for word, name in DTYPES.items() if name == kind.dtype.name), kind.dtype.name)
+
+
 def torch_name(full: str) -> Value | None:
     """``torch.x``."""
     word = full.rpartition(".")[2]
     if full.startswith("torch.") and full.count(".") == 1:
         if word in DTYPES:
             found = dtype(DTYPES[word])
-            return None if found is None else ScalarType(found)
+            return None if found is None else TorchType(found)
         if f"torch.{word}" in FUNCTIONS:
             return Builtin(f"torch.{word}")
-        if word == "Tensor":
-            return Builtin("torch.Tensor")
+        if word in ("Tensor", "dtype"):
+            return Builtin(f"torch.{word}")
         if word in _OTHER_DTYPES:
             return EnumVal("torch.dtype", word, None)
     if full.startswith("torch.nn.functional.") and full in FUNCTIONS:

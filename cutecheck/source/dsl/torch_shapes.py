@@ -14,7 +14,7 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, Sym, mul
 from cutecheck.source.dsl.builtins import FUNCTIONS
-from cutecheck.source.dsl.values import HostTensor
+from cutecheck.source.dsl.values import HostTensor, TorchType
 from cutecheck.source.eval.values import Extern, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def operation(*names: str, after: str = "") -> Callable[[Operation], Operation]:
     return register
 
 
-def type_named(name: str) -> ScalarType:
+def type_named(name: str) -> TorchType:
     found = dtype(name)
     assert found is not None
-    return ScalarType(found)
+    return TorchType(found)
 
 
 _PERMUTED = 5  # modes whose orders are tried

@@ -21,6 +21,7 @@ from cutecheck.source.dsl.values import (
     Module,
     OpValue,
     Partial,
+    TorchType,
 )
 from cutecheck.source.eval.containers import unsure
 from cutecheck.source.eval.scope import ClassInst
@@ -61,6 +62,8 @@ def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
             return "int" in kind.dtype.name and kind.dtype.bits == bits
         return isinstance(v, Scalar) and v.ctype == kind.dtype.name
     if isinstance(kind, BuiltinType):
+        if isinstance(v, TorchType):
+            return kind.name in ("Hashable", "object")
         if isinstance(v, Enumerator) and kind.name not in ("Enumerator", "Callable", "Hashable"):
             return enumerations.is_a(v, kind.name)
         plain: dict[str, Any] = {
@@ -95,6 +98,8 @@ def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
     if isinstance(kind, Builtin) and kind.name.startswith("op "):
         return isinstance(v, OpValue) and v.name == kind.name.rpartition(".")[2]
     if isinstance(kind, Builtin):
+        if kind.name == "torch.dtype":
+            return isinstance(v, TorchType) or (isinstance(v, EnumVal) and v.enum == "torch.dtype")
         return isinstance(v, HostTensor) if kind.name == "torch.Tensor" else None
     return None
 

@@ -9,7 +9,7 @@ from typing import Any
 from cutecheck.records import record
 from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.scope import ClassInst, Env
-from cutecheck.source.eval.values import FuncSet, Object, Value
+from cutecheck.source.eval.values import FuncSet, Object, ScalarType, Value
 
 
 @record(frozen=True, slots=True)
@@ -125,12 +125,26 @@ class RunTimeRange:
 
 
 @record(frozen=True, slots=True)
+class TorchType(ScalarType):
+    """An element type of the host (``torch.float16``), which is not equal to the DSL's (``cutlass.Float16``)."""
+
+
+@record(frozen=True, slots=True)
 class HostTensor:
     """A torch, NumPy, CuPy or JAX array: shape and strides in elements."""
 
     shape: tuple[Any, ...]
     strides: tuple[Any, ...]
     dtype: Value
+
+    def __post_init__(self) -> None:
+        if self.dtype.__class__ is ScalarType:
+            object.__setattr__(self, "dtype", TorchType(self.dtype.dtype))
+
+    @property
+    def element_type(self) -> Value:
+        """The same type as the DSL names it."""
+        return ScalarType(self.dtype.dtype) if isinstance(self.dtype, TorchType) else self.dtype
 
 
 @dataclass(eq=False, slots=True)
