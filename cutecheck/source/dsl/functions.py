@@ -15,6 +15,7 @@ from cutecheck.source.dsl import (
     defining,
     dispatching,
     flow,
+    handed,
     made_classes,
     modules,
     protocol,
@@ -213,6 +214,7 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
         return found
     m.recorder.escape(m, [*args, *kwargs.values()], span)
     if isinstance(fn, Extern):
+        handed.call_handed(m, args, kwargs, span)
         return Extern(f"{fn.what}(...)" if len(fn.what) < 200 else fn.what, span)
     return Unknown(f"a call of {builtins.describe(fn)}", span)
 

@@ -173,6 +173,18 @@ def perhaps(
     return value
 
 
+def perhaps_run(m: Machine, run: Callable[[], Value], span: Span) -> None:
+    """What is run or not, nothing tells which: so is what it writes."""
+    mark = m.journal.mark()
+    with m.recorder.perhaps():
+        _perhaps_raised(m, run, span)
+    if m.journal.mark() == mark:
+        return
+    after = written(m, mark)
+    m.journal.undo(mark)
+    _joined(m, after, {}, span, Unknown("whether this is run", span), False)
+
+
 def _joined(m: Machine, first: Written, second: Written, span: Span, cond: Value, varying: bool) -> None:
     for key in {**first, **second}:
         where, name, _ = first.get(key) or second[key]

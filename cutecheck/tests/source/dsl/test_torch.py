@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from cutecheck.facts import Unknown
+from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Sym
+from cutecheck.model.units import Bits
 from cutecheck.source.dsl.torch import DTYPES
-from cutecheck.source.dsl.values import HostTensor
+from cutecheck.source.dsl.values import HostTensor, TorchType
 from cutecheck.source.eval.values import Extern, ScalarType
 from cutecheck.tests.source.dsl.run import variables
 
@@ -253,6 +255,17 @@ x[::2].contiguous()  # bf16 64,64:64,1
 x.expand(2, 128, 64).clone()  # bf16 2,128,64:8192,64,1
 x.expand(2, 128, 64) * 2  # bf16 2,128,64:8192,64,1
 x.expand(2, 128, 64).contiguous()  # bf16 2,128,64:8192,64,1
+str(x.dtype)  # torch.bfloat16
+f"{qkv.dtype} {torch.long!r}"  # torch.float16 torch.int64
+str((1, torch.half))  # (1, torch.float16)
+f"{'a'}{'a'!r}{repr('a')}{('a',)}"  # a'a''a'('a',)
+isinstance(x.dtype, torch.dtype)  # True
+isinstance(torch.float8_e4m3fn, (str, type))  # False
+isinstance("float16", torch.dtype)  # False
+x.dtype is torch.half  # False
+x.dtype in (torch.float16, torch.bfloat16)  # True
+{torch.half: 1, torch.bfloat16: 2}[x.dtype]  # 2
+x.dtype.itemsize  # 2
 """
 ROWS = [line.split("  # ") for line in ARRAYS.strip().splitlines()]
 
@@ -288,6 +301,33 @@ def test_torch_has_them_so() -> None:
     space: dict[str, Any] = {}
     exec(GIVEN, space)
     assert [(text, shown(eval(text, space))) for text, _ in ROWS] == [tuple(row) for row in ROWS]
+
+
+def test_element_types_of_torch_are_not_those_of_the_dsl(tmp_path: Path) -> None:
+    found = variables(tmp_path, """
+    import cutlass, torch
+    import cutlass.torch as cutlass_torch
+    from cutlass.cute.runtime import from_dlpack
+
+    def by_any_name(kind):
+        if isinstance(kind, torch.dtype):
+            kind = str(kind).split(".")[-1]
+        return {"float16": cutlass.Float16, "bfloat16": cutlass.BFloat16}[kind]
+
+    same = torch.float16 == cutlass.Float16
+    a, b = by_any_name("float16"), by_any_name(torch.bfloat16)
+    x = from_dlpack(torch.empty(4, 8, dtype=torch.half))
+    made = x.element_type is a
+    back = cutlass_torch.dtype(cutlass.TFloat32)
+    named = f"{cutlass.Float8E4M3FN} {(cutlass.Int8,)}"
+    """)  # fmt: skip
+    assert found["same"] is False and found["made"] is True
+    assert (found["a"], found["b"]) == (
+        ScalarType(DType("half_t", Bits(16))),
+        ScalarType(DType("bfloat16_t", Bits(16))),
+    )
+    assert found["back"] == TorchType(DType("float", Bits(32)))
+    assert found["named"] == "Float8E4M3FN (<class 'cutlass.base_dsl.typing.Int8'>,)"  # as 4.8.1 writes them
 
 
 def test_extents_that_are_not_known_are_kept(tmp_path: Path) -> None:
