@@ -323,7 +323,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if top == "cutlass":
         if any(base.name == b or base.name.startswith(b + ".") for b in _BINDINGS):
             return Extern(f"{base.name}.{name}", span)
-        return Unknown(f"`{base.name}.{name}`: the source of the DSL's package `cutlass` is not installed", span)
+        where = "in no environment at hand (pip install 'cutecheck[dsl]', or CUTECHECK_CUTLASS_DSL=FOLDER)"
+        return Unknown(f"`{base.name}.{name}`: the source of the DSL's package `cutlass` is {where}", span)
     if top in KNOWN or (top in sys.stdlib_module_names and state(m)["files"].get(base.name) is None):
         return Extern(f"{base.name}.{name}", span)
     return Unknown(f"module `{base.name}` has no `{name}` in the scanned files", span)
