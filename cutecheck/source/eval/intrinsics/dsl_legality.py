@@ -37,6 +37,8 @@ def illegal(op: OpValue, arch: str) -> str | None:
         return None if found is None else found(op, _number(arch))
     if arch and op.module == "tcgen05" and op.name.startswith(("Ld", "St", "Cp")) and _number(arch) not in _TMEM_ARCHS:
         return f"it needs tensor memory (sm_100, sm_103 or sm_110), and this is {arch}"
+    if op.name.startswith("LdRed") and getattr(op.get("repeat"), "name", "") == "x1":
+        return "expects the number of repetitions to be one of [2, 4, 8, 16, 32, 64, 128], but got 1"
     count = op.get("num_matrices")
     if isinstance(count, int) and op.name.startswith(("LdMatrix", "StMatrix")):
         allowed = {"LdMatrix16x16x8bOp": (1, 2), "LdMatrix16x8x8bOp": (2, 4)}.get(op.name, (1, 2, 4))

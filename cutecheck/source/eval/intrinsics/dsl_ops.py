@@ -100,6 +100,12 @@ TMEM = ("16x64b", "16x128b", "16x256b", "32x32b", "16x32bx2")
 for _name in TMEM:
     OPERATIONS[("tcgen05", f"Ld{_name}Op")] = (("repeat", _REPEAT), ("pack", EnumVal("Pack", "NONE", None)))
     OPERATIONS[("tcgen05", f"St{_name}Op")] = (("repeat", _REPEAT), ("unpack", EnumVal("Unpack", "NONE", None)))
+_REDUCED = (
+    ("repeat", _REPEAT), ("pack", EnumVal("Pack", "NONE", None)), ("redOp", EnumVal("TmemLoadRedOp", "MAX", None)),
+    ("nan", False),
+)  # fmt: skip
+OPERATIONS[("tcgen05", "LdRed32x32bOp")] = _REDUCED
+OPERATIONS[("tcgen05", "LdRed16x32bx2Op")] = (*_REDUCED, ("half_split_off", 0))
 UTCCP = {  # shared to tensor memory: CuTe's name, and how the compiler's type spells it
     "Cp128x256bOp": ("128dp256bit", "128 DP, 256 bit"), "Cp128x128bOp": ("128dp128bit", "128 DP, 128 bit"),
     "Cp4x256bOp": ("4dp256bit", "4 DP, 256 bit"), "Cp4x32x128bOp": ("4x32dp128bit", "32 DP, 128 bit"),
@@ -322,14 +328,13 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
     if op.name in UTCCP:
         ctas = 2 if getattr(op.get("cta_group"), "name", "") == "TWO" else 1
         return atoms.copy_op(f"SM100::TMEM::UTCCP::SM100_UTCCP_{UTCCP[op.name][0]}_{ctas}cta", (), dtype)
-    shape = op.name[2:-2]
+    shape = op.name[2:-2].removeprefix("Red")  # what it reduces, too, lands where the load alone puts it
     if op.module == "tcgen05" and shape in TMEM:
         times = getattr(op.get("repeat"), "name", "x1")[1:]
-        rows, _, width = shape.removesuffix("bx2").rstrip("b").partition("x")
-        twice = "x2_" if shape.endswith("bx2") else ""
+        rows, _, width = shape.removesuffix("x2").rstrip("b").partition("x")
         packed = getattr(op.get("pack", op.get("unpack")), "name", "NONE") != "NONE"
         verb = "LOAD" if op.name.startswith("Ld") else "STORE"
-        name = f"SM100_TMEM_{verb}_{rows}dp{width}b{twice}{times}x"
+        name = f"SM100_TMEM_{verb}_{rows}dp{width}b{times}x"
         return atoms.copy_op(name + ("_16b" if packed else ""), (), dtype)
     raise Unsupported(f"{op.name} is not modelled")
 

@@ -127,9 +127,15 @@ def copy_type(op: OpValue, dtype: DType, bits: int) -> str:
         return f"!cute_nvgpu.atom.s2t_copy<{t}, {UTCCP[op.name][1]}, {ctas} cta{last}>"
     if op.module == "tcgen05":
         verb = "tmem_load" if op.name.startswith("Ld") else "tmem_store"
-        rows, _, width = op.name[2:-2].partition("x")
-        repeat = getattr(op.get("repeat"), "name", "x1")
-        return f"!cute_nvgpu.atom.{verb}<{t}, {rows} DP, {width.rstrip('b')} bit, {repeat}>"
+        rows, _, width = op.name[2:-2].removeprefix("Red").partition("x")
+        more = [getattr(op.get("repeat"), "name", "x1")]
+        if op.name.startswith("LdRed"):
+            verb = "tmem_load_red"
+            more += [str(getattr(op.get("redOp"), "name", "MAX")).lower(), *(["nan"] if op.get("nan") else ())]
+            more += [f"half_split_off={op.get('half_split_off')} : i32"] if "x2" in width else ()
+        elif getattr(op.get("pack", op.get("unpack")), "name", "NONE") != "NONE":
+            more.append("pack16b" if verb == "tmem_load" else "expand16b")
+        return f"!cute_nvgpu.atom.{verb}<{t}, {rows} DP, {width.partition('b')[0]} bit, {', '.join(more)}>"
     return f"!cute_nvgpu.atom.{op.name}<{t}>"
 
 

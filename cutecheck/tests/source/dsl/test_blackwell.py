@@ -20,9 +20,10 @@ from cutecheck.model.tiled.scale_factors import tmem_layout_sf
 from cutecheck.model.tiled.tma import make_tma_atom_sm100, tma_partition
 from cutecheck.source.dsl.extract import default_archs
 from cutecheck.source.eval.intrinsics import dsl_ops, dsl_tiled
+from cutecheck.source.eval.intrinsics.dsl_legality import illegal
 from cutecheck.source.eval.intrinsics.dsl_show import NAMES, show
 from cutecheck.source.eval.values import EnumVal, ScalarType
-from cutecheck.tests.source.dsl.run import HEAD, driver, results, variables
+from cutecheck.tests.source.dsl.run import HEAD, driver, results, sites, variables
 
 DATA: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "dsl_blackwell.json").read_text())
 TYPES = {names[0]: ScalarType(dtype(cutlass) or DType(cutlass, 128)) for cutlass, names in NAMES.items()}
@@ -217,3 +218,19 @@ def test_majors_by_their_value(tmp_path: Path) -> None:
     """
     found = variables(tmp_path, text)
     assert (found["same"], found["kept"]) == ((True, True), True)
+
+
+def test_atoms_of_tensor_memory(tmp_path: Path) -> None:
+    """Type, source and destination of an operation on elements of a type, as 4.8.1 prints them."""
+    table = (Path(__file__).parents[2] / "data" / "dsl_tensor_memory.txt").read_text()
+    rows = [line.split("  # ") for line in table.splitlines()]
+    given = (row.rpartition(" ") for row, _ in rows)
+    atoms = [f"cute.make_copy_atom(tcgen05.{op}, cutlass.{kind})" for op, _, kind in given]
+    head = HEAD + "from cutlass.cute.nvgpu import tcgen05\n"
+    made = [s.result for s in sites(driver(tmp_path, head + "\n".join(atoms), arch="sm_103a"))]
+    told = [
+        " ".join(str(r[k]) for k in ("type", "layout_src_tv", "layout_dst_tv")) for r in made if isinstance(r, dict)
+    ]
+    assert told == [f"!cute_nvgpu.atom.{expected}" for _, expected in rows]
+    once = dsl_ops.make_op("tcgen05", "LdRed32x32bOp", [EnumVal("Repetition", "x1", None)], {})
+    assert "one of [2, 4, 8, 16, 32, 64, 128], but got 1" in (illegal(once, "sm_103a") or "")
