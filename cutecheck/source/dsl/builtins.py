@@ -202,6 +202,8 @@ def _int(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
             return fails(m, "ValueError", str(error), span)
     if isinstance(v, Enumerator):
         return _int(m, [v.value], kwargs, span)
+    if isinstance(v, HostTensor):
+        return FUNCTIONS["tensor.item"](m, [v], {}, span)
     return number(m, v, span)
 
 

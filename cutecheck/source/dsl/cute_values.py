@@ -11,7 +11,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Dyn, as_expr
+from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledMMA
@@ -45,6 +45,7 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_INTEGER_TYPES = frozenset({"Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32", "Uint64"})
 _ALGEBRA = frozenset({"Shape", "Stride", "Coord", "Tile", "IntTuple"})
 
 
@@ -95,6 +96,10 @@ def to_parameter(m: Machine, v: Value, kind: str, convert: bool, name: str) -> V
         return Scalar(None, "bool")
     if isinstance(v, (int, Dyn)):
         return m.fresh(name) if isinstance(v, int) or v.expr.constant is not None or part(v) is not None else v
+    if isinstance(v, Sym) or (isinstance(v, Scalar) and v.value is None and v.ctype in ("int", *INTEGERS)):
+        return m.fresh(name)  # which number the host has is not known, and no matter
+    if kind in _INTEGER_TYPES and isinstance(v, (Unknown, Extern)) and not getattr(v, "rejected", False):
+        return m.fresh(name)
     if isinstance(v, float):
         return Scalar(None, "float")
     if isinstance(v, tuple):

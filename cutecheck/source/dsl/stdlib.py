@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Sym
+from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, known, sequence
 from cutecheck.source.dsl.classes import fields, instantiate, takes
 from cutecheck.source.dsl.values import Builtin, HostTensor, Namespace, Parser, Partial
@@ -148,6 +148,9 @@ def _launch(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
 # -------------------------------------------------------------------- standard modules
 
 
+_WHOLE = ("ceil", "floor", "trunc", "gcd", "lcm", "isqrt", "comb", "perm")  # their results are integers
+
+
 def _math(word: str) -> None:
     def run(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         bad = known(m, args, span)
@@ -157,7 +160,9 @@ def _math(word: str) -> None:
             return getattr(math, word)(*args)
         if word == "prod":
             return it.product(tuple(args[0])) if isinstance(args[0], (tuple, list)) else Unknown("math.prod", span)
-        return Scalar(None, "float")
+        if word in ("ceil", "floor", "trunc") and isinstance(args[0], (Dyn, Sym)):
+            return args[0]
+        return Sym.named(f"{word}#{m.number()}") if word in _WHOLE else Scalar(None, "float")
 
     FUNCTIONS[f"math.{word}"] = run
 

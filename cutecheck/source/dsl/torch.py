@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Dyn, mul
+from cutecheck.model.ints import Dyn, Sym, mul
 from cutecheck.model.units import bytes_to_hold
 from cutecheck.source.dsl import torch_ops  # noqa: F401  (registers them)
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
@@ -33,6 +33,7 @@ DTYPES = {
 _OTHER_DTYPES = frozenset({"float4_e2m1fn_x2", "complex64", "complex128", "quint8", "qint8"})
 _CUDA = EnumVal("torch.device", "cuda", None)
 _FLOAT = type_named("float")
+_LISTED = 64  # items of an array whose numbers are kept apart
 _MAKERS = (
     "empty", "zeros", "ones", "randn", "rand", "full", "randint", "arange", "randperm", "empty_strided", "normal",
 )  # fmt: skip
@@ -251,7 +252,30 @@ FUNCTIONS["tensor.stride"] = lambda m, args, kwargs, span: (
 FUNCTIONS["tensor.dim_order"] = lambda m, args, kwargs, span: tuple(
     sorted(range(len(args[0].shape)), key=lambda i: (-extent_or_zero(args[0].strides[i]), i))
 )
-FUNCTIONS["tensor.item"] = lambda m, args, kwargs, span: Scalar(None, "int")
+
+
+@builtin("tensor.item", "tensor.__int__", "tensor.__index__")
+def _item(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """The number in an array: any of its type."""
+    kind = args[0].dtype
+    if not isinstance(kind, ScalarType) or floating(kind) or kind.dtype.name == "bool":
+        return Scalar(None, "bool" if isinstance(kind, ScalarType) and kind.dtype.name == "bool" else "float")
+    return Sym.named(f"item#{m.number()}")
+
+
+@builtin("tensor.tolist")
+def _to_list(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """The numbers in an array of few items, in lists as its modes are."""
+    t = args[0]
+    if not all(isinstance(n, int) for n in t.shape) or math.prod(t.shape) > _LISTED:
+        return Extern("tensor.tolist(...)", span)
+
+    def listed(shape: tuple[int, ...]) -> Value:
+        return [listed(shape[1:]) for _ in range(shape[0])] if shape else _item(m, [t], {}, span)
+
+    return listed(t.shape)
+
+
 FUNCTIONS["tensor.is_floating_point"] = lambda m, args, kwargs, span: floating(args[0].dtype)
 FUNCTIONS["torch.is_tensor"] = lambda m, args, kwargs, span: isinstance(args[0], HostTensor)
 FUNCTIONS["tensor.dim"] = lambda m, args, kwargs, span: len(args[0].shape)
