@@ -11,6 +11,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain
+from cutecheck.model.integers import whole_domain_of
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.swizzle import offset_value
@@ -269,7 +270,8 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
                 return Scalar(None, base.dtype.name if base.dtype is not None else "value")
             return sliced(c, base, coord)
 
-        return m.dialect.from_model(guarded(m, "tensor index", span, run))
+        found = m.dialect.from_model(guarded(m, "tensor index", span, run))
+        return element_of(m, found.ctype) if isinstance(found, Scalar) and found.value is None else found
     if isinstance(base, TmaInfo) and key in (0, 1):
         return base.tma_tensor if key else base.atom
     if isinstance(base, HostTensor):
@@ -289,8 +291,13 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
     if isinstance(base, Scalar):
         return Scalar(None, base.ctype)
     if isinstance(base, Pointer):
-        return Scalar(None, base.type.dtype.name) if isinstance(base.type, ScalarType) else Extern("element", span)
+        return element_of(m, base.type.dtype.name) if isinstance(base.type, ScalarType) else Extern("element", span)
     return None
+
+
+def element_of(m: Machine, kind: str) -> Value:
+    """What memory or registers hold: any number of the type, of each thread its own."""
+    return some(m, "element", whole_domain_of(kind), True) if kind in INTEGERS else Scalar(None, kind)
 
 
 def stored(m: Machine, t: TensorVal, key: Value, value: Value, span: Span) -> None:

@@ -9,6 +9,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import ANY
+from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.model.tiled.scale_factors import tmem_layout_sf
@@ -318,6 +319,32 @@ for _py, _cuda in (("thread_idx", "threadIdx"), ("block_idx", "blockIdx"), ("gri
 @builtin("arch.make_warp_uniform")
 def _uniform(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return args[0]
+
+
+@builtin(
+    "arch.shuffle_sync", "arch.shuffle_sync_up", "arch.shuffle_sync_down", "arch.shuffle_sync_bfly",
+    "arch.shuffle_sync_op", "arch.popc", "arch.warp_redux_sync",
+)  # fmt: skip
+def _of_other_lanes(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """A number of the type of what is given, of each thread its own."""
+    v = args[0] if args else kwargs.get("value")
+    if isinstance(v, (int, Dyn)) and not isinstance(v, bool):
+        return some(m, "shuffled", ANY, True)
+    return Scalar(None, v.ctype) if isinstance(v, Scalar) else Extern("a shuffled value", span)
+
+
+@builtin("arch.vote_ballot_sync")
+def _ballot(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return some(m, "ballot", ANY, True)
+
+
+@builtin("arch.load")
+def _loaded(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``cute.arch.load(ptr, dtype)``: whatever memory holds."""
+    kind = args[1] if len(args) > 1 else kwargs.get("dtype")
+    if not isinstance(kind, ScalarType):
+        return Extern("cute.arch.load(...)", span)
+    return cute_values.element_of(m, kind.dtype.name)
 
 
 @builtin("arch.warp_idx", "arch.lane_idx")
