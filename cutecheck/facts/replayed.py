@@ -14,6 +14,7 @@ class Place:
 
     ``root``: where the tensor with the stages starts in its buffer, and where it ends; ``bits``: so its stage. An end
     that is not known is less than the start. ``view``: which layout it has. ``source`` partitioned the operand.
+    ``past``: a coordinate that it was sliced at and the extent of that mode, where there is no such coordinate.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Place:
     bits: tuple[int, int] = (0, 0)
     view: int = 0
     source: object | None = None
+    past: tuple[int, int] | None = None
 
 
 @record(frozen=True, slots=True)

@@ -9,7 +9,17 @@ from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.tile_walks import alone, product_of, result_of, stored, walks
+from cutecheck.rules.derive.tile_walks import (
+    RESULTS,
+    Product,
+    alone,
+    extent_of,
+    product_of,
+    result_of,
+    result_stored,
+    stored,
+    walks,
+)
 
 _EXAMPLE = """
         using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
@@ -58,8 +68,8 @@ class TileOfAnotherBlock(Rule):
     What it checks
         In a kernel with one product whose operands come from tiles of global memory that block indices choose: the
         rows of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as
-        large steps. A grid whose extents are computed from the rows of A and of B has its blocks along the axes of the
-        indices that walk them.
+        large steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. A grid whose extents
+        are computed from the rows of A and of B has its blocks along the axes of the indices that walk them.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -100,13 +110,16 @@ class TileOfAnotherBlock(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
-        result = result_of(call, context) if call.function in ("partition_C", "local_partition") else None
+        result = result_of(call, context) if call.function in RESULTS else None
         if result is not None and result.space == "gmem" and call.kernel:
             yield from self._compare(call, result, context)
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for _, tensor in stored([event]) if event.kernel else ():
             yield from self._compare(event, tensor, context)
+        result = result_stored(event, context) if event.kernel else None
+        if result is not None:
+            yield from self._compare(event, result, context)
         made = product_of(event.kernel, event.arch, context) if event.kind == "gemm" and event.kernel else None
         if made is not None and made.gemm is event:
             yield from self._grid(event, made.a, made.b, context)
@@ -118,9 +131,12 @@ class TileOfAnotherBlock(Rule):
         for mode, (operand, what) in enumerate(((made.a, "rows of A"), (made.b, "rows of B"))):
             theirs = walks(operand)
             have, want = alone(mine[mode]), alone(theirs[0]) if theirs is not None else None
+            side = "columns" if mode else "rows"
+            if want is not None and mine[mode] == {} and _as_many(result, mode, made, want[1]):
+                yield self._nowhere(at, result, side, operand, want[0], what)
+                return
             if have is None or want is None or have == want:
                 continue
-            side = "columns" if mode else "rows"
             if have[0] == want[0]:
                 message = (
                     f"each step of {have[0]} goes {want[1]} {what} on, and {have[1]} {side} of C: "
@@ -138,6 +154,18 @@ class TileOfAnotherBlock(Rule):
                 enclosing=at.enclosing, arch=at.arch,
             )  # fmt: skip
             return
+
+    def _nowhere(
+        self, at: Call | Event, result: TensorFact, side: str, operand: TensorFact, index: str, what: str
+    ) -> Finding:
+        return self.finding(
+            at.span, f"{index} says which {what} a block multiplies, and not which {side} of C it stores: blocks 0 and "
+            f"1 along it store two products to the same {side}, and nothing is stored to others",
+            label=f"`{result.name}`, the same {side} for all {index}",
+            help=f"take the {side} of C by {index}, in the steps of the operand's tiles",
+            related=[Related(operand.span, f"`{operand.name}`, rows by {index}")],
+            enclosing=at.enclosing, arch=at.arch,
+        )  # fmt: skip
 
     def _grid(self, gemm: Event, a: TensorFact, b: TensorFact, context: Context) -> Iterable[Finding]:
         """The grid has as many blocks along x as the mode needs that y walks, and the other way round."""
@@ -160,6 +188,12 @@ class TileOfAnotherBlock(Rule):
             related=[Related(a.span, f"rows by {rows[0]}"), Related(b.span, f"rows by {columns[0]}")],
             enclosing=gemm.enclosing, arch=gemm.arch,
         )  # fmt: skip
+
+
+def _as_many(result: TensorFact, mode: int, made: Product, step: int) -> bool:
+    """C has as many rows (or columns) as the operand, and these are more than one block takes."""
+    extent = extent_of(result, mode)
+    return extent in made.shapes[mode] and (int(extent) > step if extent.isdigit() else bool(extent))
 
 
 def _rows(tensor: TensorFact) -> tuple[str, set[str]] | None:

@@ -62,6 +62,17 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "the product is added to `{name}`, which nothing has set before", "not cleared",
         "clear(...) the accumulators before the main loop", "",
     ),
+    "past stage": (
+        "`{name}` is sliced at {past[0]} of a mode with the coordinates 0 .. {last}, when the kernel is run pass by "
+        "pass: there is no such stage or slice, and what lies elsewhere is used for it", "{past[0]} of 0 .. {last}",
+        "start again at 0 after the last one: (stage + 1) % stages; count by the extent of the tensor that is sliced",
+        "",
+    ),
+    "past tile": (
+        "`{name}` is sliced at {past[0]} of a mode with the coordinates 0 .. {last}, when the kernel is run pass by "
+        "pass: there is no such tile, and the copy leaves the matrix", "{past[0]} of 0 .. {last}",
+        "copy only while there is a next tile, or stay at the last one", "",
+    ),
 }  # fmt: skip
 
 
@@ -91,10 +102,11 @@ class Replayed(Rule):
 
     def _of_run(self, fault: Fault, call: Call) -> Finding:
         message, label, hint, other = _SAID[fault.kind]
+        past = fault.place.past or (0, 0)
         return self.finding(
             fault.step.span,
-            message.format(name=fault.place.name, tile=fault.tile),
-            label=label,
+            message.format(name=fault.place.name, tile=fault.tile, past=past, last=past[1] - 1),
+            label=label.format(past=past, last=past[1] - 1),
             help=hint,
             related=_related(fault, other),
             enclosing=call.kernel,

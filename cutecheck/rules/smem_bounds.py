@@ -15,7 +15,7 @@ from cutecheck.model.prove import Outcome, Verdict, make_obligation
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.prove.properties import CosizeFits
 from cutecheck.model.units import Elements
-from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import atom_of, static_layout
 from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.ends import always_beyond
@@ -24,14 +24,16 @@ from cutecheck.rules.derive.launches import dynamic_bytes, left_of
 from cutecheck.rules.derive.neighbours import lies_over_more
 from cutecheck.rules.derive.places import placed
 from cutecheck.rules.partition_rounds_up import extents
+from cutecheck.rules.replayed import Replayed
 
 
-class SmemOutOfBounds(Rule):
+class SmemOutOfBounds(Replayed):
     """A copy or MMA goes past the end of the shared-memory array its tensor lies in.
 
     What it checks
         For every thread and every iteration with known bounds: all elements that a copy or MMA touches in shared memory
-        lie in the array, or in the dynamic shared memory that the launch asks for.
+        lie in the array, or in the dynamic shared memory that the launch asks for. In kernels that are run pass by
+        pass (by one path for all threads): no copy or MMA takes a slice that its tensor does not have, stage 3 of 3.
 
     Why
         A tensor is a pointer and a layout, nothing compares it with the allocation. ``size(layout)`` elements are too
@@ -46,11 +48,11 @@ class SmemOutOfBounds(Rule):
         __shared__ half_t smem[cosize_v<SmemA>];
 
     Assumptions
-        Iterations and blocks whose number the source does not say are not judged, nor are copies under a predicate or
-        under a condition on the thread, nor a tensor that is laid over several members of one structure, of which the
-        first is another tensor's. A copy under another condition happens. An array under a swizzle on addresses
-        starts at a multiple of the blocks that the swizzle stays inside, which is listed where its declaration does not
-        say so.
+        Iterations and blocks whose number the source does not say are judged in a run pass by pass alone. Not judged
+        are copies under a predicate or under a condition on the thread, nor a tensor that is laid over several members
+        of one structure, of which the first is another tensor's. A copy under another condition happens. An array under
+        a swizzle on addresses starts at a multiple of the blocks that the swizzle stays inside, which is listed where
+        its declaration does not say so.
 
     Fix
         Allocate ``cosize_v`` of the layout, and launch with the bytes of the layouts that the kernel uses.
@@ -59,6 +61,7 @@ class SmemOutOfBounds(Rule):
         cute/layout.hpp (cosize); CUDA C++ Programming Guide, execution configuration
     """
 
+    kinds = ("past stage",)
     code = "CUT209"
     name = "smem-out-of-bounds"
     family = "coverage"

@@ -9,17 +9,21 @@ from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Divides, Division
-from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import block_modes, guarded
 from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.replayed import Replayed
 
 
-class TilePastEnd(Rule):
+class TilePastEnd(Replayed):
     """The last tile of a matrix sticks out of it, and its copy has no predicate.
 
     What it checks
         Every mode of a global tensor that is tiled by a block index, and whose extent the source says (a constant, or
-        what the only launch passes), is a whole number of tiles, unless the copy is predicated or under a condition.
+        what the only launch passes), is a whole number of tiles, unless the copy is predicated or under a condition. In
+        kernels that are run pass by pass (by one path for all threads): no copy without predicates takes a tile that
+        the matrix does not have, the one behind the last or before the first, where the same numbers decide how many
+        tiles there are and how many passes.
 
     Why
         ``local_tile`` rounds up: 1000 elements in tiles of 512 are two tiles, and the second has 24 elements that do
@@ -43,6 +47,7 @@ class TilePastEnd(Rule):
         https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/cute/0y_predication.md
     """
 
+    kinds = ("past tile",)
     code = "CUT210"
     name = "tile-past-the-end"
     family = "tile-divisibility"

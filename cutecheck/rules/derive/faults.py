@@ -7,7 +7,19 @@ from typing import Literal
 from cutecheck.facts.replayed import Place, Step
 from cutecheck.records import record
 
-Kind = Literal["early", "unseen", "overwritten", "lost", "twice", "mixed", "unset", "unready", "unreleased"]
+Kind = Literal[
+    "early",
+    "unseen",
+    "overwritten",
+    "lost",
+    "twice",
+    "mixed",
+    "unset",
+    "unready",
+    "unreleased",
+    "past stage",
+    "past tile",
+]
 
 
 @record(frozen=True, slots=True)

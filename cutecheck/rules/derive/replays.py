@@ -13,7 +13,7 @@ from typing import cast
 from cutecheck.facts import Call
 from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.faults import Fault
+from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.groups import COMMITS
 from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.uses import holds_others
@@ -232,6 +232,17 @@ def _others(sources: set[object], source: object) -> bool:
     return None not in sources and source is not None and sources != {source}
 
 
+def _past(replay: Replay) -> list[Fault]:
+    """Copies and products at stages and tiles that do not exist, the first of each place."""
+    found: dict[tuple[object, str], Fault] = {}
+    for step in (*replay.steps, *(s for thread in replay.threads for s in thread.steps)):
+        for place in step.places:
+            if place.past is not None and not step.maybe and place.space in ("smem", "gmem"):
+                kind: Kind = "past stage" if place.space == "smem" else "past tile"
+                found.setdefault((step.span, kind), Fault(kind, step, place))
+    return list(found.values())
+
+
 def faults_of(call: Call, context: Context) -> list[Fault]:
     """What goes wrong in a kernel that was run; nothing of other calls."""
     replay = call.arguments[0] if call.function == "replay" and call.arguments else None
@@ -239,5 +250,6 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
         return []
     found = cast("dict[int, list[Fault]]", context.memo.setdefault("replays", {}))
     if id(replay) not in found:
-        found[id(replay)] = faults_of_roles(replay) if replay.threads else _Run(replay).run()
+        made = faults_of_roles(replay) if replay.threads else _Run(replay).run()
+        found[id(replay)] = [*made, *_past(replay)]
     return found[id(replay)]

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import cast
 
 from cutecheck.facts import Call, Event, TensorFact, Unknown
+from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.expr import Expr, Var
+from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import Layout
+from cutecheck.model.prove.properties import ZERO
 from cutecheck.records import record
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.coordinates import symbols
+from cutecheck.rules.derive.coordinates import INDICES, symbols
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import uses_of
 from cutecheck.rules.derive.vectors import leaves
 
+RESULTS = ("partition_C", "local_partition", "axpby")  # calls that may take a tile of C
+_FRESH = re.compile(r"#\d+")
 Walks = dict[str, int]  # a block index, and how far each of its steps goes
 
 
@@ -27,6 +32,8 @@ class Product:
     gemm: Event
     a: TensorFact
     b: TensorFact
+    accumulators: str
+    shapes: tuple[frozenset[str], frozenset[str]]  # rows of A and of B, as text: without the numbers of walks
 
 
 def walks(tensor: TensorFact) -> list[Walks | None] | None:
@@ -56,14 +63,40 @@ def walks(tensor: TensorFact) -> list[Walks | None] | None:
     if None in units or len(set(known)) != len(known) or any(u < 0 for u in known):
         return None
     found: list[Walks | None] = [{} for _ in modes]
+    within = [ZERO for _ in modes]  # what goes on inside of a tile
     terms = [t for own in as_expr(tensor.offset).terms for t in Expr((own,)).substitute(values).terms]
     for monomial, factor in terms:
         unit = max((u for u in known if u <= abs(factor)), default=None)
         if monomial and unit is None:
             return None
         if monomial and unit is not None:
-            _add(found, units.index(unit), Expr(((monomial, factor),)), unit)
-    return found
+            mode, term = units.index(unit), Expr(((monomial, factor),))
+            if _goes_inside(term):
+                within[mode] = ex.add(within[mode], term)
+            else:
+                _add(found, mode, term, unit)
+    return [
+        walk if walk is None or inside == ZERO or _stays_in(inside, walk, unit) else None
+        for walk, inside, unit in zip(found, within, units, strict=True)
+    ]
+
+
+def _goes_inside(term: Expr) -> bool:
+    """Steps that no block index takes, nor threads alone, and of which it is known how far they go."""
+    variables = term.variables()
+    return not any(v.name.startswith(INDICES) for v in variables) and None not in ex.bounds(term)
+
+
+def _stays_in(inside: Expr, walk: Walks, unit: int | None) -> bool:
+    """Whether steps inside of a tile come to no other block's."""
+    exact = {
+        v.name: ex.var(v.name, Domain(lo, hi // v.domain.step * v.domain.step, v.domain.step, v.domain.values))
+        for v in inside.variables() for lo, hi in [v.domain.bounds()] if hi is not None
+    }  # fmt: skip
+    lo, hi = ex.bounds(inside.substitute(exact))
+    if not walk or unit is None or lo is None or hi is None:
+        return not walk
+    return hi - lo < min(walk.values()) * unit
 
 
 def _coordinates(tensor: TensorFact, strides: tuple[object, ...]) -> list[Walks | None] | None:
@@ -121,13 +154,25 @@ def _product(kernel: str, arch: str, context: Context) -> Product | None:
     if any(e.reason is not None or len(e.operands) < 3 for e in gemms):
         return None
     copies = [e for e in events if e.kind == "copy" and len(e.operands) > 1]
+    accumulators = next(iter(results))
     a = _sources([(e, e.operands[-3]) for e in gemms], copies)
     b = _sources([(e, e.operands[-2]) for e in gemms], copies)
-    return None if a is None or b is None else Product(gemms[0], a, b)
+    if not a or not b or accumulators is None:
+        return None
+    rows = [frozenset(extent_of(t, 0) for t in found) for found in (a, b)]
+    return Product(gemms[0], a[0], b[0], accumulators, (rows[0], rows[1]))
 
 
-def _sources(reads: list[tuple[Event, TensorFact]], copies: list[Event]) -> TensorFact | None:
-    """The global tile that what is read comes from; None where blocks walk the rows of several otherwise."""
+def extent_of(tensor: TensorFact, mode: int) -> str:
+    """Of a mode of the whole tensor, as text, the same in all walks of its kernel; empty where it is not known."""
+    root = tensor.root_layout
+    if not isinstance(root, Layout) or not isinstance(root.shape, tuple) or len(root.shape) <= mode:
+        return ""
+    return _FRESH.sub("", str(root.shape[mode]))
+
+
+def _sources(reads: list[tuple[Event, TensorFact]], copies: list[Event]) -> list[TensorFact]:
+    """The global tiles that what is read comes from; none where blocks walk the rows of several otherwise."""
     found: list[TensorFact] = []
     todo, seen = [*reads], set[tuple[str, int]]()
     while todo:
@@ -137,19 +182,21 @@ def _sources(reads: list[tuple[Event, TensorFact]], copies: list[Event]) -> Tens
             continue
         filled = [c for c in copies if _fills(c, event, tensor)]
         if not filled:
-            return None
+            return []
         for copy in filled:
             if (copy.event_id, copy.order) not in seen:
                 seen.add((copy.event_id, copy.order))
                 todo.append((copy, copy.operands[0]))
     known = [w[0] if (w := walks(t)) is not None else None for t in found]
-    return found[0] if found and None not in known and all(w == known[0] for w in known) else None
+    return found if found and None not in known and all(w == known[0] for w in known) else []
 
 
 def _fills(copy: Event, event: Event, tensor: TensorFact) -> bool:
     to = copy.operands[1]
     if tensor.buffer is None or to.buffer != tensor.buffer or to.space != tensor.space:
         return False
+    if copy.operands[0].space == "rmem" and copy.order > event.order and not set(copy.loops) & set(event.loops):
+        return False  # after it: results that are stored where operands were
     mine = [u for u in uses_of(event) if u.tensor is tensor]
     theirs = [u for u in uses_of(copy) if u.tensor is to]
     return not mine or not theirs or (mine[0].first < theirs[0].last and theirs[0].first < mine[0].last)
@@ -160,9 +207,16 @@ def result_of(call: Call, context: Context) -> TensorFact | None:
     made = product_of(call.kernel, call.arch, context)
     if made is None or not call.arguments:
         return None
+    if call.function == "axpby" and len(call.arguments) > 3:
+        sums, tensor = call.arguments[1], call.arguments[3]
+        judged = any(c.function != "axpby" and result_of(c, context) is not None for c in _calls(call, context))
+        if not isinstance(sums, TensorFact) or not isinstance(tensor, TensorFact) or judged:
+            return None
+        return tensor if sums.buffer == made.accumulators else None
     if call.function == "partition_C" and len(call.arguments) > 1:
         tensor = call.arguments[1]
-        return tensor if isinstance(tensor, TensorFact) and call.arguments[0] == made.gemm.tiled else None
+        mine = isinstance(tensor, TensorFact) and tensor.space == "gmem" and call.arguments[0] == made.gemm.tiled
+        return tensor if isinstance(tensor, TensorFact) and mine else None
     tensor = call.arguments[0]
     if call.function != "local_partition" or not isinstance(tensor, TensorFact) or tensor.root_layout is None:
         return None
@@ -174,10 +228,36 @@ def result_of(call: Call, context: Context) -> TensorFact | None:
     return tensor if len(by) == 2 and needed <= by and _strides(tensor) not in sources else None
 
 
+def _calls(at: Call | Event, context: Context) -> list[Call]:
+    """Where tiles of the same kernel are partitioned."""
+    calls = (c for c in context.facts.calls if c.function in ("partition_C", "local_partition"))
+    return [c for c in calls if (c.kernel, c.arch) == (at.kernel, at.arch)]
+
+
 def _strides(tensor: TensorFact) -> str:
     """Those of the whole tensor, as text: not its extents, which another walk of the kernel may name otherwise."""
     root = tensor.root_layout
     return str(root.stride) if isinstance(root, Layout) else ""
+
+
+def result_stored(event: Event, context: Context) -> TensorFact | None:
+    """The tile of global memory that a copy stores the product to, also by way of registers and shared memory."""
+    if event.kind != "copy" or len(event.operands) < 2 or event.operands[1].space != "gmem":
+        return None
+    made = product_of(event.kernel, event.arch, context)
+    if made is None or any(result_of(c, context) is not None for c in _calls(event, context)):
+        return None
+    copies = [e for e in context.facts.events if e.kind == "copy" and len(e.operands) > 1]
+    copies = [e for e in copies if (e.kernel, e.arch) == (event.kernel, event.arch)]
+    todo, seen = [(event, event.operands[0])], set[tuple[str, int]]()
+    while todo:
+        at, tensor = todo.pop()
+        if tensor.space == "rmem" and tensor.buffer == made.accumulators:
+            return event.operands[1]
+        filled = [c for c in copies if c.operands[0].space in ("rmem", "smem") and _fills(c, at, tensor)]
+        todo += [(c, c.operands[0]) for c in filled if (c.event_id, c.order) not in seen]
+        seen |= {(c.event_id, c.order) for c in filled}
+    return None
 
 
 def stored(events: Iterable[Event]) -> list[tuple[Event, TensorFact]]:
@@ -190,4 +270,15 @@ def stored(events: Iterable[Event]) -> list[tuple[Event, TensorFact]]:
     return out
 
 
-__all__ = ["Product", "Walks", "alone", "product_of", "result_of", "stored", "walks"]
+__all__ = [
+    "RESULTS",
+    "Product",
+    "Walks",
+    "alone",
+    "extent_of",
+    "product_of",
+    "result_of",
+    "result_stored",
+    "stored",
+    "walks",
+]

@@ -242,6 +242,7 @@ class TensorVal:
     tile: AnyLayout | None = None  # the layout that a tiled object partitioned
     thread: Int | None = None  # the index of its thread slice
     start: tuple[Any, int] | None = None  # of ``root``: bits from the pointer to its first element, bits of an element
+    past: tuple[int, int] | None = None  # of a run pass by pass: a coordinate, and the extent that has no such one
 
     def begins(self) -> tuple[Any, int] | None:
         """Of the whole tensor: bits from the pointer to its first element, bits of an element; None where not known."""

@@ -13,11 +13,14 @@ using namespace cute;
 using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
 using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
     Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+using Store = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _4>>{}));
 using Smem = Layout<Shape<_128, _64>, Stride<Int<72>, _1>>;
 """
 KERNEL = """
 __global__ void __launch_bounds__(128) NAME(half_t const* A, half_t const* B, float* C, int m, int n, int k) {
   __shared__ alignas(128) half_t a[cosize_v<Smem>], b[cosize_v<Smem>];
+  __shared__ alignas(128) float c[128 * 128];
   Tensor mA = make_tensor(make_gmem_ptr(FROM_A), make_shape(m, k), make_stride(k, _1{}));
   Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(n, k), make_stride(k, _1{}));
   Tensor mC = make_tensor(make_gmem_ptr(TO_C), LAYOUT_C);
@@ -49,6 +52,17 @@ PLAIN = {
 OTHER_WAY = {"BY_A": "blockIdx.y", "BY_B": "blockIdx.x", "BY_C": "blockIdx.y, blockIdx.x"}
 SWAPPED = {"GRID": "ceil_div(n, 128), ceil_div(m, 128)"}
 OTHER = "clear(acc); Tensor other = local_partition(TILE, Layout<Shape<_16, _8>>{}, threadIdx.x);"
+BY_HAND = {
+    "thr.partition_C(gC)": "local_partition(gC, Layout<Shape<_16, _8>>{}, threadIdx.x)",
+    "thr.make_fragment_C(tCgC)": "partition_fragment_C(Mma{}, Shape<_128, _128>{})",
+    "copy(acc, tCgC)": "axpby(1.f, acc, 0.f, tCgC)",
+}
+STAGED = {
+    "thr.partition_C(gC)": "thr.partition_C(sC)", "copy(acc, tCgC)": "copy(acc, tCgC); __syncthreads(); "
+    "for (int i = 0; i < 8; ++i) copy(Store{}, store.partition_S(sC)(_, i, _), store.partition_D(gC)(_, i, _))",
+    "auto thr = Mma": "Tensor sC = make_tensor(make_smem_ptr(c), Layout<Shape<_128, _128>, Stride<_128, _1>>{}); "
+    "auto store = Store{}.get_slice(threadIdx.x); auto thr = Mma",
+}  # fmt: skip
 FITS: dict[str, dict[str, str]] = {
     "plain": {},
     "by_y": {**OTHER_WAY, **SWAPPED},
@@ -58,6 +72,8 @@ FITS: dict[str, dict[str, str]] = {
         "OPERANDS_A": "sB", "OPERANDS_B": "sA", "LAYOUT_C": "make_shape(n, m), make_stride(_1{}, n)",
         "BY_C": "blockIdx.y, blockIdx.x",
     },
+    "staged": STAGED,
+    "one_tile_of_columns": {"LAYOUT_C": "make_shape(m, _128{}), make_stride(_128{}, _1{})", "BY_C": "blockIdx.x, 0"},
     "split": {"FIRST": "blockIdx.z * 4", "TO_C": "C + blockIdx.z * m * n"},
     "numbered": {
         "BY_A": "blockIdx.x % (m / 128)", "BY_B": "blockIdx.x / (m / 128)",
@@ -84,6 +100,10 @@ DOES_NOT: dict[str, dict[str, str]] = {
         "clear(acc);": OTHER.replace("TILE", "local_tile(mC, Shape<_128, _128>{}, make_coord(blockIdx.y, blockIdx.x))")
     },
     "all_three": OTHER_WAY,
+    "same_rows": {"BY_C": "0, blockIdx.y"},
+    "same_columns": {"BY_C": "blockIdx.x, 0"},
+    "by_axpby": {"BY_C": "blockIdx.x, 0", **BY_HAND},
+    "by_shared_memory": {"BY_C": "blockIdx.y, blockIdx.x", **STAGED},
 }
 
 

@@ -90,17 +90,23 @@ MISTAKES = {
     "a_stays": ("fA(_, _, _, next), tA", "fA(_, _, _, 0), tA", "CUT218"),
     "once_more": ("t < tiles;", "t <= tiles;", "CUT218"),
     "not_cleared": ("  clear(acc);\n", "", "CUT220"),
+    "no_such_stage": ("write = write == 2 ? 0", "write = write == 3 ? 0", "CUT209"),
+    "read_of_no_stage": ("(read + 1) % 3", "(read + 1) % 4", "CUT209"),
+    "no_such_tile": ("if (next < tiles) {", "if (next <= tiles) {", "CUT210"),
+    "tile_before_the_first": ("fB(_, _, _, i), tB", "fB(_, _, _, i - 1), tB", "CUT210"),
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    path = tmp_path_factory.mktemp("replays") / "gemm.cu"
+    path = tmp_path_factory.mktemp("replays")
     text = PREAMBLE + HEAD + KERNEL.replace("NAME", "right")
     for name, (old, new, _) in MISTAKES.items():
         assert KERNEL.count(old) == 1, name
         text += KERNEL.replace(old, new).replace("NAME", name)
-    path.write_text(text)
+        if len(text) > 30_000 or name == list(MISTAKES)[-1]:  # a file's kernels share its steps
+            (path / f"{name}.cu").write_text(text)
+            text = PREAMBLE + HEAD
     report = check(inputs([str(path)]), Settings(arch=("sm_80",), ignore=("CUT1", "CUT4")))
     assert not report.failures and not report.errors
     out: dict[str, set[str]] = {}

@@ -20,6 +20,7 @@ from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, functio
 from cutecheck.source.eval.intrinsics.types import element, stored
 from cutecheck.source.eval.leaks import leak
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.record.past import past_end
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import pointed_to
 from cutecheck.source.eval.values import (
@@ -221,7 +222,12 @@ def sliced(c: Call, t: TensorVal, coord: Any) -> Value:
             return c.m.dialect.from_model(_shift(t.offset, alg.apply_layout(t.layout, coord)))
         return Scalar(None, t.dtype.name if t.dtype is not None else "value")
     layout, offset = under_pointer(t.layout, lambda plain: alg.slice_and_offset(coord, plain))
-    return t.derive(layout, _shift(t.offset, offset), "slice" if t.provenance == "view" else t.provenance)
+    made = t.derive(layout, _shift(t.offset, offset), "slice" if t.provenance == "view" else t.provenance)
+    replay = c.m.dialect.replaying
+    if replay is None or made.past is not None:
+        return made
+    past = past_end(replay, coord, t.layout, t.pointer.space if t.pointer is not None else t.space)
+    return made if past is None else replace(made, past=past)
 
 
 def moved(c: Call, t: TensorVal, coord: Any) -> Value:

@@ -34,7 +34,7 @@ RECORDED = frozenset({
     "partition_fragment_A", "partition_fragment_B", "partition_fragment_C", "make_fragment_A", "make_fragment_B",
     "make_fragment_C", "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile_S",
     "retile_D", "tile_to_shape", "make_swizzle", "complement", "make_tiled_copy_tv", "composition", "make_tensor",
-    "recast", "make_fragment_like", "make_tensor_like", "make_composed_layout",
+    "recast", "make_fragment_like", "make_tensor_like", "make_composed_layout", "axpby",
 })  # fmt: skip
 
 
@@ -184,7 +184,10 @@ class EventRecorder(LaunchRecorder):
         ]  # fmt: skip
         if len(facts) != len(operands) or self._loops:
             replay.end()
-        replay.happened(kind, c.name, c.span, self.frame.symbol, tiled, facts, predicated, self.frame.depth, signals)
+        past = [v.past for v in operands if isinstance(v, TensorVal)]
+        replay.happened(
+            kind, c.name, c.span, self.frame.symbol, tiled, facts, past, predicated, self.frame.depth, signals
+        )
 
     def overwritten(self, c: Call, tensors: list[TensorVal]) -> None:
         """Tensors are cleared, filled or summed up: a step of a kernel that is run pass by pass."""

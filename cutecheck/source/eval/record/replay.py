@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from cutecheck.facts import NOT_WALKED, Span, TensorFact, Unknown
@@ -21,6 +22,7 @@ from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval.record.past import INDEX, extent_names, run_time_names
 from cutecheck.source.eval.values import Object, Pointer, Scalar, Value
 
 if TYPE_CHECKING:
@@ -47,7 +49,6 @@ _PIPELINED = {  # what a step does with which barrier
     "producer_try": (("wait", _EMPTY),), "consumer_try": (("wait", _FULL),),  # in loops, or before a wait
 }  # fmt: skip
 _DESCRIPTOR = dtype("uint128_t")  # of shared memory, as WGMMA and UMMA read it
-_INDEX = ("threadIdx.", "blockIdx.", "cluster")
 
 
 class ReplayOver(Exception):
@@ -76,6 +77,8 @@ class Replaying:
         self.under: list[bool] = []  # of conditions that are not decided: whether each thread answers for itself
         self.steps: list[Step] = []
         self.at: dict[int, Span] = {}  # the statement that runs in each function, by how deep its call is
+        self.decided: dict[str, None] = {}  # run-time numbers that conditions were decided by
+        self.extents: set[str] = set()  # run-time numbers that extents of global memory are made of
         self.views: dict[object, int] = {}  # layouts of tensors in shared memory, and their numbers
 
     def truth(self, condition: Expr) -> bool | None:
@@ -86,7 +89,10 @@ class Replaying:
                 return None
             self.asked[condition] = None
         value = self.number(condition)
-        return None if value is None else bool(value)
+        if value is None:
+            return None
+        self.decided.update(dict.fromkeys(run_time_names(condition)))
+        return bool(value)
 
     def is_null(self, pointer: Pointer) -> bool:
         """Of a pointer that the kernel was given."""
@@ -102,7 +108,7 @@ class Replaying:
         """
         values: dict[str, int] = {}
         for v in expr.variables():
-            if v.name.startswith(_INDEX):
+            if v.name.startswith(INDEX):
                 values[v.name] = (self.thread or 0) if v.name == "threadIdx.x" else 0
                 continue
             number = _NUMBER.search(v.name)
@@ -208,8 +214,8 @@ class Replaying:
         return self.number(as_expr(value)) if isinstance(value, (int, Dyn, Sym)) else None
 
     def happened(
-        self, kind: str, name: str, span: Span, where: str, tiled: object, facts: list[TensorFact], predicated: bool,
-        depth: int, signals: str = "",
+        self, kind: str, name: str, span: Span, where: str, tiled: object, facts: list[TensorFact],
+        past: list[tuple[int, int] | None], predicated: bool, depth: int, signals: str = "",
     ) -> None:  # fmt: skip
         """A copy or gemm, in a function at this depth of calls."""
         spaces = [f.space for f in facts]
@@ -225,7 +231,9 @@ class Replaying:
             self.end()
         if not any(s.kind == "copy" for s in self.steps):
             self.entered = self.machine.made
+        self.extents.update(n for f in facts if f.space == "gmem" for n in extent_names(f.root_layout))
         places = [self.place(f) for f in facts]
+        places = [p if p is None or end is None else replace(p, past=end) for p, end in zip(places, past, strict=True)]
         found = tuple(p for p in places if p is not None)
         if len(found) != len(places):
             self.end()

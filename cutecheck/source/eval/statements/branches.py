@@ -35,14 +35,18 @@ def _if(m: Machine, node: ir.If, env: Env) -> Done:
 def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     if node.init is not None:
         m.run(node.init, inner)
+    replay = m.dialect.replaying
+    decided = None if replay is None or not _leaves(node) else dict(replay.decided)
     cond = conversions.tested(m, node.cond, inner)
     m.tested[id(node)] = cond
     known = m.dialect.truth(cond)
+    if replay is not None and decided is not None and known is False:
+        replay.decided = decided  # a block that goes on decides nothing by it
     if known is not None:
         taken = node.then if known else node.other
         done = m.run(taken, inner) if taken is not None else Done.NORMAL
         return done if isinstance(done, Done) else Done.NORMAL
-    if m.dialect.replaying is not None and _leaves(node) and m.dialect.replaying.goes_on(cond):
+    if replay is not None and _leaves(node) and replay.goes_on(cond):
         return Done.NORMAL
     text = m.recorder.text(node.cond)
     bounds, complete = predicates.conjunction(m, node.cond, inner)
