@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.findings import Finding, Related
-from cutecheck.model.ints import Dyn, as_expr
+from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.tile_walks import (
@@ -14,6 +14,7 @@ from cutecheck.rules.derive.tile_walks import (
     Product,
     alone,
     extent_of,
+    moved,
     product_of,
     result_of,
     result_stored,
@@ -69,7 +70,8 @@ class TileOfAnotherBlock(Rule):
         In a kernel with one product whose operands come from tiles of global memory that block indices choose: the
         rows of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as
         large steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. A grid whose extents
-        are computed from the rows of A and of B has its blocks along the axes of the indices that walk them.
+        are computed from the rows of A and of B has its blocks along the axes of the indices that walk them. In kernels
+        that only copy: each block index that says which tile is read says where it is stored.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -120,6 +122,9 @@ class TileOfAnotherBlock(Rule):
         result = result_stored(event, context) if event.kernel else None
         if result is not None:
             yield from self._compare(event, result, context)
+        lost = moved(event, context) if event.kernel else None
+        if lost is not None and not self._alone_along(event, lost[1], context):
+            yield self._same_place(event, *lost)
         made = product_of(event.kernel, event.arch, context) if event.kind == "gemm" and event.kernel else None
         if made is not None and made.gemm is event:
             yield from self._grid(event, made.a, made.b, context)
@@ -154,6 +159,23 @@ class TileOfAnotherBlock(Rule):
                 enclosing=at.enclosing, arch=at.arch,
             )  # fmt: skip
             return
+
+    def _alone_along(self, event: Event, index: str, context: Context) -> bool:
+        """One block along an index is all that some launch has, or it is not known which launches there are."""
+        launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
+        at = "xyz".index(index[-1])
+        extents = [x.grid[at] if at < len(x.grid) else 1 for x in launches]
+        return not extents or any(known_value(n) == 1 for n in extents)
+
+    def _same_place(self, event: Event, source: TensorFact, index: str) -> Finding:
+        target = event.operands[1]
+        return self.finding(
+            event.span, f"{index} says which tile of `{source.name}` a block copies, and not where it is stored: "
+            f"blocks 0 and 1 along it store two tiles to the same elements of `{target.name}`, and nothing to others",
+            label=f"`{target.name}`, the same for all {index}",
+            help=f"take the tile that is stored by {index}, too",
+            related=[Related(source.span, f"`{source.name}`, by {index}")], enclosing=event.enclosing, arch=event.arch,
+        )  # fmt: skip
 
     def _nowhere(
         self, at: Call | Event, result: TensorFact, side: str, operand: TensorFact, index: str, what: str

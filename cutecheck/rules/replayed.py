@@ -68,6 +68,12 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "start again at 0 after the last one: (stage + 1) % stages; count by the extent of the tensor that is sliced",
         "",
     ),
+    "torn": (
+        "`{name}` reads tile {tile} of its tensor after another tensor's tile has been copied over a part of it: the "
+        "two lie over one another in shared memory", "run pass by pass, not all of it is the tile any more",
+        "start each tensor behind the cosize of all stages of the one before it, and allocate the bytes of both",
+        "copied over it here",
+    ),
     "past tile": (
         "`{name}` is sliced at {past[0]} of a mode with the coordinates 0 .. {last}, when the kernel is run pass by "
         "pass: there is no such tile, and the copy leaves the matrix", "{past[0]} of 0 .. {last}",

@@ -33,7 +33,8 @@ class SmemOutOfBounds(Replayed):
     What it checks
         For every thread and every iteration with known bounds: all elements that a copy or MMA touches in shared memory
         lie in the array, or in the dynamic shared memory that the launch asks for. In kernels that are run pass by
-        pass (by one path for all threads): no copy or MMA takes a slice that its tensor does not have, stage 3 of 3.
+        pass (by one path for all threads): no copy or MMA takes a slice that its tensor does not have, stage 3 of 3,
+        and none reads a tile of which a part has been overwritten by a tensor that lies half over its own.
 
     Why
         A tensor is a pointer and a layout, nothing compares it with the allocation. ``size(layout)`` elements are too
@@ -61,7 +62,7 @@ class SmemOutOfBounds(Replayed):
         cute/layout.hpp (cosize); CUDA C++ Programming Guide, execution configuration
     """
 
-    kinds = ("past stage",)
+    kinds = ("past stage", "torn")
     code = "CUT209"
     name = "smem-out-of-bounds"
     family = "coverage"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import Event
+from cutecheck.facts import Event, TensorFact
 from cutecheck.findings import Finding, Related
-from cutecheck.model.ints import known_value
+from cutecheck.model.ints import Dyn, known_value
+from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Divides, Division
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import block_modes, guarded
-from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.guards import inner, same_in_all_blocks
+from cutecheck.rules.derive.tile_walks import alone, walks
 from cutecheck.rules.replayed import Replayed
 
 
@@ -20,10 +22,11 @@ class TilePastEnd(Replayed):
 
     What it checks
         Every mode of a global tensor that is tiled by a block index, and whose extent the source says (a constant, or
-        what the only launch passes), is a whole number of tiles, unless the copy is predicated or under a condition. In
-        kernels that are run pass by pass (by one path for all threads): no copy without predicates takes a tile that
-        the matrix does not have, the one behind the last or before the first, where the same numbers decide how many
-        tiles there are and how many passes.
+        what the only launch passes), is a whole number of tiles, unless the copy is predicated or under a condition
+        that blocks or threads may answer differently. In kernels that are run pass by pass (by one path for all
+        threads): no copy without predicates takes a tile that the matrix does not have, the one behind the last or
+        before the first, where the same numbers decide how many tiles there are and how many passes. The only launch,
+        of a grid that is known, has no block whose tile starts behind the end of its mode.
 
     Why
         ``local_tile`` rounds up: 1000 elements in tiles of 512 are two tiles, and the second has 24 elements that do
@@ -83,9 +86,13 @@ class TilePastEnd(Replayed):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        if event.kind != "copy" or event.predicated or inner(event.guards):
+        if event.kind != "copy" or event.predicated or not all(map(same_in_all_blocks, inner(event.guards))):
             return
         for tensor in event.operands[:2]:
+            lost = self._no_such_block(event, tensor, context)
+            if lost is not None:
+                yield lost
+                return
             part = guarded(tensor)
             if part is None:
                 continue
@@ -111,3 +118,29 @@ class TilePastEnd(Replayed):
                         arch=event.arch,
                     )
                     return
+
+    def _no_such_block(self, event: Event, tensor: TensorFact, context: Context) -> Finding | None:
+        """The grid has more blocks along an index than the mode that it walks has tiles."""
+        launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
+        root = tensor.root_layout
+        if tensor.space != "gmem" or len(launches) != 1 or not isinstance(root, Layout):
+            return None
+        for mode, walk in enumerate(walks(tensor) or ()):
+            by = alone(walk)
+            extent = root.shape[mode] if isinstance(root.shape, tuple) else None
+            if by is None or not isinstance(extent, (int, Dyn)) or "xyz".index(by[0][-1]) >= len(launches[0].grid):
+                continue
+            most, blocks = known_value(extent), known_value(launches[0].grid["xyz".index(by[0][-1])])
+            if most is None or blocks is None or (blocks - 1) * by[1] < most:
+                continue
+            return self.finding(
+                event.span,
+                f"global tensor `{tensor.name}` has {most} elements along mode {mode}, and the grid {blocks} blocks "
+                f"along {by[0]}, which goes {by[1]} on with each: the tile of block {blocks - 1} starts behind the end",
+                label=f"mode {mode} by {by[0]}",
+                help="give the tile the block indices in the order of the grid",
+                related=[Related(launches[0].span, f"{blocks} blocks along {by[0][-1]}")],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
+        return None

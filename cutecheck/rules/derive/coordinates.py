@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterable
 
 from cutecheck.facts import Event, Predicate, Span, TensorFact, Unknown
+from cutecheck.facts.core import Bound
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
@@ -124,6 +125,18 @@ def left_of(limit: Int, extent: Int) -> Int | None:
         return None
     try:
         return extent - limit if taken.evaluate(dict.fromkeys(names, 0)) == 0 else None
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+
+
+def beyond(bound: Bound, mode: int, extent: Int) -> int | None:
+    """By how many coordinates a bound lets more pass than a mode has, from where the tile starts; None if not known."""
+    start = ex.sub(as_expr(bound.value), as_expr(bound.coordinates[mode]))
+    left = ex.sub(ex.sub(as_expr(bound.limit), start), as_expr(extent))
+    if not all(v.name.startswith("blockIdx.") for v in left.variables()):
+        return None
+    try:
+        return left.evaluate({v.name: 0 for v in left.variables()})
     except (KeyError, ZeroDivisionError, ValueError):
         return None
 

@@ -19,6 +19,7 @@ Kind = Literal[
     "unreleased",
     "past stage",
     "past tile",
+    "torn",
 ]
 
 

@@ -20,6 +20,13 @@ def inner(guards: Iterable[Guard]) -> list[Guard]:
     return [g for g in guards if not g.host]
 
 
+def same_in_all_blocks(guard: Guard) -> bool:
+    """A condition on the pass of a loop alone, which all threads of all blocks answer alike: ``if (i + 1 < tiles)``."""
+    parts = 1 + len(re.findall(r"&&|\|\||\band\b|\bor\b", guard.text))
+    names = [v.name for c in guard.holds for side in (c.lhs, c.rhs) for v in side.variables()]
+    return guard.turns and len(guard.holds) >= parts and not any("Idx." in n for n in names)
+
+
 _DEVICE = re.compile(r"smem|shared|device|prop|attr|arch|major|capability|\bsm|\bcc\b", re.IGNORECASE)
 
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from cutecheck.facts import Event, Predicate, TensorFact, Unknown
+from cutecheck.facts.core import Bound
+from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, Layout
@@ -17,6 +19,7 @@ from cutecheck.rules.derive.accesses import atom_of, thread_count
 from cutecheck.rules.derive.coordinates import (
     Guarded,
     advance,
+    beyond,
     block_modes,
     bounded_mode,
     foreign,
@@ -131,6 +134,7 @@ def _of_limits(
     """Limits that are not those of the modes they are compared with."""
     bounds = {m: b for b in predicate.bounds if (m := bounded_mode(b.value, b.coordinates)) is not None}
     limits = {m: b.limit for m, b in bounds.items()}
+    yield from _one_too_far(event, predicate, tensor, part, context)
     for mode, limit in sorted(limits.items()):
         own = part.extents[mode]
         other = next((d for d, e in enumerate(part.extents) if d != mode and left_of(limit, e) is not None), None)
@@ -191,6 +195,32 @@ def _of_limits(
             )
 
 
+def _one_too_far(
+    event: Event, predicate: Predicate, tensor: TensorFact, part: Guarded, context: Context
+) -> Iterator[Fault]:
+    """``c <= n`` for ``c < n``: a coordinate passes that its mode does not have."""
+    of_modes: dict[int, list[Bound]] = {}
+    for bound in predicate.bounds:
+        mode = bounded_mode(bound.value, bound.coordinates)
+        if mode is not None:
+            of_modes.setdefault(mode, []).append(bound)
+    for mode, bounds in sorted(of_modes.items()):
+        over = [beyond(b, mode, part.extents[mode]) for b in bounds]
+        if not predicate.complete or _elsewhere_bounded(event) or not all(n is not None and n > 0 for n in over):
+            continue
+        bound, many = bounds[0], over[0] or 0
+        inside = Condition(Rel.LT, as_expr(bound.value), ex.sub(as_expr(bound.limit), ex.const(many)))
+        passes = Condition(Rel.LT, as_expr(bound.value), as_expr(bound.limit))
+        if _refuted(event, inside, "coordinate that passes", context, passes):
+            yield Fault(
+                f"the predicates of `{tensor.name}` let the coordinate {part.extents[mode]} of mode {mode} pass, which "
+                f"ends before it: the copy goes {many} past the end where the extent is no multiple of the tile's "
+                f"{part.tile[mode]}",
+                f"passes up to {many} past the extent",
+                f"compare by `<` with `{part.extents[mode]}`, not by `<=`",
+            )
+
+
 def _elsewhere_bounded(event: Event) -> bool:
     """A condition around the copy may leave out rows: ``if row < m`` with the thread's row, or one not followed."""
     return any(
@@ -221,9 +251,9 @@ def _open(event: Event, extent: Int, tile: Int, context: Context) -> bool:
     return known_value(tile) != 1 and _refuted(event, condition, "whole tiles", context)
 
 
-def _refuted(event: Event, condition: Condition, what: str, context: Context) -> bool:
+def _refuted(event: Event, condition: Condition, what: str, context: Context, *given: Condition) -> bool:
     outcome = context.prove(
         make_obligation(Holds((condition,), what), (event.event_id,), arch=event.arch, span=event.span,
-                        hypotheses=[h.condition for h in event.hypotheses])
+                        hypotheses=[*(h.condition for h in event.hypotheses), *given])
     )  # fmt: skip
     return outcome.verdict is Verdict.REFUTED

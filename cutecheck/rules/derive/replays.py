@@ -34,6 +34,7 @@ class _Fill:
     of: Key  # the whole tensor
     number: int
     step: Step
+    at: int = 0
     parts: dict[int, tuple[int | None, int, tuple[str, int] | None]] = field(default_factory=dict)
     writers: set[object] = field(default_factory=set)
     read: Step | None = None
@@ -64,6 +65,7 @@ class _Run:
         self.begins: dict[tuple[Key, int], int] = {}  # where the stage was filled from, the first time
         self.parted: set[tuple[str, Root]] = set()  # buffers of which parts of a stage are filled
         self.trusts = True  # no function that is not walked may have done so
+        self.crossing: dict[Key, list[Key]] = defaultdict(list)  # tensors that lie over parts of one another
         self.wrong: list[Fault] = []  # products of tiles that do not belong together
 
     def run(self) -> list[Fault]:
@@ -128,6 +130,7 @@ class _Run:
             return (place.buffer, place.offset) if place.buffer else None
         if place.space == "rmem":
             return self.held.get((place.buffer, place.offset))
+        self._torn(step, place)
         fill = self.now.get(_key(place))
         if fill is None:
             return None
@@ -139,6 +142,24 @@ class _Run:
         fill.read, fill.read_at = step, at
         fill.readers.add(place.source)
         return fill, (place.offset - min(fill.parts), place.view)
+
+    def _laid_over(self, of: Key) -> None:
+        """Which other tensors lie over a part of this one, and go on outside of it, as this one does."""
+        for other in self.fills:
+            if other != of and _overlap(other, of) and not _holds(other[1], of[1]) and not _holds(of[1], other[1]):
+                self.crossing[of].append(other)
+                self.crossing[other].append(of)
+
+    def _torn(self, step: Step, place: Place) -> None:
+        """A tile is read of which another tensor's copy has overwritten a part since."""
+        of, key = (place.buffer, place.root), _key(place)
+        if of not in self.crossing:
+            return
+        mine = next((f for f in reversed(self.fills[of]) if f.key == key), None)
+        others = (f for other in self.crossing[of] for f in reversed(self.fills[other]) if _overlap(f.key, key))
+        newer = next((f for f in others if mine is not None and f.at > mine.at and not f.maybe), None)
+        if mine is not None and newer is not None:
+            self._note(Fault("torn", step, place, newer.step, mine.number))
 
     def _arrived(self, group: int | None, when: int) -> bool:
         return group is None or group < self.done or when <= self.waited_all
@@ -159,6 +180,8 @@ class _Run:
                 self._note(Fault("overwritten", step, target, fill.read, fill.number))
             every = self.fills[(target.buffer, target.root)]
             fill = _Fill(key, (target.buffer, target.root), len(every), step)
+            if not every:
+                self._laid_over(fill.of)
             every.append(fill)
             for gone in [k for k in self.now if _overlap(k, key)]:
                 del self.now[gone]
@@ -166,6 +189,7 @@ class _Run:
         origin = (what[0], what[1]) if what is not None and isinstance(what[0], str) else None
         group = self.committed if step.asynchronous else None
         fill.parts[target.offset] = (group, at, origin)
+        fill.at = at
         fill.writers.add(target.source)
         fill.maybe &= step.maybe
 
@@ -225,6 +249,11 @@ def _key(place: Place) -> Key:
 def _overlap(key: Key, other: Key) -> bool:
     (buffer, (lo, hi)), (another, (low, high)) = key, other
     return buffer == another and lo < high and low < hi
+
+
+def _holds(outer: Root, inner: Root) -> bool:
+    """A tensor of which the end is not known may hold any other."""
+    return outer[1] < outer[0] or (outer[0] <= inner[0] and inner[1] <= outer[1])
 
 
 def _others(sources: set[object], source: object) -> bool:

@@ -16,6 +16,7 @@ from cutecheck.model.prove.properties import ZERO
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES, symbols
+from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import uses_of
 from cutecheck.rules.derive.vectors import leaves
@@ -173,6 +174,13 @@ def extent_of(tensor: TensorFact, mode: int) -> str:
 
 def _sources(reads: list[tuple[Event, TensorFact]], copies: list[Event]) -> list[TensorFact]:
     """The global tiles that what is read comes from; none where blocks walk the rows of several otherwise."""
+    found = _brought(reads, copies)
+    known = [w[0] if (w := walks(t)) is not None else None for t in found]
+    return found if found and None not in known and all(w == known[0] for w in known) else []
+
+
+def _brought(reads: list[tuple[Event, TensorFact]], copies: list[Event]) -> list[TensorFact]:
+    """The global tiles that copies bring what is read from; none where not all of it is brought by copies."""
     found: list[TensorFact] = []
     todo, seen = [*reads], set[tuple[str, int]]()
     while todo:
@@ -187,8 +195,29 @@ def _sources(reads: list[tuple[Event, TensorFact]], copies: list[Event]) -> list
             if (copy.event_id, copy.order) not in seen:
                 seen.add((copy.event_id, copy.order))
                 todo.append((copy, copy.operands[0]))
-    known = [w[0] if (w := walks(t)) is not None else None for t in found]
-    return found if found and None not in known and all(w == known[0] for w in known) else []
+    return found
+
+
+def moved(event: Event, context: Context) -> tuple[TensorFact, str] | None:
+    """A tile that a copy stores where all blocks along an index store theirs: whence it comes, and the index."""
+    if event.kind != "copy" or len(event.operands) < 2 or event.operands[1].space != "gmem" or event.predicated:
+        return None
+    target = event.operands[1].offset
+    if not isinstance(target, (int, Dyn)) or not all(map(same_in_all_blocks, inner(event.guards))):
+        return None
+    copies = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (event.kernel, event.arch, "copy")]
+    sources = _brought([(event, event.operands[0])], [c for c in copies if len(c.operands) > 1])
+    names = {v.name for v in as_expr(target).variables()}
+    root = event.operands[1].root_layout
+    modes = leaves(root.shape, root.stride) if isinstance(root, Layout) else None
+    known = {v.name for mode in modes or () for n in mode if isinstance(n, Dyn) for v in as_expr(n).variables()}
+    loose = [v for v in as_expr(target).variables() if not v.name.startswith(INDICES) and v.domain.bounds()[1] is None]
+    for source in sources:
+        if isinstance(source.offset, (int, Dyn)) and all(v.name in known for v in loose):
+            by = {v.name for v in as_expr(source.offset).variables() if v.name.startswith("blockIdx.")}
+            if by - names:
+                return source, min(by - names)
+    return None
 
 
 def _fills(copy: Event, event: Event, tensor: TensorFact) -> bool:
@@ -276,6 +305,7 @@ __all__ = [
     "Walks",
     "alone",
     "extent_of",
+    "moved",
     "product_of",
     "result_of",
     "result_stored",

@@ -119,3 +119,48 @@ def test_who_stores_whose_tile(tmp_path: Path) -> None:
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",), select=("CUT219",)))
     assert not made.failures and not made.errors
     assert {f.enclosing for f in made.findings} == set(DOES_NOT)
+
+
+COPIES = """
+using Move = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(128) NAME(float const* in, float* out, int m, int n, int tiles) {
+  Tensor gS = local_tile(make_tensor(make_gmem_ptr(in), make_shape(SHAPE), make_stride(n, _1{})), Shape<_32, _32>{},
+      make_coord(blockIdx.x, blockIdx.y));
+  Tensor gD = local_tile(make_tensor(make_gmem_ptr(out), make_shape(SHAPE), make_stride(n, _1{})), Shape<_32, _32>{},
+      make_coord(TO));
+  auto move = Move{}.get_slice(threadIdx.x);
+  for (int i = 0; i < tiles; ++i) {
+    Tensor r = make_fragment_like(move.partition_D(gD));
+    copy(Move{}, move.partition_S(gS), r);
+    WHERE copy(Move{}, r, move.partition_D(gD));
+  }
+}
+"""
+MOVES: dict[str, tuple[str, str, str, str, set[str]]] = {  # extents, the stored tile, a condition, the grid, and rules
+    "same": ("m, n", "blockIdx.x, blockIdx.y", "", "m / 32, n / 32", set()),
+    "transposed": ("m, n", "blockIdx.y, blockIdx.x", "", "m / 32, n / 32", set()),
+    "one_block": ("m, n", "blockIdx.x, 0", "", "m / 32, 1", set()),
+    "first_blocks": ("m, n", "blockIdx.x, 0", "if (blockIdx.y == 0)", "m / 32, n / 32", set()),
+    "scheduled": ("m, n", "blockIdx.x, tiles", "", "m / 32, n / 32", set()),
+    "over_one_another": ("m, n", "blockIdx.x, 0", "if (i > 0)", "m / 32, n / 32", {"CUT219"}),
+    "by_x_twice": ("m, n", "blockIdx.x, blockIdx.x", "", "m / 32, n / 32", {"CUT219"}),
+    "no_such_tile": ("256, 512", "blockIdx.y, blockIdx.x", "", "8, 16", {"CUT210"}),
+    "other_grid": ("256, 512", "blockIdx.x, blockIdx.y", "if (i > 0)", "16, 8", {"CUT210"}),
+    "ragged": ("250, 512", "blockIdx.x, blockIdx.y", "if (i > 0)", "8, 16", {"CUT210"}),
+    "ragged_under_a_condition": ("256, 512", "blockIdx.x, blockIdx.y", "if (blockIdx.x < tiles)", "8, 16", set()),
+}
+
+
+def test_blocks_that_copy(tmp_path: Path) -> None:
+    text, runs = HEAD, ""
+    for name, (shape, to, where, grid, _) in MOVES.items():
+        kernel = COPIES.replace("NAME", name).replace("SHAPE", shape).replace("TO)", f"{to})")
+        text += kernel.replace("WHERE", where)
+        runs += f"  {name}<<<dim3({grid}), 128>>>(in, out, m, n, tiles);\n"
+    text += f"void run(float const* in, float* out, int m, int n, int tiles) {{\n{runs}}}\n"
+    (tmp_path / "kernels.cu").write_text(text)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",), select=("CUT219", "CUT210")))
+    assert not made.failures and not made.errors
+    found = {name: {f.code for f in made.findings if f.enclosing == name} for name in MOVES}
+    assert found == {name: codes for name, (*_, codes) in MOVES.items()}

@@ -104,6 +104,10 @@ __global__ void __launch_bounds__(128) store(float* out, int m, int n) {
         ("if (n - 128 * int(blockIdx.y) <= get<1>(tc(0, i, j))) break;", False),
         ("if (get<1>(tc(0, i, j)) + int(blockIdx.y) * 64 >= n) break;", True),
         ("if (get<1>(tc(0, i, j)) >= n) break;", True),
+        ("if (get<1>(tc(0, i, j)) + int(blockIdx.y) * 128 > n) break;", True),
+        ("if (n - 128 * int(blockIdx.y) < get<1>(tc(0, i, j))) break;", True),
+        ("if (get<1>(tc(0, i, j)) + int(blockIdx.y) * 128 + 4 > n) break;", False),
+        ("if (get<1>(tc(0, i, j)) + int(blockIdx.y) * 128 > n || get<1>(tc(0, i, j)) == n) break;", False),
         ("", True),
     ],
 )

@@ -18,7 +18,7 @@ __device__ void fill(Copy const& how, G const& from, S&& to) { copy(how, from, t
 """
 KERNEL = """
 __global__ void __launch_bounds__(64) NAME(float const* A, float const* B, float* C, int k) {
-  __shared__ alignas(16) float a[cosize_v<Tiles>], b[cosize_v<Tiles>];
+  __shared__ alignas(16) float a[cosize_v<Tiles> + 1024], b[cosize_v<Tiles>];
   Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(_32{}, k), make_stride(k, _1{}));
   Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(_32{}, k), make_stride(k, _1{}));
   Tensor gA = local_tile(mA, Shape<_32, _16>{}, make_coord(0, _));
@@ -90,6 +90,7 @@ MISTAKES = {
     "a_stays": ("fA(_, _, _, next), tA", "fA(_, _, _, 0), tA", "CUT218"),
     "once_more": ("t < tiles;", "t <= tiles;", "CUT218"),
     "not_cleared": ("  clear(acc);\n", "", "CUT220"),
+    "half_over": ("make_smem_ptr(b)", "make_smem_ptr(a + 1024)", "CUT209"),
     "no_such_stage": ("write = write == 2 ? 0", "write = write == 3 ? 0", "CUT209"),
     "read_of_no_stage": ("(read + 1) % 3", "(read + 1) % 4", "CUT209"),
     "no_such_tile": ("if (next < tiles) {", "if (next <= tiles) {", "CUT210"),
