@@ -53,6 +53,7 @@ from cutecheck.rules.smem_reuse import SmemReuseWithoutBarrier
 from cutecheck.rules.swizzle_params import SwizzleParams
 from cutecheck.rules.tensor_memory import TensorMemoryColumns
 from cutecheck.rules.thread_layout import ThreadLayoutNotCompact
+from cutecheck.rules.thread_slice import SliceOfOneThread
 from cutecheck.rules.tile_does_not_divide import TileDoesNotDivide
 from cutecheck.rules.tile_past_end import TilePastEnd
 from cutecheck.rules.tiled_mma_rank import TiledMmaRank
@@ -117,6 +118,7 @@ RULES: tuple[type[Rule], ...] = (
     FragmentNotRetiled,
     PredicateShape,
     PredicateCoordinates,
+    SliceOfOneThread,
     BlockTooSmall,
     SmemCapacity,
     AccumulatorRegisters,
