@@ -61,8 +61,10 @@ class Replay:
     """The steps in their order; ``complete`` where they go on to the kernel's end, else what was met before an end.
 
     ``threads``: those of some threads instead, one for each role, where what a kernel does is told by barriers.
+    ``missed``: a tile of a buffer, by its coordinate and the extent of its mode, that is not sliced as the others are.
     """
 
     steps: tuple[Step, ...]
     complete: bool
     threads: tuple[Thread, ...] = ()
+    missed: tuple[tuple[str, int, int], ...] = ()

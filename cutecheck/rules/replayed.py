@@ -68,6 +68,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "start again at 0 after the last one: (stage + 1) % stages; count by the extent of the tensor that is sliced",
         "",
     ),
+    "missed": (
+        "the mode that `{name}` is sliced along has the coordinates 0 .. {last}, and the kernel, run pass by pass, "
+        "takes others and never {past[0]}: what is computed lacks this tile", "{past[0]} of 0 .. {last} is left out",
+        "let the loop go through all tiles, from 0 to the extent of the mode", "",
+    ),
     "torn": (
         "`{name}` reads tile {tile} of its tensor after another tensor's tile has been copied over a part of it: the "
         "two lie over one another in shared memory", "run pass by pass, not all of it is the tile any more",

@@ -64,6 +64,7 @@ class StageNeverChanges(Replayed):
         somewhere; and a loop whose copies all go to one stage, from sources that change, reads it in between. Kernels
         that are run pass by pass (by one path for all threads, with cp.async or plain copies) overwrite no tile that
         was never read, sum up no product of two tiles twice, and multiply a tile of A with one tile of B in one sum.
+        Where the same numbers decide how many tiles an operand has and how many passes a loop, none is left out.
 
     Why
         The stage index is an integer beside the loop's counter. One that is not advanced, or a constant where the index
@@ -89,7 +90,7 @@ class StageNeverChanges(Replayed):
         examples/cute/tutorial/sgemm_sm80.cu
     """
 
-    kinds = ("lost", "twice", "mixed")
+    kinds = ("lost", "twice", "mixed", "missed")
     code = "CUT218"
     name = "stage-not-advanced"
     family = "lint"

@@ -20,6 +20,7 @@ Kind = Literal[
     "past stage",
     "past tile",
     "torn",
+    "missed",
 ]
 
 

@@ -7,7 +7,7 @@ are a queue. What one thread has waited for the others see after the next barrie
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from cutecheck.facts import Call
@@ -272,6 +272,16 @@ def _past(replay: Replay) -> list[Fault]:
     return list(found.values())
 
 
+def _missed(replay: Replay) -> list[Fault]:
+    """Tiles that no copy brings, in a kernel with products that brings the others, at the last copy of these."""
+    found = []
+    for buffer, tile, most in replay.missed if any(s.kind == "gemm" for s in replay.steps) else ():
+        copies = [s for s in replay.steps if s.kind == "copy" and s.places[0].buffer == buffer]
+        if copies and copies[-1].places[0].space == "gmem":
+            found.append(Fault("missed", copies[-1], replace(copies[-1].places[0], past=(tile, most))))
+    return found
+
+
 def faults_of(call: Call, context: Context) -> list[Fault]:
     """What goes wrong in a kernel that was run; nothing of other calls."""
     replay = call.arguments[0] if call.function == "replay" and call.arguments else None
@@ -280,5 +290,5 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
     found = cast("dict[int, list[Fault]]", context.memo.setdefault("replays", {}))
     if id(replay) not in found:
         made = faults_of_roles(replay) if replay.threads else _Run(replay).run()
-        found[id(replay)] = [*made, *_past(replay)]
+        found[id(replay)] = [*made, *_past(replay), *_missed(replay)]
     return found[id(replay)]

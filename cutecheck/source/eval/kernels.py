@@ -21,7 +21,7 @@ from cutecheck.source.eval.limits import FILES_SHARE
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.ranking import best_of
-from cutecheck.source.eval.record.replay import Replaying, ReplayOver, with_flags
+from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, Replaying, ReplayOver, with_flags
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.specialised import arguments, specialised
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
@@ -127,9 +127,15 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         if len(other[0].steps) > len(running.steps):
             running, complete = other
         running.cost += other[0].cost if other[0] is not running else 0
+    if running.long and not complete:
+        other = _run(m, best, self_, args, span, given=running.given, least=FEWER)
+        cost = running.cost + other[0].cost
+        running, complete = other if other[1] else (running, complete)
+        running.cost = cost
     m.history.replayed[id(best.fn)] = walked + 1, steps + running.cost
     if running.steps:
-        recorder.replayed(Replay(tuple(running.steps), complete), symbol, best.fn.span)
+        missed = running.slices.missed() if complete else ()
+        recorder.replayed(Replay(tuple(running.steps), complete, (), missed), symbol, best.fn.span)
 
 
 def _roles(
@@ -162,9 +168,10 @@ def _run(
     span: Span,
     given: bool,
     thread: int | None = None,
+    least: int = AT_LEAST,
 ) -> tuple[Replaying, bool]:
     """A kernel's run pass by pass, and whether it came to the kernel's end."""
-    recorder, running, complete = m.recorder, Replaying(m, given, thread), True
+    recorder, running, complete = m.recorder, Replaying(m, given, thread, least), True
     cut, used = dict(recorder.cut), m.budget.used
     kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
     try:

@@ -93,6 +93,8 @@ MISTAKES = {
     "half_over": ("make_smem_ptr(b)", "make_smem_ptr(a + 1024)", "CUT209"),
     "no_such_stage": ("write = write == 2 ? 0", "write = write == 3 ? 0", "CUT209"),
     "read_of_no_stage": ("(read + 1) % 3", "(read + 1) % 4", "CUT209"),
+    "last_left_out": ("tiles = k / 16;", "tiles = k / 16 - 1;", "CUT218"),
+    "half_left_out": ("tiles = k / 16;", "tiles = k / 32;", "CUT218"),
     "no_such_tile": ("if (next < tiles) {", "if (next <= tiles) {", "CUT210"),
     "tile_before_the_first": ("fB(_, _, _, i), tB", "fB(_, _, _, i - 1), tB", "CUT210"),
 }  # fmt: skip
@@ -129,6 +131,35 @@ def test_what_a_run_takes_is_not_taken_from_the_walk(tmp_path: Path) -> None:
     (tmp_path / "gemm.cu").write_text(PREAMBLE + HEAD + KERNEL.replace("NAME", "right"))
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), max_steps=1000))
     assert report.errors == () and len(report.facts.events) > 5
+
+
+OPEN = (("float* C) {", "float* C, int k) {"), ("C, 320)", "C, k)"))
+OF_BLOCKS = tuple((f"f{x}(_, _, _, {i})", f"f{x}(_, _, _, base + {i})") for x in "AB" for i in ("i", "next"))
+PARTS: dict[str, tuple[tuple[tuple[str, str], ...], set[str]]] = {
+    "all_tiles": ((("tiles = k / 16;", "tiles = ceil_div(k, 16);"), *OPEN), set()),
+    "one_too_few": ((("tiles = k / 16;", "tiles = ceil_div(k, 16) - 1;"), *OPEN), {"CUT218"}),
+    "one_too_many": ((("tiles = k / 16;", "tiles = k / 16 + 1;"), *OPEN), {"CUT210"}),
+    "shared_by_blocks": (
+        (("tiles = k / 16;", "tiles = k / 64, base = blockIdx.z * tiles;"), *OF_BLOCKS, *OPEN), set(),
+    ),
+    "counted_by_the_host": (
+        (
+            ("float* C, int k)", "float* C, int k, int tiles)"), ("write = 0, tiles = k / 16;", "write = 0;"),
+            ("float* C) {", "float* C, int k, int tiles) {"), ("C, 320)", "C, k, tiles)"),
+        ), set(),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_which_tiles_there_are(name: str, tmp_path: Path) -> None:
+    text = KERNEL
+    for old, new in PARTS[name][0]:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    (tmp_path / "gemm.cu").write_text(PREAMBLE + HEAD + text.replace("NAME", "kernel"))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), ignore=("CUT1", "CUT4"), cache=False))
+    assert {f.code for f in report.findings} == PARTS[name][1]
 
 
 OPTIONAL = (

@@ -20,7 +20,6 @@ from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, functio
 from cutecheck.source.eval.intrinsics.types import element, stored
 from cutecheck.source.eval.leaks import leak
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.record.past import past_end
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import pointed_to
 from cutecheck.source.eval.values import (
@@ -226,7 +225,7 @@ def sliced(c: Call, t: TensorVal, coord: Any) -> Value:
     replay = c.m.dialect.replaying
     if replay is None or made.past is not None:
         return made
-    past = past_end(replay, coord, t.layout, t.pointer.space if t.pointer is not None else t.space)
+    past = replay.slices.at(coord, t)
     return made if past is None else replace(made, past=past)
 
 

@@ -1,4 +1,4 @@
-"""Slices of tensors at coordinates that they do not have, in a kernel that is run pass by pass."""
+"""Slices of tensors in a kernel run pass by pass: at coordinates that do not exist, and those that are left out."""
 
 from __future__ import annotations
 
@@ -10,31 +10,78 @@ from cutecheck.model.algebra import size
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.source.eval.values import TensorVal
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.record.replay import Replaying
 
 INDEX = ("threadIdx.", "blockIdx.", "cluster")  # variables that are no run-time arguments
+_FEW = 3  # tiles, from which on a loop goes through them
 
 
-def past_end(replay: Replaying, coord: Any, layout: Any, space: str) -> tuple[int, int] | None:
-    """A coordinate of a slice, and the extent of its mode, where there is certainly no such one in it.
+class Slices:
+    """The coordinates at which a run slices its tensors.
 
-    The run has numbers of its own, and others may not go together as they do in it. So what decided the way here must
-    be made of the same numbers as the extent; of shared memory, of those that extents of matrices are made of.
+    A run has numbers of its own, and others may not go together as they do in it. So what is said of an extent must
+    have been decided by the numbers that the extent is made of.
     """
-    plain = layout.b if isinstance(layout, ComposedLayout) else layout
-    if not isinstance(plain, Layout):
+
+    def __init__(self, replay: Replaying) -> None:
+        self.replay = replay
+        self.decided: set[str] = set()  # run-time numbers that conditions were decided by
+        self.of_blocks = False  # some were decided by the block's index
+        self.extents: set[str] = set()  # run-time numbers that extents of global memory are made of
+        self.taken: dict[tuple[str, Expr], set[int]] = {}  # of a buffer with so many tiles; empty: not known
+
+    def decide(self, condition: Expr) -> None:
+        """A condition was decided by the run's numbers."""
+        self.decided |= run_time_names(condition)
+        self.of_blocks |= any(v.name.startswith("blockIdx.") for v in condition.variables())
+
+    def so_far(self) -> tuple[set[str], bool]:
+        return set(self.decided), self.of_blocks
+
+    def at(self, coord: Any, t: TensorVal) -> tuple[int, int] | None:
+        """A coordinate of a slice, and the extent of its mode, where there is certainly no such one in it.
+
+        Of shared memory what decided must be numbers that extents of matrices are made of.
+        """
+        plain = t.layout.b if isinstance(t.layout, ComposedLayout) else t.layout
+        if not isinstance(plain, Layout) or t.pointer is None:
+            return None
+        for at, shape in _coordinates(coord, plain.shape):
+            length = size(shape)
+            extent = as_expr(length)
+            value, most = self.replay.number(as_expr(at)), self.replay.number(extent)
+            if t.pointer.space == "gmem" and isinstance(length, Dyn):
+                self._take(t.pointer.buffer, extent, as_expr(at), value)
+            if value is None or most is None or 0 <= value < most:
+                continue
+            decisive = run_time_names(as_expr(at)) | self.decided
+            if decisive <= (run_time_names(extent) if t.pointer.space == "gmem" else self.extents):
+                return value, most
         return None
-    for at, shape in _coordinates(coord, plain.shape):
-        extent = as_expr(size(shape))
-        value, most = replay.number(as_expr(at)), replay.number(extent)
-        if value is None or most is None or 0 <= value < most:
-            continue
-        decisive = run_time_names(as_expr(at)) | replay.decided.keys()
-        if decisive <= (run_time_names(extent) if space == "gmem" else replay.extents):
-            return value, most
-    return None
+
+    def _take(self, buffer: str, extent: Expr, at: Expr, value: int | None) -> None:
+        known = value is not None and not any(v.name.startswith(INDEX) for v in at.variables())
+        found = self.taken.setdefault((buffer, extent), {-1})  # a set without -1 is one that is not known
+        if not known or not run_time_names(at) <= run_time_names(extent):
+            found.clear()
+        elif found and value is not None:
+            found.add(value)
+
+    def missed(self) -> tuple[tuple[str, int, int], ...]:
+        """Of buffers with many tiles, each with the first tile that the whole run has not sliced."""
+        if self.of_blocks:
+            return ()
+        out = []
+        for (buffer, extent), found in self.taken.items():
+            most = self.replay.number(extent)
+            if most is None or len(found) <= _FEW or not self.decided <= run_time_names(extent):
+                continue
+            left = sorted(set(range(most)) - found)
+            out += [(buffer, left[0], most)] if left else []
+        return tuple(out)
 
 
 def _coordinates(coord: Any, shape: Any) -> Iterator[tuple[Any, Any]]:

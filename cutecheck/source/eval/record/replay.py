@@ -22,14 +22,15 @@ from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.source.eval import classes, ir
-from cutecheck.source.eval.record.past import INDEX, extent_names, run_time_names
+from cutecheck.source.eval.record.past import INDEX, Slices, extent_names
 from cutecheck.source.eval.values import Object, Pointer, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 FLAG = Domain(values=(0, 1))  # of what is true or false
-_AT_LEAST = 768  # of a run-time number: some tiles of a matrix, a multiple of most of their extents
+AT_LEAST = 768  # of a run-time number: some tiles of a matrix, a multiple of most of their extents
+FEWER = 192  # where 768 are too many passes of a loop
 _MOST_STEPS = 4000
 _BLOCKS = 4  # along y and z of the grid; along x so many that no block has a second tile
 PASSES = 26  # of one loop; its later ones are as those before
@@ -63,7 +64,7 @@ class Replaying:
     WGMMA are followed then. Without, it is that of all threads, of which only plain copies are.
     """
 
-    def __init__(self, m: Machine, given: bool = False, thread: int | None = None) -> None:
+    def __init__(self, m: Machine, given: bool = False, thread: int | None = None, least: int = AT_LEAST) -> None:
         self.machine = m
         self.made = m.made
         self.entered = m.made  # numbers of the machine's that were made before the first copy
@@ -77,8 +78,9 @@ class Replaying:
         self.under: list[bool] = []  # of conditions that are not decided: whether each thread answers for itself
         self.steps: list[Step] = []
         self.at: dict[int, Span] = {}  # the statement that runs in each function, by how deep its call is
-        self.decided: dict[str, None] = {}  # run-time numbers that conditions were decided by
-        self.extents: set[str] = set()  # run-time numbers that extents of global memory are made of
+        self.least = least  # of run-time numbers
+        self.long = False  # a loop has more passes than are run
+        self.slices = Slices(self)
         self.views: dict[object, int] = {}  # layouts of tensors in shared memory, and their numbers
 
     def truth(self, condition: Expr) -> bool | None:
@@ -91,7 +93,7 @@ class Replaying:
         value = self.number(condition)
         if value is None:
             return None
-        self.decided.update(dict.fromkeys(run_time_names(condition)))
+        self.slices.decide(condition)
         return bool(value)
 
     def is_null(self, pointer: Pointer) -> bool:
@@ -116,11 +118,11 @@ class Replaying:
                 values[v.name] = 0
                 continue
             if v.name.startswith("gridDim."):
-                values[v.name] = _AT_LEAST if v.name.endswith(".x") else _BLOCKS
+                values[v.name] = self.least if v.name.endswith(".x") else _BLOCKS
                 continue
             if PER_THREAD in v.name or (number and int(number[1]) > self.made):
                 return None
-            values[v.name] = self._flag() if v.domain.values == FLAG.values else _given(v)
+            values[v.name] = self._flag() if v.domain.values == FLAG.values else _given(v, self.least)
         try:
             _compare(expr, values)
             return expr.evaluate(values)
@@ -231,7 +233,7 @@ class Replaying:
             self.end()
         if not any(s.kind == "copy" for s in self.steps):
             self.entered = self.machine.made
-        self.extents.update(n for f in facts if f.space == "gmem" for n in extent_names(f.root_layout))
+        self.slices.extents.update(n for f in facts if f.space == "gmem" for n in extent_names(f.root_layout))
         places = [self.place(f) for f in facts]
         places = [p if p is None or end is None else replace(p, past=end) for p, end in zip(places, past, strict=True)]
         found = tuple(p for p in places if p is not None)
@@ -320,12 +322,12 @@ def _compare(expr: Expr, values: dict[str, int]) -> None:
             values[str(atom)] = int(_RELATIONS[atom.label](left, right))
 
 
-def _given(v: Var) -> int:
+def _given(v: Var, least: int) -> int:
     """A value for a run-time number: the least multiple of what divides it that is large enough, if it may be."""
     if v.domain.values:
         return max(v.domain.values)
     step = max(1, v.domain.divisor())
-    value = -(-_AT_LEAST // step) * step
+    value = -(-least // step) * step
     lo, hi = v.domain.bounds()
     if hi is not None and value > hi:
         value = hi // step * step

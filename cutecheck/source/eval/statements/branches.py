@@ -36,12 +36,12 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     if node.init is not None:
         m.run(node.init, inner)
     replay = m.dialect.replaying
-    decided = None if replay is None or not _leaves(node) else dict(replay.decided)
+    decided = None if replay is None or not _leaves(node) else replay.slices.so_far()
     cond = conversions.tested(m, node.cond, inner)
     m.tested[id(node)] = cond
     known = m.dialect.truth(cond)
     if replay is not None and decided is not None and known is False:
-        replay.decided = decided  # a block that goes on decides nothing by it
+        replay.slices.decided, replay.slices.of_blocks = decided  # a block that goes on decides nothing by it
     if known is not None:
         taken = node.then if known else node.other
         done = m.run(taken, inner) if taken is not None else Done.NORMAL

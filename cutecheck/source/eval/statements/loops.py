@@ -295,6 +295,9 @@ def _unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = 
             break
         if node.step is not None:
             m.run(node.step, env)
+    else:
+        if m.recorder.replaying is not None:
+            m.recorder.replaying.long = True
     m.journal.undo(mark)
     return None
 
