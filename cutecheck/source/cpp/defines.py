@@ -44,9 +44,17 @@ class Defines:
         found = self.macros.get(name)
         if found is not None:
             return found
+        if name in SELECTORS and any(key == EXTENDED for key, _ in self.user):
+            return SELECTORS[name]
         return predefined(name, self.arch)
 
 
+# What CuTe's selectors choose from is wider under this switch: they go by other names there.
+EXTENDED = "CUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED"
+SELECTORS = {
+    name: Macro(name, None, f"{name}_extended")
+    for name in ("ss_op_selector", "rs_op_selector", "ss_op_selector_sparse", "rs_op_selector_sparse")
+}
 ARCH_NAME = re.compile(r"__CUDA_ARCH\w*|(?:CUTE|CUTLASS)_ARCH_\w+|CUTE_UNROLL|CUTE_GRID_CONSTANT_ENABLED")
 _DERIVED = re.compile(r"(?:CUTE|CUTLASS)_ARCH_(\w+?)_(?:ENABLED|SUPPORTED|ACTIVATED)\Z")
 _TOOLKIT = re.compile(r"CUDA_1[1-9]_\d_SM\d+_FEATURES_SUPPORTED\Z")  # the unit tests' names for "new enough a toolkit"
@@ -165,6 +173,7 @@ CUTE_INLINE_CONSTANT static constexpr
 CUTE_GRID_CONSTANT __grid_constant__
 CUTE_STL_NAMESPACE std
 CUTE_ALIGNAS(n) alignas(n)
+CUTE_STATIC_V(x) decltype(x)::value
 CUTE_GCC_UNREACHABLE __builtin_unreachable()
 CUTE_INVALID_CONTROL_PATH(x) assert(0&&x)
 CUTLASS_HOST_DEVICE __host__ __device__

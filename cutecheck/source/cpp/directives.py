@@ -10,7 +10,7 @@ from typing import Protocol
 
 from cutecheck.records import record
 from cutecheck.source.cpp.conditions import Has, evaluate
-from cutecheck.source.cpp.defines import ARCH_NAME, Defines, Macro
+from cutecheck.source.cpp.defines import ARCH_NAME, EXTENDED, SELECTORS, Defines, Macro
 from cutecheck.source.cpp.strip import Comment, blank
 from cutecheck.source.cpp.text import Origin, Stretch
 
@@ -65,6 +65,9 @@ class MacroScope:
 
     def add(self, name: str, offset: int, macro: Macro | None) -> None:
         self.events.setdefault(name, []).append((offset, macro))
+        if name == EXTENDED:
+            for selector, renamed in SELECTORS.items():
+                self.add(selector, offset, None if macro is None else renamed)
 
     def every(self) -> dict[str, tuple[Macro, ...]]:
         """All that the names of the file's macros stand for somewhere in it."""

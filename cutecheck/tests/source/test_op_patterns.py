@@ -6,6 +6,8 @@ import pytest
 
 from cutecheck.facts.printed import printed as printed_fields
 from cutecheck.model.notation import show
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 from cutecheck.tests.source.test_extract import run
 
 CONVERT = """
@@ -251,3 +253,47 @@ int main() { k<<<1, 32>>>(Args{nullptr, nullptr, 64, 1.f}); }
 """
     (event,) = run(tmp_path, text).events
     assert str(event.operands[0].layout) == "(_8,_8):(64,_1)"
+
+
+@pytest.mark.parametrize(("define", "shape"), [(True, "(_64,_176,_16)"), (False, "(_64,_16,_16)")])
+@pytest.mark.parametrize("given", [True, False])
+def test_the_selectors_choose_extended_shapes_where_the_tree_turns_them_on(
+    tmp_path: Path, define: bool, shape: str, given: bool
+) -> None:
+    # what g++ prints of AtomShape_MNK with and without the macro, which FlashAttention-like builds pass by -D
+    name = "CUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED"
+    text = f"#define {name}\n" if define and not given else ""
+    text += "#include <cute/tensor.hpp>\nusing namespace cute;\n"
+    text += (
+        "using M = decltype(make_tiled_mma(GMMA::ss_op_selector<half_t, half_t, float, Shape<_64,Int<176>,_64>>()));"
+    )
+    (tmp_path / "a.cu").write_text(text)
+    request = ExtractRequest((tmp_path,), ("sm_90a",), defines=(f"{name}=1",) if define and given else ())
+    (mma,) = extract(request).sites
+    assert mma.status == "resolved" and show(mma.value.atom.shape_mnk) == shape
+
+
+def test_names_of_cutlass_that_kernels_use_beside_cute_need_no_headers(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path,
+        """
+template <class Arch, class Cluster> struct Traits {
+  using Atom = decltype(cutlass::gemm::collective::detail::sm90_cluster_shape_to_tma_atom(shape<0>(Cluster{})));
+  static constexpr int kStages = Arch::kMinComputeCapability >= 90 ? 4 : 2;
+  static constexpr size_t kAlign = cutlass::detail::alignment_for_swizzle(GMMA::Layout_K_SW128_Atom<half_t>{});
+  static constexpr bool kSingle = CUTE_STATIC_V(size(Cluster{})) == 1;
+  using Alone = Int<is_same_v<Atom, SM90_TMA_LOAD> ? 1 : 2>;
+  using L = Layout<Shape<Int<kStages>, Int<int(kAlign)>, Int<kSingle ? 1 : 2>, Alone>>;
+};
+using A = typename Traits<cutlass::arch::Sm90, Shape<_2, _1, _1>>::L;
+using B = typename Traits<cutlass::arch::Sm80, Shape<_1, _1, _1>>::L;
+auto a = make_layout(A{});
+auto b = make_layout(B{});
+""",
+        arch="sm_90a",
+    )
+    found = {s.symbol: s for s in facts.sites}
+    assert [show(found[n].value) for n in "ab"] == [
+        "((_4,_1024,_2,_2)):((_1,_4,_4096,_8192))",
+        "((_2,_1024,_1,_1)):((_1,_2,_0,_0))",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
@@ -32,6 +33,8 @@ from cutecheck.source.eval.values import (
     ValueType,
     VoidType,
 )
+
+_ARCHITECTURE = re.compile(r"(?:^|::)arch::Sm(\d+)$")
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -89,6 +92,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
         return Unknown(f"numeric_limits::{name}", span) if found is None else found
     if isinstance(v, ExternType) and v.name in TMEM_ALLOCATORS and name == "Sm100TmemCapacityColumns":
         return Scalar(TMEM_ALLOCATORS[v.name], "int")
+    if isinstance(v, ExternType) and name == "kMinComputeCapability" and (tag := _ARCHITECTURE.search(v.name)):
+        return Scalar(int(tag[1]), "int")  # cutlass/arch/arch.h
     if isinstance(v, ExternType):
         known = v.name == "c10::impl" and name in TYPES
         return TemplateRef(name) if known else ExternType(f"{v.name}::{name}")

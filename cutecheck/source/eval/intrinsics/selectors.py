@@ -6,7 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span
+from cutecheck.model import algebra as alg
+from cutecheck.model.composed import get_swizzle_portion
 from cutecheck.model.dtype import DType
+from cutecheck.model.layout import Swizzle
 from cutecheck.model.tiled import selectors, smem_atoms
 from cutecheck.source.eval.intrinsics.registry import TYPES, Call, Unsupported, function
 from cutecheck.source.eval.intrinsics.types import element, static_value
@@ -70,7 +73,11 @@ def _operation(name: str, args: tuple[object, ...]) -> CuteOp:
     return CuteOp(name, tuple(values))
 
 
-@function("ss_op_selector", "rs_op_selector", "ss_op_selector_sparse", "rs_op_selector_sparse")
+@function(
+    "ss_op_selector", "rs_op_selector", "ss_op_selector_sparse", "rs_op_selector_sparse",
+    "ss_op_selector_extended", "rs_op_selector_extended",
+    "ss_op_selector_sparse_extended", "rs_op_selector_sparse_extended",
+)  # fmt: skip
 def _op_selector(c: Call) -> Value:
     kinds = (_element(c.targs[0]), _element(c.targs[1]), _element(c.targs[2]))
     shape = static_value(c.m, c.targs[3])
@@ -82,7 +89,7 @@ def _op_selector(c: Call) -> Value:
         majors.append("GMMA::Major::K")
     atom = selectors.gmma_op_selector(
         "SS" if c.name.startswith("ss") else "RS", kinds, shape, (majors[0], majors[1]), scales,
-        sparse=c.name.endswith("sparse"),
+        sparse="_sparse" in c.name, extended=c.name.endswith("_extended"),
     )  # fmt: skip
     return _operation(atom.op, atom.args)
 
@@ -94,6 +101,23 @@ def _smem_selector(c: Call) -> Value:
     if c.name == "rs_smem_selector" and len(c.targs) > 4:
         return smem_atoms.rs_smem_selector(major, kind, mn, k, bool(constant(c.targs[4])))
     return getattr(smem_atoms, c.name)(major, kind, mn, k)
+
+
+@function("sm90_cluster_shape_to_tma_atom")
+def _cluster_shape_to_tma_atom(c: Call) -> Value:
+    """cutlass/gemm/collective/builders/sm90_common.inl: what one mode of the cluster is loaded by."""
+    blocks = alg.size(static_value(c.m, c.args[0]))
+    if not isinstance(blocks, int):
+        raise Unsupported("the cluster's shape is not known")
+    return CuteOp("SM90_TMA_LOAD" if blocks == 1 else "SM90_TMA_LOAD_MULTICAST", ())
+
+
+@function("alignment_for_swizzle")
+def _alignment_for_swizzle(c: Call) -> Value:
+    """cutlass/detail/layout.hpp, of a layout or a swizzle."""
+    of = static_value(c.m, c.args[0])
+    swizzle = of if isinstance(of, Swizzle) else get_swizzle_portion(of)
+    return Scalar(1 << (swizzle.bits + swizzle.base + abs(swizzle.shift)), "size_t")
 
 
 @function("tile_to_mma_shape", configuring=True)
