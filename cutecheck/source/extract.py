@@ -33,7 +33,7 @@ from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
 from cutecheck.source.scripts import evaluate
 from cutecheck.source.translate import Job, Part, Template, Translator
-from cutecheck.source.vendored import include_dirs, note
+from cutecheck.source.vendored import beside, include_dirs, note
 from cutecheck.timing import phase
 
 _FRAMES = 5_000  # of Python: the evaluator's own limits of nesting come first, whoever calls it
@@ -53,7 +53,7 @@ def extract(request: ExtractRequest) -> Facts:
 def _extract(request: ExtractRequest) -> Facts:
     with phase("  of this: discover"):
         found = request.found or discover((*request.paths, *(request.changed or ())), exclude=request.exclude)
-        request = replace(request, include_dirs=(*request.include_dirs, *include_dirs(found.vendored)))
+        request = replace(request, include_dirs=beside((*request.include_dirs, *include_dirs(found.vendored))))
     files = {f.path: f.file for f in found.files}
     wanted = [f.path for f in found.files if f.cute and not f.path.endswith((".py", ".ipynb"))]
     wanted_set = frozenset(wanted)

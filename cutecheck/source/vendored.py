@@ -52,6 +52,14 @@ def searched(folder: Path) -> tuple[Path, ...]:
     return tuple(d for p in _SEARCHED if (d := folder / p).is_dir())
 
 
+def beside(include_dirs: Sequence[Path]) -> tuple[Path, ...]:
+    """The include path, and after it what else a checkout of CUTLASS has beside a directory of its headers: builds that
+    name it name ``tools/util/include``, too, where they need it."""
+    headers = [d for d in include_dirs if d.name == "include" and (d.parent / _CUTE).is_file()]
+    more = (found for d in headers for found in searched(d.parent))
+    return tuple(dict.fromkeys((*include_dirs, *more)))
+
+
 def note(found: Sequence[Vendored]) -> str:
     """What a report says of them; empty for none."""
     if not found:

@@ -10,6 +10,7 @@ from cutecheck.config.settings import Settings
 from cutecheck.engine.run import Inputs, check
 from cutecheck.facts import Facts
 from cutecheck.facts.json import facts_json
+from cutecheck.model.notation import show
 from cutecheck.report.json import check_json
 from cutecheck.source.discover import discover
 from cutecheck.source.extract import extract
@@ -122,3 +123,12 @@ def test_json_tells_of_it(tmp_path: Path) -> None:
     assert found.notes
     assert facts_json(found, lambda value: {})["notes"] == list(found.notes)
     assert check_json(check(Inputs((tmp_path,), ()), Settings(cache=False), 5.0))["notes"] == list(found.notes)
+
+
+def test_the_utilities_of_a_checkout_on_the_include_path_are_found(tmp_path: Path) -> None:
+    tree = {"csrc/k.cu": CUTE + "#include <cutlass/util/threads.hpp>\nauto made = cute::make_layout(lib::Many{});\n"}
+    util = {"tools/util/include/cutlass/util/threads.hpp": CUTE + "namespace lib { using Many = cute::Int<64>; }\n"}
+    write(tmp_path, tree)
+    write(tmp_path, {**HEADERS, **util}, "elsewhere")
+    facts = extract(ExtractRequest((tmp_path / "csrc",), include_dirs=(tmp_path / "elsewhere" / "include",)))
+    assert [(s.symbol, s.status, show(s.value)) for s in facts.sites] == [("made", "resolved", "_64:_1")]
