@@ -14,6 +14,8 @@ from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, MixedBits,
 from cutecheck.model.prove.properties import THREAD, ZERO
 from cutecheck.records import record
 from cutecheck.rules.derive.accesses import SMEM_BASE, thread_count
+from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.periods import period
 from cutecheck.rules.derive.slices import first_thread
 
 
@@ -43,7 +45,8 @@ class Placed:
 def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> Placed | None:
     """Where the elements of the threads of a copy lie.
 
-    None where a variable other than the thread has no bounds. A swizzle of CuTe's mixed bits is that of the number they
+    None where a variable other than the thread has no bounds, unless it chooses a stage alone, ``i % stages``: then the
+    loop is taken to come round. A swizzle of CuTe's mixed bits is that of the number they
     stand for. A swizzle on addresses is one on offsets from a multiple of its period.
     """
     if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)) or isinstance(tensor.layout, Unknown):
@@ -55,13 +58,25 @@ def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> Placed | Non
     elif isinstance(layout, ComposedLayout) and isinstance(layout.offset, SmemPtrFlag):
         made = _on_offsets(layout, tensor, buffer) or made
         layout = made.layout
-    inner = layout.offset if isinstance(layout, ComposedLayout) else 0
-    start = as_expr(inner) if isinstance(inner, (int, Dyn)) else ex.const(0)
+    within = layout.offset if isinstance(layout, ComposedLayout) else 0
+    start = as_expr(within) if isinstance(within, (int, Dyn)) else ex.const(0)
     variables = (*offset.variables(), *start.variables())
+    passes: dict[str, Expr] = {}
+    assumed = [made.assumption] if made.assumption else []
     for v in variables:
         lo, hi = v.domain.bounds()
-        if v.name != THREAD and (lo is None or hi is None):
+        if v.name == THREAD or (lo is not None and hi is not None):
+            continue
+        length = period((offset, start), v)
+        if lo is None or lo < 0 or length is None or v.name in _guarding(event):
             return None
+        passes[v.name] = ex.var(v.name, Domain(lo, lo + length - 1, v.domain.step))
+        assumed.append(f"the loop over `{v.name.partition('#')[0]}` makes {length} passes or more")
+    if passes:
+        made = replace(made, assumption="; ".join(dict.fromkeys(assumed)))
+        offset, start = offset.substitute(passes), start.substitute(passes)
+        if isinstance(layout, ComposedLayout) and start.variables():
+            layout = ComposedLayout(layout.a, Dyn(start), layout.b)
     threads = thread_count(event)
     block = None if event.threads is None else known_value(event.threads)
     first = first_thread(tensor)
@@ -75,6 +90,11 @@ def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> Placed | Non
     if isinstance(layout, ComposedLayout) and start.variables():
         layout = ComposedLayout(layout.a, Dyn(start.substitute(known)), layout.b)
     return replace(made, layout=layout, offset=offset.substitute(known))
+
+
+def _guarding(event: Event) -> set[str]:
+    """The variables that conditions around a copy name."""
+    return {v.name for g in inner(event.guards) for c in g.holds for side in (c.lhs, c.rhs) for v in side.variables()}
 
 
 def _on_offsets(layout: ComposedLayout, tensor: TensorFact, buffer: SmemBuffer) -> Placed | None:

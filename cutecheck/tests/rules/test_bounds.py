@@ -272,3 +272,39 @@ def test_members_of_a_union_and_of_a_static_structure(
     (tmp_path / "k.cu").write_text(PREAMBLE + OVERLAID % (b, *memory))
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
     assert {f.code for f in report.findings} & {"CUT209", "CUT702"} == codes
+
+
+STAGED = """
+using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(128) k(float* out, int n) {
+  __shared__ alignas(16) float smem[2 * 512];
+  Tensor s = make_tensor(make_smem_ptr(smem), Layout<Shape<_8, _64, _3>, Stride<_64, _1, _512>>{});
+  Tensor o = make_tensor(make_gmem_ptr(out), Layout<Shape<_8, _64>, Stride<_64, _1>>{});
+  auto t = Rows{}.get_slice(threadIdx.x);
+  for (int i = 0; i < n; ++i) { %s copy(Rows{}, t.partition_S(s)(_, _, _, %s), t.partition_D(o)); }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "stage", "verdict"),
+    [
+        ("", "i % 3", "refuted"),
+        ("", "(i + 1) % 3", "refuted"),
+        ("", "(i % 6) / 2", "refuted"),
+        ("", "i % 2", "proved"),
+        ("", "1 - (i & 1)", "proved"),
+        ("", "i / 2 % 3", ""),  # not a remainder of the index
+        ("", "(i - 1) % 3", ""),  # a remainder of what may be negative
+        ("", "i", ""),
+        ("if (i < 2)", "i % 3", ""),
+    ],
+)
+def test_stages_of_a_loop_whose_end_is_not_known(tmp_path: Path, condition: str, stage: str, verdict: str) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + STAGED % (condition, stage))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+    found = [o for o in report.outcomes if o.obligation.property == "fits-allocation"]
+    assert [o.verdict.value for o in found] == [verdict] * bool(verdict)
+    assert ({"CUT209"} if verdict == "refuted" else set()) == {f.code for f in report.findings} & {"CUT209"}
+    assert all("loop over `i` makes" in a for o in found for a in o.obligation.assumptions)
