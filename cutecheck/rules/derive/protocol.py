@@ -56,6 +56,10 @@ class Pipeline:
         found = dict(self.made.keywords).get(name)
         return found if isinstance(found, int) else None
 
+    def own(self, step: str) -> list[Call]:
+        """Those that are certainly of this pipeline: a step of one that is not known may be another's."""
+        return [s for s in self.steps[step] if s.subject == self.made.subject]
+
 
 def pipelines(context: Context) -> dict[tuple[str, str], Pipeline]:
     """The pipelines of a run whose creation is known, by their barriers and architecture."""

@@ -125,7 +125,7 @@ def not_synchronised(p: Pipeline, context: Context) -> Found:
     """No barrier between the constructor, in which some threads initialise the mbarriers, and the first use."""
     if not p.number("initialises"):
         return None
-    used = sorted((s for steps in p.steps.values() for s in steps), key=lambda s: s.order)
+    used = sorted((s for step in p.steps for s in p.own(step)), key=lambda s: s.order)
     if not used:
         return None
     for call in context.facts.calls:

@@ -41,9 +41,10 @@ def not_waited(p: Pipeline) -> Found:
                 read, f"the loop reads what a {p.kind} fills and releases a stage in each pass, but waits for none: "
                 "the data need not be there", "no consumer_wait in the loop", advice,
             )  # fmt: skip
-    if releases and not waits and (p.steps["acquire"] or p.loads):
+    given = p.own("release")
+    if given and not waits and (p.steps["acquire"] or p.loads):
         return (
-            releases[0], f"a stage of a {p.kind} is released, and nothing ever waits for one: the data need not be "
+            given[0], f"a stage of a {p.kind} is released, and nothing ever waits for one: the data need not be "
             "there",
             "no consumer_wait", advice,
         )  # fmt: skip
@@ -59,8 +60,8 @@ def not_released(p: Pipeline, others: list[Call]) -> Found:
     waits, releases = p.steps["wait"], p.steps["release"]
     if not any(map(outermost, p.steps["acquire"])) or _drains(releases, waits):
         return None
-    looped = [(w, loop) for w in waits if (loop := outermost(w)) is not None]
-    if any(inside(loop, releases) for _, loop in looped):
+    looped = [(w, loop) for w in p.own("wait") if (loop := outermost(w)) is not None]
+    if any(inside(loop, releases) for loop in map(outermost, waits) if loop is not None):
         return None  # a loop that only waits comes before the main loop
     stages = p.number("num_stages")
     for wait, loop in looped:
@@ -76,7 +77,7 @@ def not_released(p: Pipeline, others: list[Call]) -> Found:
 
 
 def not_committed(p: Pipeline) -> Found:
-    acquired, waits = p.steps["acquire"], p.steps["wait"]
+    acquired, waits = p.own("acquire"), p.steps["wait"]
     told = p.barriers or any(e.signals == p.made.subject for e in p.loads)
     if p.kind not in BY_THREADS or p.steps["commit"] or not acquired or not waits or told:
         return None
@@ -108,7 +109,7 @@ def too_many_stages(p: Pipeline) -> Found:
 
 
 def not_advanced(p: Pipeline, others: list[Call]) -> Found:
-    for step in (*p.steps["acquire"], *p.steps["wait"]):
+    for step in (*p.own("acquire"), *p.own("wait")):
         state, loop = state_of(p, step), outermost(step)
         if state is None or loop is None or inside(loop, state.advances) or _around_others(step, others):
             continue
@@ -128,7 +129,7 @@ def other_state(p: Pipeline) -> Found:
     waits, releases = p.steps["wait"], p.steps["release"]
     given_first = bool(releases) and (not waits or releases[0].order < waits[0].order)  # the consumer gives all stages
     for word, whose in (("acquire", "Consumer"), ("wait", "Producer")):
-        for step in p.steps[word]:
+        for step in p.own(word):
             state = state_of(p, step)
             given = dict(state.made.keywords) if state is not None else {}
             if stages is not None and given.get("num_stages") not in (None, stages):

@@ -179,6 +179,20 @@ def test_a_step_where_it_is(edits: tuple[tuple[str, str], ...], expected: str, t
     assert codes(tmp_path, edits, (DATA / "pipelines",)) == expected
 
 
+def test_steps_inside_of_a_reported_class_are_none_of_a_pipeline_that_nobody_uses(tmp_path: Path) -> None:
+    """CUTLASS's own headers checked with a kernel: the acquire in a pipeline's methods was another one's."""
+    unused = "  cutlass::PipelineAsync<2> other(sh.other, typename cutlass::PipelineAsync<2>::Params{});\n  __syncthreads();\n"
+    (tmp_path / "kernel.cu").write_text(KERNEL.replace("  __syncthreads();\n", unused))
+    header = DATA / "pipelines" / "cutlass" / "pipeline" / "sm90_pipeline.hpp"
+    (tmp_path / "cutlass" / "pipeline").mkdir(parents=True)
+    text = f"#include <cute/tensor.hpp>\n{header.read_text()}"
+    (tmp_path / "cutlass" / "pipeline" / header.name).write_text(text)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
+    steps = [c for c in made.facts.calls if c.function == "producer_acquire" and not c.subject]
+    assert steps and [c.function for c in made.facts.calls if c.function.startswith("PipelineAsync")]
+    assert not made.findings
+
+
 def test_a_kernel_whose_walk_ends_at_a_limit_is_not_judged_by_what_it_lacks(tmp_path: Path) -> None:
     """The limit is the host file's; the kernel, of a header, seemed to release and advance nothing."""
     kernel, _, host = KERNEL.partition("void run(")
