@@ -66,6 +66,7 @@ from cutecheck.model.algebra.recast import (
     as_position_independent_swizzle_layout,
     downcast,
     max_alignment,
+    position_independent,
     recast_layout,
     upcast,
 )
@@ -203,6 +204,7 @@ __all__ = [
     "nullspace",
     "offsets",
     "offsets_hash",
+    "position_independent",
     "prepend",
     "product",
     "product_each",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, cast
 
 from cutecheck.model import ints
@@ -125,9 +126,20 @@ def recast_layout(x: Any, old: Bits | DType, new: Bits | DType) -> Any:
 
 def as_position_independent_swizzle_layout(layout: ComposedLayout) -> AnyLayout:
     """A pointer-swizzled layout as an element-wise one: the byte swizzle recast to the flag's element width."""
-    if not isinstance(layout.offset, SmemPtrFlag) or not isinstance(layout.a, Swizzle):
+    if isinstance(layout.offset, SmemPtrFlag) and layout.offset.sparsity is not None:
+        raise CuteError("as_position_independent_swizzle_layout: no overload for a sparse pointer flag", layout)
+    return position_independent(layout)
+
+
+def position_independent(layout: ComposedLayout) -> AnyLayout:
+    """The layout of ``as_position_independent_swizzle_tensor``: a sparse element is as wide as what it stands for."""
+    flag = layout.offset
+    if not isinstance(flag, SmemPtrFlag) or not isinstance(layout.a, Swizzle):
         raise CuteError("as_position_independent_swizzle_layout: no overload for this argument", layout)
-    return compose3(recast_layout(layout.a, BYTE, layout.offset.bits), 0, layout.b)
+    bits = Fraction(flag.bits, flag.sparsity or 1)
+    if bits.denominator != 1:
+        raise NotModelledError(f"a swizzle of elements of {bits} bits")
+    return compose3(recast_layout(layout.a, BYTE, int(bits)), 0, layout.b)
 
 
 @memoised

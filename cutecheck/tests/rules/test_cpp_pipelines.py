@@ -181,8 +181,9 @@ def test_a_step_where_it_is(edits: tuple[tuple[str, str], ...], expected: str, t
 
 def test_steps_inside_of_a_reported_class_are_none_of_a_pipeline_that_nobody_uses(tmp_path: Path) -> None:
     """CUTLASS's own headers checked with a kernel: the acquire in a pipeline's methods was another one's."""
-    unused = "  cutlass::PipelineAsync<2> other(sh.other, typename cutlass::PipelineAsync<2>::Params{});\n  __syncthreads();\n"
-    (tmp_path / "kernel.cu").write_text(KERNEL.replace("  __syncthreads();\n", unused))
+    start = "  __syncthreads();\n"
+    unused = "  cutlass::PipelineAsync<2> other(sh.other, typename cutlass::PipelineAsync<2>::Params{});\n"
+    (tmp_path / "kernel.cu").write_text(KERNEL.replace(start, unused + start))
     header = DATA / "pipelines" / "cutlass" / "pipeline" / "sm90_pipeline.hpp"
     (tmp_path / "cutlass" / "pipeline").mkdir(parents=True)
     text = f"#include <cute/tensor.hpp>\n{header.read_text()}"

@@ -36,12 +36,15 @@ STATEMENTS = f"""
       Layout<Shape<_64,_64>, Stride<_64,_1>>>{{}}, make_shape(_64{{}}, _64{{}}, _2{{}}));
   static ArrayEngine<Packed, cosize_v<decltype(flagged)>> storage;
   auto stage = make_fragment_like(make_tensor(make_smem_ptr(storage.begin()), flagged)(_,_,0)).layout();
+  auto pointed = ComposedLayout<Swizzle<3,4,3>, smem_sparse_ptr_flag_bits<4, 8>,
+      Layout<Shape<_8,_512>, Stride<_512,_1>>>{{}};
+  auto swizzled = as_position_independent_swizzle_tensor(make_tensor(make_smem_ptr(storage.begin()), pointed)).layout();
 """
 TOLD = """
 template <class T, class = void> struct Told { static constexpr int value = 0; };
 template <class T> struct Told<T, cute::void_t<typename T::ValTypeE>> { static constexpr int value = 1; };
 """
-LAYOUTS = ["told", "sized", "sparse", "threads", "metadata", "flagged", "stage"]
+LAYOUTS = ["told", "sized", "sparse", "threads", "metadata", "flagged", "stage", "swizzled"]
 
 
 @pytest.fixture(scope="module")

@@ -280,7 +280,7 @@ def _views(c: Call) -> Value:
         if t.space in ("gmem", "rmem", "tmem"):
             raise CuteError(f"Expected smem tensor, not {t.space}")
         flagged = isinstance(t.layout, ComposedLayout) and isinstance(t.layout.offset, SmemPtrFlag)
-        return replace(t, layout=alg.as_position_independent_swizzle_layout(t.layout)) if flagged else t  # type: ignore[arg-type]
+        return replace(t, layout=alg.position_independent(t.layout)) if flagged else t  # type: ignore[arg-type]
     if c.name == "tensor":
         return replace(t, layout=alg.layout(t.layout, *c.ints()))
     if c.name == "recast":
