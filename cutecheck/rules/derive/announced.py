@@ -18,6 +18,8 @@ from cutecheck.rules.tma_box import tensor_map_of
 ADDS = ("expect_transaction", "mbarrier_expect_tx")
 EXPECTS = ("set_barrier_transaction_bytes", "arrive_and_expect_tx", "mbarrier_arrive_and_expect_tx", *ADDS)
 
+_PADDED = (4, 6)
+
 
 @dataclass(slots=True)
 class Announced:
@@ -98,5 +100,7 @@ def brought_by(event: Event) -> int | None:
         elements = known_value(size(filter_zeros(whole)))  # a mode of stride 0 is brought once
     except (CuteError, UndecidedError):
         return None
+    # 16 elements of 4 or 6 bits that take 16 bytes there count as what is read: CUTLASS's own kernels wait for so many.
+    bits = found.internal_bits if found.internal_bits in _PADDED else tensor.dtype.bits
     # With a multicast too: partitions keep the whole tile, of which each CTA fetches a part for all of them.
-    return None if elements is None else elements * int(tensor.dtype.bits) // 8
+    return None if elements is None else elements * int(bits) // 8

@@ -50,6 +50,20 @@ def test_a_mode_of_stride_0_is_brought_once(bytes_: int, expected: list[str], tm
     assert codes(tmp_path, smem, "Shape<_64, _8>", "Stride<_1, _0>", bytes_) == expected
 
 
+@pytest.mark.parametrize(("type_", "bytes_"), [("e3m2", 384), ("e2m1", 256), ("e3m2", 512)])
+def test_narrow_elements_that_are_padded_in_shared_memory_count_as_they_are_read(
+    type_: str, bytes_: int, tmp_path: Path
+) -> None:
+    """``sm120_mma_tma.hpp`` waits for ``size(tile) * sizeof_bits<ElementA> / 8``, its tensor is one of bytes."""
+    read = f"recast_ptr<cutlass::detail::float_{type_}_unpacksmem_t>(make_gmem_ptr(A))"
+    text = LOAD.replace("make_gmem_ptr(A)", read).replace("SMEM", "Layout<Shape<_128, _4>>")
+    text = text.replace("SHAPE", "Shape<_128, _4>").replace("STRIDE", "Stride<_1, _128>").replace("BYTES", str(bytes_))
+    text = f"namespace cutlass::detail {{ struct float_{type_}_unpacksmem_t {{}}; }}\n{text}"
+    (tmp_path / "load.cu").write_text(source(text.replace("int8_t const*", f"cutlass::float_{type_}_t const*")))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_120a",)))
+    assert [f.code for f in report.findings] == ["CUT805"] * (bytes_ == 512)
+
+
 OTHER = """
 struct Stages {
   uint64_t full[2];
