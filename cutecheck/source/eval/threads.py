@@ -63,6 +63,11 @@ def of_shared(ctype: str, op: str, *operands: Value) -> Scalar:
     return Shared(None, ctype, text if len(text) < _LARGEST else hashlib.sha256(text.encode()).hexdigest())
 
 
+def is_shared(v: Value) -> bool:
+    """Whether a number, tracked or not, is known to be one for all threads."""
+    return _shared(v) is not None
+
+
 def _shared(v: Value) -> str | None:
     """What tells a value from others that is the same in all threads; None of any other."""
     if isinstance(v, Shared):
@@ -72,6 +77,11 @@ def _shared(v: Value) -> str | None:
         return f"{v.buffer} + {v.offset}" if known else None
     number = v.value if isinstance(v, Scalar) else v
     return str(number) if isinstance(number, (int, float, Dyn, Sym)) and not varies(number) else None
+
+
+def untracked(m: Machine, ctype: str, name: str, shared: bool) -> Scalar:
+    """A number that is not tracked: one for all threads, unlike any other, or of each thread its own."""
+    return Shared(None, ctype, f"{name}#{m.number()}") if shared else Scalar(None, ctype)
 
 
 def some(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:

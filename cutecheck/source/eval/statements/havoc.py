@@ -19,7 +19,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.statements.numbers import combine
 from cutecheck.source.eval.statements.recurrences import Anything, Changing, Recurrence
-from cutecheck.source.eval.threads import some, varies
+from cutecheck.source.eval.threads import is_shared, some, untracked, varies
 from cutecheck.source.eval.tuples import like
 from cutecheck.source.eval.values import Extern, Object, Pointer, Reference, Scalar, TensorVal, Value
 
@@ -58,7 +58,7 @@ def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Val
         return own
     if isinstance(old, Scalar):
         if old.value is None or isinstance(old.value, float):
-            return Scalar(None, old.ctype)
+            return untracked(m, old.ctype, name, is_shared(old))
         if domain == ex.ANY or domain.lo is None:
             own = domain_of(old.ctype)
             domain = own if domain == ex.ANY else replace(domain, lo=own.lo)

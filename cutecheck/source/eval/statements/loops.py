@@ -53,7 +53,7 @@ from cutecheck.source.eval.statements.recurrences import (
 )
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.tuples import Elements, Held
-from cutecheck.source.eval.values import Object, Reference, Scalar, Value
+from cutecheck.source.eval.values import Object, Reference, Scalar, Value, serials
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
@@ -255,9 +255,9 @@ def _walk(
     with recurring(m, loop):
         settled = _SETTLED if m.recorder.in_kernel() else _SETTLED_ON_HOST
         if m.recorder.rehearsal >= settled or not m.dialect.settles(m):
-            mark = m.journal.mark()
+            mark, serial = m.journal.mark(), next(serials)
             iteration()
-            walked_once(m, loop, mark)
+            walked_once(m, loop, mark, serial)
             return
         changed = None if quiet else settle(m, iteration, loop)
         if loop.ends:

@@ -76,7 +76,8 @@ def combine(
     if all(isinstance(v, Scalar) for v in values):
         numbers = [v.value for v in values]
         if any(n is None or isinstance(n, float) for n in numbers):
-            return Scalar(None, start.ctype)
+            own = getattr(f, "untracked", None)  # of what counts or looks for integers there is none
+            return Scalar(None, start.ctype) if own is None else own(start, before, afters, name)
         found = f(numbers[0], numbers[1], numbers[2:], name)
         return Scalar(Dyn.of(found) if isinstance(found, int) else found, start.ctype)
     if all(isinstance(v, (int, Dyn, Sym)) and not isinstance(v, bool) for v in values):

@@ -17,8 +17,8 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.guesses import Guess, changed_numbers, guess, masked, place
 from cutecheck.source.eval.statements.numbers import combine, same, snapshot
 from cutecheck.source.eval.statements.sums import Sum
-from cutecheck.source.eval.threads import is_lost, lost, some, varies
-from cutecheck.source.eval.values import Fields, Object, Value, serials
+from cutecheck.source.eval.threads import is_lost, is_shared, lost, some, untracked, varies
+from cutecheck.source.eval.values import Fields, Object, Scalar, Shared, Value, serials
 
 _REHEARSALS = 5  # more than the chains of conditions on changed values that code has
 Key = tuple[int, str]
@@ -181,14 +181,24 @@ def stay(m: Machine, loop: Recurrence, changed: Written) -> None:
             m.journal.set(where, name, value)
 
 
-def walked_once(m: Machine, loop: Recurrence, mark: int) -> None:
+def walked_once(m: Machine, loop: Recurrence, mark: int, serial: int) -> None:
     """After one walk of a loop inside a rehearsal: what it changed is anything.
 
-    A value that came to differ from thread to thread may in a later iteration be in all the others.
+    A value that came to differ from thread to thread may in a later iteration be in all the others, unless it is gone
+    by then: a variable of the iteration's own, or of a function that it calls, or of an object made in it, after
+    ``serial``.
     """
     changed = _all_written(loop, m.journal.written_since(mark))
     old = m.journal.before(mark)
-    spread = any(varies(new) and not varies(old.get(key)) for key, (_, _, new) in changed.items())
+    own = m.journal.made(mark) if m.dialect.block_scope else ()
+    kept = [
+        (old.get(key), new)
+        for key, (where, _, new) in changed.items()
+        if not ages.made_since(where, max(serial, m.kept)) and (key not in own or isinstance(where, Fields))
+    ]
+    spread = any(varies(new) and not varies(was) for was, new in kept)
+    if any(isinstance(v, Shared) for pair in kept for v in pair):
+        spread = spread or any(is_shared(was) and _untold(new) for was, new in kept)
     apart = loop.apart or loop.parts or spread
     for key, (where, name, new) in changed.items():
         now = where.get(name)
@@ -266,6 +276,11 @@ def _refine(m: Machine, loop: Recurrence, changed: Written) -> bool:
     return again
 
 
+def _untold(value: Value) -> bool:
+    """A float or flag that is not tracked, of each thread its own."""
+    return isinstance(value, Scalar) and value.value is None and not isinstance(value, Shared)
+
+
 class Anything:
     """``start`` plus any integer, the same in all threads; ``apart``: any integer, of each thread its own."""
 
@@ -280,3 +295,7 @@ class Anything:
             unknown = self.m.fresh(name)
         self.m.supposed.update(v.name for v in unknown.expr.variables())
         return Dyn(ex.add(as_expr(start), unknown.expr)) if own and not is_lost(self.m, unknown.expr) else unknown
+
+    def untracked(self, start: Scalar, before: Scalar, afters: Sequence[Scalar], name: str) -> Scalar:
+        """Of a float or flag that is not tracked."""
+        return untracked(self.m, start.ctype, name, not self.apart and all(map(is_shared, (start, before, *afters))))

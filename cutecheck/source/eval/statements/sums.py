@@ -17,7 +17,8 @@ from cutecheck.model.expr.terms import Atom, Monomial, Op, Var
 from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.joins import cover, hull
-from cutecheck.source.eval.threads import is_lost, lost, short, some, varies
+from cutecheck.source.eval.threads import is_lost, is_shared, lost, short, some, untracked, varies
+from cutecheck.source.eval.values import Scalar
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.statements.recurrences import Recurrence
@@ -64,6 +65,12 @@ class Sum:
             self.spread = True
             found = self._total(first, old, news, name, True)
         return short(self.m, found, name)
+
+    def untracked(self, start: Scalar, before: Scalar, afters: Sequence[Scalar], name: str) -> Scalar:
+        """Of a float or flag that is not tracked: whether it is one for all threads."""
+        shared = not self.loop.apart and all(map(is_shared, (start, before, *afters)))
+        self.spread = self.spread or (is_shared(before) and not shared)
+        return untracked(self.m, start.ctype, name, shared)
 
     def _total(self, first: Expr, old: Expr, news: list[Expr], name: str, apart: bool) -> Int:
         known = self._placeholder(old)
