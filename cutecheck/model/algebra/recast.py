@@ -139,7 +139,7 @@ def position_independent(layout: ComposedLayout) -> AnyLayout:
     bits = Fraction(flag.bits, flag.sparsity or 1)
     if bits.denominator != 1:
         raise NotModelledError(f"a swizzle of elements of {bits} bits")
-    return compose3(recast_layout(layout.a, BYTE, int(bits)), 0, layout.b)
+    return compose3(recast_layout(layout.a, BYTE, Bits(int(bits))), 0, layout.b)
 
 
 @memoised

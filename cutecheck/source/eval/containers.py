@@ -29,6 +29,13 @@ class Lost(Unknown):
         return Unknown, (self.reason, self.span, self.rejected)  # outside of the evaluator it is a reason, no more
 
 
+class NoValue(Unknown):
+    """What a function gives whose type is void, as far as it was walked."""
+
+    def __reduce__(self) -> tuple[type[Unknown], tuple[Any, ...]]:
+        return Unknown, (self.reason, self.span, self.rejected)
+
+
 class Shared(Unknown):
     """One of several containers, which of them is not known: what is written to it may be written to any."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import classes, copies, ir, qualifiers, temporaries
+from cutecheck.source.eval.containers import NoValue
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.record.ways import result_tells
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
@@ -23,6 +24,9 @@ def result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span
                 classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns or ()
             ]
     value = _joined(m, frame.returns or [], span, frame.apart)
+    deduced = isinstance(fn, ir.Lambda) if fn.ret is None else qualifiers.is_auto(fn.ret)
+    if frame.empty and deduced and not frame.returns and isinstance(value, Unknown):
+        return NoValue(value.reason, value.span)
     result_tells(m, frame, value)
     if not frame.refers and (isinstance(value, Object) or (type(value) is tuple)):
         value = copies.copied(m, value)

@@ -283,6 +283,7 @@ class Frame:
     deduces: bool = False  # that follows from what it returns, by `decltype(auto)`
     cells: list[Any] = field(default_factory=list)  # where what it returned is kept, None where that is not followed
     exits: Any = None  # states at its returns inside of branches, where those are followed
+    empty: bool = False  # it came to a `return` of nothing
     apart: bool = False  # threads of a warp may return at different places
     given: tuple[Any, ...] = ()  # the object of a method, then the arguments
     lambdas: list[Any] = field(default_factory=list)  # that host code made here (source/eval/callbacks.py)

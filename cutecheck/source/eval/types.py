@@ -18,6 +18,7 @@ from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import Bits
+from cutecheck.source.eval.containers import NoValue
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.slots import Slots
@@ -96,6 +97,8 @@ def type_of(v: Value) -> Value:
         return v.type if v.type is not None else ExternType(v.what)
     if isinstance(v, Str):
         return PtrType(ScalarType(DType("char", Bits(8))))
+    if isinstance(v, NoValue):
+        return VoidType()
     if isinstance(v, (Unknown, TraitType)) or is_type(v):
         return v
     return ValueType(v)

@@ -235,6 +235,8 @@ def _return(m: Machine, node: ir.Return, env: Env) -> Done:
             value = m.eval(node.value, env)
         if frame is not None and frame.returns is not None:
             frame.returns.append(temporaries.owned(m, value))
+    elif frame is not None:
+        frame.empty = True
     if frame is not None and frame.ways is not None:
         frame.ways.returns(frame.returns[-1] if node.value is not None and frame.returns else None)
     return Done.RETURN
