@@ -1,8 +1,8 @@
 """Kernels that CUTLASS's collectives make, in trees that do not hold its headers and are given no ``-I`` to them.
 
 What ``CollectiveBuilder<...>::CollectiveOp`` is stands in CUTLASS alone: without it such a kernel has no configuration
-that could be looked at, and a report without findings would say nothing about it. A kernel that includes its pipelines,
-or what collectives are built by, has the sizes of its barriers in shared memory and the atoms of its copies from there.
+that could be looked at, and a report without findings would say nothing about it. A kernel that includes what
+collectives are built by has the sizes of its barriers in shared memory and the atoms of its copies from there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cutecheck.source.vendored import searched
 HEADER = Path("cutlass", "gemm", "collective", "collective_builder.hpp")
 _USED = re.compile(
     rb"\bCollectiveBuilder\s*<|\bcutlass::\w+::collective::Collective(?:Mma|Conv|Epilogue)\s*<"
-    rb"|^[ \t]*#[ \t]*include[ \t]*[<\"]cutlass/(?:pipeline|\w+/collective)/",
+    rb"|^[ \t]*#[ \t]*include[ \t]*[<\"]cutlass/\w+/collective/",
     re.MULTILINE,
 )
 
@@ -48,7 +48,7 @@ class Collectives:
         if not self.users:
             return ""
         more = "" if len(self.users) == 1 else f" and {len(self.users) - 1} more"
-        uses = f"{self.users[0]}{more}: CUTLASS's collectives or pipelines are used, and {HEADER.as_posix()}"
+        uses = f"{self.users[0]}{more}: CUTLASS's collectives are used, and {HEADER.as_posix()}"
         where = "is neither in the tree nor on the include path"
         if self.read is None:
             return (
