@@ -90,7 +90,7 @@ def test_templates_of_ones_own_need_no_headers(tmp_path: Path, text: str) -> Non
         ("<cutlass/numeric_types.h>", False),
     ],
 )
-def test_kernels_that_include_what_collectives_are_built_by_have_it_read(
+def test_kernels_that_include_what_collectives_are_built_by(
     tmp_path: Path, header: str, read: bool
 ) -> None:
     (tmp_path / "tree").mkdir()
