@@ -43,12 +43,13 @@ def outcome(request: Request) -> TierOutcome:
 
 
 def compiler_options(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """``-I`` and ``-D`` of the user and of the compilation database, and what of the database was left out.
+    """``-I`` and ``-D`` of the user and of the compilation database, and what of the database was left out; where there
+    is none, macros of the build files.
 
     Each is one argument of the compiler, whatever it holds. Those of the database come from the tree: no folder that is
     not there, no macro whose name or value is no plain text.
     """
-    from cutecheck.engine.run import compile_flags
+    from cutecheck.engine.run import build_defines, compile_flags
 
     settings = request.settings
     flags = compile_flags(request.paths, settings)
@@ -61,7 +62,7 @@ def compiler_options(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]
         else:
             refused.append(f"-I{folder}")
     named = {d.partition("=")[0] for d in define}
-    for macro in flags.define if flags is not None else ():
+    for macro in flags.define if flags is not None else build_defines(request.paths, settings):
         name = macro.partition("=")[0]
         if not _plain(macro) or not _MACRO.fullmatch(name):
             refused.append(f"-D{macro}")

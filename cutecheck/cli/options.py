@@ -63,7 +63,8 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     )
     reading.add_argument(
         "--compile-commands", metavar="FILE",
-        help="take -I, -D and architectures from this compilation database (the closest one); `none` for none",
+        help="take -I, -D and architectures from this compilation database (the closest one, else macros of setup.py"
+        " and CMakeLists.txt); `none` for none of these",
     )  # fmt: skip
     reading.add_argument("-j", "--jobs", type=_count, metavar="N", help="processes (one a core)")
     reading.add_argument(

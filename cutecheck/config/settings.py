@@ -19,7 +19,8 @@ class Settings:
     rule names. ``include`` are absolute directories. ``assume`` are contracts such as ``lda % 8 == 0``.
     ``cutlass_version`` is the version of CuTe to follow, empty for the reference (docs/cute-versions.md).
     ``baseline`` is the absolute path of a baseline, or empty.
-    ``compile_commands`` is the absolute path of a compilation database, `none`, or empty for the closest.
+    ``compile_commands`` is the absolute path of a compilation database, `none`, or empty for the closest; macros of
+    build files count where there is none.
     ``pedantic`` turns notes into warnings; ``require_suppression_reason`` makes a suppression without one a finding.
     ``jobs`` are the processes to use (0: one a core); ``max_*`` and ``file_timeout`` (seconds) bound the evaluation.
     ``cache_dir`` is the folder of the cache (empty: the user's), ``cache`` whether to use it.

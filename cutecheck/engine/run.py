@@ -122,6 +122,7 @@ def _request(
         installed=_libraries(paths),
         defines=(*(flags.define if flags is not None else ()), *settings.define),
         unit_defines=() if flags is None else flags.units,
+        build_files=_by_build_files(settings, flags),
         instantiate=settings.instantiate,
         exclude=settings.exclude,
         changed=changed,
@@ -166,6 +167,23 @@ def compile_flags(paths: Sequence[Path], settings: Settings) -> CompileFlags | N
         return None
     file = Path(settings.compile_commands) if settings.compile_commands else find_database(paths)
     return None if file is None else read_flags(file, paths)
+
+
+def _by_build_files(settings: Settings, flags: CompileFlags | None) -> bool:
+    """Whether setup.py and CMakeLists.txt are asked: where no compilation database is, and none was refused."""
+    return flags is None and settings.compile_commands != "none"
+
+
+def build_defines(paths: Sequence[Path], settings: Settings) -> tuple[str, ...]:
+    """The macros that the build files give to all sources of the paths, where these are asked. Raises ConfigError."""
+    from cutecheck.source.builds.macros import build_macros
+    from cutecheck.source.discover import DSL_SUFFIXES, discover
+
+    if not paths or not _by_build_files(settings, compile_flags(paths, settings)):
+        return ()
+    found = discover(paths, exclude=settings.exclude).files
+    files = {f.path: f.file for f in found if f.cute and not f.path.endswith(DSL_SUFFIXES)}
+    return build_macros(files, paths, settings.define).common
 
 
 def _cores() -> int:

@@ -13,6 +13,7 @@ from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import cute_version
 from cutecheck.source import embedded
 from cutecheck.source.bindings import unmatched
+from cutecheck.source.builds.macros import BuildMacros, build_macros
 from cutecheck.source.collect import Collected, absorb, bound_elsewhere, uncovered
 from cutecheck.source.collectives import collectives
 from cutecheck.source.cpp import errors
@@ -68,9 +69,16 @@ def _extract(request: ExtractRequest) -> Facts:
         else {}
     )
     tree = Tree(cpp, request.include_dirs, _macros(request.defines), own)
-    recall = None if request.store is None else Recall(request.store, tree, _about(request))
     reach = tree.reaching(frozenset(wanted))
     units = [p for p in files if p in reach and (p in wanted_set or p.endswith(TRANSLATION_UNITS))]
+    built = BuildMacros()
+    if request.build_files and units:
+        built = build_macros({p: files[p] for p in units}, request.paths, request.defines)
+        places = tuple((os.path.realpath(files[path]), own) for path, own in built.units)
+        request = replace(request, defines=(*request.defines, *built.common), unit_defines=places)
+        tree.user = _macros(request.defines)
+        tree.own = {path: _macros(own) for path, own in built.units}
+    recall = None if request.store is None else Recall(request.store, tree, _about(request))
     python = [f.path for f in found.files if f.cute and f.path.endswith((".py", ".ipynb"))]
     named = len(python)
     python += drivers(python, files)
@@ -140,7 +148,12 @@ def _extract(request: ExtractRequest) -> Facts:
         archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),
         reported=partial,
-        notes=tuple(filter(None, [note(found.vendored), used.note(), inside, *errors.notes(met, bool(request.archs))])),
+        notes=tuple(
+            filter(
+                None,
+                [note(found.vendored), used.note(), built.note, inside, *errors.notes(met, bool(request.archs))],
+            )
+        ),
         commented=tuple(
             p
             for p in ([*(f.path for f in found.files if f.cute or f.path in fragments)] if partial is None else partial)
@@ -263,7 +276,7 @@ def _count_dropped(part: Part, out: Collected) -> None:
 
 
 def _macros(defines: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, value or "1") for name, _, value in (d.partition("=") for d in defines))
+    return tuple((name, value if equals else "1") for name, equals, value in (d.partition("=") for d in defines))
 
 
 def _about(request: ExtractRequest) -> str:

@@ -29,6 +29,7 @@ class ExtractRequest:
     installed: tuple[Library, ...] = ()  # read where CUTLASS's collectives are used and nothing else declares them
     defines: tuple[str, ...] = ()
     unit_defines: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of single translation units, by their real paths
+    build_files: bool = False  # take macros of setup.py and CMakeLists.txt; `unit_defines` is then empty
     instantiate: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     changed: tuple[Path, ...] | None = None
