@@ -53,6 +53,15 @@ def test_flags_of_the_database_are_arguments(tmp_path: Path) -> None:
     assert given == (f"-I{tmp_path / 'deps'}", "-DROWS=2", "-DTEXT=a b; rm $(x)", "-DBARE=1", "-DMAX(a,b)=a")
 
 
+def test_without_a_database_macros_of_build_files_are(tmp_path: Path) -> None:
+    (tmp_path / "main.cu").write_text("#include <cute/tensor.hpp>\n")
+    (tmp_path / "setup.py").write_text("CUDAExtension('a', define_macros=[('ROWS', '4'), ('COLS', None)])\n")
+    asked = Asked(tmp_path, define=("ROWS=2",))
+    assert compiler_options(asked) == (("-DROWS=2", "-DCOLS=1"), ())  # type: ignore[arg-type]
+    isolated = Asked(tmp_path, compile_commands="none")
+    assert compiler_options(isolated) == ((), ())  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("flag", "left_out"),
     [
