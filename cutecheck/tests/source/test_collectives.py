@@ -90,9 +90,7 @@ def test_templates_of_ones_own_need_no_headers(tmp_path: Path, text: str) -> Non
         ("<cutlass/numeric_types.h>", False),
     ],
 )
-def test_kernels_that_include_what_collectives_are_built_by(
-    tmp_path: Path, header: str, read: bool
-) -> None:
+def test_kernels_that_include_what_collectives_are_built_by(tmp_path: Path, header: str, read: bool) -> None:
     (tmp_path / "tree").mkdir()
     text = f"#include <cute/tensor.hpp>\n#  include {header}\nusing L = cute::Layout<cute::_4>;\n"
     (tmp_path / "tree" / "a.cu").write_text(text)
