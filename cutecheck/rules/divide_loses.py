@@ -8,7 +8,7 @@ from cutecheck.facts import Call, TensorFact
 from cutecheck.findings import Finding
 from cutecheck.model.algebra import shape, size
 from cutecheck.model.expr import const
-from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, as_expr, known_value
+from cutecheck.model.ints import Condition, CuteError, Dyn, Int, Rel, Sym, as_expr, known_value
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
@@ -78,7 +78,10 @@ class DivideLosesElements(Rule):
         before, after = _layout(call.arguments[0]), _layout(call.result)
         if before is None or after is None:
             return
-        had, has = size(before), size(after)
+        try:
+            had, has = size(before), size(after)
+        except CuteError:  # extents that are no integers: the elements of a basis
+            return
         payload = Holds((Condition(Rel.LE, as_expr(had), as_expr(has)),), "elements after the divide")
         hypotheses = [h.condition for h in call.hypotheses]
         open_extents = list(dict.fromkeys(as_expr(e) for e in _extents(before) if known_value(e) is None))

@@ -138,7 +138,10 @@ def _grown_divide(call: Call) -> Accepted | None:
         after = after.layout
     if not isinstance(before, (Layout, ComposedLayout)) or not isinstance(after, (Layout, ComposedLayout)):
         return None
-    had, has = known_value(size(before)), known_value(size(after))
+    try:
+        had, has = known_value(size(before)), known_value(size(after))
+    except CuteError:  # extents that are no integers: the elements of a basis
+        return None
     if had is None or has is None or has <= had or had == 1:
         return None
     text = f"{call.function} gives {has} elements for {had}: the tiler does not divide, and the last tile ends outside"

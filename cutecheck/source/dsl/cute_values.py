@@ -184,8 +184,10 @@ def tiled_method(m: Machine, owner: Value, name: str, args: list[Value], span: S
     if name.startswith("make_fragment") and isinstance(part, (tuple, int)):
         from cutecheck.source.eval.intrinsics.dsl_layouts import number
 
-        shape = number(Call(m, name, (), [part], span), part)
-        part = alg.make_layout(shape)
+        call, given = Call(m, name, (), [part], span), part
+        part = guarded(m, name, span, lambda: alg.make_layout(number(call, given)))
+        if isinstance(part, Unknown):
+            return part
     if name.startswith("make_fragment") and isinstance(part, TensorVal):
         part = byte_swizzled(part)
     run = METHODS.get((kind_of(owner), name)) or METHODS.get((kind_of(obj), name))

@@ -56,3 +56,16 @@ host()
 
 def test_divisions_by_zero_are_answers() -> None:
     assert problem(DIVISIONS) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = cute.tiled_divide(cute.make_layout((cute.E(0), 1, 1)), (2,))",
+        "y = mma.make_fragment_A((4, missing.shape(1)))",
+    ],
+)
+def test_what_mutants_found(line: str) -> None:
+    head = "import cutlass.cute as cute\nfrom cutlass import missing\n"
+    mma = "mma = cute.make_tiled_mma(cute.nvgpu.MmaUniversalOp(cute.Float32), (1, 1, 1))\n"
+    assert problem(f"{head}@cute.jit\ndef f():\n    {mma}    {line}\nf()\n") == ""
