@@ -28,7 +28,10 @@ def _package(folder: Path) -> Path:
 
 def test_environments_of_the_project_are_looked_at_last(nothing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = nothing / "project"
-    ask = lambda: find_cutlass((project / "kernels",))  # noqa: E731
+
+    def ask() -> Path | None:
+        return find_cutlass((project / "kernels",))
+
     assert ask() is None
     (nothing / "bin").mkdir()
     (nothing / "bin" / "python3").touch(0o755)

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from cutecheck.model.ints import Dyn
-from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.layout import ComposedLayout
 from cutecheck.source.evaluate import evaluate
-from cutecheck.tests.source.dsl.run import HEAD, driver, events, results, sites
+from cutecheck.tests.source.dsl.run import HEAD, driver, events, results
 
 GUIDE = (
     HEAD
@@ -407,25 +406,3 @@ def test_fragments_have_the_order_of_the_tensor(tmp_path: Path, shape: str, stri
 
     found = results(driver(tmp_path, HEAD + textwrap.dedent(text)))
     assert {show_dsl(r) for r in found[10, "make_layout"]} == {expected}
-
-
-def test_numbers_that_memory_and_other_lanes_hold_are_run_time_numbers_of_each_thread(tmp_path: Path) -> None:
-    """The DSL prints each of these layouts as `(?,8):(1,?)`."""
-    numbers = (
-        "t[0]", "t[(1,)]", "t[bx]", "r[1]", "max(t[bx], 3)", "cute.arch.shuffle_sync(t[bx], 0)",
-        "cute.arch.vote_ballot_sync(True)", "cute.arch.load(t.iterator, cutlass.Int32)",
-    )  # fmt: skip
-    text = HEAD + (
-        "@cute.kernel\n"
-        "def kernel(t: cute.Tensor):\n"
-        "    bx, _, _ = cute.arch.block_idx()\n"
-        "    r = cute.make_rmem_tensor(cute.make_layout(2), cutlass.Int32)\n"
-        + "".join(f"    cute.make_layout(({n}, 8))\n" for n in numbers)
-        + "@cute.jit\n"
-        "def host(t: cute.Tensor):\n"
-        "    kernel(t).launch(grid=(1, 1, 1), block=(128, 1, 1))\n"
-        "host(make_fake_tensor(cutlass.Int32, (4,), stride=(1,)))\n"
-    )
-    made = [s for s in sites(driver(tmp_path, text)) if isinstance(s.value, Layout) and s.value.shape != 2]
-    assert len(made) == len(numbers)
-    assert all(isinstance(s.value.shape[0], Dyn) for s in made)

@@ -10,13 +10,12 @@ import pytest
 
 from cutecheck.facts import Unknown
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import Dyn, Sym
-from cutecheck.model.layout import Layout
+from cutecheck.model.ints import Sym
 from cutecheck.model.units import Bits
 from cutecheck.source.dsl.torch import DTYPES
 from cutecheck.source.dsl.values import HostTensor, TorchType
-from cutecheck.source.eval.values import Extern, Scalar, ScalarType
-from cutecheck.tests.source.dsl.run import HEAD, driver, sites, variables
+from cutecheck.source.eval.values import Extern, ScalarType
+from cutecheck.tests.source.dsl.run import variables
 
 GIVEN = """
 import torch
@@ -329,50 +328,6 @@ def test_element_types_of_torch_are_not_those_of_the_dsl(tmp_path: Path) -> None
     )
     assert found["back"] == TorchType(DType("float", Bits(32)))
     assert found["named"] == "Float8E4M3FN (<class 'cutlass.base_dsl.typing.Int8'>,)"  # as 4.8.1 writes them
-
-
-def test_numbers_in_arrays_are_any_of_their_type(tmp_path: Path) -> None:
-    found = variables(tmp_path, """
-    import math, torch
-    starts = torch.tensor([0, 5, 9], dtype=torch.int32)
-    total, last = starts[-1].item(), int(starts.amax())
-    lengths = (starts[1:] - starts[:-1]).tolist()
-    table = torch.zeros(2, 3, dtype=torch.long).tolist()
-    most, tiles = max(lengths), math.ceil(total / 64)
-    real, whether = torch.zeros(3).sum().item(), (starts > 3).any().item()
-    many = torch.arange(1000).tolist()
-    """)  # fmt: skip
-    assert all(isinstance(found[name], Sym) for name in ("total", "last", "most", "tiles"))
-    assert str(found["total"]) != str(found["last"])
-    assert len(found["lengths"]) == 2 and len(found["table"]) == 2 and len({str(n) for n in found["table"][1]}) == 3
-    assert (found["real"], found["whether"]) == (Scalar(None, "float"), Scalar(None, "bool"))
-    assert isinstance(found["many"], Extern)
-
-
-def test_numbers_that_the_host_does_not_know_are_run_time_numbers_of_the_device(tmp_path: Path) -> None:
-    text = (
-        HEAD
-        + """
-import random, torch
-from typing import Tuple
-from cutlass import Int32
-
-@cute.jit
-def one(n: Int32):
-    cute.make_layout((n, 8))
-
-@cute.jit
-def two(p: Tuple[Int32, Int32]):
-    cute.make_layout((p[0], p[1]))
-
-lengths = torch.randint(1, 9, (4,))
-"""
-    )
-    for call in ("one(lengths.sum().item())", "one(random.choice([3, 4]))", "one(random.randint(3, 4))"):
-        (made,) = [s for s in sites(driver(tmp_path, text + call)) if s.status == "resolved"]
-        assert isinstance(made.value, Layout) and isinstance(made.value.shape[0], Dyn), call
-    (made,) = [s for s in sites(driver(tmp_path, text + "two((max(lengths.tolist()), 3))")) if s.status == "resolved"]
-    assert isinstance(made.value, Layout) and all(isinstance(n, Dyn) for n in made.value.shape)
 
 
 def test_extents_that_are_not_known_are_kept(tmp_path: Path) -> None:
