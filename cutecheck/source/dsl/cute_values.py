@@ -91,7 +91,7 @@ def to_parameter(m: Machine, v: Value, kind: str, convert: bool, name: str) -> V
         return tensor_of(m, v, name)
     if not convert or kind == "constexpr":
         return v
-    if kind in _ALGEBRA and isinstance(v, (int, tuple, list)):
+    if kind in _ALGEBRA and isinstance(v, (int, Sym, tuple, list)):
         return _varying(m, v, name)  # what is an integer of Python stays one
     if isinstance(v, bool):
         return Scalar(None, "bool")

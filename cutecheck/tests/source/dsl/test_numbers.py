@@ -74,3 +74,22 @@ def test_numbers_that_memory_and_other_lanes_hold_are_run_time_numbers_of_each_t
     made = [s for s in sites(driver(tmp_path, text)) if isinstance(s.value, Layout) and s.value.shape != 2]
     assert len(made) == len(numbers)
     assert all(isinstance(s.value.shape[0], Dyn) for s in made)
+
+
+def test_an_integer_of_python_in_a_shape_stays_one_whatever_it_is(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+import random
+
+@cute.jit
+def shaped(shape: cute.Shape):
+    cute.make_layout(shape)
+
+"""
+    )
+    for call in ("shaped(random.randint(3, 4))", "shaped((random.randint(3, 4), 8))"):
+        made = [s.value for s in sites(driver(tmp_path, text + call)) if isinstance(s.value, Layout)]
+        assert made, call
+        assert all("?" not in str(x) and not isinstance(x.shape, Dyn) for x in made), call
+        assert isinstance(made[0].shape, Sym) or isinstance(made[0].shape[0], Sym), call
