@@ -49,6 +49,7 @@ _MARKERS = frozenset({
 })  # fmt: skip
 _DEVICE = frozenset({
     "range", "range_dynamic", "range_constexpr", "const_expr", "dynamic_expr", "as_numeric", "static", "any_", "all_",
+    "select_",
 })  # fmt: skip
 _RENAMED = {"make_fragment": "make_rmem_tensor", "slice": "slice_", "rmem_tensor": "make_rmem_tensor"}
 _ARCH_NUMBERS = {"WARP_SIZE": 32, "WARPS_PER_WARPGROUP": 4, "THREADS_PER_WARPGROUP": 128}

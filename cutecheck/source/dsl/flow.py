@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Guard, Span, Unknown
 from cutecheck.source.dsl import classes
+from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import BuiltinType, Iterated, Manager, Sink
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.containers import Lost, changes, lose, unsure
@@ -54,6 +55,13 @@ def _thrown(m: Machine, kind: Value) -> None:
     m.attempts.raised(m, kind)
 
 
+def may_miss(m: Machine) -> None:
+    """A module that is nowhere may be installed or not."""
+    may_fail(m, "ImportError")
+    if m.attempts is not None:
+        m.attempts.missed = True
+
+
 class Perhaps(Unknown):
     """An attribute that is there, or is not: which is not known."""
 
@@ -85,6 +93,8 @@ def _raise(m: Machine, node: ir.Raise, env: Env) -> Done:
 def _attempt(m: Machine, node: ir.Attempt, env: Env) -> Done:
     """The body; a handler after what is known to be raised, or beside it after what may be."""
     outer = m.attempts
+    returns = _returns(env)
+    counts = [len(found) for found in returns]
     exits = Attempts(m.journal.mark(), frame=m.recorder.frame)
     raised: list[Raised] = []
     m.attempts = exits if node.handlers else outer
@@ -104,7 +114,12 @@ def _attempt(m: Machine, node: ir.Attempt, env: Env) -> Done:
             after: Done = m.run(node.other, env)
             done = after if done is Done.NORMAL else Done.MAYBE if after is Done.NORMAL else after
         if exits.states and not raised:
-            done = _beside(m, node, exits, done, env)
+            if _falls_back(m, node, exits, env):  # the body has been walked; what follows is walked without the library
+                for found, count in zip(returns, counts, strict=True):
+                    del found[count:]
+                done = _beside(m, node, exits, None, env)
+            else:
+                done = _beside(m, node, exits, done, env)
     finally:
         ended = Done.NORMAL if node.final is None else m.run(node.final, env)
     return done if ended is Done.NORMAL else ended
@@ -130,12 +145,13 @@ def _run(m: Machine, handler: ir.Handler, kind: Value, env: Env) -> Done:
         m.functions["dsl handled"] = before
 
 
-def _beside(m: Machine, node: ir.Attempt, exits: Attempts, done: Done, env: Env) -> Done:
-    """After a body that may have been left by exceptions: its own end joined with those of the handlers."""
+def _beside(m: Machine, node: ir.Attempt, exits: Attempts, done: Done | None, env: Env) -> Done:
+    """After a body that may have been left by exceptions: its own end, if it has one, joined with the handlers'."""
     mark = exits.mark
     ends = Exits(mark)
-    dones = [done]
-    leave_by(m, ends, done)
+    dones = [] if done is None else [done]
+    if done is not None:
+        leave_by(m, ends, done)
     m.journal.undo(mark)
     for handler in node.handlers:
         taken = [i for i, kind in enumerate(exits.kinds) if _catches(m, handler, kind, env)]
@@ -157,6 +173,30 @@ def _beside(m: Machine, node: ir.Attempt, exits: Attempts, done: Done, env: Env)
         return dones[0]
     finish(m, ends, node.span, False)
     return Done.NORMAL if all(d is Done.NORMAL for d in dones) else Done.MAYBE
+
+
+def _returns(env: Env) -> list[list[Any]]:
+    """What has been noted of a function's returns so far."""
+    if env.frame is None:
+        return []
+    exits = None if env.frame.exits is None else env.frame.exits.states
+    ways = None if env.frame.ways is None else env.frame.ways.found
+    return [found for found in (exits, ways, env.frame.returns) if found is not None]
+
+
+def _falls_back(m: Machine, node: ir.Attempt, exits: Attempts, env: Env) -> bool:
+    """Whether a function goes on in its own way without a library that is not installed, instead of giving up."""
+    if not exits.missed or env.frame is None:
+        return False
+    absent = BuiltinType("ImportError")
+    handler = next((h for h in node.handlers if _catches(m, h, absent, env)), None)
+    return handler is not None and not any(map(_gives_up, handler.body.body))
+
+
+def _gives_up(node: ir.Stmt) -> bool:
+    if isinstance(node, ir.ExprStmt) and isinstance(node.expr, ir.Call):
+        return spelled(node.expr).rpartition(".")[2] in ("exit", "_exit", "skip", "fail", "skipTest", "xfail")
+    return isinstance(node, (ir.Raise, ir.Jump)) or (isinstance(node, ir.Return) and node.value is None)
 
 
 def _catches(m: Machine, handler: ir.Handler, kind: Value, env: Env) -> bool:

@@ -91,7 +91,7 @@ def declare(m: Machine, decl: ir.Decl, env: Env) -> bool:
             m.journal.set(at.vars, decl.name, made_classes.decorated(m, made, decl, at))
     elif isinstance(decl, ir.Import):
         if not modules.run_import(m, decl, at):
-            flow.may_fail(m, "ImportError")
+            flow.may_miss(m)
     elif isinstance(decl, ir.Variable):
         if decl.init is not None:
             _bind(m, at, decl.name, m.eval(decl.init, env))

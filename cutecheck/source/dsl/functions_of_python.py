@@ -26,6 +26,7 @@ from cutecheck.source.dsl.values import (
 )
 from cutecheck.source.eval.containers import changes, unsure
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.loops import range_length
 from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Intrinsic, Object, Scalar, ScalarType, Value
@@ -192,6 +193,10 @@ def _pow(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
 
 @builtin("divmod")
 def _divmod(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    for obj, method, other in ((args[0], "__divmod__", args[1]), (args[1], "__rdivmod__", args[0])):
+        said = protocol.asked(m, obj, method, [other], span) if isinstance(obj, Object) else None
+        if isinstance(said, tuple) and not any(isinstance(v, Unknown) for v in said):
+            return said
     if any(isinstance(a, (Dyn, Scalar)) for a in args) and not all(isinstance(a, (int, Dyn)) for a in args):
         own = any(varies(a) for a in args)  # an integer of the device by a precomputed divisor
         return (some(m, "quotient", ANY, own), some(m, "remainder", ANY, own))
@@ -272,6 +277,16 @@ def _quantifier(which: str) -> Function:
 
 FUNCTIONS["any"], FUNCTIONS["all"] = _quantifier("any"), _quantifier("all")
 FUNCTIONS["dsl.any_"], FUNCTIONS["dsl.all_"] = FUNCTIONS["any"], FUNCTIONS["all"]
+
+
+@builtin("dsl.select_")
+def _select(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    given = dict(zip(("cond", "if_value", "else_value"), args, strict=False)) | kwargs
+    cond, chosen, other = given.get("cond"), given.get("if_value"), given.get("else_value")
+    known = m.dialect.truth(cond)
+    if known is not None:
+        return chosen if known else other
+    return join(m, chosen, other, "what `select_` chooses", span, cond, varying=True)
 
 
 @builtin("map", "filter")

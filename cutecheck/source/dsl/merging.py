@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from cutecheck.model.ints import Dyn
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.dsl import cute_values, functions
 from cutecheck.source.dsl.classes import MERGED, find
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.containers import Holding, Shared
 from cutecheck.source.eval.containers import joined as held_by_either
 from cutecheck.source.eval.dialect import MISSING, Dialect
@@ -74,6 +75,17 @@ class Merging(Dialect):
     def settles(self, m: Machine) -> bool:
         return functions.in_device_body(m)
 
+    def taken(self, m: Machine, asked: ir.Expr, cond: Value, ends: Sequence[tuple[Value, Value]]) -> int | None:
+        """The one that needs nothing of a library that is not read, where host code asks whether such a one gave it.
+
+        Both have been walked; what comes after is walked for the program's own choice (a default configuration where
+        no file or heuristic has one), not for neither.
+        """
+        if functions.in_device_body(m) or not _asks_for_foreign(asked, cond):
+            return None
+        own = [i for i in (0, 1) if any(isinstance(e[1 - i], Extern) and _is_own(e[i]) for e in ends)]
+        return own[0] if len(own) == 1 else None
+
     def joined(self, m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value, varying: bool) -> Value | None:
         number = (int, float, Dyn, Scalar)
         if isinstance(a, (bool, Scalar)) and isinstance(b, (bool, Scalar)):
@@ -104,6 +116,20 @@ class Merging(Dialect):
                         new.fields[k] = join(m, one, other, f"{what}.{k}", span, cond, varying)
                 return new
         return None
+
+
+def _asks_for_foreign(asked: ir.Expr, cond: Value) -> bool:
+    """``value is None``, ``not value``, ``exists(...)``: of a comparison the outcome may follow from the values."""
+    if isinstance(asked, ir.Unary) and asked.op in ("!", "not"):
+        asked = asked.operand
+    if isinstance(asked, ir.Binary):
+        nothing = isinstance(asked.right, ir.Lit) and asked.right.value is None
+        return nothing and asked.op in ("is", "is not") and isinstance(cond, (Extern, Scalar))
+    return isinstance(asked, (ir.Name, ir.Attr, ir.Call)) and isinstance(cond, Extern)
+
+
+def _is_own(value: Value) -> bool:
+    return value is not None and value is not MISSING and not isinstance(value, (Unknown, Extern))
 
 
 def _field(obj: Object, name: str, span: Span) -> Value:

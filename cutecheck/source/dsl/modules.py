@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Hashable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,8 +60,8 @@ class Library:
     def locate(self, name: str, importer: Path | None) -> Path | None:
         """The file of a dotted module: beside its importer, above it, under a root, installed, or of the DSL."""
         parts = name.split(".")
-        if name == "torch.nn":
-            return _PRELUDE / "nn.py"
+        if name in _PRELUDES:
+            return Path(__file__).with_name("prelude") / _PRELUDES[name]
         if parts[0] == "cutlass":
             return file_of(self.cutlass, parts) if self.cutlass is not None else None
         folders: list[Path] = []
@@ -121,7 +122,7 @@ class Library:
 
 # -------------------------------------------------------------------- module objects
 
-_PRELUDE = Path(__file__).with_name("prelude")  # what is read in the place of libraries
+_PRELUDES = {"torch.nn": "nn.py", "triton.testing": "triton_testing.py"}  # read in the place of libraries
 
 
 def module_name(path: str) -> str:
@@ -172,9 +173,10 @@ def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
     journal, m.journal = m.journal, Journal()  # an import stays, also where what is around it is undone
     attempts, m.attempts = m.attempts, None
     try:
-        for decl in unit.decls:
-            if isinstance(decl, ir.TopLevel):
-                m.run(decl.stmt, scope.env)
+        with nullcontext() if main else m.budget.importing():
+            for decl in unit.decls:
+                if isinstance(decl, ir.TopLevel):
+                    m.run(decl.stmt, scope.env)
     except BudgetExceeded:
         if main:
             raise
@@ -213,10 +215,10 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> bool:
         if decl.alias is not None:
             m.journal.set(at.vars, decl.alias, resolved)
         else:
-            m.journal.set(at.vars, top, Module(top))
-            if isinstance(resolved, Module):
-                get(m, top, file)
-        return isinstance(resolved, Module) or top in sys.stdlib_module_names
+            base = get(m, top, file)
+            here = isinstance(resolved, Module) or top in sys.stdlib_module_names
+            m.journal.set(at.vars, top, Module(top) if here else base)
+        return _at_hand(resolved, top)
     base = get(m, name, file)
     span = decl.span
     if decl.star:
@@ -234,7 +236,11 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> bool:
             if isinstance(sub, Module):
                 value = sub
         m.journal.set(at.vars, alias or ident, None if value is NONE else value)
-    return isinstance(base, Module) or top in sys.stdlib_module_names
+    return _at_hand(base, top)
+
+
+def _at_hand(module: Value, top: str) -> bool:
+    return (isinstance(module, Module) and top != "triton") or top in sys.stdlib_module_names
 
 
 def get(m: Machine, name: str, importer: Path | None) -> Value:
@@ -264,7 +270,7 @@ def get(m: Machine, name: str, importer: Path | None) -> Value:
 KNOWN = frozenset({
     "math", "functools", "itertools", "operator", "typing", "dataclasses", "enum", "argparse", "torch", "numpy", "os",
     "sys", "types", "collections", "abc", "contextlib", "inspect", "pytest", "typing_extensions", "cuda", "copy",
-    "random", "hashlib", "importlib", "re", "string", "fire", "tyro", "typer", "absl",
+    "random", "hashlib", "importlib", "re", "string", "fire", "tyro", "typer", "absl", "triton",
 })  # fmt: skip
 
 
@@ -354,6 +360,7 @@ def patched(m: Machine, name: str) -> dict[str, Value]:
 _KNOWN_PARTS = frozenset({
     "torch.cuda", "torch.compiler", "torch.jit", "torch.nn", "torch.nn.functional", "torch.library", "torch.autograd",
     "torch.distributed", "torch.multiprocessing", "os.path", "collections.abc", "pytest.mark",
+    "triton.testing",
 })  # fmt: skip
 _CUTLASS_MODULES = frozenset({
     "cutlass.cute", "cutlass.utils", "cutlass.torch", "cutlass.pipeline", "cutlass.cute.nvgpu", "cutlass.cute.arch",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import modules
 from cutecheck.source.dsl.builtins import CONSTANTS, FUNCTIONS, builtin
-from cutecheck.source.dsl.command_lines import report
 from cutecheck.source.dsl.flow import fails
 from cutecheck.source.dsl.unit import lower_expression, lower_unit
 from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Module, Namespace
@@ -44,8 +43,6 @@ def function_attribute(m: Machine, fn: FuncSet, ident: str, span: Span) -> Value
         return named or NONE
     if ident == "__self__":
         return fn.self_
-    if ident == "run" and report(m, fn) is not None:
-        return Builtin("report.run", fn)
     if ident in ("__wrapped__", "func", "__func__"):
         return FuncSet(fn.name, fn.entries, None, fn.cls) if ident == "__func__" else fn
     return None

@@ -114,6 +114,20 @@ class Budget:
             self._computed += self.used - before
 
     @contextmanager
+    def importing(self) -> Iterator[None]:
+        """A module may take as many steps that come to nothing as a root; what imports it is not charged for them."""
+        if self._aside is not None:
+            yield
+            return
+        found, since, start = self._before, self._since, self.used - self._quiet
+        self._since = start
+        try:
+            yield
+        finally:
+            end = self.used - self._quiet
+            self._since = since + end - start if self._before == found else end
+
+    @contextmanager
     def calling(self, met: Callable[[], int | None]) -> Iterator[None]:
         """A call on the host. ``met`` counts what it is for, 0 before that, None on the way (in a kernel).
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
@@ -109,6 +109,13 @@ class Hooks:
         """One value for the two that branches of an unknown condition leave; ``varying``: threads part there.
 
         ``cond``: the condition, None where it is one that the device decides.
+        """
+        return None
+
+    def taken(self, m: Machine, asked: ir.Expr, cond: Value, ends: Sequence[tuple[Value, Value]]) -> int | None:
+        """Which of two branches the walk goes on from, where it need not go on from both: 0, 1 or None.
+
+        ``ends``: what they leave in each variable that one of them writes.
         """
         return None
 

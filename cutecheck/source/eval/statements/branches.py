@@ -110,7 +110,7 @@ def _both(
         for where, name, value in (after_else if first in gone else after_then).values():
             m.journal.set(where, name, value)
         return Done.MAYBE
-    _joined(m, after_then, after_else, guard.span, cond, varying)
+    _joined(m, after_then, after_else, guard.span, cond, varying, node)
     return Done.NORMAL
 
 
@@ -189,13 +189,22 @@ def perhaps_run(m: Machine, run: Callable[[], Value], span: Span) -> None:
     _joined(m, after, {}, span, Unknown("whether this is run", span), False)
 
 
-def _joined(m: Machine, first: Written, second: Written, span: Span, cond: Value, varying: bool) -> None:
+def _joined(
+    m: Machine, first: Written, second: Written, span: Span, cond: Value, varying: bool, asked: ir.Expr | None = None
+) -> None:
+    ends: list[tuple[dict[str, Value], str, Value, Value]] = []
     for key in {**first, **second}:
         where, name, _ = first.get(key) or second[key]
         base = where.get(name, MISSING)
         a = first[key][2] if key in first else base
         b = second[key][2] if key in second else base
-        if m.dialect.missing(a) or m.dialect.missing(b):
+        ends.append((where, name, a, b))
+    taken = None if asked is None else m.dialect.taken(m, asked, cond, [(a, b) for _, _, a, b in ends])
+    for where, name, a, b in ends:
+        if taken is not None:
+            if not m.dialect.missing((a, b)[taken]):
+                m.journal.set(where, name, (a, b)[taken])
+        elif m.dialect.missing(a) or m.dialect.missing(b):
             m.journal.set(where, name, a if m.dialect.missing(b) else b)
         else:
             m.journal.set(where, name, join(m, a, b, f"`{name}`", span, cond, varying))

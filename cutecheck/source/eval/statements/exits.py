@@ -36,6 +36,7 @@ class Attempts(Exits):
 
     kinds: list[Value] = field(default_factory=list)
     frame: Frame | None = None  # of the function that the ``try`` stands in
+    missed: bool = False  # whether a module is imported in it that is nowhere
 
     def raised(self, m: Machine, kind: Value) -> None:
         self.leave(m, False)

@@ -117,6 +117,14 @@ def main(rows, wide):"""
         ("import typer\ndef main(rows: int = typer.Option(4, help=''), wide: bool = False):", "typer.run(main)"),
         ("import tyro\ndef main(rows: int = 4, wide: bool = False):", "tyro.cli(main)"),
         (REPORT, "main.run(print_data=True)"),
+        (
+            REPORT.replace("@triton.testing.perf_report(", "marks = [").replace("))", ")]"),
+            "triton.testing.perf_report(marks)(main).run()",
+        ),
+        (
+            "from triton.testing import do_bench as timed, assert_close\ndef main(rows=4, wide=False):",
+            "assert_close(1, 1); timed(main, rep=3)",
+        ),
     ],
 )
 def test_programs_run_with_the_defaults_of_their_options(tmp_path: Path, head: str, call: str) -> None:

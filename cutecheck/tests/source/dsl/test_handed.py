@@ -10,8 +10,7 @@ TEXT = (
     HEAD
     + """
 import functools, threading
-from triton.testing import do_bench
-from some.library import Pool, register
+from some.library import Pool, do_bench, register
 
 def one(k):
     cute.make_layout(k)
