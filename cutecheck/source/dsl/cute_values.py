@@ -246,6 +246,17 @@ def _inside(m: Machine, coord: Any, layout: Any) -> Any:
     return tuple(out)
 
 
+def _whole_modes(key: Value, rank: int) -> Value:
+    """Python's words for modes that are taken whole, ``:`` and ``...``, as CuTe's: what trees teach tensors to take."""
+    parts = key if type(key) is tuple else (key,)
+    if not any(isinstance(part, (str, slice)) for part in parts):
+        return key
+    missing = rank - len(parts) + 1
+    modes = [p for part in parts for p in ((None,) * missing if isinstance(part, str) and part == "..." else (part,))]
+    whole = tuple(None if mode == slice(None) else mode for mode in modes)
+    return whole if type(key) is tuple or len(whole) != 1 else whole[0]
+
+
 def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
     if isinstance(base, TensorVal):
         from cutecheck.source.eval.intrinsics import guarded
@@ -261,6 +272,7 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
             missing = alg.rank(base.layout) - len(key) + 1
             at = key.index(SPREAD)
             key = (*key[:at], *(m.fresh("coordinate") for _ in range(missing)), *key[at + 1 :])
+        key = _whole_modes(key, alg.rank(base.layout))
 
         def run() -> Value:
             coord = _inside(m, number(c, m.dialect.to_model(key)), base.layout)

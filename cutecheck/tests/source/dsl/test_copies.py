@@ -11,7 +11,7 @@ from cutecheck.model.ints import as_expr
 from cutecheck.model.layout import ComposedLayout
 from cutecheck.model.units import Bits
 from cutecheck.rules.derive.accesses import atom_of, side_instruction
-from cutecheck.tests.source.dsl.run import HEAD, driver, events
+from cutecheck.tests.source.dsl.run import HEAD, driver, events, results
 
 KERNEL = (
     HEAD
@@ -168,3 +168,21 @@ host(make_fake_tensor(cutlass.Float16, (n, n), stride=(s, 1), assumed_align={ali
     )
     found = [int(side_instruction(e, "src").bits) for e in events(driver(tmp_path, text))]
     assert found == [part, whole]
+
+
+@pytest.mark.parametrize(
+    ("key", "layout"),
+    [("..., 0", "(64,32):(128,4)"), ("0, ...", "(32,4):(4,1)"), (":, 3, :", "(64,4):(128,1)"),
+     ("...", "(64,32,4):(128,4,1)"), (":, (1, ...), 0", None)],
+)  # fmt: skip
+def test_whole_modes_in_the_words_of_python(tmp_path: Path, key: str, layout: str | None) -> None:
+    """CuTe of the DSL refuses them; trees replace ``__getitem__`` of its tensors, and mean this."""
+    text = f"""
+@cute.jit
+def host(a: cute.Tensor):
+    cute.make_layout(a[{key}].shape, stride=a[{key}].stride)
+
+cute.compile(host, make_fake_tensor(cutlass.Float16, (64, 32, 4), stride=(128, 4, 1)))
+"""
+    found = results(driver(tmp_path, HEAD + text))
+    assert [str(v) for made in found.values() for v in made] == ([] if layout is None else [layout])
