@@ -18,8 +18,8 @@ from cutecheck.source.dsl.unit import lower_unit
 from cutecheck.source.dsl.values import NONE, Module
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.journal import Journal
-from cutecheck.source.eval.scope import Env, Scope
-from cutecheck.source.eval.values import BudgetExceeded, Extern, Value
+from cutecheck.source.eval.scope import ClassInst, Env, Scope
+from cutecheck.source.eval.values import BudgetExceeded, Extern, FuncSet, Value
 from cutecheck.source.files import is_file, read_bytes
 
 if TYPE_CHECKING:
@@ -177,7 +177,8 @@ def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
             for decl in unit.decls:
                 if isinstance(decl, ir.TopLevel):
                     m.run(decl.stmt, scope.env)
-    except BudgetExceeded:
+    except BudgetExceeded as error:
+        _left(scope, error)
         if main:
             raise
     finally:
@@ -186,6 +187,14 @@ def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
         m.recorder.frame = before
         m.budget.depth = depth
     return scope
+
+
+def _left(scope: Scope, error: BudgetExceeded) -> None:
+    """A module that is left before its end: what its variables would come to is not known."""
+    why = Unknown(f"its module `{scope.name}` is left: {error}", Span(scope.memo["unit"].path, 1, 1, 1, 1))
+    for name, value in scope.env.vars.items():
+        if not name.startswith("__") and not isinstance(value, (FuncSet, ClassInst, Module, Extern)):
+            scope.env.vars[name] = why
 
 
 def _importer(env: Env) -> tuple[str, Path | None]:

@@ -14,7 +14,7 @@ from cutecheck.source.eval.values import Value
 HEAD = "import cutlass\nimport cutlass.cute as cute\nfrom cutlass.cute.runtime import make_fake_tensor\n"
 
 
-def driver(tmp_path: Path, text: str, *, arch: str = "sm_80", **others: str) -> Driver:
+def driver(tmp_path: Path, text: str, *, arch: str = "sm_80", limits: Limits | None = None, **others: str) -> Driver:
     """The finished run of a script; ``others`` are further modules of the tree by name."""
     for name, other in others.items():
         file = tmp_path / (name.replace("__", "/") + ".py")
@@ -22,7 +22,7 @@ def driver(tmp_path: Path, text: str, *, arch: str = "sm_80", **others: str) -> 
         file.write_text(textwrap.dedent(other))
     (tmp_path / "main.py").write_text(textwrap.dedent(text))
     files = {p.relative_to(tmp_path).as_posix(): p for p in tmp_path.rglob("*.py")}
-    made = Driver(Library(files, (tmp_path,), None), arch, Limits())
+    made = Driver(Library(files, (tmp_path,), None), arch, limits or Limits())
     made.run(tmp_path / "main.py", "main.py")
     return made
 
