@@ -249,7 +249,7 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> bool:
 
 
 def _at_hand(module: Value, top: str) -> bool:
-    return (isinstance(module, Module) and top != "triton") or top in sys.stdlib_module_names
+    return isinstance(module, Module) or top in sys.stdlib_module_names
 
 
 def get(m: Machine, name: str, importer: Path | None) -> Value:
