@@ -8,6 +8,7 @@ from typing import Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.source.eval import classes, foreign, intrinsics, ir, leaks, places, qualifiers
+from cutecheck.source.eval.declared_later import in_order
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
@@ -87,11 +88,11 @@ def _declared(m: Machine, entry: Entry, decl: ir.Decl, name: str) -> Value:
     if isinstance(decl, ir.Class):
         return classes.instance(m, entry, decl, (), None, entry.env.cls)
     if isinstance(decl, ir.Alias):
-        value = m.eval(decl.target, entry.env)
+        value = m.eval(decl.target, in_order(m, decl, entry.env))
         m.recorder.declared(m, decl, value, entry.env, entry.unit)
         return value
     assert isinstance(decl, ir.Variable)
-    value = variable_value(m, decl, entry.env)
+    value = variable_value(m, decl, in_order(m, decl, entry.env))
     if _changes(m, decl):  # any function may have written it since
         if isinstance(value, Scalar):
             value = replace(value, value=m.fresh(name))

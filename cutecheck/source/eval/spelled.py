@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
 from cutecheck.source.eval import ir, qualifiers, repeatable
+from cutecheck.source.eval.declared_later import in_order
 from cutecheck.source.eval.qualified import deduced, made, may_be, parts, plain, qualify
 from cutecheck.source.eval.scope import ClassInst, Entry, Env, Scope
 from cutecheck.source.eval.types import is_type, same_type, type_of
@@ -95,7 +96,7 @@ def _target(m: Machine, alias: ir.Alias, env: Env, memo: dict[Any, Value], depth
     if key not in memo:
         memo[key] = None  # in terms of itself
         try:
-            found = written(m, alias.target, env, depth + 1)
+            found = written(m, alias.target, in_order(m, alias, env), depth + 1)
         finally:
             del memo[key]
         memo[key] = found

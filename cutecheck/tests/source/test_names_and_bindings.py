@@ -34,6 +34,54 @@ void host() {
     assert all(name in offset for name in ("blockIdx.x", "blockIdx.y", "threadIdx.y"))
 
 
+def test_a_member_means_what_is_around_the_class_before_the_class_declares_it(tmp_path: Path) -> None:
+    """As nvcc has it, and g++ with ``-fpermissive``: ``using Layout = decltype(... Layout<...>{} ...)``."""
+    (tmp_path / "k.cu").write_text("""
+#include <cute/tensor.hpp>
+using namespace cute;
+template <int N, int K, bool Inner, class Enable = void> struct Operand {
+  using Layout = std::conditional_t<Inner, Layout<Shape<Int<N>, Int<K>>, Shape<Int<K + 8>, _1>>, Layout<Int<N>>>;
+  static constexpr int rank = N, size = decltype(cute::size(Layout{}))::value;
+};
+template <int N, int K> struct Operand<N, K, true, std::enable_if_t<K % 64 == 0>> {
+  using Atom = decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}));
+  using Layout = decltype(tile_to_shape(Atom{}, Shape<Int<N>, Int<K>>{}));
+  using Self = Operand;
+  Operand() = default;
+  static __device__ auto whole() { return Layout{}; }
+};
+using Padded = Operand<64, 48, true>::Layout;
+using Flat = Operand<64, 64, false>::Layout;
+using Swizzled = Operand<64, 64, true>::Layout;
+using Body = decltype(Operand<64, 64, true>::Self::whole());
+using Count = Layout<Int<Operand<64, 48, true>::size>>;
+""")
+    facts = extract(ExtractRequest((tmp_path,), ("sm_80",)))
+    found = {s.symbol: str(s.value) for s in facts.sites}
+    whole = "Sw<3,3,3> o _0 o ((_8,_8),(_64,_1)):((_64,_512),(_1,_0))"
+    shown = {"Padded": "(_64,_48):(_56,_1)", "Flat": "_64:_1", "Swizzled": whole, "Body": whole, "Count": "_3072:_1"}
+    assert {name: found.get(name) for name in shown} == shown
+
+
+def test_an_element_of_a_cast_array_has_an_address(tmp_path: Path) -> None:
+    """Generated kernels: ``&(((half_t*)buf)[i])`` of dynamic shared memory and of registers."""
+    (tmp_path / "k.cu").write_text("""
+#include <cute/tensor.hpp>
+using namespace cute;
+template <class T> __device__ void load(T* from, T* to) {
+  copy(make_tensor(make_smem_ptr(from), Layout<_8>{}), make_tensor(make_rmem_ptr(to), Layout<_8>{}));
+}
+extern "C" __global__ void kernel() {
+  extern __shared__ __align__(128) unsigned char buf[];
+  float local[16];
+  load((&(((half_t*)buf)[24])), (&(((half_t*)local)[8])));
+}
+""")
+    (event,) = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    told = [(o.space, o.dtype.name if o.dtype else "", o.buffer, show(o.offset)) for o in event.operands]
+    assert told == [("smem", "half_t", "kernel::buf", "24"), ("rmem", "half_t", "local", "8")]
+
+
 def test_tilers_of_layouts_have_shapes_and_umma_scales_are_arguments(tmp_path: Path) -> None:
     """What CuTe 4.7 prints; CUTLASS's builders of sm_100 make tiles and MMAs so."""
     (tmp_path / "k.cu").write_text("""

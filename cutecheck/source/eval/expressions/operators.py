@@ -151,7 +151,9 @@ def _element(m: Machine, node: ir.Expr, env: Env) -> Value | None:
     if isinstance(node, ir.Call) and node.launch is None and isinstance(node.fn, ir.Name) and not node.fn.targs:
         tensor = m.eval(node.fn, env)
         return _of_tensor(m, tensor, node, env) if isinstance(tensor, TensorVal) else None
-    if not isinstance(node, ir.Index) or len(node.args) != 1 or not repeatable.quiet(node.base):
+    if not isinstance(node, ir.Index) or len(node.args) != 1:
+        return None
+    if not repeatable.quiet(node.base) and not repeatable.changes_nothing(node.base):
         return None
     base = places.whole(m, node.base, env)
     if isinstance(base, TensorVal):
