@@ -93,7 +93,8 @@ def _extract(request: ExtractRequest) -> Facts:
     reported = frozenset(units)
     starts = translation_units(units, tree, DEFAULT_ARCH)
     many = len(starts) > MANY_UNITS
-    asked = {p: request.archs or architectures_of(p, tree, reported, many) for p in starts}
+    leading = reported | {p for p in files if p in reach}  # a header that includes others by the architecture
+    asked = {p: request.archs or architectures_of(p, tree, leading, many) for p in starts}
     fragments = {
         fragment
         for p, named in asked.items()

@@ -24,12 +24,12 @@ _LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/|^cutlass/")  # from the roo
 _Named = tuple[frozenset[str], frozenset[str], bool]
 
 
-def architectures_of(path: str, tree: Tree, reported: frozenset[str], many: bool) -> tuple[str, ...]:
+def architectures_of(path: str, tree: Tree, own: frozenset[str], many: bool) -> tuple[str, ...]:
     """Where there are many units, a test bed that they share speaks for all: a unit's own file goes before."""
-    if many and (own := _chosen([tree.once(path, _named)])):
-        return own
+    if many and (alone := _chosen([tree.once(path, _named)])):
+        return alone
     closure = [*tree.closure(path, DEFAULT_ARCH), *tree.fragments(path, DEFAULT_ARCH)]
-    files = [p for p in closure if p == path or (p in reported and not _LIBRARY.search(p))]
+    files = [p for p in closure if p == path or (p in own and not _LIBRARY.search(p))]
     return _chosen([tree.once(p, _named) for p in files]) or (DEFAULT_ARCH,)
 
 

@@ -14,7 +14,7 @@ CALL_NAMES = re.compile(
     r"\b(TiledMMA|TiledCopy|Copy_Atom|MMA_Atom)\s*<|"
     r"\b(Layout_(?:MN|K)_(?:INTER|SW32|SW64|SW96|SW128)(?:_32B)?_Atom(?:_Bits)?)\s*<"
 )
-_DECLARES = re.compile(r"\b(?:struct|class|friend)\s+\Z")
+_DECLARES = re.compile(r"\b(?:struct|class|friend|auto)\s+\Z")  # a tree's own of that name
 
 
 def configuration_calls(text: str) -> list[tuple[int, int, str]]:

@@ -49,6 +49,18 @@ def test_an_instruction_that_later_ones_have_asks_for_no_architecture(
     assert {s.arch for s in extract(ExtractRequest((tmp_path,))).sites if s.status == "resolved"} == archs
 
 
+def test_a_header_that_includes_others_by_the_architecture_names_them(tmp_path: Path) -> None:
+    """A library of templates for generated kernels: ``gemm.h`` has nothing of CuTe itself."""
+    (tmp_path / "gemm.h").write_text(
+        '#if __CUDA_ARCH__ >= 900\n#include "new.h"\n#elif __CUDA_ARCH__ >= 800\n#include "old.h"\n#endif\n'
+    )
+    for name, tile in (("new.h", "_16"), ("old.h", "_8")):
+        (tmp_path / name).write_text(f"#include <cute/tensor.hpp>\nusing Rows = cute::Layout<cute::{tile}>;\n")
+    (tmp_path / "a.cu").write_text('#include "gemm.h"\nusing Mine = decltype(cute::make_layout(cute::size(Rows{})));\n')
+    found = [s for s in extract(ExtractRequest((tmp_path,))).sites if s.symbol == "Mine" and s.status == "resolved"]
+    assert {(s.arch, str(s.value)) for s in found} == {("sm_80", "_8:_1"), ("sm_90a", "_16:_1")}
+
+
 def test_what_one_architecture_binds_another_does_not_leave_open(tmp_path: Path) -> None:
     """A kernel whose body only one of them has: its helper is a template that nothing instantiates for the other."""
     (tmp_path / "a.cu").write_text(

@@ -255,6 +255,7 @@ def test_configuration_calls_ignore_comments_strings_and_definitions() -> None:
     text = (
         '// make_tiled_copy(a)\nauto s = "make_tiled_copy(";\n#define M make_tiled_mma(x)\n'
         "auto t = make_tiled_copy(Copy_Atom<X, T>{}, a, b);\nstruct TiledCopy<X> {};\n"
+        "template <class T> constexpr auto ss_smem_selector() {\n}\n"
     )
     unit = load("x.cu", text.encode())
     assert [(name, span.line, span.column) for span, name in unit.calls] == [
