@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cutecheck.facts import Launch, SmemBuffer
-from cutecheck.findings import Finding, Related
+from cutecheck.findings import Finding, Related, Severity
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
@@ -14,7 +14,7 @@ from cutecheck.model.units import ByteCount, Bytes
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.guards import asks_device
 from cutecheck.rules.derive.launches import allocated, in_dynamic, kernel_name
-from cutecheck.rules.derive.limits import STATIC_SMEM, smem_limit
+from cutecheck.rules.derive.limits import STATIC_SMEM, smem_limit, static_smem
 
 
 class SmemCapacity(Rule):
@@ -23,7 +23,8 @@ class SmemCapacity(Rule):
     What it checks
         The shared-memory buffers of one kernel together fit the architecture's limit for a block: 227 KB on sm_90 and
         sm_100, 163 KB on sm_80 and sm_87, 99 KB on sm_86, sm_89 and sm_120, 64 KB on sm_75. So do the bytes of dynamic
-        shared memory of every launch; ``__shared__`` arrays of a size known to the compiler fit 48 KB everywhere.
+        shared memory of every launch; ``__shared__`` arrays of a size known to the compiler fit 48 KB, those
+        of a target like sm_90a the block's limit since CUDA 13.0.
         What a kernel of the Python DSL allocates fits the ``smem=`` of its launch.
 
     Why
@@ -85,8 +86,12 @@ class SmemCapacity(Rule):
         fixed = [b for b in group if b.enclosing and not in_dynamic(b, context.facts)] if _is_cpp(buffer) else []
         over = self._over(fixed, STATIC_SMEM, context) if fixed else None
         if over is not None:
-            yield self._finding(fixed, f"static arrays of {over} bytes, a kernel can declare {STATIC_SMEM}", buffer)
-            return
+            most = static_smem(buffer.arch)
+            if over > most or most == STATIC_SMEM:
+                yield self._finding(fixed, f"static arrays of {over} bytes, a kernel can declare {most}", buffer)
+                return
+            older = f"more than the {STATIC_SMEM} that CUDA before 13.0 lets a kernel declare"
+            yield self._finding(fixed, f"static arrays of {over} bytes, {older}", buffer, "note")
         over = self._over(group, limit, context)
         if over is not None:
             yield self._finding(
@@ -137,13 +142,16 @@ class SmemCapacity(Rule):
         )
         return known_value(total) if outcome.verdict is Verdict.REFUTED else None
 
-    def _finding(self, group: list[SmemBuffer], what: str, buffer: SmemBuffer) -> Finding:
+    def _finding(
+        self, group: list[SmemBuffer], what: str, buffer: SmemBuffer, severity: Severity | None = None
+    ) -> Finding:
         biggest = max(group, key=lambda b: known_value(b.size_bytes) or 0)  # type: ignore[arg-type]
         return self.finding(
             biggest.span,
             f"`{buffer.enclosing}` uses {what}",
             label=f"{known_value(biggest.size_bytes)} bytes here",  # type: ignore[arg-type]
             help="use fewer stages or a smaller tile, or dynamic shared memory",
+            severity=severity,
             related=[Related(b.span, f"{b.size_bytes} bytes") for b in group if b is not biggest],
             enclosing=buffer.enclosing,
             arch=buffer.arch,

@@ -18,3 +18,8 @@ def smem_limit(arch: str) -> int | None:
     """Most bytes of shared memory one block can have; None for an architecture that is not listed."""
     match = re.fullmatch(r"sm_(\d+)[af]?", arch)
     return _SMEM[int(match[1])] * _KIB if match and int(match[1]) in _SMEM else None
+
+
+def static_smem(arch: str) -> int:
+    """Most bytes of a kernel's own arrays; ptxas of CUDA 13.0 takes a block's limit for targets of one architecture."""
+    return max(STATIC_SMEM, smem_limit(arch) or 0) if arch.endswith(("a", "f")) else STATIC_SMEM

@@ -26,6 +26,28 @@ def differing_thread(mma: TiledMMA, operand: str, copy: TiledCopy) -> int | None
     return _first(mma, operand, copy.tiler_shape, lambda: copy.layout_tv, (0, 1) if operand == "C" else (0,))
 
 
+@lru_cache(maxsize=256)
+def shared_alike(one: object, other: object) -> bool:
+    """Whether two partitionings certainly give each thread the same elements, whatever instruction moves them.
+
+    ``cp.async`` to shared memory and the plain loads from there are two tiled copies, which may part a tile alike.
+    """
+    if one == other:
+        return True
+    if not isinstance(one, TiledCopy) or not isinstance(other, TiledCopy):
+        return False
+    tile = one.tiler_shape
+    if tile != other.tiler_shape or not isinstance(tile, tuple) or len(tile) != 2:
+        return False
+    try:
+        if known_value(one.atom_num_thr) != 1 or known_value(other.atom_num_thr) != 1:
+            return False  # an instruction of a warp: a thread reads for others
+        mine = _elements(one.layout_tv, tile)
+        return mine is not None and mine == _elements(other.layout_tv, tile)
+    except (CuteError, UndecidedError, TypeError):
+        return False
+
+
 def differing_owner(fragment: TiledMMA, product: TiledMMA, operand: str) -> int | None:
     """The first thread that has other elements of an operand in one MMA than in the other; None as above."""
     if fragment == product:

@@ -15,6 +15,7 @@ from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.groups import COMMITS
+from cutecheck.rules.derive.ownership import shared_alike
 from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.uses import holds_others
 
@@ -258,7 +259,7 @@ def _holds(outer: Root, inner: Root) -> bool:
 
 def _others(sources: set[object], source: object) -> bool:
     """Elements go to other threads than they come from, as far as what partitioned them says."""
-    return None not in sources and source is not None and sources != {source}
+    return None not in sources and source is not None and not all(shared_alike(other, source) for other in sources)
 
 
 def _past(replay: Replay) -> list[Fault]:

@@ -197,3 +197,36 @@ def test_a_start_that_memory_tells_is_one_that_stays(tmp_path: Path) -> None:
         (tmp_path / name / "k.cu").write_text(PREAMBLE + HEAD + text.replace("NAME", name))
         report = check(inputs([str(tmp_path / name)]), Settings(arch=("sm_80",)))
         assert {f.code for f in report.findings} & {"CUT212", "CUT213", "CUT218", "CUT220"} == codes
+
+
+OWN = """
+using Store = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<ROWS, COLUMNS>, Stride<COLUMNS, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(64) rows(float const* A, float* C, int tiles) {
+  __shared__ alignas(16) float a[512];
+  Tensor g = make_tensor(make_gmem_ptr(A), make_shape(_32{}, _16{}, tiles), make_stride(_16{}, _1{}, _512{}));
+  Tensor s = make_tensor(make_smem_ptr(a), Layout<Shape<_32, _16>, Stride<_16, _1>>{});
+  auto load = Load{}.get_slice(threadIdx.x);
+  auto read = Store{}.get_slice(threadIdx.x);
+  Tensor r = make_fragment_like(read.partition_S(s));
+  for (int t = 0; t < tiles; ++t) {
+    copy(Load{}, load.partition_S(g)(_, _, _, t), load.partition_D(s));
+    cp_async_fence();
+    cp_async_wait<0>();
+    copy(Store{}, read.partition_S(s), r);
+    C[t * 64 + threadIdx.x] = r(0);
+  }
+}
+void run(float const* A, float* C) { rows<<<1, 64>>>(A, C, 8); }
+"""
+
+
+@pytest.mark.parametrize(("rows", "columns", "codes"), [(16, 4, set()), (32, 2, {"CUT212"})])
+def test_a_thread_that_reads_what_it_has_copied_needs_no_barrier(
+    rows: int, columns: int, codes: set[str], tmp_path: Path
+) -> None:
+    """``cp.async`` and plain loads are two tiled copies, which may part a tile alike."""
+    text = OWN.replace("ROWS", f"_{rows}").replace("COLUMNS", f"_{columns}")
+    (tmp_path / "rows.cu").write_text(PREAMBLE + HEAD + text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT212", "CUT213")))
+    assert {f.code for f in report.findings} == codes

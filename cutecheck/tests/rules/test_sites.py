@@ -139,6 +139,19 @@ def test_static_arrays_have_48_kib() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("arch", "kib", "severity"),
+    [
+        ("sm_90", 64, "error"), ("sm_90a", 64, "note"), ("sm_90a", 228, "error"),
+        ("sm_120a", 99, "note"), ("sm_120a", 100, "error"),
+    ],
+)  # fmt: skip
+def test_targets_of_one_architecture_have_larger_static_arrays(arch: str, kib: int, severity: str) -> None:
+    """ptxas of CUDA 13.0; that of 12.9 refuses all of them. An H100 launches 64 KB so without an attribute."""
+    array = SmemBuffer("a", "a", SPAN, arch, "kernel", kib * 1024, 16, 16)
+    assert [f.severity for f in findings(Facts(buffers=(array,), archs=(arch,)))] == [severity]
+
+
 def test_copies_of_the_tensor_unit_are_not_judged() -> None:
     wrong = copy_of("(_8,_4):(_1,_4)", "(_8,_4)")
     tma = replace(wrong, atom=replace(wrong.atom, op="SM90_TMA_LOAD_MULTICAST"))
