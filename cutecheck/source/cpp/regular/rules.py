@@ -397,9 +397,10 @@ class Rules(Brackets):
             self.blank(at, at)
 
     def string(self, at: int) -> None:
-        """``"-I" PATH``: an unknown macro beside a literal."""
+        """``"-I" PATH``: an unknown macro beside a literal; ``extern "C" __global__ void f();`` has none."""
         after = self.texts[at + 1]
-        if named(after) and after[-1] not in "\"'" and not self.tight(at + 1) and self.before(at) != "operator":
+        declares = self.before(at) in ("operator", "extern")
+        if named(after) and after[-1] not in "\"'" and not self.tight(at + 1) and not declares:
             self.blank(at + 1, at + 1)
 
 

@@ -251,6 +251,24 @@ def test_an_assumption_where_no_statement_may_stand_is_reported() -> None:
     assert stmts(function.body.get()) == ["if(n) {g();}"]
 
 
+@pytest.mark.parametrize(
+    ("text", "flags", "type_"),
+    [
+        ('extern "C" __global__ void __launch_bounds__(128) k(float* p) { f(); }', {"kernel"}, "void"),
+        ('extern "C" __global__ void k(float* p);', {"kernel"}, "void"),
+        ('extern "C" static __global__ void k() {}', {"kernel", "static"}, "void"),
+        ('extern "C" __device__ __forceinline__ number_t k();', {"device"}, "number_t"),
+        ('extern "C" PUBLIC number_t k();', set(), "number_t"),
+    ],
+)
+def test_what_stands_behind_a_linkage_is_no_macro_beside_a_literal(text: str, flags: set[str], type_: str) -> None:
+    (function,) = load("x.cu", text.encode()).decls
+    assert isinstance(function, ir.Function)
+    assert function.flags == flags
+    assert bool(function.launch_bounds) == ("__launch_bounds__" in text)
+    assert isinstance(function.ret, ir.Name) and function.ret.ident == type_
+
+
 def test_configuration_calls_ignore_comments_strings_and_definitions() -> None:
     text = (
         '// make_tiled_copy(a)\nauto s = "make_tiled_copy(";\n#define M make_tiled_mma(x)\n'
