@@ -82,9 +82,11 @@ _CHARACTER_BYTES = {"char": 1, "char16_t": 2}
 def _sizeof(m: Machine, node: ir.SizeOf, env: Env) -> Value:
     if node.what == "sizeof...":
         value = None
-        if isinstance(node.operand, ir.Name):
-            at = env.find_var(node.operand.ident)
-            value = at.vars[node.operand.ident] if at is not None else None
+        at: Env | None = env
+        while isinstance(node.operand, ir.Name) and at is not None and not isinstance(value, Pack):
+            # in an expansion over the same pack, `get<sizeof...(I) - 1 - I>(t)...`, its element is found first
+            value = at.vars.get(node.operand.ident)
+            at = at.parent
         return (
             Scalar(len(value.items), "size_t")
             if isinstance(value, Pack)
