@@ -270,3 +270,45 @@ def test_what_nobody_waits_for(body: str, expected: set[str], tmp_path: Path) ->
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
     assert not made.failures and not made.errors
     assert {f.code for f in made.findings} == expected
+
+
+STORED = """
+#include <cute/tensor.hpp>
+using namespace cute;
+using Tile = Layout<Shape<_64, _64>, Stride<_64, _1>>;
+using Write = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+template <class Tma>
+__global__ void __launch_bounds__(128) save(CUTE_GRID_CONSTANT Tma const tma, half_t const* in, int tiles) {
+  __shared__ alignas(128) half_t smem[cosize_v<Tile>];
+  Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
+  Tensor g = local_tile(tma.get_tma_tensor(Shape<_512, _64>{}), Shape<_64, _64>{}, make_coord(_, 0));
+  auto thr = Write{}.get_slice(threadIdx.x);
+  auto cta = tma.get_slice(0);
+  Tensor r = make_fragment_like(thr.partition_D(s));
+  for (int t = 0; t < tiles; ++t) {
+    cp_async_wait<0>();
+    if (threadIdx.x == 0) { WAIT }
+    __syncthreads();
+    copy(Write{}, r, thr.partition_D(s));
+    tma_store_fence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      copy(tma, cta.partition_S(s), cta.partition_D(g)(_, _, _, t));
+      tma_store_arrive();
+    }
+  }
+  if (threadIdx.x == 0) { tma_store_wait<0>(); }
+}
+void run(half_t* out, half_t const* in) {
+  Tensor g = make_tensor(make_gmem_ptr(out), Layout<Shape<_512, _64>, Stride<_64, _1>>{});
+  save<<<1, 128>>>(make_tma_copy(SM90_TMA_STORE{}, g, Tile{}), in, 8);
+}
+"""
+
+
+@pytest.mark.parametrize(("wait", "codes"), [("tma_store_wait<0>();", set()), ("", {"CUT216"})])
+def test_a_wait_for_cp_async_is_none_for_a_store(wait: str, codes: set[str], tmp_path: Path) -> None:
+    (tmp_path / "save.cu").write_text(STORED.replace("WAIT", wait))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT216",)))
+    assert {f.code for f in report.findings} == codes
