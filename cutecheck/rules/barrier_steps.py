@@ -15,6 +15,7 @@ from cutecheck.rules.derive.barriers import (
     not_expected,
     not_initialised,
     not_waited,
+    one_not_told,
     same_phase,
     too_few_arrivals,
     too_few_arrive,
@@ -121,8 +122,8 @@ class BarrierStepMissing(Rule):
             return
         threads = _threads(call, context)
         for found in (
-            not_initialised(mine), not_expected(mine), not_waited(mine), not_arrived(mine), same_phase(mine),
-            too_few_arrivals(mine, threads), all_expect(mine, threads), too_few_arrive(mine, threads),
+            not_initialised(mine), not_expected(mine), not_waited(mine), not_arrived(mine), one_not_told(mine),
+            same_phase(mine), too_few_arrivals(mine, threads), all_expect(mine, threads), too_few_arrive(mine, threads),
         ):  # fmt: skip
             if found is not None:
                 at, message, label, advice = found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from cutecheck.facts import Call
+from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import Condition, Rel, as_expr
 from cutecheck.model.prove import Verdict, make_obligation
@@ -13,6 +13,7 @@ from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.announced import ADDS, EXPECTS, announced_bytes, announcements, brought_by
 from cutecheck.rules.derive.protocol import BY_TMA, expected, fills, pipelines
+from cutecheck.rules.derive.told import bytes_of, told
 
 
 class TmaTransactionBytes(Rule):
@@ -115,7 +116,9 @@ class TmaTransactionBytes(Rule):
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         if call.subject:
             yield from self._of_pipeline(call, context)
-        if call.function not in EXPECTS:
+        if call.function == "mbarrier.expect":
+            yield from self._of_barrier(call, context)
+        if call.function not in EXPECTS or (call.span, call.arch) in told(context):
             return
         group = next((g for g in announcements(context)[(call.enclosing, call.arch)] if call in g.calls), None)
         if group is None or group.calls[-1] is not call or not group.loads:
@@ -129,7 +132,23 @@ class TmaTransactionBytes(Rule):
             return  # the copies between the announcements are not known, or all follow the last; or not all announced
         if len({e.loop_depth for e in group.loads}) != 1:
             return
-        have, want = sum(cast("list[int]", brought)), sum(cast("list[int]", expected))
+        want = sum(cast("list[int]", expected))
+        yield from self._compared(call, want, cast("list[int]", brought), group.loads, True, context)
+
+    def _of_barrier(self, call: Call, context: Context) -> Iterable[Finding]:
+        """What one barrier is told, against the loads that tell it, whatever functions both are in."""
+        group = told(context).get((call.span, call.arch))
+        if group is None or group.call is not call:
+            return
+        want, brought = announced_bytes(call), bytes_of(group)
+        if want is None or brought is None:
+            return
+        yield from self._compared(call, want, brought, list(group.loads), group.follow, context)
+
+    def _compared(
+        self, call: Call, want: int, brought: list[int], loads: list[Event], follow: bool, context: Context
+    ) -> Iterable[Finding]:
+        have = sum(brought)
         payload = Holds((Condition(Rel.EQ, as_expr(want), as_expr(have)),), "bytes of the barrier")
         outcome = context.prove(make_obligation(payload, arch=call.arch, span=call.span))
         if outcome.verdict is not Verdict.REFUTED:
@@ -137,12 +156,13 @@ class TmaTransactionBytes(Rule):
         parts = " + ".join(f"{b}" for b in brought)
         yield self.finding(
             call.span,
-            f"the barrier is told to expect {want} bytes, the TMA copies that follow bring {have}"
+            f"the barrier is told to expect {want} bytes, the TMA copies {'that follow' if follow else 'before it'} "
+            f"bring {have}"
             + (f" ({parts})" if len(brought) > 1 else "")
             + (": the wait ends before they are there" if want < have else ": the wait never ends"),
             label=f"{want} bytes, {have} arrive",
             help="sum the bytes of the shared tiles of all copies that signal this barrier",
-            related=[Related(e.span, f"{b} bytes") for e, b in zip(group.loads, brought, strict=True)],
+            related=[Related(e.span, f"{b} bytes") for e, b in zip(loads, brought, strict=True)],
             enclosing=call.enclosing,
             arch=call.arch,
         )

@@ -42,7 +42,10 @@ def announcements(context: Context) -> dict[tuple[str, str], list[Announced]]:
         found: dict[tuple[str, str], list[Announced]] = defaultdict(list)
         others = _others(context)
         for key, items in steps.items():
-            for item in sorted(items, key=lambda x: x.order):
+            items.sort(key=lambda x: x.order)
+            if not isinstance(items[0], Call):
+                continue  # the bytes may be announced after the loads
+            for item in items:
                 groups = found[key]
                 if isinstance(item, Call):
                     if not groups or groups[-1].loads:

@@ -135,6 +135,30 @@ def not_arrived(b: Barriers) -> Found:
     )  # fmt: skip
 
 
+def one_not_told(b: Barriers) -> Found:
+    """A barrier of the array that is waited for, where all that arrives comes to others of it."""
+    told = [_range(c) for k in ("expect", "arrive") for c in b.steps[k]]
+    for wait in b.steps["wait"] if told else ():
+        at = _range(wait)
+        if at is None or at[0] != at[1] or not all(r is not None and not r[0] <= at[0] <= r[1] for r in told):
+            continue
+        return (
+            wait, f"nothing ever arrives at barrier {at[0]} of `{b.name}`, which is waited for, as at others of them: "
+            "the wait never ends",
+            "nothing arrives here", "wait for barriers that the loads tell, or load what this one is for",
+        )  # fmt: skip
+    return None
+
+
+def _range(step: Call) -> tuple[int, int] | None:
+    """The barriers of the array that a step may be at."""
+    offset = step.arguments[0] if step.arguments else None
+    if not isinstance(offset, (int, Dyn, Sym)):
+        return None
+    lo, hi = bounds(as_expr(offset))
+    return None if lo is None or hi is None else (lo, hi)
+
+
 def same_phase(b: Barriers) -> Found:
     """A wait in a loop that goes on, whose phase is the same in each pass."""
     for wait in b.steps["wait"]:
@@ -142,14 +166,12 @@ def same_phase(b: Barriers) -> Found:
         phase = wait.arguments[1] if len(wait.arguments) > 1 else None
         if loop is None or loop.trips is not None or not isinstance(phase, (int, Dyn, Sym)):
             continue
-        if (
-            known_value(phase) is None
-            or not _bounded(wait.arguments[0])
-            or any(_within(g.span, loop) for g in wait.guards)
-        ):
+        if known_value(phase) is None or not _bounded(wait.arguments[0]) or not _in_each_pass(wait, loop):
             continue
-        inside = [c for k in ("init", "wait") for c in b.steps[k] if loop in c.loops]
-        if len({c.span for c in inside}) > 1 or len(inside) != 1:
+        if any(loop in c.loops for c in b.steps["init"]):
+            continue
+        others = [w for w in b.steps["wait"] if loop in w.loops]
+        if not all(_in_each_pass(w, loop) and _phase(w) == known_value(phase) for w in others):
             continue
         return (
             wait, f"each pass of the loop waits for phase {known_value(phase)} of the barriers in `{b.name}`: once "
@@ -157,6 +179,16 @@ def same_phase(b: Barriers) -> Found:
             "the same phase in each pass", "flip the phase each time that the barriers have come round",
         )  # fmt: skip
     return None
+
+
+def _in_each_pass(wait: Call, loop: Loop) -> bool:
+    """No condition in the loop but on which threads wait."""
+    return all(selects_threads([g]) for g in wait.guards if _within(g.span, loop))
+
+
+def _phase(wait: Call) -> int | None:
+    phase = wait.arguments[1] if len(wait.arguments) > 1 else None
+    return known_value(phase) if isinstance(phase, (int, Dyn, Sym)) else None
 
 
 def too_few_arrivals(b: Barriers, threads: int | None) -> Found:
@@ -244,6 +276,7 @@ __all__ = [
     "not_expected",
     "not_initialised",
     "not_waited",
+    "one_not_told",
     "same_phase",
     "too_few_arrivals",
     "too_few_arrive",

@@ -46,6 +46,7 @@ class _Worker:
         self.clock: _Clock = {}
         self.expecting: tuple[_Barrier, int] | None = None  # of the loads that come
         self.due: _Barrier | None = None  # arrives there once its loads are made
+        self.told_after = _told_after(thread.steps)  # loads whose bytes are announced after them: at which barrier
 
 
 class _Block:
@@ -152,6 +153,11 @@ class _Block:
     def _load(self, me: int, w: _Worker, step: Step) -> None:
         place = step.places[1]
         key, before = _key(place), self.now.get(_key(place))
+        after = w.told_after.get(w.at)
+        if after is not None:
+            w.expecting = after, len(self.gates[after].over) + len(self.gates[after].arrived[me])
+        elif w.at in w.told_after:
+            w.expecting = None
         if w.expecting is None:
             self.now.pop(key, None)
             return
@@ -168,6 +174,20 @@ class _Block:
     def _note(self, kind: Kind, step: Step, place: Place, other: Step | None, tile: int) -> None:
         if not any((f.kind, f.step.span) == (kind, step.span) for f in self.faults):
             self.faults.append(Fault(kind, step, place, other, tile))
+
+
+def _told_after(steps: tuple[Step, ...]) -> dict[int, _Barrier | None]:
+    """The loads whose barrier is told of their bytes after them, as its first step says, and that barrier, where known."""
+    found: dict[int, _Barrier | None] = {}
+    after: dict[str, bool] = {}
+    for at, step in enumerate(steps):
+        of = step.function.rpartition("|")[2] if step.kind == "load" else step.places[0].buffer if step.places else ""
+        if step.kind == "barrier" and step.function == "expect":
+            after.setdefault(of, False)
+        elif step.kind == "load" and of and after.setdefault(of, True):
+            told = (s for s in steps[at + 1 :] if s.kind == "barrier" and s.function == "expect")
+            found[at] = next((_gate(s) for s in told if s.places[0].buffer == of), None)
+    return found
 
 
 def _gate(step: Step) -> _Barrier:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, cast
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn
 from cutecheck.source.cpp import pipelines
+from cutecheck.source.eval.barrier_types import BARRIERS, is_barrier
 from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import class_name
 from cutecheck.source.eval.values import Address, Extern, ExternType, FuncSet, Intrinsic, Object, Pointer, Scalar, Value
 
@@ -56,8 +58,8 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
     name = full.rpartition("::")[2].rpartition(".")[2]
     kind = _STEPS.get(name)
     if kind is not None and _of_library(fn, full):
-        own = fn.self_ if isinstance(fn, FuncSet) else None
-        given = [own, *args] if own is not None else args
+        own = fn.self_ if isinstance(fn, (FuncSet, Intrinsic)) else None
+        given: list[Value] = [own, *args] if own is not None else args
         if pipelines.inside(m):
             where = _place(m, given, span)[0]
             if where != NOWHERE:
@@ -65,7 +67,8 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
             return DEFER
         _note(m, kind, given, span, len(given) == _LOCAL.get(name))
         if not isinstance(fn, FuncSet):  # which writes none of its arguments, though none of the files says so
-            known = m.dialect.replaying is not None and isinstance(fn, (Extern, ExternType))
+            known = isinstance(fn, Intrinsic) and own is not None
+            known |= m.dialect.replaying is not None and isinstance(fn, (Extern, ExternType))
             return Scalar(None, "bool") if known else DEFER
         from cutecheck.source.eval.calls import call_functions
 
@@ -79,7 +82,7 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
     if name in _ADDRESSES or isinstance(fn, (Unknown, Extern, ExternType)):
         for v in args:
             pointer = v.pointer if isinstance(v, Object) else v
-            if isinstance(pointer, Pointer) and pointer.buffer in m.recorder.buffers:
+            if isinstance(pointer, Pointer) and (pointer.buffer in m.recorder.buffers or _is_member(pointer)):
                 m.recorder.barrier("escapes", pointer.buffer, span, ())
     return DEFER
 
@@ -101,7 +104,7 @@ def _of_library(fn: Value, full: str) -> bool:
         scope = fn.entries[0].env.namespace() if fn.entries else None
         return scope is not None and f"{scope.path}::".startswith(_LIBRARY)
     if isinstance(fn, Intrinsic):
-        return fn.self_ is None
+        return fn.self_ is None or is_barrier(fn.self_)
     return isinstance(fn, (Extern, ExternType)) and not any(k in full for k in _OTHER_KINDS)
 
 
@@ -121,7 +124,7 @@ def _place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
     pointer = first.pointer if isinstance(first, Object) else first
     where, offset = NOWHERE, cast(Value, Unknown("which barrier is not known", span))
     if isinstance(pointer, Pointer):
-        where = pointer.buffer if pointer.buffer in m.recorder.buffers else NOWHERE
+        where = pointer.buffer if pointer.buffer in m.recorder.buffers or _is_member(pointer) else NOWHERE
         offset = cast(Value, pointer.offset)
     elif (read := read_of(first)) in m.recorder.buffers:
         where = read
@@ -145,6 +148,14 @@ def _member(m: Machine, value: Value) -> str:
     if len(names) == 1 and _own(names[0]):
         return known.setdefault(names[0].rpartition(".")[2], names[0])
     return known.get(names[0].partition("#")[0], "") if len(names) == 1 else ""  # whose address went elsewhere
+
+
+def _is_member(pointer: Pointer) -> bool:
+    """A member of shared memory that is one barrier, of a class that is read: no buffer of its own is noted of it."""
+    return (
+        pointer.space == "smem" and isinstance(pointer.type, ClassInst) and pointer.type.decl.name in BARRIERS
+        and pointer.offset == 0 and _own(pointer.buffer)
+    )  # fmt: skip
 
 
 def _own(name: str) -> bool:

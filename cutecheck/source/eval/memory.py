@@ -11,6 +11,7 @@ from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.units import BYTE, ByteCount, Bytes, byte_count, bytes_to_hold
 from cutecheck.source.eval import ages, classes, hidden, ir
+from cutecheck.source.eval.barrier_types import BARRIERS
 from cutecheck.source.eval.class_layout import class_layout
 from cutecheck.source.eval.enums import EnumRef, underlying
 from cutecheck.source.eval.machine import Machine
@@ -43,7 +44,6 @@ from cutecheck.source.eval.values import (
 )
 
 _REGISTER = 32  # bits
-_BARRIERS = ("ClusterBarrier", "ClusterTransactionBarrier")
 _STORED = (
     Dyn, Scalar, EnumVal, Str, Pointer, ObjectPointer, Address, FuncSet, Extern, ScalarType, EnumRef, PtrType,
     ArrayType, ExternType, TensorVal, Unknown,
@@ -53,6 +53,7 @@ _KNOWN = {
     "ClusterTransactionBarrier": (8, 8, 8), "ClusterBarrier": (8, 8, 8), "barrier": (8, 8, 8), "dim3": (12, 4, 4),
     TMA_DESCRIPTOR: (128, 64, 128),
 }  # fmt: skip
+_KNOWN_IN = frozenset({"", "cutlass::arch", "arch", "cuda"})  # where they are declared
 
 
 def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
@@ -87,14 +88,22 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
     if isinstance(t, ClassInst):
         size = class_layout(m, t, span).size
         return size if isinstance(size, Unknown) else _in_bytes(size)
-    if isinstance(t, ExternType) and t.name in _KNOWN:
-        return Bytes(_KNOWN[t.name][0])
+    if known := _of_no_file(t):
+        return Bytes(known[0])
     if isinstance(t, ValueType) and not isinstance(t.value, Pair) and _is_empty(m, t.value):
         return Bytes(1)
     if isinstance(t, ValueType) and isinstance(t.value, tuple):
         found = _tuple_layout(m, t.value, span)
         return found if isinstance(found, Unknown) else Bytes(found[0])
     return Unknown("the size of this type is not known", span)
+
+
+def _of_no_file(t: Value) -> tuple[int, int, int] | None:
+    """Size and alignments of a type of CUTLASS or CUDA whose header is not read."""
+    if not isinstance(t, ExternType):
+        return None
+    space, _, name = t.name.removeprefix("::").rpartition("::")
+    return _KNOWN.get(name) if space in _KNOWN_IN else None
 
 
 def _is_packed(t: ArrayType, inner: DType) -> bool:
@@ -225,8 +234,8 @@ def alignments(m: Machine, t: Value, span: Span) -> tuple[int, int | Unknown]:
     if isinstance(t, ClassInst):
         laid = class_layout(m, t, span)
         return laid.align, laid.most
-    if isinstance(t, ExternType) and t.name in _KNOWN:
-        return _KNOWN[t.name][1:]
+    if known := _of_no_file(t):
+        return known[1:]
     found = _own_alignment(m, t, span)
     return (1 if isinstance(found, Unknown) else found), found
 
@@ -308,7 +317,7 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
         return seen(m, Object(t, Seen({}), pointer, f"{obj.name}.{own_name}"))
     if isinstance(t, (ArrayType, ExternType)):
         return pointer
-    if owner.decl.name in _BARRIERS and isinstance(t, ScalarType):
+    if owner.decl.name in BARRIERS and isinstance(t, ScalarType):
         return Scalar(None, t.dtype.name)  # the hardware writes it: another number each time that it is read
     return symbolic(m, t, f"{obj.name}.{own_name}", span)
 

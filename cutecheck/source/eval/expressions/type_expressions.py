@@ -27,6 +27,7 @@ from cutecheck.source.eval.values import (
     Address,
     ArrayType,
     EnumVal,
+    ExternType,
     Object,
     Pack,
     Pointer,
@@ -175,8 +176,11 @@ def _refers(t: ir.Expr) -> bool:
 
 
 def _bits_as(m: Machine, value: Value, type_: ScalarType, span: Span) -> Value:
-    """``reinterpret_cast<T&>(number)``."""
+    """``reinterpret_cast<T&>(number)``, or of what lies in memory."""
     name = type_.dtype.name
+    at = value.pointer if isinstance(value, Object) else value  # of an array's element, that is an object, its place
+    if isinstance(at, Pointer) and isinstance(at.type, (ClassInst, ExternType)):
+        return intrinsics.dereference(m, intrinsics.cast_pointer(m, at, type_, span), span)
     if isinstance(value, Scalar) and value.ctype == name:
         return value
     other = bit_patterns.as_type(value, name) if isinstance(value, Scalar) else None

@@ -11,6 +11,7 @@ from cutecheck.model.ints import Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval import std_arrays
+from cutecheck.source.eval.barrier_types import is_barrier
 from cutecheck.source.eval.fitting import fitted
 from cutecheck.source.eval.intrinsics import cuda, layouts, pipeline, tensors, tuples
 from cutecheck.source.eval.intrinsics.members import static_member
@@ -111,6 +112,8 @@ def method(m: Machine, base: Value, name: str, span: Span) -> Value:
     if (kind_of(base), name) in METHODS:
         return Intrinsic(name, None, base)
     if isinstance(base, Extern) and pipeline.is_state(base) and name in pipeline.NUMBERS:
+        return Intrinsic(name, None, base)
+    if is_barrier(base):
         return Intrinsic(name, None, base)
     if isinstance(base, Extern):
         return Extern(f"{base.what}.{name}", span, base.type if name in _CONTAINER_DATA else None)

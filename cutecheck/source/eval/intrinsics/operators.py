@@ -88,7 +88,7 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
             by = _elements(m, base.type.inner, args[0], span)
             element = advance(m, replace(base, type=base.type.inner), by, span)
             own = isinstance(base.type.inner, (ScalarType, PtrType)) and base.space != "smem"
-            return dereference(m, element, span) if own else element
+            return dereference(m, element, span) if own or isinstance(base.type.inner, ClassInst) else element
         element = (
             advance(m, base, args[0], span)
             if args and isinstance(base.type, (ScalarType, ClassInst, PtrType))

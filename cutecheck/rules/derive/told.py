@@ -1,0 +1,101 @@
+"""Bytes that a barrier in shared memory is told to expect, and the TMA loads that tell it, by the barrier itself.
+
+A kernel announces the bytes before its loads, or after them: which of both the first step at a barrier says.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import cast
+
+from cutecheck.facts import Call, Event
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.announced import ADDS, brought_by, is_load
+
+_EXPECT = "mbarrier.expect"
+_OPEN = ("", "?")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An announcement, and the loads that it is for: those up to the next at its barrier, or since the one before."""
+
+    call: Call
+    loads: tuple[Event, ...]
+    follow: bool
+
+
+def told(context: Context) -> dict[tuple[object, str], Told | None]:
+    """By place and architecture of each announcement at a known barrier; None where its loads are not known."""
+    if "told" not in context.memo:
+        steps: dict[tuple[str, str], list[Call | Event]] = defaultdict(list)
+        vague: set[tuple[str, str]] = set()
+        added = {(c.span, c.arch) for c in context.facts.calls if c.function in ADDS}
+        for call in context.facts.calls:
+            if call.function == _EXPECT and call.subject.partition("|")[2] not in _OPEN:
+                steps[(call.subject, call.arch)].append(call)
+        for event in context.facts.events:
+            if not is_load(event):
+                continue
+            if event.signals.partition("|")[2] in _OPEN:
+                vague.add((event.kernel, event.arch))
+            else:
+                steps[(event.signals, event.arch)].append(event)
+        found: dict[tuple[object, str], Told | None] = {}
+        for (_, arch), items in steps.items():
+            for one in _paired(sorted(items, key=lambda x: x.order)):
+                key = (one.call.span, arch)
+                sure = (one.call.kernel, arch) not in vague and key not in added
+                known = found.get(key, one)
+                found[key] = one if sure and known is not None and _alike(known, one) else None
+        context.memo["told"] = found
+    return cast("dict[tuple[object, str], Told | None]", context.memo["told"])
+
+
+def _paired(items: list[Call | Event]) -> list[Told]:
+    """The announcements that loads belong to; none where it is not certain which."""
+    follow = isinstance(items[0], Call)
+    groups: list[tuple[Call, list[Event]]] = []
+    before: list[Event] = []
+    for item in items:
+        if isinstance(item, Call):
+            groups.append((item, [] if follow else before))
+            before = []
+        elif follow:
+            groups[-1][1].append(item)
+        else:
+            before.append(item)
+    # A load that comes again with the same operands is recorded once: what others of its kind lack is not known.
+    kinds = {tuple(sorted({str(e.span) for e in loads})) for _, loads in groups if loads}
+    if len(kinds) != 1:
+        return []
+    found = []
+    for i, (call, loads) in enumerate(groups):
+        beside = groups[i - 1 : i] if follow else groups[i + 1 : i + 2]
+        if loads and not any(not theirs and other.loops == call.loops for other, theirs in beside):
+            found.append(Told(call, tuple(loads), follow))  # else several may be told one after the other
+    return found
+
+
+def _alike(one: Told, other: Told) -> bool:
+    return bytes_of(one) == bytes_of(other) and one.call.arguments[-1:] == other.call.arguments[-1:]
+
+
+def bytes_of(one: Told) -> list[int] | None:
+    """What each load brings before the next announcement; None where that is not known."""
+    found = []
+    around, guards = one.call.loops, set(one.call.guards)
+    for load in one.loads:
+        brought = brought_by(load)
+        if brought is None or load.loops[: len(around)] != around or not set(load.guards) <= guards:
+            return None
+        for loop in load.loops[len(around) :]:
+            if loop.trips is None:
+                return None
+            brought *= loop.trips
+        found.append(brought)
+    return found
+
+
+__all__ = ["Told", "bytes_of", "told"]
