@@ -118,7 +118,7 @@ class TmaTransactionBytes(Rule):
             yield from self._of_pipeline(call, context)
         if call.function == "mbarrier.expect":
             yield from self._of_barrier(call, context)
-        if call.function not in EXPECTS or (call.span, call.arch) in told(context):
+        if call.function not in EXPECTS or (call.span, call.kernel, call.arch) in told(context):
             return
         group = next((g for g in announcements(context)[(call.enclosing, call.arch)] if call in g.calls), None)
         if group is None or group.calls[-1] is not call or not group.loads:
@@ -137,7 +137,7 @@ class TmaTransactionBytes(Rule):
 
     def _of_barrier(self, call: Call, context: Context) -> Iterable[Finding]:
         """What one barrier is told, against the loads that tell it, whatever functions both are in."""
-        group = told(context).get((call.span, call.arch))
+        group = told(context).get((call.span, call.kernel, call.arch))
         if group is None or group.call is not call:
             return
         want, brought = announced_bytes(call), bytes_of(group)

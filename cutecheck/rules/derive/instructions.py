@@ -22,6 +22,7 @@ from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.coordinates import INDICES, Guarded, bounded_mode, symbols
 from cutecheck.rules.derive.vectors import mode_sizes
 
+_BLOCK = 1024  # threads of the largest block
 _MOST = 4096  # instructions, elements of a predicate tensor, or passes of the loops that fill it
 
 
@@ -72,6 +73,7 @@ class _Walk:
         self.offset = part.offset.substitute(self.values)
         self.steps = [s.substitute(self.values).constant for s in strides]
         self.layout: AnyLayout = tensor.layout
+        self.slice = None if tensor.thread is None else as_expr(tensor.thread)
         self.repeats = _static(mode_sizes(tensor.layout)[1:])
         self.vectors = self._vectors(tensor.layout)
         self.modes = [
@@ -100,8 +102,9 @@ class _Walk:
         if not instructions or len(instructions) > _MOST or not self.modes:
             return None
         table = self._table()
-        ends = [(t, i) for t in sorted({0, threads - 1}) for i in instructions]
-        order = [(self.points[0], (t, instructions[0])) for t in range(threads)]
+        those = self._threads(threads)
+        ends = [(t, i) for t in sorted({those[0], those[-1]}) for i in instructions]
+        order = [(self.points[0], (t, instructions[0])) for t in those]
         order += list(itertools.product(self.points, ends))
         if len(order) > 4 * _MOST:
             return None
@@ -151,6 +154,15 @@ class _Walk:
         if distance:
             raise _Apart
         return found
+
+    def _threads(self, count: int) -> list[int]:
+        """The threads of the block that take the copy's slices: of ``get_slice(threadIdx.x - 128)`` not the first."""
+        if self.slice is None or str(self.slice) == THREAD or {v.name for v in self.slice.variables()} != {THREAD}:
+            return list(range(count))
+        found: dict[int, int] = {}
+        for thread in range(_BLOCK):
+            found.setdefault(self.slice.evaluate({THREAD: thread}), thread)
+        return [found[i] for i in range(count)]
 
     def _table(self) -> dict[int, tuple[Predicate, dict[str, int]]]:
         """By the offset of an element of the predicate tensor: what was assigned last, in which pass of its loops."""

@@ -26,8 +26,8 @@ class Told:
     follow: bool
 
 
-def told(context: Context) -> dict[tuple[object, str], Told | None]:
-    """By place and architecture of each announcement at a known barrier; None where its loads are not known."""
+def told(context: Context) -> dict[tuple[object, str, str], Told | None]:
+    """By place, kernel and architecture of each announcement at a known barrier; None where its loads are not known."""
     if "told" not in context.memo:
         steps: dict[tuple[str, str], list[Call | Event]] = defaultdict(list)
         vague: set[tuple[str, str]] = set()
@@ -42,15 +42,15 @@ def told(context: Context) -> dict[tuple[object, str], Told | None]:
                 vague.add((event.kernel, event.arch))
             else:
                 steps[(event.signals, event.arch)].append(event)
-        found: dict[tuple[object, str], Told | None] = {}
+        found: dict[tuple[object, str, str], Told | None] = {}
         for (_, arch), items in steps.items():
             for one in _paired(sorted(items, key=lambda x: x.order)):
-                key = (one.call.span, arch)
-                sure = (one.call.kernel, arch) not in vague and key not in added
+                key = (one.call.span, one.call.kernel, arch)
+                sure = (one.call.kernel, arch) not in vague and (one.call.span, arch) not in added
                 known = found.get(key, one)
                 found[key] = one if sure and known is not None and _alike(known, one) else None
         context.memo["told"] = found
-    return cast("dict[tuple[object, str], Told | None]", context.memo["told"])
+    return cast("dict[tuple[object, str, str], Told | None]", context.memo["told"])
 
 
 def _paired(items: list[Call | Event]) -> list[Told]:

@@ -115,3 +115,34 @@ def test_coordinates_of_a_tile_from_where_it_starts(tmp_path: Path, condition: s
     (tmp_path / "k.cu").write_text(PREAMBLE + OF_THE_TILE % condition)
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
     assert ("CUT604" in {f.code for f in report.findings}) is reported
+
+
+SECOND_GROUP = """
+using Out = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+    Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _8>>{}));
+__global__ void __launch_bounds__(256) save(half_t* out, int rows) {
+  __shared__ alignas(16) half_t smem[64 * 128];
+  Tensor s = make_tensor(make_smem_ptr(smem), Layout<Shape<_64, _128>, Stride<_128, _1>>{});
+  if (threadIdx.x / 128 == 0) {
+    s(threadIdx.x % 64, 0) = half_t(0);
+  } else {
+    Tensor m = make_tensor(make_gmem_ptr(out), make_shape(rows, _128{}), make_stride(_128{}, _1{}));
+    Tensor g = local_tile(m, Shape<_64, _128>{}, make_coord(blockIdx.x, _0{}));
+    Tensor c = local_tile(make_identity_tensor(shape(m)), Shape<_64, _128>{}, make_coord(blockIdx.x, _0{}));
+    int tid = threadIdx.x - 128;
+    auto thr = Out{}.get_slice(tid);
+    Tensor tS = thr.partition_S(s), tG = thr.partition_D(g), tC = Out{}.get_slice(SLICE).partition_D(c);
+    for (int i = 0; i < size<1>(tS); ++i)
+      if (get<0>(tC(_0{}, i, _0{})) < rows) copy(Out{}, tS(_, i, _), tG(_, i, _));
+  }
+}
+void run(half_t* out, int rows) { save<<<4, 256>>>(out, rows); }
+"""
+
+
+@pytest.mark.parametrize(("slice_", "reported"), [("tid", False), ("tid / 2", True)])
+def test_threads_of_another_warpgroup_than_the_first(tmp_path: Path, slice_: str, reported: bool) -> None:
+    """Their slices start at 0 with thread 128: what threads before them would have is negative, and nobody's."""
+    (tmp_path / "kernel.cu").write_text(PREAMBLE + SECOND_GROUP.replace("SLICE", slice_))
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
+    assert [f.code for f in made.findings if f.code == "CUT604"] == ["CUT604"] * reported
