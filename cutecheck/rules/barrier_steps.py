@@ -68,11 +68,11 @@ class BarrierStepMissing(Rule):
     What it checks
         Of each array of barriers that a kernel initialises and uses itself (``ClusterTransactionBarrier``,
         ``ClusterBarrier``, ``initialize_barrier``, ``wait_barrier`` ...): something initialises it, tells it the bytes
-        of the TMA loads that signal it (in a loop around the loads, too), arrives at it where it is waited for, and
-        waits for it where something arrives; the phase of a wait in a loop that goes on is not a constant; and it
-        counts as many arrivals as the block has threads, where all of them arrive in each pass: no fewer where they
-        tell of bytes, too, and few where one thread does. A ``NamedBarrier`` that all threads of a block come to counts
-        as many.
+        of the TMA loads that signal it (in a loop around the loads, too), arrives at it where it is waited for, at
+        this one of the array as at others, and waits for it where something arrives; the phase of a wait in a loop that
+        goes on is not a constant; and it counts as many arrivals as the block has threads, where all of them arrive in
+        each pass: no fewer where they tell of bytes, too, and few where one thread does. A ``NamedBarrier`` that all
+        threads of a block come to counts as many.
 
     Why
         All of it compiles. A wait whose barrier nobody tells never ends; one for a phase that is over ends at once, and

@@ -22,8 +22,10 @@ class TmaTransactionBytes(Rule):
     What it checks
         Where a function announces a number of bytes (``set_barrier_transaction_bytes``, ``arrive_and_expect_tx``,
         ``mbarrier_arrive_and_expect_tx``): the TMA loads that follow, up to the next announcement, bring that many
-        bytes to the CTA's shared memory, the parts of other CTAs in a multicast included. So do the loads into one
-        stage of a pipeline, as its ``tx_count``, or ``transaction_bytes`` of its ``Params``, says.
+        bytes to the CTA's shared memory, the parts of other CTAs in a multicast included; or those before it, since
+        the last announcement, where the first step at its barrier is a load. Of a barrier that is known they may be
+        in other functions. So do the loads into one stage of a pipeline, as its ``tx_count``, or
+        ``transaction_bytes`` of its ``Params``, says.
 
     Why
         With too many announced the wait never ends. With too few the phase flips before the data is there, and the
@@ -38,7 +40,7 @@ class TmaTransactionBytes(Rule):
         set_barrier_transaction_bytes(bar, sizeof(half_t) * (size(SmemA{}) + size(SmemB{})));
 
     Assumptions
-        The copies that follow an announcement signal the barrier that it is for. Announcements whose number, or copies
+        Copies whose barrier is not known signal the one that was announced last. Announcements whose number, or copies
         whose size, the source does not say, copies under a condition of their own, several announcements before
         the first copy, and bytes that are added to what a barrier expects (``expect_transaction``,
         ``mbarrier_expect_tx``) are not judged.

@@ -177,7 +177,7 @@ class _Block:
 
 
 def _told_after(steps: tuple[Step, ...]) -> dict[int, _Barrier | None]:
-    """The loads whose barrier is told of their bytes after them, as its first step says, and that barrier, where known."""
+    """The loads whose barrier is told of their bytes after them, as its first step says; and that barrier, if known."""
     found: dict[int, _Barrier | None] = {}
     after: dict[str, bool] = {}
     for at, step in enumerate(steps):
