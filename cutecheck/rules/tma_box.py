@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from cutecheck.facts import Call, Event, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
@@ -117,8 +118,13 @@ class TmaBox(Rejected):
             return
         swizzle = found.swizzle
         span = Bytes(0) if not swizzle.bits else _SPAN * (1 << swizzle.bits) if swizzle.base == 4 else _WIDE
-        payload = TmaLimits(found.box, found.internal_bits, swizzle_bytes=span, what="box of the TMA copy")
-        outcome = context.prove(make_obligation(payload, arch=call.arch, span=call.span))
+        for possible in found.boxes():
+            payload = TmaLimits(possible, found.internal_bits, swizzle_bytes=span, what="box of the TMA copy")
+            outcome = context.prove(make_obligation(payload, arch=call.arch, span=call.span))
+            if outcome.verdict is Verdict.REFUTED and found.num_multicast is None:
+                reason = "how many CTAs share the transfer is known at run time alone"
+                context.record(replace(outcome, verdict=Verdict.UNKNOWN, reason=reason, witness=None))
+                return
         if outcome.verdict is not Verdict.REFUTED:
             return
         box = [int(b) for b in found.box]

@@ -99,7 +99,7 @@ class TmaMulticast(Rule):
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         found = tensor_map_of(event.tiled)
-        if event.kind != "copy" or found is None:
+        if event.kind != "copy" or found is None or found.num_multicast is None:
             return
         for launch in context.facts.launches:
             cluster = None if launch.cluster is None else known_value(launch.cluster)

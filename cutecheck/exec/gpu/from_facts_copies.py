@@ -68,7 +68,7 @@ def map_copy(event: Event, gmem: Layout | None = None) -> tuple[TiledCopy, Layou
     shared, coordinates = _sides(event)
     if shared.root_layout is None or shared.dtype is None or coordinates.root_layout is None:
         raise NoProbeError("the shared-memory tile of the tensor map is not known")
-    if checked.num_multicast > 1:
+    if checked.num_multicast is None or checked.num_multicast > 1:
         raise NoProbeError("a multicast needs a cluster of blocks")
     smem = first_stage(shared.root_layout)
     if gmem is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +34,7 @@ from cutecheck.model.units import Bits, ByteCount, Bytes, Elements
 from cutecheck.records import record
 
 _MAX_BOX = Elements(256)
+_CLUSTERS = (1, 2, 4, 8, 16)  # CTAs along one mode of a cluster, at most 16 in all
 _COUNT = itertools.count()
 _MULTICAST = "assertion smem_box_shape[i] % multicast == 0 || multicast % smem_box_shape[i] == 0 fails on the host"
 
@@ -46,7 +48,8 @@ class TensorMap:
     """What ``cuTensorMapEncodeTiled`` is given.
 
     ``basis`` maps each TMA mode to the modes of the tensor; ``box`` counts elements of the internal type
-    (``internal_bits`` each) that one CTA transfers, after multicast; ``gmem_shape`` and ``gmem_stride_bytes`` are None
+    (``internal_bits`` each) that one CTA transfers, after multicast: the most where ``num_multicast`` is None, which
+    is known at run time alone; ``gmem_shape`` and ``gmem_stride_bytes`` are None
     where they depend on several run-time values. ``tensor_stride`` are the strides of the TMA coordinate tensor.
     """
 
@@ -56,12 +59,23 @@ class TensorMap:
     gmem_stride_bytes: tuple[ByteCount | None, ...]
     swizzle: Swizzle
     internal_bits: Bits
-    num_multicast: int
+    num_multicast: int | None
     tensor_stride: IntTuple
 
     def coordinates(self, extents: IntTuple) -> Layout:
         """``get_tma_tensor(extents)``: the layout of the coordinate tensor the copy takes as its source."""
         return Layout(extents, self.tensor_stride)
+
+    def boxes(self) -> tuple[tuple[Elements, ...], ...]:
+        """The largest boxes of each innermost extent, of all numbers of CTAs that may share the transfer."""
+        if self.num_multicast is not None:
+            return (self.box,)
+        found: dict[Elements, tuple[Elements, ...]] = {}
+        for multicast in _CLUSTERS:
+            with suppress(CuteError):
+                made = box(self.basis, multicast)
+                found.setdefault(made[0], made)
+        return tuple(found.values())
 
     def other_major(self) -> bool:
         """The mode of one element's stride is not the first, which has a run-time one."""
@@ -219,15 +233,18 @@ def tensor_stride(
     return result
 
 
-def box(basis: Layout, num_multicast: int) -> tuple[Elements, ...]:
-    """Box extents of one CTA: the basis' modes, cut from the last one by the CTAs that share the transfer."""
+def box(basis: Layout, num_multicast: int | None) -> tuple[Elements, ...]:
+    """Box extents of one CTA: the basis' modes, cut from the last one by the CTAs that share the transfer.
+
+    Of a number that is known at run time alone those of one CTA, which are the largest.
+    """
     box = []
     for i in range(rank(basis)):
         extent = known_value(size(basis, i))
         if extent is None:
             raise UnsupportedTmaError(f"a box of run-time extents: {basis}")
         box.append(extent)
-    i, multicast = len(box) - 1, num_multicast
+    i, multicast = len(box) - 1, num_multicast or 1
     while multicast > 1 and i >= 0:
         if box[i] % multicast and multicast % box[i]:
             raise CuteError(_MULTICAST, box[i], multicast)
@@ -251,7 +268,7 @@ def tensor_map(
     swizzle: Swizzle,
     element_bits: Bits,
     internal_bits: Bits,
-    num_multicast: int,
+    num_multicast: int | None,
 ) -> TensorMap:
     """``make_tma_copy_desc`` for a tile: ``slayout`` without its swizzle, ``cta_v_map`` from values to tensor modes."""
     basis = gbasis(gmem, element_bits, internal_bits, slayout, cta_v_map)

@@ -44,7 +44,7 @@ def _atom(
     slayout: AnyLayout,
     cta_v_map: AnyLayout,
     *,
-    num_multicast: int,
+    num_multicast: int | None,
     internal: DType,
 ) -> CopyAtom:
     """``make_tma_copy_atom``."""
@@ -74,10 +74,12 @@ def make_tma_atom(
     slayout: AnyLayout,
     cta_tiler: Any,
     *,
-    cluster_size: int = 1,
+    cluster_size: int | None = 1,
     internal: DType | None = None,
 ) -> CopyAtom:
     """``make_tma_atom``: a Copy_Atom for the CTA's tile; ``tensor_map`` holds box and strides.
+
+    ``cluster_size`` is None where it is known at run time alone: nothing but the box depends on it.
 
     CuteError where CuTe asserts; UnsupportedTmaError where the construction is not modelled.
     """
@@ -152,8 +154,6 @@ def make_tma_atom_sm100(
     cta_v_map = slice((X, it.repeat(X, rank(tile))), values)
     multicast = size(cluster_vmnk, 2 if operand == "A" else 1) if "MULTICAST" in op else 1
     number = known_value(multicast)
-    if number is None:
-        raise UnsupportedTmaError("a multicast over a run-time number of CTAs")
     return _atom(op, gmem, element, slayout, cta_v_map, num_multicast=number, internal=internal or element)
 
 

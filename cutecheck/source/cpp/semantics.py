@@ -29,7 +29,7 @@ from cutecheck.source.cpp import barriers, pipelines
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import DEFER, Dialect
 from cutecheck.source.eval.threads import of_shared
-from cutecheck.source.eval.tuples import Components
+from cutecheck.source.eval.tuples import Components, Vector
 from cutecheck.source.eval.values import (
     Enumerated,
     EnumVal,
@@ -107,7 +107,7 @@ class CppDialect(Dialect):
             return Enumerated(value)
         if isinstance(value, bool):
             return truth_constant(value)
-        if isinstance(value, Components):
+        if isinstance(value, (Components, Vector)):
             return Unknown("a vector of CUDA is no tuple of CuTe")
         if isinstance(value, tuple):
             return tuple(self.to_model(v) for v in value)

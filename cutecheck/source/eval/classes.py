@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from cutecheck.facts import Span, Unknown
@@ -21,6 +20,7 @@ from cutecheck.source.eval import (
     qualified,
     qualifiers,
     std_arrays,
+    vectors,
 )
 from cutecheck.source.eval.ancestry import NAMED, ends_never, named_bases
 from cutecheck.source.eval.chosen import OneOf
@@ -28,7 +28,7 @@ from cutecheck.source.eval.fitting import decayed, fitted
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.symbolic import any_of, symbolic
-from cutecheck.source.eval.tuples import Elements, Held, designators
+from cutecheck.source.eval.tuples import Elements, Held, Vector, designators
 from cutecheck.source.eval.types import is_type, pointed_to, type_key, type_of
 from cutecheck.source.eval.values import (
     TYPE_TAG,
@@ -58,7 +58,6 @@ from cutecheck.source.eval.values import (
 NO_MEMBER = "has all its bases known, and no member"
 ALIGNED = "aligned_struct"  # `struct S : cute::aligned_struct<128>`
 _LONGEST = 256  # elements of an array that are told apart
-_VECTOR = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]$")
 
 
 def instance(
@@ -276,8 +275,9 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
     if any(type(a) is Elements for a in args):
         leaks.leak_arguments(m, "", args)
     if isinstance(type_, ScalarType):
-        if len(args) > 1 and _VECTOR.match(type_.dtype.name):
-            return tuple(args)  # `int3{x, y, z}`
+        vector = vectors.filled(m, type_.dtype.name, args, span) if len(args) > 1 else None
+        if vector is not None:
+            return vector  # `int3{x, y, z}`
         if isinstance(args[0], (Address, ObjectPointer)):
             leaks.leak(m, args[0])
         own = conversions.converted(m, args[0], type_, span, True) if isinstance(args[0], Object) else None
@@ -340,8 +340,11 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     if isinstance(value, tuple) and not value and isinstance(type_, kinds):
         return default_value(m, type_, span)  # `T x = {};`
     if isinstance(type_, ScalarType) and not is_type(value):
-        if isinstance(value, tuple) and _VECTOR.match(type_.dtype.name):
-            return value  # `uint2 v = {x, y};`
+        if isinstance(value, Vector):
+            return value
+        vector = vectors.filled(m, type_.dtype.name, value, span) if isinstance(value, tuple) else None
+        if vector is not None:
+            return vector  # `uint2 v = {x, y};`
         if isinstance(value, (Address, ObjectPointer)):
             leaks.leak(m, value)
         if isinstance(value, Object):

@@ -16,7 +16,7 @@ from cutecheck.model.expr import ANY, Expr
 from cutecheck.model.ints import Condition, Dyn, Sym, as_expr
 from cutecheck.records import record
 from cutecheck.source.eval.record.ways import lone
-from cutecheck.source.eval.tuples import Components
+from cutecheck.source.eval.tuples import Components, Vector
 from cutecheck.source.eval.values import EnumVal, Object, Pointer, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _inside(path: str, value: Value, depth: int) -> Iterator[Leaf]:
             yield f"{path} is zeroed", True
         for name, inner in {**value.initial, **value.fields}.items():
             yield from _inside(f"{path}.{name}", inner, depth + 1)
-    elif type(value) in (tuple, Components) and depth < _DEEPEST:
+    elif type(value) in (tuple, Components, Vector) and depth < _DEEPEST:
         for i, inner in enumerate(value):
             yield from _inside(f"{path}.{i}", inner, depth + 1)
     else:

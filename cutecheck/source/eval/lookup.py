@@ -42,7 +42,7 @@ class Namespace:
 
 LIBRARIES = ("cute", "std", "cutlass", "cuda", "thrust", "torch", "at", "c10", "nvcuda", "testing")
 _NAMESPACES = frozenset({
-    "detail", "arch", "gemm", "collective", "GMMA", "UMMA", "SM90", "SM100", "SM120", "BLOCKSCALED", "SPARSE",
+    "detail", "arch", "gemm", "collective", "GMMA", "UMMA", "SM90", "SM100", "SM103", "SM120", "BLOCKSCALED", "SPARSE",
     "Major", "ScaleIn", "ScaleOut", "Saturate",
     "SparseSel", "epilogue", "layout", "platform", "cuda", "kernel", "thread", "threadblock", "device", "fusion",
     "transform", "conv", "chrono", "literals", "reference", "host",

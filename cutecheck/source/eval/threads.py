@@ -20,7 +20,7 @@ from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Dyn, Int, Sym, Typed
 from cutecheck.model.prove.domains import PER_THREAD, per_thread
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.tuples import Elements, like
+from cutecheck.source.eval.tuples import Elements, Vector, like
 from cutecheck.source.eval.values import Object, Pointer, Scalar, Shared, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def uniform(value: Value, name: str = "") -> Value:
         made = Object(value.cls, {}, None, value.name, value.initial, value.zeroed)
         made.fields.update(parts)
         return made
-    if type(value) in (tuple, Elements):
+    if type(value) in (tuple, Elements, Vector):
         items = tuple(uniform(v, name and f"{name}.{i}") for i, v in enumerate(value))
         return value if all(a is b for a, b in zip(items, value, strict=True)) else like(value, items)
     if not isinstance(value, (Scalar, Dyn, Sym, Pointer, TensorVal)) and not type(value).__module__.startswith(_MODEL):

@@ -50,6 +50,20 @@ class Components(tuple[Any, ...]):
     __slots__ = ()
 
 
+class Vector(tuple[Any, ...]):
+    """What a vector type of CUDA (``uint2``) that the program fills holds: ``ctype`` names it."""
+
+    ctype: str
+
+    def __new__(cls, parts: Iterable[Any], ctype: str) -> Vector:
+        made = super().__new__(cls, parts)
+        made.ctype = ctype
+        return made
+
+    def __getnewargs__(self) -> tuple[tuple[Any, ...], str]:
+        return tuple(self), self.ctype
+
+
 FIRST_AND_SECOND = ("first", "second")
 
 
@@ -69,6 +83,8 @@ def like(whole: tuple[Any, ...], parts: Iterable[Any]) -> tuple[Any, ...]:
     """Other parts of a tuple of the same kind."""
     if isinstance(whole, Designated):
         return Designated.of(parts, whole.names)
+    if isinstance(whole, Vector):
+        return Vector(parts, whole.ctype)
     if isinstance(whole, (Held, Pair)):
         return type(whole)(parts)
     return type(whole)(parts) if type(whole) in (Elements, Pair, Components) else tuple(parts)

@@ -22,7 +22,7 @@ from cutecheck.source.eval.containers import NoValue
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.slots import Slots
-from cutecheck.source.eval.tuples import Elements, Held, IntegerSequence, Pair
+from cutecheck.source.eval.tuples import Elements, Held, IntegerSequence, Pair, Vector
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
@@ -70,7 +70,7 @@ def type_of(v: Value) -> Value:
     """``decltype(v)`` without references."""
     if isinstance(v, Null):
         return PtrType(v.to)
-    if isinstance(v, Scalar):
+    if isinstance(v, (Scalar, Vector)):
         found = dtype(v.ctype)
         return ScalarType(found if found is not None else DType(v.ctype, None))
     if isinstance(v, Enumerated):
@@ -117,6 +117,8 @@ def type_key(v: Value) -> Any:
     """A hashable that is equal for equal types: run-time values are erased."""
     if isinstance(v, ValueType):
         return ("type", type_key(v.value))
+    if isinstance(v, Vector):
+        return ("scalar", v.ctype)
     if isinstance(v, tuple):
         own = tuple(type_key(x) for x in v)
         if type(v) is IntegerSequence:

@@ -267,6 +267,13 @@ class TensorVal:
 
 
 @record(frozen=True, slots=True)
+class Zipped:
+    """``make_zip_tensor(a, scales)``: tensors that one coordinate indexes; an MMA's operand is the first of them."""
+
+    parts: tuple[TensorVal, ...]
+
+
+@record(frozen=True, slots=True)
 class Slice:
     """``tiled.get_slice(index)``: a ThrCopy or ThrMMA."""
 

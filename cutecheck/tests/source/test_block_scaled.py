@@ -19,6 +19,16 @@ OPERATIONS = [
     f"SM100_MMA_MXF4_SS<{E2M1}, {E2M1}, float, {UE4M3}, 128, 64, 16, {MAJORS}>",
     f"SM100_MMA_MXF4_2x1SM_SS<{E2M1}, {E2M1}, float, {UE8M0}, 256, 128, 32, {MAJORS}>",
 ]
+ULTRA = [
+    f"SM103::SM103_MXF4_ULTRA_SS_VS<{E2M1}, {E2M1}, float, {UE4M3}, 128, 192, 16, {MAJORS}>",
+    f"SM103::SM103_MXF4_ULTRA_2x1SM_SS_VS<{E2M1}, {E2M1}, float, {UE8M0}, 256, 64, 32, {MAJORS}>",
+]
+OF_ULTRA = """
+  using Ultra{i} = decltype(make_tiled_mma({op}{{}}));
+  TiledMMA<MMA_Atom<typename Ultra{i}::MMA_ScaleFactor>, Layout<Shape<_1, _1, _1>>> ultra_scales{i};
+  auto depth{i} = make_shape(Int<Ultra{i}::K>{{}}, Int<Ultra{i}::SFVecSize>{{}});
+  auto ultra{i} = make_layout(make_shape(depth{i}, shape<0>(typename Ultra{i}::ThrLayoutVMNK{{}})));
+"""
 STATEMENTS = """
   auto mma{i} = make_tiled_mma({op}{{}});
   using Mma{i} = decltype(mma{i});
@@ -36,15 +46,16 @@ COPY = """
   auto described = get_utccp_smem_desc_tensor<SM100_UTCCP_4x32dp128bit_1cta>(source).layout();
 """
 ALL = "".join(STATEMENTS.format(i=i, op=op) for i, op in enumerate(OPERATIONS)) + COPY
+ALL += "".join(OF_ULTRA.format(i=i, op=op) for i, op in enumerate(ULTRA))
 LAYOUTS = [f"{n}{i}" for i in range(len(OPERATIONS)) for n in ("a", "more", "stride")] + ["described"]
+LAYOUTS += [f"ultra{i}" for i in range(len(ULTRA))]
+SCALES = [f"scales{i}" for i in range(len(OPERATIONS))] + [f"ultra_scales{i}" for i in range(len(ULTRA))]
 
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     shown = "".join(f'print({n}); print("\\n");' for n in LAYOUTS)
-    shown += "".join(
-        f'print(typename decltype(scales{i})::Shape_MNK{{}}); print("\\n");' for i in range(len(OPERATIONS))
-    )
+    shown += "".join(f'print(typename decltype({n})::Shape_MNK{{}}); print("\\n");' for n in SCALES)
     headers = ("cstdio", "cute/tensor.hpp", "cute/atom/mma_atom.hpp", "cute/atom/copy_traits_sm100.hpp")
     text = "".join(f"#include <{h}>\n" for h in headers) + "using namespace cute;\n"
     out = lines_of(tmp_path_factory.mktemp("scaled"), f"{text} int main() {{ {ALL} {shown} }}\n")
@@ -56,7 +67,7 @@ def test_scale_factors_are_those_of_cute(tmp_path: Path, real: list[str]) -> Non
     facts = run(tmp_path, f"{types} void host() {{ {ALL} }}", arch="sm_100a")
     values: dict[str, Any] = {s.symbol.rpartition("::")[2]: s.value for s in facts.sites}
     assert [show(values[n]) for n in LAYOUTS] == real[: len(LAYOUTS)]
-    assert [show(values[f"scales{i}"].atom.shape_mnk) for i in range(len(OPERATIONS))] == real[len(LAYOUTS) :]
+    assert [show(values[n].atom.shape_mnk) for n in SCALES] == real[len(LAYOUTS) :]
 
 
 def test_a_specialisation_for_a_template_whose_name_ends_as_a_trait(tmp_path: Path) -> None:

@@ -76,6 +76,13 @@ PRINTED = {
     "find_if(make_shape(Int<2>{}, Int<3>{}), [](auto x) { return x == Int<4>{}; })": "_2",
     "any_of(make_shape(Int<2>{}, Int<3>{}), [](auto x) { return x == Int<4>{}; })": "_0",
     "all_of(make_shape(Int<2>{}, Int<3>{}), [](auto x) { return x < Int<4>{}; })": "_1",
+    "any_of(make_shape(Int<1>{}, 3), [](auto x) { return is_constant<1, decltype(x)>{}; })": "_1",
+    "all_of(make_shape(Int<1>{}, 3), [](auto x) { return is_static<decltype(x)>{}; })": "_0",
+    "any_of(make_shape(Int<1>{}, 3), [](auto x) { return is_same<decltype(x), int>{}; })": "1",
+    "find_if(make_shape(Int<1>{}, 3), [](auto x) { return is_same<decltype(x), int>{}; })": "_1",
+    "make_shape(Int<sizeof_bits_v<cute::array<half_t, 3>>>{}, Int<cutlass::sizeof_bits<cutlass::Array<int4b_t, 3>>::value>{})":
+    "(_48,_16)",
+    "Int<sizeof_bits_v<cutlass::AlignedArray<half_t, 3, 8>>>{}": "_64",
     "none_of(make_shape(Int<2>{}, Int<3>{}), [](auto x) { return x < Int<4>{}; })": "_0",
     "cute::wrap(Int<3>{})": "(_3)", "replace_front(make_shape(Int<2>{}, 3), Int<7>{})": "(_7,3)",
     "replace_back(make_shape(Int<2>{}, 3), Int<7>{})": "(_2,_7)", "tuple_repeat<2>(Int<3>{})": "(_3,_3)",

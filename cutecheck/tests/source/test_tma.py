@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from cutecheck.facts import Event, Facts
+from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.layout import Layout
 from cutecheck.model.notation import show
+from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.tests.source.test_extract import printed, run, site
 
 GMEM = """
@@ -119,3 +121,34 @@ def test_a_copy_type_is_the_same_for_other_run_time_extents(tmp_path: Path) -> N
     tile = site(facts, "tile").value
     assert isinstance(tile, Layout)
     assert str(tile) == "(M,N):(_1@1,_1@0)"
+
+
+RUN_TIME_CLUSTER = """
+using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64, _3>{}));
+template <class Tma> __global__ void fill(__grid_constant__ Tma const tma, int M, int K, uint64_t* bar, int across) {
+  extern __shared__ __align__(1024) half_t smem[];
+  Tensor gA = local_tile(tma.get_tma_tensor(make_shape(M, K)), Shape<_128, _64>{}, make_coord(blockIdx.x, _));
+  Tensor sA = make_tensor(make_smem_ptr(smem), Smem{});
+  auto cluster = make_layout(make_shape(_1{}, across, _1{}));
+  auto [from, to] = tma_partition(tma, get<1>(cluster.get_flat_coord(int(block_rank_in_cluster()))),
+      make_layout(size<1>(cluster)), group_modes<0, 2>(sA), group_modes<0, 2>(gA));
+  copy(tma.with(*bar, uint16_t(3)), from(_, 0), to(_, 1));
+}
+void run(half_t const* A, int M, int K, int across, uint64_t* bar) {
+  auto gA = make_tensor(make_gmem_ptr(A), make_layout(make_shape(M, K), make_stride(K, _1{})));
+  auto tma = make_tma_atom(SM90_TMA_LOAD_MULTICAST{}, gA, Smem{}(_, _, 0), Shape<_128, _64>{}, across);
+  fill<<<dim3(M / 128), 128, 49152>>>(tma, M, K, bar, across);
+}
+"""
+
+
+def test_a_multicast_over_a_run_time_number_of_ctas_leaves_the_box_alone_open(tmp_path: Path) -> None:
+    facts = hopper(tmp_path, RUN_TIME_CLUSTER)
+    (event,) = facts.events
+    assert [x.partition(" o (")[2] or x for x in layouts(event)] == [
+        "(((_64,_128),_1)):(((_1@0,_1@1),_0))", "(_8192,_1)):((_1,_0))",
+    ]  # fmt: skip
+    made = site(facts, "tma").value
+    assert isinstance(made, CopyAtom) and isinstance(made.tensor_map, TensorMap)
+    assert made.tensor_map.num_multicast is None
+    assert made.tensor_map.boxes() == ((64, 128),)  # of 16 CTAs 64 x 8

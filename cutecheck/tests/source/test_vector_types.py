@@ -10,6 +10,13 @@ TEXT = """
 struct P { int4 meta; int3 t; uint2 u; dim3 d; longlong2 l; };
 __device__ void set(int& a) { a = 64; }
 __device__ void declared(int& a);
+struct Box {
+  template <class... Ts>
+  CUTE_DEVICE static auto of(tuple<Ts...> const& t, uint2 const& u) { return u.y + get<0>(t); }
+};
+template <class T> CUTE_DEVICE auto kind(T const&) { return Int<(sizeof(T))>{}; }
+CUTE_DEVICE int pick(uint2 v) { return v.x; }
+CUTE_DEVICE int pick(int2 v) { return 100 + v.y; }
 __global__ void k(P p, int4 q, float4 f, half_t* in) {
   auto show = [&](auto... n) {
     auto to = make_tensor<half_t>(Layout<_8>{});
@@ -33,6 +40,9 @@ void host(P p, int4 q) { k<<<1, 32>>>(p, q, make_float4(0, 0, 0, 0), nullptr); }
         ("p.meta.y = threadIdx.x; p.t.x = 7; show(p.meta.y, p.meta.x, p.t.x);", "(threadIdx.x,p.meta.x,7)"),
         ("int4 u = make_int4(8, 8, 8, 8); u.x += 4; ++u.y; for (int i = 0; i < 4; ++i) u.w += i; show(u.x, u.y, u.w);",
          "(12,9,14)"),
+        ("uint2 u = {q.x, 5}; show(Box::of(make_tuple(_1{}, _2{}), u), u.x);", "(6,q.x)"),
+        ("int2 z{5, 6}; uint2 u = make_uint2(7, 8); show(pick(z), pick(u), kind(z));", "(106,7,_8)"),
+        ("uint3 u = {4}; u.y -= 1; show(u.x, u.y, u.z + 1);", "(4,4294967295,1)"),
         ("int4 v = make_int4(8, 8, 8, 8); int& r = v.y; r = 5; show(v.x, v.y);", None),
         ("int4 v = make_int4(8, 8, 8, 8); set(v.z); show(v.z, _1{});", None),
         ("int4 v = make_int4(8, 8, 8, 8); declared(v.z); show(v.z, _1{});", None),

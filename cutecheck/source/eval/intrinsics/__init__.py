@@ -25,6 +25,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     tuples,
     type_traits,
     warps,
+    zipped,
 )
 from cutecheck.source.eval.intrinsics.dispatch import (
     call,

@@ -16,6 +16,7 @@ from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, functio
 from cutecheck.source.eval.values import Scalar, ScalarType, Tag, TensorVal, Value, ValueType
 
 _SCALED = re.compile(r"SM100_MMA_MXF\w+?(_2x1SM)?_SS(_SPARSE)?")
+_ULTRA = re.compile(r"SM103::SM103_MXF4_ULTRA(_2x1SM)?_SS_VS")  # scaled as the operation of sm_100 is
 _VECTOR = re.compile(r"UMMA::tmem_sf_frg<\w+,(\d+),")
 _M, _N = 4, 5  # positions among the arguments of the operations
 _IN_TMEM = "UMMA::tmem_"
@@ -25,7 +26,7 @@ def scale_factor_member(atom: MMAAtom, name: str) -> Value | None:
     """Members of the traits that say how operands are scaled; None for any other."""
     told = dict(atom.extra)
     depth = atom.shape_mnk[2] if isinstance(atom.shape_mnk, tuple) else None
-    if name == "K" and atom.op.startswith("SM100_MMA_") and isinstance(depth, int):
+    if name == "K" and (atom.op.startswith("SM100_MMA_") or _ULTRA.fullmatch(atom.op)) and isinstance(depth, int):
         return Scalar(depth, "int")
     if name in ("SFALayout", "SFBLayout"):
         return ValueType(parse(told[name])) if name in told else None
@@ -49,13 +50,15 @@ def _of_one_sm(atom: MMAAtom) -> Value | None:
     from cutecheck.source.eval.intrinsics.tiled_members import operation_of
 
     m, n = (atom.args[i] if len(atom.args) > i else None for i in (_M, _N))
-    kind = _SCALED.fullmatch(atom.op)
+    ultra = _ULTRA.fullmatch(atom.op)
+    kind = ultra or _SCALED.fullmatch(atom.op)
     if kind is None or not isinstance(m, int) or not isinstance(n, int):
         return None
     op = operation_of(atom)
     rows = m if kind[1] is None else m // 2 if m // 2 > 64 else m
     sizes = (Scalar(rows, "int"), Scalar((n + 127) // 128 * 128, "int"))
-    return ValueType(type(op)(op.name.replace("_2x1SM", ""), (*op.args[:_M], *sizes, *op.args[_N + 1 :])))
+    name = "SM100_MMA_MXF4_SS" if ultra is not None else op.name.replace("_2x1SM", "")
+    return ValueType(type(op)(name, (*op.args[:_M], *sizes, *op.args[_N + 1 :])))
 
 
 def in_tensor_memory(targ: Value) -> str | None:

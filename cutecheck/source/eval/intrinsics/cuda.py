@@ -12,19 +12,13 @@ from cutecheck.model.integers import domain_of
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval.record.ways import lone
 from cutecheck.source.eval.threads import some
-from cutecheck.source.eval.tuples import Components, like
+from cutecheck.source.eval.tuples import Components, Vector, like
 from cutecheck.source.eval.values import Scalar, ScalarType, Tag, Value
+from cutecheck.source.eval.vectors import AXES, ELEMENTS, KIND
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
-AXES = ("x", "y", "z", "w")
-ELEMENTS = {
-    "char": "signed char", "uchar": "unsigned char", "short": "short", "ushort": "unsigned short", "int": "int",
-    "uint": "unsigned int", "long": "long", "ulong": "unsigned long", "longlong": "long long",
-    "ulonglong": "unsigned long long", "float": "float", "double": "double",
-}  # fmt: skip
-_VECTOR = re.compile(f"({'|'.join(ELEMENTS)})([1-4])")
 BUILTINS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
@@ -58,7 +52,7 @@ def builtin(name: str) -> Value:
 
 def part_of(m: Machine, vector: Scalar, part: str) -> Value | None:
     """A component of a value of a vector type: the same of the same value."""
-    known = _VECTOR.fullmatch(vector.ctype)
+    known = KIND.fullmatch(vector.ctype)
     if known is None or part not in AXES[: int(known[2])]:
         return None
     ctype = ELEMENTS[known[1]]
@@ -77,13 +71,13 @@ def with_part(m: Machine, vector: Value, part: str, value: Value, span: Span) ->
         return None
     at = AXES.index(part)
     if isinstance(vector, Scalar):
-        known = _VECTOR.fullmatch(vector.ctype)
+        known = KIND.fullmatch(vector.ctype)
         if known is None or at >= int(known[2]):
             return None
         of = ScalarType(dtype(ELEMENTS[known[1]]))  # type: ignore[arg-type]
         parts: tuple[Value, ...] = tuple(part_of(m, vector, axis) for axis in AXES[: int(known[2])])
-        return (*parts[:at], m.dialect.cast(of, value, span), *parts[at + 1 :])
-    if type(vector) not in (tuple, Components) or at >= len(vector):
+        return Vector((*parts[:at], m.dialect.cast(of, value, span), *parts[at + 1 :]), vector.ctype)
+    if type(vector) not in (tuple, Components, Vector) or at >= len(vector):
         return None
     old = vector[at]
     if not isinstance(old, (int, Dyn, Scalar)):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from cutecheck.facts import Unknown
-from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import ANY, NATURAL
-from cutecheck.source.eval.intrinsics import cuda
+from cutecheck.source.eval import vectors
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import Pointer, Scalar, ScalarType, Value
@@ -25,13 +24,13 @@ def _number(c: Call) -> Value:
     return Scalar(some(c.m, c.name.strip("_"), domain, apart), "unsigned" if domain is NATURAL else "int")
 
 
-@function(*(f"make_{of}{n}" for of in cuda.ELEMENTS for n in range(1, 5)))
+@function(*(f"make_{of}{n}" for of in vectors.ELEMENTS for n in range(1, 5)))
 def _vector(c: Call) -> Value:
     """``make_int4(a, b, c, d)``: as ``int4 v = {a, b, c, d}``, its components."""
-    of = ScalarType(dtype(cuda.ELEMENTS[c.name[len("make_") : -1]]))  # type: ignore[arg-type]
-    if len(c.raw) != int(c.name[-1]):
+    made = vectors.filled(c.m, c.name[len("make_") :], c.raw, c.span) if len(c.raw) == int(c.name[-1]) else None
+    if made is None:
         raise Unsupported(f"`{c.name}` of {len(c.raw)} arguments")
-    return tuple(c.m.dialect.cast(of, a, c.span) for a in c.raw)
+    return made
 
 
 @function("atomicAdd", "atomicSub", "atomicExch", "atomicCAS", "atomicMax", "atomicMin", "atomicInc", "atomicDec")

@@ -43,7 +43,9 @@ from cutecheck.source.eval.values import (
     TraitType,
     Value,
     ValueType,
+    Zipped,
 )
+from cutecheck.source.eval.vectors import AXES
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -103,8 +105,8 @@ def method(m: Machine, base: Value, name: str, span: Span) -> Value:
         return cuda.component(m, base.name, name)
     if isinstance(base, Pair) and name in FIRST_AND_SECOND:
         return m.dialect.from_model(base[FIRST_AND_SECOND.index(name)])
-    if isinstance(base, tuple) and name in cuda.AXES and cuda.AXES.index(name) < len(base):
-        return m.dialect.from_model(base[cuda.AXES.index(name)])  # a `dim3` or vector type
+    if isinstance(base, tuple) and name in AXES and AXES.index(name) < len(base):
+        return m.dialect.from_model(base[AXES.index(name)])  # a `dim3` or vector type
     if isinstance(base, Scalar) and (part := cuda.part_of(m, base, name)) is not None:
         return part
     if isinstance(base, TraitType):
@@ -153,6 +155,12 @@ def call_value(m: Machine, fn: Value, args: list[Value], span: Span) -> Value:
         coord = model[0] if len(model) == 1 else tuple(model)
         c = Call(m, "tensor", (), model, span, {}, args)
         return guarded(m, "tensor", span, lambda: tensors.sliced(c, fn, coord))
+    if isinstance(fn, Zipped):
+        parts = [call_value(m, part, args, span) for part in fn.parts]
+        tensors_of = tuple(p for p in parts if isinstance(p, TensorVal))
+        if len(tensors_of) == len(parts):
+            return Zipped(tensors_of)
+        return next((p for p in parts if isinstance(p, Unknown)), Unknown("an element of zipped tensors", span))
     if isinstance(fn, Swizzle) and len(model) == 1:
         return m.dialect.from_model(guarded(m, "swizzle", span, lambda: fn(model[0])))
     if isinstance(fn, (int, Sym)) and not args:

@@ -15,7 +15,7 @@ from cutecheck.source.eval.intrinsics.cooperative import parts, policy
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.intrinsics.tensors import OBJECT
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.values import CuteOp, Extern, Intrinsic, Scalar, Slice, Tag, TensorVal, Value
+from cutecheck.source.eval.values import CuteOp, Extern, Intrinsic, Scalar, Slice, Tag, TensorVal, Value, Zipped
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -83,7 +83,9 @@ def _gemm(c: Call) -> Value:
     if args and isinstance(args[0], (TiledMMA, MMAAtom, Slice, Unknown, Extern)):
         first = args.pop(0)
         tiled = first.tiled if isinstance(first, Slice) else first
-    operands = [a for a in args if isinstance(a, (TensorVal, Unknown))]
+    beside = [part for a in args if isinstance(a, Zipped) for part in a.parts[1:]]
+    c.m.recorder.escape(c.m, list(beside), c.span)  # what an operation reads of scale factors and metadata is its own
+    operands = [a.parts[0] if isinstance(a, Zipped) else a for a in args if isinstance(a, (TensorVal, Zipped, Unknown))]
     c.m.recorder.event(c.m, "gemm", c, tiled, operands[:4], None)
     return NOTHING
 
@@ -123,7 +125,7 @@ def writes_object(name: str, args: Sequence[Value]) -> bool:
 
 def written(name: str, args: Sequence[Value]) -> list[TensorVal]:
     """The tensors that a call of CuTe writes: what is copied to, of four operands a gemm's first, of three its last."""
-    tensors = [a for a in args if isinstance(a, TensorVal)]
+    tensors = [a.parts[0] if isinstance(a, Zipped) else a for a in args if isinstance(a, (TensorVal, Zipped))]
     if not tensors or name not in _WRITERS:
         return []
     return tensors if name not in (*_COPIES, *_GEMMS) else [tensors[0 if len(tensors) > 3 else -1]]

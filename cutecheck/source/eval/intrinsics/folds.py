@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cutecheck.facts import Unknown
 from cutecheck.model import inttuple as it
-from cutecheck.model.constants import truth_constant
+from cutecheck.model.constants import CUDA, STD, Constant, truth_constant
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.intrinsics.tuples import NOTHING, applied, unwalked
-from cutecheck.source.eval.values import Scalar, Value, constant
+from cutecheck.source.eval.values import Scalar, TraitType, Value, ValueType, constant
 
 
 def _items(c: Call, t: Value) -> Value | tuple[Value, ...]:
@@ -33,6 +33,11 @@ def _fold(c: Call) -> Value:
     return value
 
 
+def _answer(value: Value) -> Value:
+    """``is_constant<1, decltype(a)>{}`` as its constant; of one of the standard library ``||`` makes a ``bool``."""
+    return value.type.value if isinstance(value, TraitType) and isinstance(value.type, ValueType) else value
+
+
 @function("any_of", "all_of", "none_of", "find_if", tolerant=True)
 def _asked(c: Call) -> Value:
     """What a predicate answers of all elements; those of the standard library take iterators, and are not followed."""
@@ -42,18 +47,19 @@ def _asked(c: Call) -> Value:
     items = _items(c, c.arg(0))
     if isinstance(items, Unknown):
         return unwalked(c, f, items)
-    answers = [c.m.dialect.to_model(applied(c, f, [item])) for item in items]
-    static = all(isinstance(a, int) for a in answers)
+    answers = [_answer(c.m.dialect.to_model(applied(c, f, [item]))) for item in items]
+    constants = all(isinstance(a, int) for a in answers)
     numbers = [constant(a) for a in answers]
     if None in numbers:
         return next(
             (a for a in answers if isinstance(a, Unknown)), Unknown(f"what `{c.name}` is told is not known", c.span)
         )
     if c.name == "find_if":
-        if not static:
+        if not constants:
             raise Unsupported("find_if by what is not static")
         return next((i for i, a in enumerate(numbers) if a), len(numbers))
     found = {"any_of": any(numbers), "all_of": all(numbers), "none_of": not any(numbers)}[c.name]
+    static = constants and not any(isinstance(a, Constant) and a.family in (STD, CUDA) for a in answers)
     return truth_constant(found) if static else Scalar(found, "bool")
 
 

@@ -115,7 +115,7 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
             return ValueType(CuteOp(key))
     if name in _FUNCTORS:
         return ValueType(Tag(name))
-    if not short and name in ("GMMA", "UMMA", "TMEM", "SM90", "SM100", "SM120", "TMA"):
+    if not short and name in ("GMMA", "UMMA", "TMEM", "SM90", "SM100", "SM103", "SM120", "TMA"):
         return m.library_namespace(f"cute::{name}")
     if name in _HANDLES:
         return PtrType(ExternType(_HANDLES[name]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from cutecheck.facts import Span
+from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import atoms
 from cutecheck.model.atoms import CopyAtom, MMAAtom
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None:
     """Types and constants inside atoms and tiled objects (``TiledMma::ValTypeA``, ``TiledCopy::Tiler_MN``)."""
     if isinstance(v, Slice):
+        if name == "thr_vmnk_" and isinstance(v.tiled, TiledMMA):
+            index = m.dialect.to_model(v.index)
+            return index if isinstance(index, Unknown) else alg.get_flat_coord(v.tiled.thr_layout_vmnk, index)
         return tiled_type_member(m, v.tiled, name, span)
     if isinstance(v, CuteOp):
         return _operation_member(m, v, name, span)
@@ -34,6 +37,8 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
         }  # fmt: skip
         if name in own:
             return ValueType(own[name])
+        if name == "thr_layout_vmnk_":
+            return v.thr_layout_vmnk
         if name in ("make_fragment_A", "make_fragment_B", "make_fragment_C"):  # static: `TiledMma::make_fragment_A(sA)`
             return Intrinsic(name, None, v)
         return tiled_type_member(m, v.atom, name, span)

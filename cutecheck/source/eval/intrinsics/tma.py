@@ -9,6 +9,7 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
 from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.dtype import DType
+from cutecheck.model.ints import known_value
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag
 from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledCopy, TiledMMA
@@ -60,7 +61,7 @@ def _make_tma(c: Call) -> Value:
             tiler, cluster = (None, rest[0]) if len(rest) == 1 else (rest[0], rest[1]) if rest else (None, 1)
             return model.make_tma_copy(op, gmem, dtype, smem, tiler, cluster_size=cluster, internal=internal)
         if c.name == "make_tma_atom":
-            size = _number(alg.size(rest[1])) if len(rest) > 1 else 1
+            size = known_value(alg.size(rest[1])) if len(rest) > 1 else 1
             return model.make_tma_atom(op, gmem, dtype, smem, rest[0], cluster_size=size, internal=internal)
         if c.name.endswith("_sm90"):
             cluster_mnk = rest[1] if len(rest) > 1 else (1, 1, 1)
@@ -75,15 +76,6 @@ def _make_tma(c: Call) -> Value:
     except UnsupportedTmaError as error:
         raise Unsupported(str(error)) from error
     raise Unsupported(f"`{c.name}` is not modelled")
-
-
-def _number(v: Any) -> int:
-    from cutecheck.model.ints import known_value
-
-    number = known_value(v)
-    if number is None:
-        raise Unsupported("a multicast over a run-time number of CTAs")
-    return number
 
 
 def _atom(v: Value) -> CopyAtom:

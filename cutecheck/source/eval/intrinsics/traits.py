@@ -300,7 +300,7 @@ def _same(c: Call) -> Value:
 
 @function("sizeof_bits")
 def _sizeof_bits(c: Call) -> Value:
-    bits = bits_of(c.targs[0]) if c.targs else None
+    bits = bits_of(c.m, c.targs[0], c.span) if c.targs else None
     return Unknown("sizeof_bits of an unknown type", c.span) if bits is None else Scalar(int(bits), "int")
 
 

@@ -293,18 +293,27 @@ def _complex(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     return ScalarType(DType(f"complex<{part.name}>", part.bits * 2))
 
 
+_SIZED = ("Array", "AlignedArray", "array", "array_aligned")  # whose `sizeof_bits` is that of their storage
+
+
 @type_maker("sizeof_bits", "sizeof_bits_v")
 def _sizeof_bits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
-    bits = bits_of(targs[0])
+    bits = bits_of(m, targs[0], span)
     if bits is None:
         raise Unsupported("sizeof_bits of a type whose width is not known")
     return ValueType(int(bits))
 
 
-def bits_of(t: Value) -> Bits | None:
+def bits_of(m: Machine, t: Value, span: Span) -> Bits | None:
     """``sizeof_bits``: 0 of ``void``, which stands for an operand that an epilogue does without."""
     if isinstance(t, VoidType):
         return Bits(0)
+    array = fixed_array(t)
+    if array is not None and array.name in _SIZED:
+        from cutecheck.source.eval.memory import size_bytes
+
+        size = size_bytes(m, array, span)
+        return Bits(8 * int(size)) if isinstance(size, int) else None
     return Bits(64) if isinstance(t, PtrType) else element_bits(t)
 
 

@@ -12,7 +12,7 @@ from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.state import RecorderState, _Buffer
 from cutecheck.source.eval.scope import ClassInst, Env
-from cutecheck.source.eval.values import ArrayType, Object, Pointer, ScalarType, TensorVal, Value, constant
+from cutecheck.source.eval.values import ArrayType, Object, Pointer, ScalarType, TensorVal, Value, Zipped, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -112,7 +112,7 @@ class BufferRecorder(RecorderState):
 
     def escape(self, m: Machine, values: list[Value], span: Span) -> None:
         """Values that reach code which was not followed: shared buffers among them are incomplete."""
-        for v in values:
+        for v in (part for value in values for part in (value.parts if isinstance(value, Zipped) else (value,))):
             pointer = v.pointer if isinstance(v, (TensorVal, Object)) else v
             if isinstance(pointer, Pointer) and pointer.buffer in self.buffers:
                 self.buffers[pointer.buffer].escapes.append(Unknown("passed to code that was not followed", span))
