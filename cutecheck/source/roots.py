@@ -10,7 +10,7 @@ from itertools import takewhile
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, lookup, overloads
 from cutecheck.source.eval.calls import run_function
-from cutecheck.source.eval.entrances import enter, reached
+from cutecheck.source.eval.entrances import enter, reached, refused
 from cutecheck.source.eval.handed import Callers, of_function, taken
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.made_once import declared_value
@@ -120,7 +120,7 @@ class Roots:
             leading = m.history.entrances(inst)
             if leading.first and not reached(m, inst, leading):
                 m.budget.forgive()
-                self._guard(lambda inst=inst: enter(m, inst, inst.decl.span), inst.decl.span)
+                self._guard(lambda inst=inst: refused(m, inst) or enter(m, inst, inst.decl.span), inst.decl.span)
                 self.fixpoint()
 
     def run_open(self, decls: frozenset[int]) -> None:

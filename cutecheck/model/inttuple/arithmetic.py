@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, cast
 
 from cutecheck.model import ints
@@ -130,7 +131,7 @@ def inner_product(a: IntTuple, b: IntTuple) -> IntTuple:
 
 def constant_equal(a: IntTuple, b: IntTuple) -> bool:
     """``is_constant<true, decltype(a == b)>``: both static, and equal."""
-    if type(a) is int and type(b) is int:
+    if type(a) in (int, Fraction) and type(b) in (int, Fraction):  # a fraction: of a coordinate of wide elements
         return a == b
     if isinstance(a, ScaledBasis) or isinstance(b, ScaledBasis):
         return (

@@ -45,9 +45,13 @@ def _type(m: Machine, fn: ir.Function, cls: ClassInst) -> Value:
     known = dtype(canonical(text)) if canonical(text) in INTEGERS or text in ("float", "double") else None
     if known is not None:
         return ScalarType(known)
-    if not text.isidentifier():
+    first, *inner = text.removeprefix("typename ").split("::")
+    if not all(part.isidentifier() for part in (first, *inner)):
         return Unknown("the type of a conversion", fn.span)
-    return m.eval(ir.Name(text, None, fn.span), cls.env)
+    named: ir.Expr = ir.Name(first, None, fn.span)
+    for part in inner:  # `operator typename Impl::Arguments() const`
+        named = ir.Scoped(named, part, None, fn.span)
+    return m.eval(named, cls.env)
 
 
 def converted(m: Machine, value: Object, to: Value, span: Span, explicit: bool = False) -> Value | None:
@@ -63,6 +67,8 @@ def converted(m: Machine, value: Object, to: Value, span: Span, explicit: bool =
     if len({f[0] for f in exact}) != 1:
         return None
     made = _call(m, value, exact[0][0], span)
+    if isinstance(made, tuple):
+        return classes.convert(m, to, made, span)  # `return {{alpha}, {beta}};`
     return m.dialect.cast(to, made, span) if isinstance(to, ScalarType) and not isinstance(made, Unknown) else made
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 
 from cutecheck.facts import Span
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.alike import kind_of
 from cutecheck.source.eval.machine import Leading, Machine
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -36,6 +37,22 @@ def enter(m: Machine, inst: ClassInst, span: Span) -> bool:
             return True  # another method leads to the same kernels
     m.history.launches.came_to_nothing(kind)
     return True
+
+
+def refused(m: Machine, inst: ClassInst) -> bool:
+    """Whether a ``static_assert`` of the class, or of a class that it is made of, fails.
+
+    A class that is named alone (the other one of a ``conditional_t``) is never compiled.
+    """
+    for cls in (inst, *(a for a in inst.args if isinstance(a, ClassInst))):
+        for d in cls.decl.members:
+            stmt = d.stmt if isinstance(d, ir.TopLevel) else None
+            if not isinstance(stmt, ir.Assert) or stmt.kind != "static_assert":
+                continue
+            with m.recorder.rehearsing():
+                if m.dialect.truth(m.eval(stmt.cond, cls.env)) is False:
+                    return True
+    return False
 
 
 def reached(m: Machine, inst: ClassInst, leading: Leading) -> bool:

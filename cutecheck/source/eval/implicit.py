@@ -12,6 +12,7 @@ from cutecheck.model.basis import Underscore
 from cutecheck.model.constants import CUTE, Constant, base_of, type_of_constant
 from cutecheck.model.integers import INTEGERS, canonical
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval import classes, conversions, ir
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.machine import Machine
@@ -29,6 +30,7 @@ from cutecheck.source.eval.values import (
     PtrType,
     Scalar,
     ScalarType,
+    Slice,
     TensorVal,
     TraitType,
     Value,
@@ -213,6 +215,12 @@ def above(m: Machine, type_: Value) -> Iterator[Value]:
         yield type_.type
     elif isinstance(type_, ValueType) and isinstance(type_.value, Constant) and type_.value.family == CUTE:
         yield ValueType(base_of(type_.value))
+    elif isinstance(type_, ValueType) and isinstance(type_.value, (Slice, TiledMMA, TiledCopy)):
+        v = type_.value  # `struct ThrMMA : TiledMMA`, `TiledMMA : MMA_Atom`, `TiledCopy : Copy_Atom`
+        base = v.tiled if isinstance(v, Slice) else v.atom
+        if not isinstance(base, TiledCopy):
+            yield ValueType(base)
+            yield from above(m, ValueType(base))
     for base in classes.bases(m, type_) if isinstance(type_, ClassInst) else ():
         yield base
         yield from above(m, base)

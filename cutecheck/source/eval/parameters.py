@@ -106,7 +106,9 @@ def bind_parameters(
                 value = classes.convert(m, typed, value, span) if isinstance(typed, PtrType) else value
             elif isinstance(value, Object) and p.type is not None and conversions.functions(m, value.cls):
                 typed = None if is_auto(p.type) else m.eval(p.type, env)
-                value = classes.convert(m, typed, value, span) if isinstance(typed, ScalarType) else value
+                other = isinstance(typed, ClassInst) and not classes.derives(m, value.cls, typed)
+                if isinstance(typed, ScalarType) or (other and not (stands and not qualifiers.constant(inner))):
+                    value = classes.convert(m, typed, value, span)
         elif p.name in kwargs:
             value = kwargs[p.name]
         elif ANY_NAME in kwargs and p.kind != "varkw":

@@ -51,6 +51,15 @@ constexpr int cf(int n) { switch (n) { case 0: return 1; case 1: case 2: return 
 = 0; i < n; ++i) r += i; return r; } } }
 template <typename T> struct Nest { template <int I> struct R { static constexpr int f() { return I *
 int(sizeof(T)); } T m[I]; }; using V = R<3>; };
+struct Part { struct Args { int n = 0; }; };
+template <class A, class B> struct Two { struct Args { typename A::Args op_0; typename B::Args op_1; };
+  static constexpr int sum(Args const& a) { return a.op_0.n * 10 + a.op_1.n; }
+  template <class P> static constexpr int with(P p, Args const& a) { return a.op_1.n + p; } };
+struct Fused : Two<Part, Part> { using Impl = Two<Part, Part>;
+  struct Args { int alpha = 8, beta = 4;
+    constexpr operator typename Impl::Args() const { return {{alpha}, {beta}}; } }; };
+struct Num { int v; constexpr operator Part::Args() const { return {v + 1}; } };
+constexpr int taken(Part::Args a) { return a.n; }
 template <class T> struct Wr { T t; constexpr T const& get() const& { return t; } constexpr T get() && { return t +
 1; } };
 """)
@@ -81,6 +90,7 @@ TOLD = {
     ("", "tv<4> + tv<3> + is_ptr<int*> * 1000"): 1108, ("", "cf(0) + cf(2) + cf(5)"): 21,
     ("", "Nest<short>::R<4>::f() + Nest<int>::V::f()"): 20, ("", "sizeof(Nest<short>::R<4>)"): 8,
     ("Wr<int> w{4};", "w.get() * 10 + Wr<int>{4}.get()"): 45,
+    ("Fused::Args f{6, 5};", "Fused::sum(f) * 100 + Fused::with(2, f)"): 6507, ("", "taken(Num{6})"): 7,
     ("auto [a, b] = std::make_pair(3, 4);", "a * 10 + b"): 34,
     ("auto t = std::make_tuple(1, 2); std::get<0>(t) = 7;", "std::get<0>(t) * 10 + std::get<1>(t)"): 72,
     ("", "std::tuple_size_v<std::tuple<int, char>> + sizeof(std::tuple_element_t<1, std::tuple<int, long>>)"): 10,

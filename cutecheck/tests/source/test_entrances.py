@@ -10,6 +10,7 @@ from cutecheck.facts import Facts
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
+from cutecheck.tests.source.test_extract import run
 
 ADAPTER = """
 #include <cute/tensor.hpp>
@@ -138,3 +139,35 @@ void c() { static_assert(aligned<float>()); constexpr int n = stages<float, 3>()
     (tmp_path / "a.cu").write_text(text)
     found = extract(ExtractRequest((tmp_path,), limits=Limits(alike=1, many=True)))
     assert {e.enclosing for e in found.events} == {"kernel<17>", "kernel<18>", "kernel<19>"}
+
+
+def test_the_kernel_of_a_class_that_no_compiler_makes_is_not_entered(tmp_path: Path) -> None:
+    """Of ``conditional_t<IsWide, Wide, Plain>`` the other one is named, and its ``static_assert`` would fail."""
+    text = """
+    template <class Tile> struct Plain {
+      static constexpr int Bytes = 1000;
+      CUTE_DEVICE void operator()(char*) { auto plain = make_layout(Tile{}); }
+    };
+    template <class Tile> struct Wide {
+      static constexpr int Bytes = size(Tile{}) * 100;
+      static_assert(Bytes <= 232448);
+      CUTE_DEVICE void operator()(char*) { auto wide = make_layout(Tile{}); }
+    };
+    template <class Op> __global__ void device_kernel() { extern __shared__ char smem[]; Op op; op(smem); }
+    template <class K> struct Launcher { static void run() { device_kernel<K><<<1, 128, K::Bytes>>>(); } };
+    template <class Tile, bool IsWide> struct Device {
+      using OfPlain = Launcher<Plain<Tile>>;
+      using OfWide = Launcher<Wide<Tile>>;
+      using Operation = std::conditional_t<IsWide, OfWide, OfPlain>;
+      static void run() { Operation::run(); }
+    };
+    void host(bool wide) {
+      if (wide) Device<Shape<_32, _64>, true>::run();
+      else Device<Shape<_128, _128>, false>::run();
+    }
+    """
+    facts = run(tmp_path, text, arch="sm_100a")
+    launched = {x.kernel.partition("<")[2]: x.smem_bytes for x in facts.launches}
+    assert "Wide<(_32,_64)>>" in launched
+    assert "Plain<(_128,_128)>>" in launched
+    assert not any(k.startswith("Wide<(_128") for k in launched), launched

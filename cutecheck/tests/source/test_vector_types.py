@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cutecheck.tests.source.test_extract import run
+from cutecheck.tests.source.test_extract import printed, run
 
 TEXT = """
 struct P { int4 meta; int3 t; uint2 u; dim3 d; longlong2 l; };
@@ -67,3 +67,14 @@ def test_components(tmp_path: Path, body: str, shape: str | None) -> None:
 def test_a_structure_is_laid_out_as_the_compiler_does(tmp_path: Path) -> None:
     text = "struct S { char c; int3 a; char d; int4 b; uint3 e; }; using L = Layout<Int<sizeof(S)>, Int<alignof(S)>>;"
     assert [str(s.value) for s in run(tmp_path, text).sites] == ["_64:_16"]
+
+
+def test_an_element_of_an_array_of_strides_behind_a_pointer_is_a_stride(tmp_path: Path) -> None:
+    text = """
+    using Batched = cute::tuple<_0, _8, int64_t>;
+    struct P { Batched d[2]; };
+    __global__ void k(P const* p) {
+      auto l = make_layout(Shape<_4, _2>{}, make_stride(get<1>(p->d[1]), get<0>(p->d[0])));
+    }
+    """
+    assert printed(run(tmp_path, text), "l") == "(_4,_2):(_8,_0)"

@@ -7,7 +7,8 @@ from cutecheck.tests.source.test_extract import printed, run
 
 TEXT = """
 using Op = SM90::GMMA::SPARSE::GMMA_64x128x32_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>;
-template <class Mma, class T> CUTE_DEVICE auto metadata(Mma const& mma, T const& e) {
+template <class... Args, class T> CUTE_DEVICE auto metadata(TiledMMA<Args...> const& mma, T const& e) {
+  using Mma = TiledMMA<Args...>;
   using Extents = typename Mma::AtomShape_MNK;
   auto tile = make_tile(make_layout(size<0>(Extents{})), make_layout(size<2>(Extents{})));
   auto tv = zipped_divide(e, tile).compose(typename Mma::Atom::Traits::ELayout{}, _);
@@ -22,6 +23,7 @@ __global__ void k() {
   using LA = decltype(tile_to_shape(GMMA::Layout_K_SW128_SpAtom<half_t, 2>{}, Shape<_128, _128>{}));
   using LB = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _128>{}));
   auto thr = mma.get_slice(threadIdx.x);
+  auto of_base = metadata(thr, make_layout(make_shape(tile_size<0>(mma), tile_size<2>(mma))));
   auto a = thr.partition_fragment_A(make_tensor(make_smem_ptr<sparse_elem<2, half_t>>(sa), LA{}));
   auto b = thr.partition_fragment_B(make_tensor(make_smem_ptr(sb), LB{}));
   auto c = partition_fragment_C(mma, Shape<_128, _128>{});
@@ -40,8 +42,10 @@ __global__ void k() {
 def test_the_operand_of_a_gemm_is_the_first_of_zipped_tensors(tmp_path: Path) -> None:
     facts = run(tmp_path, TEXT, arch="sm_90a")
     assert not facts.errors
-    assert printed(facts, "of_threads") == (
-        "(((_2,_2,_8,_4),(_2,_1)),((_16,_2),(_1,_1))):(((_2048,_0,_1,_16),(_64,_0)),((_128,_8),(_0,_0)))"
+    assert (
+        printed(facts, "of_threads")
+        == printed(facts, "of_base")
+        == ("(((_2,_2,_8,_4),(_2,_1)),((_16,_2),(_1,_1))):(((_2048,_0,_1,_16),(_64,_0)),((_128,_8),(_0,_0)))")
     )
     assert printed(facts, "warpgroup") == "_4:1"  # of thread 130 the second
     assert [[o.space for o in e.operands] for e in facts.events] == [

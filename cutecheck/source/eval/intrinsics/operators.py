@@ -87,7 +87,7 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         if isinstance(base.type, ArrayType) and args:
             by = _elements(m, base.type.inner, args[0], span)
             element = advance(m, replace(base, type=base.type.inner), by, span)
-            own = isinstance(base.type.inner, (ScalarType, PtrType)) and base.space != "smem"
+            own = isinstance(base.type.inner, (ScalarType, PtrType, ValueType)) and base.space != "smem"
             return dereference(m, element, span) if own or isinstance(base.type.inner, ClassInst) else element
         element = (
             advance(m, base, args[0], span)

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from cutecheck.model import algebra as alg
 from cutecheck.model import tiled
 from cutecheck.model.basis import ScaledBasis, X, whole
 from cutecheck.model.dtype import DType, dtype
-from cutecheck.model.ints import NotModelledError
+from cutecheck.model.ints import Dyn, NotModelledError
 from cutecheck.model.layout import Layout
 from cutecheck.model.notation_dsl import parse_dsl, show_dsl
 from cutecheck.model.tiled.scale_factors import tmem_layout_sf
@@ -169,6 +170,9 @@ def test_the_descriptor_of_scale_factors_counts_words(tmp_path: Path) -> None:
     half = ScaledBasis(whole(Fraction(1, 2)), (0,))
     tile = Layout(tile.shape, (((tile.stride[0][0][0], (0, half)), *tile.stride[0][1:]), *tile.stride[1:]))  # type: ignore[union-attr, index]
     staged = parse_dsl("(((((32,4),1),(16,4)),1,4),5):(((((16,4),0),(0,1)),0,512),2048)")
+    columns = Layout(((16, 2, 4), Dyn.named("n")), ((0, ScaledBasis(16, (0,)), half), ScaledBasis(1, (1,))))
+    divided = alg.logical_divide(columns, Layout(128, 1))
+    assert str(divided) == "((_16,_2,_4),n):((_0,_16@0,1/2@0),_1@1)"  # as CuTe
     (global_, _), (shared, _) = tma_partition(atom, 0, Layout(1, 0), staged, tile)  # type: ignore[arg-type]
     assert show_dsl(shared) == "((2048,16),5):((1,0),2048)"
     assert show_dsl(global_) == "(((512,4),16),?):(((1/2@0,1@1),0),1@2)"
