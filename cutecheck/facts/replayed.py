@@ -15,6 +15,7 @@ class Place:
     ``root``: where the tensor with the stages starts in its buffer, and where it ends; ``bits``: so its stage. An end
     that is not known is less than the start. ``view``: which layout it has. ``source`` partitioned the operand.
     ``past``: a coordinate that it was sliced at and the extent of that mode, where there is no such coordinate.
+    ``whole``: the variable in shared memory that the buffer is a member of, and the bits before it there.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Place:
     view: int = 0
     source: object | None = None
     past: tuple[int, int] | None = None
+    whole: tuple[str, int] | None = None
 
 
 @record(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Step:
     """A copy, a product, or a call that waits, commits or holds threads back (``function``, with its ``number``).
 
     ``maybe``: under a condition that threads answer differently. ``caller``: where the function around it was called.
+    ``adds``: whether a product is added to its accumulators (WGMMA, UMMA); None where that is not known.
     """
 
     kind: str
@@ -45,15 +48,17 @@ class Step:
     asynchronous: bool = False
     maybe: bool = False
     caller: Span | None = None
+    adds: bool | None = None
 
 
 @record(frozen=True, slots=True)
 class Thread:
-    """What one thread does, by its number in the block."""
+    """What one thread does, by its number in the block; ``counts``: how many threads of the block it stands for."""
 
     number: int
     steps: tuple[Step, ...]
     complete: bool
+    counts: int = 0
 
 
 @record(frozen=True, slots=True)
@@ -61,6 +66,7 @@ class Replay:
     """The steps in their order; ``complete`` where they go on to the kernel's end, else what was met before an end.
 
     ``threads``: those of some threads instead, one for each role, where what a kernel does is told by barriers.
+    ``sure``: these threads do all that threads of the block do, and nothing that may hold them back is unknown.
     ``missed``: a tile of a buffer, by its coordinate and the extent of its mode, that is not sliced as the others are.
     """
 
@@ -68,3 +74,4 @@ class Replay:
     complete: bool
     threads: tuple[Thread, ...] = ()
     missed: tuple[tuple[str, int, int], ...] = ()
+    sure: bool = True

@@ -38,7 +38,8 @@ class AccumulatorNotSet(Replayed):
 
     What it checks
         Of kernels that read in a loop what they fill in a loop, as far as they can be run pass by pass: before the
-        first product is added to a fragment in registers, something cleared it, filled it, or stored to it.
+        first product is added to a fragment in registers, something cleared it, filled it, or stored to it; and no
+        WGMMA or UMMA sets accumulators (``ScaleOut::Zero``) that hold a sum which nothing has used.
 
     Why
         A fragment is an array without initial values, and the MMA adds to what is there. Registers are often zero in a
@@ -54,8 +55,8 @@ class AccumulatorNotSet(Replayed):
         gemm(mma, rA, rB, acc);
 
     Assumptions
-        A loop or function that is not followed may have set them; instructions that do not add when they are told so
-        (WGMMA and UMMA) are not judged.
+        A loop or function that is not followed may have set them. WGMMA and UMMA add unless the variable that the
+        product is called with was told not to (``accumulate_``), where that is followed.
 
     Fix
         ``clear`` the accumulators before the main loop.
@@ -64,7 +65,7 @@ class AccumulatorNotSet(Replayed):
         cute/atom/mma_atom.hpp (make_fragment_C)
     """
 
-    kinds = ("unset",)
+    kinds = ("unset", "replaced")
     code = "CUT220"
     name = "accumulator-not-set"
     family = "lint"

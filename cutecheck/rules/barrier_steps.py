@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from cutecheck.facts import Call
 from cutecheck.findings import Finding
 from cutecheck.model.ints import Dyn, Sym, known_value
-from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.barriers import (
     all_expect,
     barriers,
@@ -21,6 +21,7 @@ from cutecheck.rules.derive.barriers import (
     too_few_arrive,
 )
 from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.replayed import Replayed
 
 _EXAMPLE = """
         using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64>{}));
@@ -62,7 +63,7 @@ _EXPECT = "Full::arrive_and_expect_tx(&full[0], size(Smem{}) * sizeof(half_t));"
 _ARRIVE = "Empty::arrive(&empty[0]);"
 
 
-class BarrierStepMissing(Rule):
+class BarrierStepMissing(Replayed):
     """A step of a barrier in shared memory is missing that a kernel uses by hand, or its phase stays.
 
     What it checks
@@ -72,7 +73,8 @@ class BarrierStepMissing(Rule):
         this one of the array as at others, and waits for it where something arrives; the phase of a wait in a loop that
         goes on is not a constant; and it counts as many arrivals as the block has threads, where all of them arrive in
         each pass: no fewer where they tell of bytes, too, and few where one thread does. A ``NamedBarrier`` that all
-        threads of a block come to counts as many.
+        threads of a block come to counts as many; where the kernel can be run thread by thread, as many as come there
+        in any of its passes.
 
     Why
         All of it compiles. A wait whose barrier nobody tells never ends; one for a phase that is over ends at once, and
@@ -97,6 +99,7 @@ class BarrierStepMissing(Rule):
         PTX ISA, mbarrier; cutlass/arch/barrier.h; examples/cute/tutorial/hopper/wgmma_tma_sm90.cu
     """
 
+    kinds = ("crowded", "shut")
     code = "CUT217"
     name = "barrier-wrong-steps"
     family = "lint"
@@ -112,6 +115,7 @@ class BarrierStepMissing(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        yield from super().on_call(call, context)
         if not call.function.startswith("mbarrier."):
             return
         if call.function == "mbarrier.named":

@@ -12,6 +12,7 @@ from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.launches import launches_of, partitioned_by, slices_taken, threads_of
 from cutecheck.rules.derive.locals import smallest_launch, threads_taken
+from cutecheck.rules.derive.takers import left_out
 
 
 class BlockTooSmall(Rule):
@@ -20,7 +21,8 @@ class BlockTooSmall(Rule):
     What it checks
         The threads of every TiledCopy and TiledMMA that a kernel uses fit its block: the block of its launch where the
         source shows one, the most that its ``__launch_bounds__`` allows otherwise. The threads of the block take all
-        slices of a TiledCopy, where it is sliced by what follows from ``threadIdx.x`` alone.
+        slices of a TiledCopy, where it is sliced by what follows from ``threadIdx.x`` alone; so do those that a
+        condition on ``threadIdx.x`` lets through, where the tile has parts for all and no other copy brings them.
 
     Why
         Each thread takes the slice of its own index. Slices of threads that do not exist are never copied or
@@ -100,6 +102,21 @@ class BlockTooSmall(Rule):
             )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        yield from self._of_block(event, context)
+        part = left_out(event, context)
+        if part is not None:
+            yield self.finding(
+                event.span,
+                f"TiledCopy of {part[1]} threads, of which {part[0]} copy under this condition: the parts of "
+                f"{part[1] - part[0]} threads are left out",
+                label=f"{part[0]} of {part[1]} threads",
+                help="let all its threads copy, or build it for those that do",
+                related=[Related(g.span, "the condition") for g in event.guards if not g.host][-1:],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
+
+    def _of_block(self, event: Event, context: Context) -> Iterable[Finding]:
         tiled = event.tiled if threads_of(event.tiled) is not None else partitioned_by(event)
         needed = threads_of(tiled)
         if needed is None or event.threads is None or event.callee == "cooperative_gemm":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import Event
+from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.early import read_early, stored_over
+from cutecheck.rules.derive.some_threads import missed_wait
 from cutecheck.rules.derive.uses import uses_of
 from cutecheck.rules.replayed import Replayed
 
@@ -101,6 +102,21 @@ class CpAsyncNotWaited(Replayed):
         }
         """,
     )
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        yield from super().on_call(call, context)
+        missed = missed_wait(call, context)
+        if missed is not None:
+            yield self.finding(
+                call.span,
+                f"thread {missed[1]} does not wait here for the cp.async that it has made, nor elsewhere: what it "
+                "copies need not be there when others read it",
+                label=f"not for thread {missed[1]}",
+                help="let all threads that copy wait for their copies, then come to the barrier",
+                related=[Related(missed[0].span, "the condition")],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for use in uses_of(event):

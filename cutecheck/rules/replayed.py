@@ -79,12 +79,50 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "start each tensor behind the cosize of all stages of the one before it, and allocate the bytes of both",
         "copied over it here",
     ),
+    "overlaid": (
+        "`{name}` is written where another tensor lies that other warps may still use: nothing tells this thread that "
+        "they are done with it", "the block's threads run side by side, nothing holds this one back",
+        "let the threads that use it come to a barrier before (NamedBarrier::sync, __syncthreads)", "used here",
+    ),
+    "undue": (
+        "`{name}` is written where TMA loads another tensor's tile, and nothing says that it has come: it may arrive "
+        "later, over what is written", "no wait for the phase of this load",
+        "load no tile that nothing waits for, or wait for it before the memory is used again", "loaded here",
+    ),
+    "undrained": (
+        "`{name}` is written while a TMA store may still read it: its thread has not waited for the group, or nothing "
+        "says that it has", "the store need not have read it",
+        "tma_store_wait<0>() by the thread that stores, then a barrier, before it is written again", "stored here",
+    ),
+    "unstored": (
+        "TMA stores `{name}`, which other threads have written, and no barrier comes between: what they write need "
+        "not be there", "no barrier since", "fence, then a barrier of all that write, then the store", "written here",
+    ),
+    "crowded": (
+        "{tile} threads come to a named barrier that counts {number}: it opens before all have come",
+        "{number} are counted, {tile} come", "count all threads that sync and arrive there", "",
+    ),
+    "shut": (
+        "{tile} threads come to a named barrier that counts {number}, and all others are done or wait as well: it "
+        "never opens", "{number} are counted, {tile} come", "count the threads that sync and arrive there", "",
+    ),
+    "replaced": (
+        "this product replaces what is in `{name}`, a sum that nothing has used: it is not added to it "
+        "(ScaleOut::Zero)", "not added", "accumulate_ = ScaleOut::One after the first product", "lost",
+    ),
+    "unfinished": (
+        "`{name}` is used while the WGMMA that computes it may still run: its group has not been waited for",
+        "no warpgroup_wait since", "commit the group and wait for it (warpgroup_wait<0>)", "computed here",
+    ),
     "past tile": (
         "`{name}` is sliced at {past[0]} of a mode with the coordinates 0 .. {last}, when the kernel is run pass by "
         "pass: there is no such tile, and the copy leaves the matrix", "{past[0]} of 0 .. {last}",
         "copy only while there is a next tile, or stay at the last one", "",
     ),
 }  # fmt: skip
+
+
+_NO_EVENTS = ("crowded", "shut", "unfinished")  # faults of other steps than copies and products
 
 
 class Replayed(Rule):
@@ -103,7 +141,8 @@ class Replayed(Rule):
         spans = [fault.step.span, *([fault.other.span] if fault.other is not None else [])]
         at = [e for e in context.facts.events if e.span in spans and (e.kernel, e.arch) == (call.kernel, call.arch)]
         if not any(e.span == fault.step.span for e in at):
-            return True  # in a file that is not reported
+            shown = fault.kind in _NO_EVENTS and fault.step.span.path in {e.span.path for e in context.facts.events}
+            return not shown  # in a file that is not reported
         if fault.kind in ("unseen", "overwritten"):
             if any(_one_warp(e) for e in at if e.span == fault.step.span):
                 return True
@@ -116,8 +155,10 @@ class Replayed(Rule):
         past = fault.place.past or (0, 0)
         return self.finding(
             fault.step.span,
-            message.format(name=fault.place.name, tile=fault.tile, past=past, last=past[1] - 1),
-            label=label.format(past=past, last=past[1] - 1),
+            message.format(
+                name=fault.place.name, tile=fault.tile, past=past, last=past[1] - 1, number=fault.step.number
+            ),
+            label=label.format(past=past, last=past[1] - 1, tile=fault.tile, number=fault.step.number),
             help=hint,
             related=_related(fault, other),
             enclosing=call.kernel,

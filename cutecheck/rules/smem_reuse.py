@@ -9,8 +9,10 @@ from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.elements import is_read, unheld_element
+from cutecheck.rules.derive.overlaid import lies_under
 from cutecheck.rules.derive.passes import overtaken, unheld
 from cutecheck.rules.derive.reuse import overtakes
+from cutecheck.rules.derive.some_threads import missed_barrier
 from cutecheck.rules.derive.uses import Use, uses_of
 from cutecheck.rules.replayed import Replayed
 
@@ -42,13 +44,16 @@ class SmemReuseWithoutBarrier(Replayed):
 
     What it checks
         In the order a kernel reaches them: between a read of shared memory and a later write of the same bytes through
-        another layout or element type, and between a write and the read of it by other threads, there is a barrier or
-        wait. Of a buffer with stages that run-time indices choose, only a read with no barrier since the first write.
+        another layout or element type, or another member of a union, and between a write and the read of it by other
+        threads, there is a barrier or wait; and all threads of the block come to ``__syncthreads()``. Of a buffer with
+        stages that run-time indices choose, only a read with no barrier since the first write.
         In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too:
         the next pass writes there again. So do single elements that threads of one warp store and those of another
         read (in the DSL). A loop that writes stages and lets other threads read them has a barrier. Run pass by pass,
         no stage is filled that was read since the last barrier, or read with no barrier since the wait for it; and TMA
-        fills none of which another thread has not said, by a barrier that was waited for, that its reads are done.
+        fills none of which another thread has not said, by a barrier that was waited for, that its reads are done;
+        threads write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores
+        nothing that other threads have written since the last barrier.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
@@ -75,7 +80,7 @@ class SmemReuseWithoutBarrier(Replayed):
         CUDA C++ Programming Guide, synchronization functions
     """
 
-    kinds = ("unseen", "overwritten", "unreleased")
+    kinds = ("unseen", "overwritten", "unreleased", "overlaid", "unstored", "undue")
     code = "CUT212"
     name = "smem-reuse-without-barrier"
     family = "epilogue"
@@ -134,6 +139,10 @@ class SmemReuseWithoutBarrier(Replayed):
                 if write is not None:
                     yield self._without_barrier(use, write)
                     return
+                under = lies_under(use, context)
+                if under is not None:
+                    yield self._shared_storage(use, under)
+                    return
                 continue
             done = "written" if earlier.written else "read"
             now = "writes" if use.written else "reads"
@@ -156,6 +165,18 @@ class SmemReuseWithoutBarrier(Replayed):
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)
+        missed = missed_barrier(call, context)
+        if missed is not None:
+            yield self.finding(
+                call.span,
+                f"thread {missed[1]} does not come to this barrier of the block, and goes on with shared memory that "
+                "others use: it is not held back, or they wait for ever",
+                label=f"not for thread {missed[1]}",
+                help="put __syncthreads() where all threads come to it, or use a NamedBarrier of those that do",
+                related=[Related(missed[0].span, "the condition")],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
         store = unheld_element(call, context) if is_read(call) else None
         if store is not None:
             yield self.finding(
@@ -177,6 +198,18 @@ class SmemReuseWithoutBarrier(Replayed):
             label=f"read at line {read.event.span.line}, no barrier from there to here",
             help="put __syncthreads() at the end of the loop's body",
             related=[Related(read.event.span, f"read here, through {read.root}")],
+            enclosing=use.event.enclosing,
+            arch=use.event.arch,
+        )
+
+    def _shared_storage(self, use: Use, read: Use) -> Finding:
+        return self.finding(
+            use.event.span,
+            f"`{use.tensor.name}` writes shared memory that `{read.tensor.name}` has read, another member of the same "
+            "storage, and no barrier comes between: other threads may not be done with it",
+            label=f"read at line {read.event.span.line}, no barrier since",
+            help="put __syncthreads() between the two, or give each a place of its own",
+            related=[Related(read.event.span, "read here: the two lie over one another")],
             enclosing=use.event.enclosing,
             arch=use.event.arch,
         )

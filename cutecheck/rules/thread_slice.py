@@ -12,6 +12,7 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
+from cutecheck.rules.derive.takers import past_the_last
 
 _EXAMPLE = """
         using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
@@ -35,7 +36,8 @@ class SliceOfOneThread(Rule):
 
     What it checks
         Copies that all threads run, of a part that a tiled copy or MMA of several threads gave a constant thread
-        (``get_slice(0)``), and ``axpby`` to one.
+        (``get_slice(0)``), and ``axpby`` to one; and slices that a TiledCopy does not have (``get_slice(threadIdx.x)``
+        in threads 128 to 383 for one of 256), where the conditions around the copy say which threads make it.
 
     Why
         The shapes of all slices are the same, so it compiles. All threads store to the same elements, of which one
@@ -76,6 +78,22 @@ class SliceOfOneThread(Rule):
             return
         if atom is None or not ("TMA" in atom.op or "BULK" in atom.op):
             yield from self._found(event, event.operands, threads)
+            yield from self._past(event)
+
+    def _past(self, event: Event) -> Iterable[Finding]:
+        past = past_the_last(event)
+        if past is not None:
+            tensor, thread, index, count = past
+            yield self.finding(
+                event.span,
+                f"thread {thread} takes slice {index} of a TiledCopy of {count} threads for `{tensor.name}`: there is "
+                "no such slice, and what lies elsewhere is copied",
+                label=f"slice {index} of 0 .. {count - 1}",
+                help="count the threads that copy from 0: threadIdx.x less those before them",
+                related=[Related(tensor.span, f"part of {tensor.tile_layout or tensor.layout}")],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         block = [e.threads for e in context.facts.events if (e.kernel, e.arch) == (call.kernel, call.arch)]

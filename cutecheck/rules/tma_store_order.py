@@ -8,11 +8,12 @@ from typing import cast
 
 from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
-from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.protocol import cut_short, inside
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Use, exclusive, order, uses_of
 from cutecheck.rules.derive.waits import overlaps
+from cutecheck.rules.replayed import Replayed
 
 _FENCE = re.compile(r"fence_proxy|fence_view|tma_store_fence|proxy_fence|^fence$|_fence$")
 _OTHERS = re.compile(r"cp_async_commit|cp_async_fence|cp_async_wait|commit_batch|warpgroup|init|cluster|mbarrier")
@@ -44,14 +45,15 @@ _EXAMPLE = """
         """
 
 
-class TmaStoreNotOrdered(Rule):
+class TmaStoreNotOrdered(Replayed):
     """A TMA store that may not see what was written, or that nothing waits for.
 
     What it checks
         Between what threads write to shared memory and a TMA store of it there is a fence between the two proxies
         (``tma_store_fence``, ``fence_view_async_shared``, ``fence_proxy``); after the store a group is committed
         (``tma_store_arrive``, ``cp_async_bulk_commit_group``, ``producer_commit`` of a ``PipelineTmaStore``) and
-        something waits for it; in a loop that writes there again, the loop waits.
+        something waits for it; in a loop that writes there again, the loop waits. Where a kernel can be run thread by
+        thread: nothing is written that a TMA store may still read, by the wait of its thread and a barrier after it.
 
     Why
         TMA reads shared memory through another proxy: without the fence it may store what was there before. A block
@@ -82,6 +84,7 @@ class TmaStoreNotOrdered(Rule):
         PTX ISA, fence.proxy.async, cp.async.bulk.commit_group; cute/arch/copy_sm90_tma.hpp
     """
 
+    kinds = ("undrained",)
     code = "CUT216"
     name = "tma-store-not-ordered"
     family = "epilogue"

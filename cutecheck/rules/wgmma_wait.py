@@ -7,11 +7,12 @@ from typing import cast
 
 from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
-from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.groups import groups_left
 from cutecheck.rules.derive.protocol import cut_short, inside, pipelines
 from cutecheck.rules.derive.releases import early_release
 from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.replayed import Replayed
 
 _FENCES = ("fence", "warpgroup_arrive")
 _COMMITS = ("commit_group", "warpgroup_commit_batch")
@@ -34,14 +35,15 @@ _EXAMPLE = """
         """
 
 
-class WgmmaNotWaited(Rule):
+class WgmmaNotWaited(Replayed):
     """A WGMMA that nothing fences, commits or waits for.
 
     What it checks
         In the order a kernel reaches them: ``wgmma.fence`` (``warpgroup_arrive``, ``warpgroup.fence``) comes before the
         first WGMMA; between a WGMMA and the next wait for groups a group is committed; after the last one something
         waits for all groups; a loop that multiplies what a pipeline brings, and releases its stages, waits; and the
-        stage that a WGMMA reads is given back, in the same pass, after a wait for its group.
+        stage that a WGMMA reads is given back, in the same pass, after a wait for its group. Where a kernel can be run
+        thread by thread: accumulators are used when their group has been waited for.
 
     Why
         WGMMA runs on its own. Without the fence it may read registers that are still written, without commit and wait
@@ -70,6 +72,7 @@ class WgmmaNotWaited(Rule):
         PTX ISA, wgmma.fence, wgmma.commit_group, wgmma.wait_group; cute/arch/mma_sm90_gmma.hpp
     """
 
+    kinds = ("unfinished",)
     code = "CUT215"
     name = "wgmma-not-waited"
     family = "lint"

@@ -6,6 +6,7 @@ from cutecheck.facts import Call, Span
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.groups import Pending, unknown_fill
+from cutecheck.rules.derive.overlaid import comes_later
 from cutecheck.rules.derive.pipelines import Late, late
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Use, exclusive, order
@@ -47,7 +48,7 @@ def read_early(use: Use, context: Context) -> Fault | None:
 
 def stored_over(use: Use, context: Context) -> Fault | None:
     """A store to where an asynchronous copy is still under way."""
-    filled = None if fills(use) else in_flight(use, context)
+    filled = None if fills(use) else in_flight(use, context) or comes_later(use, context)
     if filled is None:
         return None
     return Fault(

@@ -21,6 +21,14 @@ Kind = Literal[
     "past tile",
     "torn",
     "missed",
+    "overlaid",
+    "undue",
+    "undrained",
+    "unstored",
+    "crowded",
+    "shut",
+    "replaced",
+    "unfinished",
 ]
 
 

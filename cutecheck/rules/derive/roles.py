@@ -12,9 +12,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from cutecheck.facts.replayed import Place, Replay, Step, Thread
+from cutecheck.rules.derive.accumulators import Accumulators
 from cutecheck.rules.derive.faults import Fault, Kind
+from cutecheck.rules.derive.role_memory import Clock, How, Memory
 
-_Clock = dict[object, int]  # steps of each thread, by its position, and phases of each barrier that are over
+# of a clock: steps of each thread, by its position, and phases of each barrier that are over
 _Barrier = tuple[str, int]
 _Key = tuple[str, tuple[int, int]]
 _MEETING = frozenset({"__syncthreads", "syncthreads", "cluster_sync", "cluster_wait"})
@@ -24,8 +26,18 @@ _MEETING = frozenset({"__syncthreads", "syncthreads", "cluster_sync", "cluster_w
 class _Gate:
     """A barrier: of phases that are over what all knew that arrived in them, and who arrived since."""
 
-    over: list[_Clock] = field(default_factory=list)
-    arrived: dict[int, list[_Clock]] = field(default_factory=lambda: defaultdict(list))
+    over: list[Clock] = field(default_factory=list)
+    arrived: dict[int, list[Clock]] = field(default_factory=lambda: defaultdict(list))
+
+
+@dataclass(slots=True)
+class _Named:
+    """A barrier of the hardware: threads that came since it opened, what they know, and how often it opened."""
+
+    came: int = 0
+    known: Clock = field(default_factory=dict)
+    opened: list[Clock] = field(default_factory=list)
+    last: Step | None = None
 
 
 @dataclass(slots=True)
@@ -43,14 +55,19 @@ class _Worker:
     def __init__(self, thread: Thread) -> None:
         self.thread = thread
         self.at = 0
-        self.clock: _Clock = {}
+        self.clock: Clock = {}
         self.expecting: tuple[_Barrier, int] | None = None  # of the loads that come
         self.due: _Barrier | None = None  # arrives there once its loads are made
         self.told_after = _told_after(thread.steps)  # loads whose bytes are announced after them: at which barrier
+        self.waits: int | None = None  # how often the named barrier had opened when it came there
+        self.sums = Accumulators()
 
 
 class _Block:
-    def __init__(self, threads: tuple[Thread, ...]) -> None:
+    def __init__(self, threads: tuple[Thread, ...], sure: bool) -> None:
+        self.sure = sure
+        self.memory = Memory()
+        self.named: dict[str, _Named] = defaultdict(_Named)
         self.workers = [_Worker(t) for t in threads]
         self.gates: dict[_Barrier, _Gate] = defaultdict(_Gate)
         self.comers: dict[_Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
@@ -77,6 +94,7 @@ class _Block:
                         return self.faults  # what it does next is not known
                     self._arrive_now(i, w)
             if not moved and not self._met():
+                self._never_opens()
                 return self.faults
 
     def _met(self) -> bool:
@@ -84,7 +102,7 @@ class _Block:
         here = [w for w in self.workers if w.at < len(w.thread.steps)]
         if not here or any(not _meets(w.thread.steps[w.at]) for w in here):
             return False
-        both: _Clock = {}
+        both: Clock = {}
         for w in here:
             _learn(both, w.clock)
         for w in here:
@@ -100,16 +118,73 @@ class _Block:
             return False
         if step.kind == "barrier":
             return self._at_barrier(me, w, step)
+        if step.kind == "named":
+            return self._at_named(me, w, step)
         w.clock[me] = w.clock.get(me, 0) + 1
+        self._remember(me, w, step)
+        for kind, place, other in w.sums.does(step):
+            self._note(kind, step, place, other, 0)
         if step.kind == "load":
             self._load(me, w, step)
-        else:
+        elif step.kind != "drain":
             for place in step.places[:1] if step.kind == "copy" else step.places:
                 if place.space == "smem" and step.kind in ("copy", "gemm"):
                     self._read(me, w, step, place)
             if step.kind == "copy" and step.places[1].space == "smem":
                 self.now[_key(step.places[1])] = _Tile(step, 0, None, 0)
         return True
+
+    def _remember(self, me: int, w: _Worker, step: Step) -> None:
+        """What the step does with shared memory that other tensors lie in, too, or that TMA stores."""
+        if step.function == "tma_store_arrive":
+            self.memory.commit(me)
+        elif step.function == "tma_store_wait":
+            self.memory.wait(me, w.clock, step.number or 0)
+        if step.kind not in ("copy", "load", "gemm", "drain"):
+            return
+        uses: list[tuple[Place, How, bool]]
+        if step.kind == "gemm":  # of A each warp reads its own rows
+            used = step.places[-3:-1] if step.function == "umma" else step.places[-2:-1]
+            uses = [(p, "mma", False) for p in used if step.asynchronous]
+        elif step.kind == "copy":
+            uses = [(p, "threads", i == 1) for i, p in enumerate(step.places[:2])]
+        elif step.kind == "load":
+            uses = [(step.places[1], "load", True)]
+        else:
+            uses = [(step.places[0], "drain", False)]
+        for place, how, written in uses:
+            phase = w.expecting if how == "load" else None
+            other = self.memory.used(me, w.clock, step, place, how, written, phase)
+            if other is not None and self.sure and not step.maybe:
+                kind = _kind(other.how, how)
+                self._note(kind, step, place, other.step, 0)
+
+    def _at_named(self, me: int, w: _Worker, step: Step) -> bool:
+        gate, count = self.named[step.places[0].buffer], step.number or 0
+        if w.waits is None:
+            w.clock[me] = w.clock.get(me, 0) + 1
+            gate.came += w.thread.counts
+            _learn(gate.known, w.clock)
+            gate.last = step
+            w.waits = len(gate.opened)
+            if gate.came > count and self.sure:
+                self._note("crowded", step, step.places[0], None, gate.came)
+            if gate.came >= count:
+                gate.opened.append(gate.known)
+                gate.came, gate.known = 0, {}
+        if step.function != "arrive":
+            if len(gate.opened) == w.waits:
+                return False
+            _learn(w.clock, gate.opened[w.waits])
+        w.waits = None
+        return True
+
+    def _never_opens(self) -> None:
+        """All that go on wait at named barriers, for more threads than come."""
+        here = [w for w in self.workers if w.at < len(w.thread.steps)]
+        if self.sure and here and all(w.thread.steps[w.at].kind == "named" for w in here):
+            step = here[0].thread.steps[here[0].at]
+            self._note("shut", step, step.places[0], None, self.named[step.places[0].buffer].came)
 
     def _at_barrier(self, me: int, w: _Worker, step: Step) -> bool:
         gate, at = self.gates[_gate(step)], _gate(step)
@@ -190,6 +265,12 @@ def _told_after(steps: tuple[Step, ...]) -> dict[int, _Barrier | None]:
     return found
 
 
+def _kind(earlier: How, now: How) -> Kind:
+    if earlier == "drain":
+        return "undrained"
+    return "unstored" if now == "drain" else "undue" if earlier == "load" else "overlaid"
+
+
 def _gate(step: Step) -> _Barrier:
     return step.places[0].buffer, step.places[0].offset
 
@@ -208,11 +289,11 @@ def _meets(step: Step) -> bool:
     return step.kind == "call" and step.function in _MEETING
 
 
-def _learn(clock: _Clock, other: _Clock) -> None:
+def _learn(clock: Clock, other: Clock) -> None:
     for who, when in other.items():
         clock[who] = max(clock.get(who, -1), when)
 
 
 def faults_of_roles(replay: Replay) -> list[Fault]:
     """What goes wrong between the threads of a block."""
-    return _Block(replay.threads).run()
+    return _Block(replay.threads, replay.sure).run()

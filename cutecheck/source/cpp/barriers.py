@@ -79,6 +79,8 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
             m.recorder.in_barrier -= 1
     if name == "sync" and len(args) == 2 and _of_class(fn, full, "NamedBarrier"):
         m.recorder.barrier("named", NAMED, span, tuple(m.dialect.to_model(a) for a in args))
+    if name == "arrive" and len(args) == 2 and _of_class(fn, full, "NamedBarrier"):
+        m.recorder.arrives(tuple(m.dialect.to_model(a) for a in args), span)
     if name in _ADDRESSES or isinstance(fn, (Unknown, Extern, ExternType)):
         for v in args:
             pointer = v.pointer if isinstance(v, Object) else v

@@ -34,7 +34,7 @@ _MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
 _REPLAYED = 200_000  # steps of a kernel that is run pass by pass
 _WARP = 32
 _OF_ROLES = tuple(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
-_MOST_ROLES = 6
+_MOST_ROLES = 10
 _ELSEWHERE = "the kernel is of files that this run does not report"
 
 
@@ -108,7 +108,8 @@ def launch(
 def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value], symbol: str, span: Span) -> None:
     """Run a kernel once more, pass by pass, where it copies in loops: what is in which stage when."""
     recorder, limits = m.recorder, m.budget.limits
-    if not m.dialect.by_value or limits.many or not _pipelined(m, symbol):
+    told = any(c.kernel == symbol and c.subject for c in recorder.calls.values())
+    if not m.dialect.by_value or limits.many or not (told or _pipelined(m, symbol)):
         return
     if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
         return  # of many instantiations one stands for the others
@@ -116,10 +117,10 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     if walked >= _MOST_REPLAYED or steps > _REPLAYED:
         return
     args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
-    if any(c.kernel == symbol and c.subject for c in recorder.calls.values()):
-        threads, cost = _roles(m, best, self_, args, span, recorder.threads_of(symbol))
+    if told:
+        threads, sure, cost = _roles(m, best, self_, args, span, recorder.threads_of(symbol))
         m.history.replayed[id(best.fn)] = walked + 1, steps + cost
-        recorder.replayed(Replay((), False, threads), symbol, best.fn.span)
+        recorder.replayed(Replay((), False, threads, sure=sure), symbol, best.fn.span)
         return
     running, complete = _run(m, best, self_, args, span, given=False)
     if running.chose and not complete:
@@ -140,24 +141,58 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
 
 def _roles(
     m: Machine, best: Candidate, self_: Object | None, args: list[Value], span: Span, block: int
-) -> tuple[tuple[Thread, ...], int]:
-    """The runs of some threads, one of each that a condition tells from the others, and what they cost."""
+) -> tuple[tuple[Thread, ...], bool, int]:
+    """The runs of some threads, whether these are all that differ and what holds them back is known, and the cost.
+
+    One thread is run of each role that a condition tells from the others, and one of another warp where it has several.
+    """
     asked: dict[Expr, None] = {}
-    found: list[Thread] = []
-    left, cost = [t for t in _OF_ROLES if t < block], 0
+    views: dict[object, int] = {}
+    found: list[Replaying] = []
+    ended: list[bool] = []
+    left = [t for t in _OF_ROLES if t < block]
 
     def answers(thread: int) -> tuple[object, ...]:
         asks = Replaying(m, thread=thread)
         return (thread % _WARP == 0, *map(asks.number, asked))
 
-    while left and len(found) < _MOST_ROLES:
-        running, complete = _run(m, best, self_, args, span, given=False, thread=left[0])
+    def run(thread: int) -> None:
+        running, complete = _run(m, best, self_, args, span, given=False, thread=thread, views=views)
         asked.update(running.asked)
-        cost += running.cost
-        found.append(Thread(left[0], tuple(running.steps), complete))
-        known = {answers(f.number) for f in found}
+        found.append(running)
+        ended.append(complete)
+
+    while left and len(found) < _MOST_ROLES:
+        run(left[0])
+        known = {answers(f.thread or 0) for f in found}
         left = [t for t in left if answers(t) not in known]
-    return tuple(found), cost
+    for role in list(found):
+        others = [t for t in _OF_ROLES if t < block and t != role.thread and answers(t) == answers(role.thread or 0)]
+        if others and (role.thread or 0) % _WARP and len(role.steps) > 1:
+            run(others[-1])
+    kinds = {t: answers(t) for t in _OF_ROLES if t < block}
+    told = [answers(f.thread or 0) for f in found]
+    threads = tuple(
+        Thread(f.thread or 0, tuple(f.steps), complete, _counts(f.thread or 0, kind, told, kinds))
+        for f, complete, kind in zip(found, ended, told, strict=True)
+    )
+    sure = not left and all(ended) and all(f.sure for f in found) and block % _WARP == 0
+    return threads, sure, sum(f.cost for f in found)
+
+
+def _counts(
+    thread: int, kind: tuple[object, ...], told: list[tuple[object, ...]], kinds: dict[int, tuple[object, ...]]
+) -> int:
+    """How many threads of the block a thread stands for, with the other lanes of its warps where it is not elected.
+
+    Where a second thread of its role was run, that stands for its own warp.
+    """
+    lanes = 1 if thread % _WARP == 0 else _WARP - 1
+    warps = sum(k == kind for k in kinds.values())
+    if told.count(kind) < 2:
+        return lanes * warps
+    first = next(t for t, k in kinds.items() if k == kind)
+    return lanes * (warps - 1) if thread == first else lanes
 
 
 def _run(
@@ -169,9 +204,10 @@ def _run(
     given: bool,
     thread: int | None = None,
     least: int = AT_LEAST,
+    views: dict[object, int] | None = None,
 ) -> tuple[Replaying, bool]:
     """A kernel's run pass by pass, and whether it came to the kernel's end."""
-    recorder, running, complete = m.recorder, Replaying(m, given, thread, least), True
+    recorder, running, complete = m.recorder, Replaying(m, given, thread, least, views), True
     cut, used = dict(recorder.cut), m.budget.used
     kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
     try:

@@ -79,3 +79,115 @@ def test_mistake(name: str, tmp_path: Path) -> None:
     found = {f.code for f in report.findings}
     assert codes <= found
     assert codes or not found
+
+
+STORED = """
+using SmemA = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64>{}));
+using SmemC = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _128>{}));
+using Mma = decltype(make_tiled_mma(SM90_64x128x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{},
+    Layout<Shape<_2, _1, _1>>{}));
+using Full = cutlass::arch::ClusterTransactionBarrier;
+using cutlass::arch::NamedBarrier;
+struct Storage {
+  union {
+    struct { alignas(1024) half_t b[cosize_v<SmemA>]; alignas(1024) half_t a[cosize_v<SmemA>]; } in;
+    alignas(1024) half_t c[cosize_v<SmemC>];
+  };
+  alignas(8) uint64_t full;
+};
+template <class TmaA, class TmaC>
+__global__ void __launch_bounds__(256) multiply(CUTE_GRID_CONSTANT TmaA const tma_a,
+    CUTE_GRID_CONSTANT TmaA const tma_b, CUTE_GRID_CONSTANT TmaC const tma_c, int m, int k) {
+  extern __shared__ char raw[];
+  Storage& s = *reinterpret_cast<Storage*>(raw);
+  Tensor sA = make_tensor(make_smem_ptr(s.in.a), SmemA{});
+  Tensor sB = make_tensor(make_smem_ptr(s.in.b), SmemA{});
+  Tensor sC = make_tensor(make_smem_ptr(s.c), SmemC{});
+  Tensor gA = local_tile(tma_a.get_tma_tensor(make_shape(m, k)), Shape<_128, _64>{}, make_coord(blockIdx.x, _));
+  Tensor gB = local_tile(tma_b.get_tma_tensor(make_shape(m, k)), Shape<_128, _64>{}, make_coord(blockIdx.y, _));
+  Tensor gC = local_tile(tma_c.get_tma_tensor(make_shape(m, m, 2)), Shape<_128, _128>{},
+      make_coord(blockIdx.x, blockIdx.y, _));
+  auto [tAgA, tAsA] = tma_partition(tma_a, Int<0>{}, Layout<_1>{}, group_modes<0, 2>(sA), group_modes<0, 2>(gA));
+  auto [tBgB, tBsB] = tma_partition(tma_b, Int<0>{}, Layout<_1>{}, group_modes<0, 2>(sB), group_modes<0, 2>(gB));
+  auto [tCgC, tCsC] = tma_partition(tma_c, Int<0>{}, Layout<_1>{}, group_modes<0, 2>(sC), group_modes<0, 2>(gC));
+  if (threadIdx.x == 0) Full::init(&s.full, 1);
+  __syncthreads();
+  Mma mma;
+  auto thr = mma.get_slice(threadIdx.x);
+  Tensor rA = thr.make_fragment_A(thr.partition_A(sA));
+  Tensor rB = thr.make_fragment_B(thr.partition_B(sB));
+  Tensor acc = partition_fragment_C(mma, Shape<_128, _128>{});
+  mma.accumulate_ = GMMA::ScaleOut::Zero;
+  int phase = 0;
+  for (int t = 0; t < size<1>(tAgA); ++t) {
+    NamedBarrier::sync(256, 1);
+    if (threadIdx.x == 0) {
+      Full::arrive_and_expect_tx(&s.full, 32768);
+      copy(tma_a.with(s.full), tAgA(_, t), tAsA);
+      copy(tma_b.with(s.full), tBgB(_, t), tBsB);
+    }
+    Full::wait(&s.full, phase);
+    phase ^= 1;
+    warpgroup_arrive();
+    for (int i = 0; i < size<2>(rA); ++i) {
+      gemm(mma, rA(_, _, i), rB(_, _, i), acc);
+      mma.accumulate_ = GMMA::ScaleOut::One;
+    }
+    warpgroup_commit_batch();
+    warpgroup_wait<0>();
+  }
+  NamedBarrier::sync(256, 2);
+  Tensor rC = make_fragment_like<half_t>(acc);
+  for (int i = 0; i < size(acc); ++i) rC(i) = half_t(acc(i));
+  auto r2s = make_tiled_copy_C(Copy_Atom<SM90_U32x4_STSM_N, half_t>{}, mma);
+  auto t2s = r2s.get_slice(threadIdx.x);
+  for (int j = 0; j < 2; ++j) {
+    copy(r2s, t2s.retile_S(rC), t2s.partition_D(sC));
+    tma_store_fence();
+    NamedBarrier::sync(256, 3);
+    if (threadIdx.x == 0) {
+      copy(tma_c, tCsC, tCgC(_, j));
+      tma_store_arrive();
+      tma_store_wait<0>();
+    }
+    NamedBarrier::sync(256, 4);
+  }
+}
+void run(half_t const* A, half_t const* B, half_t* C, int m, int k) {
+  auto rows = make_stride(k, _1{});
+  auto a = make_tma_copy(SM90_TMA_LOAD{}, make_tensor(make_gmem_ptr(A), make_shape(m, k), rows), SmemA{});
+  auto b = make_tma_copy(SM90_TMA_LOAD{}, make_tensor(make_gmem_ptr(B), make_shape(m, k), rows), SmemA{});
+  auto c = make_tma_copy(SM90_TMA_STORE{},
+      make_tensor(make_gmem_ptr(C), make_shape(m, m, 2), make_stride(m, _1{}, m * m)), SmemC{});
+  multiply<<<dim3(m / 128, m / 128), 256, sizeof(Storage)>>>(a, b, c, m, k);
+}
+"""
+UNORDERED = {
+    "right": ("", "", set()),
+    "C_over_B": ("  NamedBarrier::sync(256, 2);\n", "", {"CUT212"}),
+    "half_of_the_threads": ("sync(256, 3)", "sync(128, 3)", {"CUT217"}),
+    "more_threads_than_come": ("sync(256, 2)", "sync(384, 2)", {"CUT217"}),
+    "store_not_waited_for": ("      tma_store_wait<0>();\n", "", {"CUT216"}),
+    "store_of_the_last_pass_not_waited_for": ("tma_store_wait<0>()", "tma_store_wait<1>()", {"CUT216"}),
+    "not_held_back_after_the_store": ("    NamedBarrier::sync(256, 4);\n", "", {"CUT216"}),
+    "not_set": ("  mma.accumulate_ = GMMA::ScaleOut::Zero;\n", "", {"CUT220"}),
+    "never_added": ("      mma.accumulate_ = GMMA::ScaleOut::One;\n", "", {"CUT220"}),
+    "set_in_each_pass": (
+        "    warpgroup_arrive();\n",
+        "    warpgroup_arrive();\n    mma.accumulate_ = GMMA::ScaleOut::Zero;\n",
+        {"CUT220"},
+    ),
+    "used_while_it_runs": ("wait<0>();\n  }\n  Named", "wait<1>();\n  }\n  Named", {"CUT215"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNORDERED)
+def test_what_threads_of_a_block_do_to_one_another(name: str, tmp_path: Path) -> None:
+    old, new, codes = UNORDERED[name]
+    assert not old or STORED.count(old) == 1
+    (tmp_path / "multiply.cu").write_text(PREAMBLE + STORED.replace(old, new))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), ignore=("CUT1", "CUT4")))
+    assert not report.failures
+    found = {f.code for f in report.findings}
+    assert codes <= found
+    assert codes or not found

@@ -37,6 +37,9 @@ class BufferRecorder(RecorderState):
     ) -> TensorVal:
         """A tensor that owns its elements: registers, or tensor memory."""
         name = f"{space}@{span.line}:{span.column}"
+        replay = self.acts()
+        if replay is not None and space == "rmem":
+            replay.makes(name, span)
         pointer = Pointer(name, space, ScalarType(dtype) if dtype is not None else None)
         return TensorVal(layout, pointer, space, dtype, 0, provenance, source)
 

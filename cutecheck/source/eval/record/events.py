@@ -14,10 +14,11 @@ from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, PIPELINE
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.replayed import REPLAY, Replay
 from cutecheck.model.ints import Condition
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.launches import LaunchRecorder
-from cutecheck.source.eval.values import Extern, Pointer, TensorVal, Value
+from cutecheck.source.eval.values import Extern, Pointer, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.intrinsics.registry import Call
@@ -121,7 +122,10 @@ class EventRecorder(LaunchRecorder):
         """
         replay = self.acts()
         if replay is not None and self.frame is not None:
-            replay.barrier(kind, buffer, span, self.frame.symbol, arguments)
+            if kind == "named":
+                replay.named("sync", arguments, span, self.frame.symbol)
+            else:
+                replay.barrier(kind, buffer, span, self.frame.symbol, arguments)
         if self._events_off or self.frame is None:
             return
         self.clock += 1
@@ -132,6 +136,23 @@ class EventRecorder(LaunchRecorder):
             tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False,
             f"{self.frame.kernel}|{buffer}", (("arrivals", 1),) if local else (),
         )  # fmt: skip
+
+    def scaled(self, variable: str, mma: Value, value: Value) -> None:
+        """``mma.accumulate_ = value``: whether its next products are added to what is in the accumulators."""
+        replay = self.acts()
+        number = str(value.value) if isinstance(value, Scalar) else ""
+        name = getattr(value, "name", number).rpartition("::")[2]
+        adds = {"Zero": False, "One": True, "0": False, "1": True}.get(name)
+        if replay is not None and self.frame is not None:
+            replay.scales(self.frame, variable, mma, None if replay.under else adds)
+        elif not self.in_kernel():
+            self.scales = True  # the kernel is given one that was told
+
+    def arrives(self, arguments: tuple[Value, ...], span: Span) -> None:
+        """A barrier of the hardware that is told of threads which do not wait there."""
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            replay.named("arrive", arguments, span, self.frame.symbol)
 
     def worked_by_library(self, buffer: str, span: Span) -> None:
         """A pipeline of the library works on barriers in a buffer: what the kernel does with them is not all."""
@@ -186,8 +207,9 @@ class EventRecorder(LaunchRecorder):
             replay.end()
         past = [v.past for v in operands if isinstance(v, TensorVal)]
         replay.happened(
-            kind, c.name, c.span, self.frame.symbol, tiled, facts, past, predicated, self.frame.depth, signals
-        )
+            kind, c.name, c.span, self.frame.symbol, tiled, facts, past, predicated, self.frame.depth, signals,
+            replay.adds(self.frame, _variable(node, c), tiled),
+        )  # fmt: skip
 
     def overwritten(self, c: Call, tensors: list[TensorVal]) -> None:
         """Tensors are cleared, filled or summed up: a step of a kernel that is run pass by pass."""
@@ -274,6 +296,12 @@ class EventRecorder(LaunchRecorder):
         for v in operands:
             if isinstance(v, TensorVal) and v.pointer is not None and v.pointer.buffer in self.buffers:
                 self.buffers[v.pointer.buffer].accesses.append(ident)
+
+
+def _variable(node: ir.Call | None, c: Call) -> str:
+    """The variable that is the first operand of a call; empty where it is an expression."""
+    first = node.args[0].value if node is not None and node.span == c.span and node.args else None
+    return first.ident if isinstance(first, ir.Name) else ""
 
 
 def of_both(first: Event, again: Event) -> Event:

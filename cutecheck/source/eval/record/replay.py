@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING, NoReturn
 
 from cutecheck.facts import NOT_WALKED, Span, TensorFact, Unknown
 from cutecheck.facts.replayed import Place, Step
-from cutecheck.model import inttuple as it
-from cutecheck.model.algebra import cosize, get, rank, size
-from cutecheck.model.atoms import CopyAtom
-from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import Domain, Expr, Op, Var
-from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError, as_expr, known_value
-from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag
+from cutecheck.model.ints import Dyn, Sym, as_expr
+from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.model.tiled import TiledCopy
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.record.past import INDEX, Slices, extent_names
-from cutecheck.source.eval.values import Object, Pointer, Scalar, Value
+from cutecheck.source.eval.record.regions import (
+    DESCRIPTOR,
+    by_hardware,
+    followed,
+    is_asynchronous,
+    regions,
+    variable_of,
+)
+from cutecheck.source.eval.values import EnumVal, Object, Pointer, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.scope import Frame
 
 FLAG = Domain(values=(0, 1))  # of what is true or false
 AT_LEAST = 768  # of a run-time number: some tiles of a matrix, a multiple of most of their extents
@@ -37,19 +41,24 @@ PASSES = 26  # of one loop; its later ones are as those before
 _NUMBER = re.compile(r"#(\d+)")
 _WRAPPERS = ("cp_async_wait", "cp_async_wait_group", "cp_async_fence", "cp_async_commit_group", "commit")
 _RELATIONS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le}
-_TILE = 2  # modes of a tile without stages
-_OPEN = (0, -1)  # bits of which the end is not known
 # calls of one thread that wait for others, or for its own MMAs
 HOLDING = frozenset({
     "__syncthreads", "syncthreads", "cluster_sync", "cluster_wait", "warpgroup_wait", "warpgroup_commit_batch",
+    "tma_store_arrive", "tma_store_wait",
 })  # fmt: skip
+# what has a barrier or wait in its name and holds back no other thread of the block
+_LETS_GO = re.compile(
+    r"^(?:__shfl|shfl|elect|canonical|init|fence|synclog|cp_async|warpgroup_|stream_|set_barrier|__syncwarp|griddep"
+    r"|launch_dep|wait_on_dep|prefetch|cluster_arrive|block_rank|tma_store_fence|tma_desc|umma_arrive|producer_tail|load_tail)|alloc|free$"
+)
+_OF_LIBRARY = re.compile(r"(?:^|/)(?:include/)?(?:cute|cutlass)/")  # whose steps are known as a whole
+_PLAIN = "PipelineTmaAsync.create"  # the pipeline whose steps are known as steps of its barriers
 _FULL, _EMPTY = "", ".empty"
 _PIPELINED = {  # what a step does with which barrier
     "producer_acquire": (("wait", _EMPTY), ("expect", _FULL)), "consumer_wait": (("wait", _FULL),),
     "consumer_release": (("arrive", _EMPTY),),
     "producer_try": (("wait", _EMPTY),), "consumer_try": (("wait", _FULL),),  # in loops, or before a wait
 }  # fmt: skip
-_DESCRIPTOR = dtype("uint128_t")  # of shared memory, as WGMMA and UMMA read it
 
 
 class ReplayOver(Exception):
@@ -64,7 +73,10 @@ class Replaying:
     WGMMA are followed then. Without, it is that of all threads, of which only plain copies are.
     """
 
-    def __init__(self, m: Machine, given: bool = False, thread: int | None = None, least: int = AT_LEAST) -> None:
+    def __init__(
+        self, m: Machine, given: bool = False, thread: int | None = None, least: int = AT_LEAST,
+        views: dict[object, int] | None = None,
+    ) -> None:  # fmt: skip
         self.machine = m
         self.made = m.made
         self.entered = m.made  # numbers of the machine's that were made before the first copy
@@ -81,7 +93,13 @@ class Replaying:
         self.least = least  # of run-time numbers
         self.long = False  # a loop has more passes than are run
         self.slices = Slices(self)
-        self.views: dict[object, int] = {}  # layouts of tensors in shared memory, and their numbers
+        # layouts of tensors in shared memory, and their numbers
+        self.views: dict[object, int] = {} if views is None else views
+        self.known: set[Span] = set()  # calls of which it is known whom they hold back
+        self.held: set[Span] = set()  # calls that may hold threads back
+        # variables that are MMAs, by the call of their function, and whether they add
+        self.scaled: dict[tuple[int, str], tuple[Frame, object, bool | None]] = {}
+        self.scalable: set[object] = set()  # MMAs that are told so
 
     def truth(self, condition: Expr) -> bool | None:
         """Of a condition that all threads answer alike."""
@@ -151,9 +169,48 @@ class Replaying:
     def end(self) -> NoReturn:
         raise ReplayOver
 
-    def passed_over(self, span: Span) -> None:
-        """A loop without copies and products, which is not run: it may set any registers."""
-        self.add(Step("unknown", span, "", ""))
+    @property
+    def sure(self) -> bool:
+        """Nothing that may hold the thread back is unknown."""
+        return self.held <= self.known
+
+    def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
+        """A loop without copies and products, which is not run: it may set any registers, those of these among them."""
+        own = "" if not _OF_LIBRARY.search(span.path) else "library"
+        at = () if own else tuple(Place(name, span, "rmem", buffer, 0) for buffer, name in sorted(buffers.items()))
+        self.add(Step("unknown", span, "", own, None, at))
+
+    def scales(self, frame: Frame, name: str, mma: object, adds: bool | None) -> None:
+        """``mma.accumulate_ = ...``, of a variable in a call of a function; in others it may be the same object."""
+        for key, (other, of, _) in self.scaled.items():
+            if other is not frame and of == mma:
+                self.scaled[key] = other, of, None
+        self.scaled[id(frame), name] = frame, mma, adds
+        self.scalable.add(mma)
+
+    def adds(self, frame: Frame, name: str, mma: object) -> bool | None:
+        """Whether a product is added to what is in its accumulators: it is unless an MMA was told otherwise."""
+        if (id(frame), name) in self.scaled:
+            return self.scaled[id(frame), name][2]
+        return None if not name or mma in self.scalable or self.machine.recorder.scales else True
+
+    def makes(self, buffer: str, span: Span) -> None:
+        """Registers that nothing has set yet: what was there before is another tensor's."""
+        if self.thread is not None:
+            self.add(Step("made", span, "", "", None, (Place("", span, "rmem", buffer, 0),)))
+
+    def named(self, way: str, arguments: tuple[Value, ...], span: Span, where: str) -> None:
+        """A barrier of the hardware: so many threads come there, and wait or go on (``arrive``)."""
+        self.known.add(span)
+        if self.thread is None:
+            return
+        count, which = arguments
+        number = self._whole(count)
+        name = str(which.value) if isinstance(which, EnumVal) else self._whole(which)
+        if number is None or name is None or not all(self.under):
+            self.end()
+        kind = "reserved " if isinstance(which, EnumVal) else ""
+        self.add(Step("named", span, where, way, number, (Place("", span, "", f"{kind}{name}", 0),)))
 
     def called(self, name: str, args: list[Value], what: str, span: Span, where: str, looped: bool) -> None:
         """A barrier, wait or commit."""
@@ -185,9 +242,14 @@ class Replaying:
             given = [a.value if isinstance(a, Scalar) else a for a in args]
             numbers = [a for a in given if isinstance(a, int) and not isinstance(a, bool)]
             self.add(Step("call", span, where, function, numbers[0] if len(numbers) == 1 else None))
+        elif not _LETS_GO.search(function) and not _OF_LIBRARY.search(span.path):
+            self.held.add(span)
 
     def barrier(self, kind: str, buffer: str, span: Span, where: str, arguments: tuple[Value, ...]) -> None:
         """Something is done with a barrier in shared memory, or with one of the hardware."""
+        self.known.add(span)
+        if kind == "init" and self.thread is not None:
+            return  # which of them, a loop over an array need not tell
         if self.thread is None or not all(self.under):
             self.end()
         numbers = [self._whole(a) for a in arguments]
@@ -195,14 +257,15 @@ class Replaying:
             self.end()
         if kind == "wait" and (len(numbers) < 2 or numbers[1] is None):
             self.end()
-        if kind == "init":
-            return
         at = Place("", span, "smem", buffer, numbers[0] or 0)
         self.add(Step("barrier", span, where, kind, numbers[1] if len(numbers) > 1 else None, (at,)))
 
     def pipelined(self, name: str, of: str, span: Span, where: str, keywords: tuple[tuple[str, object], ...]) -> None:
         """A step of a pipeline of the library, as what it does with its barriers: one that says when a stage is full,
         and one that says when it is empty."""
+        self.known.add(span)
+        if name.endswith(".create") and name != _PLAIN:
+            self.held.add(Span("", 0, 0, 0, 0))  # steps of others are those of other barriers
         if name not in _PIPELINED:
             if name == "escapes" or (self.thread is None and not name.startswith("make_")):
                 self.end()
@@ -213,11 +276,16 @@ class Replaying:
 
     def _whole(self, value: Value) -> int | None:
         value = value.value if isinstance(value, Scalar) else value
-        return self.number(as_expr(value)) if isinstance(value, (int, Dyn, Sym)) else None
+        if not isinstance(value, (int, Dyn, Sym)):
+            return None
+        expr = as_expr(value)
+        if any(v.name.startswith("threadIdx.") for v in expr.variables()):
+            self.asked[expr] = None  # threads at another barrier are another role
+        return self.number(expr)
 
     def happened(
         self, kind: str, name: str, span: Span, where: str, tiled: object, facts: list[TensorFact],
-        past: list[tuple[int, int] | None], predicated: bool, depth: int, signals: str = "",
+        past: list[tuple[int, int] | None], predicated: bool, depth: int, signals: str = "", adds: bool | None = None,
     ) -> None:  # fmt: skip
         """A copy or gemm, in a function at this depth of calls."""
         spaces = [f.space for f in facts]
@@ -225,9 +293,9 @@ class Replaying:
             return
         goes_on = is_asynchronous(tiled)
         if self.thread is not None:
-            kind, by, goes_on = _by_hardware(kind, tiled, facts)
+            kind, by, goes_on = by_hardware(kind, tiled, facts)
             name = signals or by
-        if kind == "tma store":
+        if kind == "drain" and self.thread is None:
             return
         if not all(self.under) or not (self.thread is not None or all(followed(tiled, s) for s in spaces)):
             self.end()
@@ -240,19 +308,22 @@ class Replaying:
         if len(found) != len(places):
             self.end()
         maybe = bool(self.under) or predicated
-        self.add(Step(kind, span, where, name, None, found, goes_on, maybe, self.at.get(depth - 1)))
+        adds = adds if goes_on and kind == "gemm" else None
+        self.add(Step(kind, span, where, name, None, found, goes_on, maybe, self.at.get(depth - 1), adds))
 
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
         """Tensors get values that are computed."""
-        places = [Place(f.name, f.span, f.space, f.buffer or "", 0) for f in facts if f.space == "rmem"]
+        places = [Place(f.name, f.span, f.space, f.buffer or "", 0) for f in facts if f.space in ("rmem", "tmem")]
         self.add(Step(name, span, where, name, None, tuple(places)))
 
     def element(self, fact: TensorFact, written: bool, span: Span, where: str) -> None:
         """A single element is read or stored: of registers, what is stored may be any of them."""
         if fact.space == "smem" and self.thread is None:
             self.end()
-        if written and fact.buffer:
-            self.add(Step("store", span, where, "", None, (Place(fact.name, fact.span, "rmem", fact.buffer, 0),)))
+        read = self.thread is not None and not _OF_LIBRARY.search(span.path)
+        if fact.buffer and fact.space == "rmem" and (written or read):
+            at = Place(fact.name, fact.span, "rmem", fact.buffer, 0)
+            self.add(Step("store" if written else "use", span, where, "", None, (at,)))
 
     def place(self, fact: TensorFact) -> Place | None:
         """Where an operand starts; None where that is not a number. What is read of other memory may be anything."""
@@ -270,7 +341,7 @@ class Replaying:
         more = self.number(as_expr(inner))
         if offset is None or more is None:
             return None
-        if fact.space == "smem" and fact.dtype == _DESCRIPTOR and self.thread is None:
+        if fact.space == "smem" and fact.dtype == DESCRIPTOR and self.thread is None:
             return None  # whom a warpgroup's instructions hold back is not known
         if fact.dtype is not None and fact.dtype.bits and fact.root_bits and fact.space == "smem":
             offset = offset * int(fact.dtype.bits) // int(fact.root_bits)  # of descriptors, and of what was recast
@@ -287,12 +358,15 @@ class Replaying:
             begin = found
         elif fact.root_layout is None and fact.dtype is not None and fact.dtype.bits:
             begin = (offset - more) * int(fact.dtype.bits)
-        whole, stage = _regions(fact, root, offset, begin)
+        whole, stage = regions(fact, root, offset, begin)
         if stage is None:
             return None
+        started = self.machine.recorder.starts.get(fact.buffer, None if "." in fact.buffer.rpartition("::")[2] else 0)
+        within = None if started is None else (variable_of(fact.buffer), 8 * started)
         if whole[1] < whole[0]:
             whole = stage = (begin, -1 - view)  # other views of it are not compared
-        return Place(fact.name, fact.span, fact.space, fact.buffer, offset, whole, stage, view, fact.source)
+        at = whole, stage, view, fact.source, None, within
+        return Place(fact.name, fact.span, fact.space, fact.buffer, offset, *at)
 
 
 def with_flags(m: Machine, value: Value, name: str) -> Value:
@@ -332,73 +406,6 @@ def _given(v: Var, least: int) -> int:
     if hi is not None and value > hi:
         value = hi // step * step
     return lo if lo is not None and value < lo else value
-
-
-def _regions(fact: TensorFact, root: object, offset: int, begin: int) -> tuple[tuple[int, int], tuple[int, int] | None]:
-    """The bits of the whole tensor in its buffer, and those of the stage that an operand is of.
-
-    Stages are the last mode of three or more. No stage where it is not known which; an end before the start where it
-    is not known.
-    """
-    inner = root.b if isinstance(root, ComposedLayout) else root
-    bits = fact.root_bits or (fact.dtype.bits if fact.dtype is not None else None)
-    if not isinstance(inner, Layout) or not bits:
-        return _OPEN, None if isinstance(inner, Layout) and rank(inner) > _TILE else _OPEN
-    try:
-        last = rank(inner) - 1
-        length, extent = known_value(cosize(inner)), known_value(size(get(inner, last)))
-    except (CuteError, UndecidedError):
-        return _OPEN, None if rank(inner) > _TILE else _OPEN
-    whole = _OPEN if length is None else (begin, begin + length * int(bits))
-    if last < _TILE or extent == 1:
-        return whole, whole
-    modes = zip(*(it.flatten_to_tuple(x) for x in (get(inner, last).shape, get(inner, last).stride)), strict=True)
-    steps = [d for n, d in modes if n != 1]
-    step = steps[0] if len(steps) == 1 else None
-    if length is None or extent is None or not isinstance(step, int) or step < 1 or fact.dtype is None:
-        return _OPEN, None
-    if not fact.dtype.bits or _goes_on(fact, step * int(bits) // int(fact.dtype.bits)):
-        return _OPEN, None  # a copy of several stages
-    if length - (extent - 1) * step > step:
-        return whole, whole  # parts of one tile
-    first = begin + (offset - begin // int(bits)) // step * step * int(bits)
-    return whole, (first, first + (length - (extent - 1) * step) * int(bits))
-
-
-def _goes_on(fact: TensorFact, stage: int) -> bool:
-    """Whether an operand has elements that are a whole stage apart."""
-    if isinstance(fact.layout, Unknown):
-        return True
-    inner = fact.layout.b if isinstance(fact.layout, ComposedLayout) else fact.layout
-    if not isinstance(inner, Layout):
-        return True
-    extents, strides = (it.flatten_to_tuple(x) for x in (inner.shape, inner.stride))
-    return any(
-        n != 1 and isinstance(d, int) and d > 0 and d % stage == 0 for n, d in zip(extents, strides, strict=True)
-    )
-
-
-def is_asynchronous(tiled: object) -> bool:
-    """A copy by ``cp.async``, which goes on after its call."""
-    atom = tiled.atom if isinstance(tiled, TiledCopy) else tiled
-    return isinstance(atom, CopyAtom) and atom.op.startswith("SM80_CP_ASYNC")
-
-
-def followed(tiled: object, space: str) -> bool:
-    """Whether a copy is one that this run follows: plain, by ``cp.async`` or ``ldmatrix``."""
-    atom = tiled.atom if isinstance(tiled, TiledCopy) else tiled
-    return space != "coord" and not (isinstance(atom, CopyAtom) and ("TMA" in atom.op or "BULK" in atom.op))
-
-
-def _by_hardware(kind: str, tiled: object, facts: list[TensorFact]) -> tuple[str, str, bool]:
-    """What a copy or gemm is to barriers: a load or store by TMA, or an MMA that goes on after its call."""
-    atom = getattr(tiled, "atom", tiled)
-    op = str(getattr(atom, "op", ""))
-    if kind == "copy" and ("TMA" in op or "BULK" in op):
-        return ("load" if "LOAD" in op or "G2S" in op else "tma store"), "tma", True
-    described = kind == "gemm" and any(f.space == "smem" and f.dtype == _DESCRIPTOR for f in facts)
-    by = "" if not described else "umma" if any(f.space == "tmem" for f in facts) else "wgmma"
-    return kind, by, described
 
 
 def _short(symbol: str) -> str:

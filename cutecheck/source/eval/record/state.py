@@ -128,6 +128,7 @@ class RecorderState:
         self.eventful: set[int] = set()  # loops in which something happened, by ``id``
         self._threads: dict[str, int] = {}
         self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
+        self.scales = False  # some MMA was told on the way to set its accumulators, not to add to them
         self.of_unions: set[str] = set()  # buffers that members of a union share
         self._dims: dict[str, tuple[int | None, ...]] = {}  # of the blocks of kernels, x first
 

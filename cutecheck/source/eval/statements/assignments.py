@@ -99,6 +99,9 @@ def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
     value = m.eval(node.value, env)
     predicates.note(m, node, env)
     _stored(m, node, env)
+    if isinstance(node.target, ir.Attr) and node.target.ident == "accumulate_" and m.dialect.by_value:
+        of = node.target.base
+        m.recorder.scaled(of.ident if isinstance(of, ir.Name) else "", m.eval(of, env), value)
     state = observed.state_kept(m, node.value, value, env) if node.op == "=" else None
     cells = assign_by(m, node.target, node.op, value, env, node.span)
     if state is not None and cells is not None and len(cells) == 1:

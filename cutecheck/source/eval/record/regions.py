@@ -1,0 +1,89 @@
+"""Where the operands of a step lie, of a kernel that is run pass by pass, and by what hardware it is made."""
+
+from __future__ import annotations
+
+from cutecheck.facts import TensorFact, Unknown
+from cutecheck.model import inttuple as it
+from cutecheck.model.algebra import cosize, get, rank, size
+from cutecheck.model.atoms import CopyAtom
+from cutecheck.model.dtype import dtype
+from cutecheck.model.ints import CuteError, UndecidedError, known_value
+from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.tiled import TiledCopy
+
+_TILE = 2  # modes of a tile without stages
+_OPEN = (0, -1)  # bits of which the end is not known
+DESCRIPTOR = dtype("uint128_t")  # of shared memory, as WGMMA and UMMA read it
+
+
+def regions(fact: TensorFact, root: object, offset: int, begin: int) -> tuple[tuple[int, int], tuple[int, int] | None]:
+    """The bits of the whole tensor in its buffer, and those of the stage that an operand is of.
+
+    Stages are the last mode of three or more. No stage where it is not known which; an end before the start where it
+    is not known.
+    """
+    inner = root.b if isinstance(root, ComposedLayout) else root
+    bits = fact.root_bits or (fact.dtype.bits if fact.dtype is not None else None)
+    if not isinstance(inner, Layout) or not bits:
+        return _OPEN, None if isinstance(inner, Layout) and rank(inner) > _TILE else _OPEN
+    try:
+        last = rank(inner) - 1
+        length, extent = known_value(cosize(inner)), known_value(size(get(inner, last)))
+    except (CuteError, UndecidedError):
+        return _OPEN, None if rank(inner) > _TILE else _OPEN
+    whole = _OPEN if length is None else (begin, begin + length * int(bits))
+    if last < _TILE or extent == 1:
+        return whole, whole
+    modes = zip(*(it.flatten_to_tuple(x) for x in (get(inner, last).shape, get(inner, last).stride)), strict=True)
+    steps = [d for n, d in modes if n != 1]
+    step = steps[0] if len(steps) == 1 else None
+    if length is None or extent is None or not isinstance(step, int) or step < 1 or fact.dtype is None:
+        return _OPEN, None
+    if not fact.dtype.bits or _goes_on(fact, step * int(bits) // int(fact.dtype.bits)):
+        return _OPEN, None  # a copy of several stages
+    if length - (extent - 1) * step > step:
+        return whole, whole  # parts of one tile
+    first = begin + (offset - begin // int(bits)) // step * step * int(bits)
+    return whole, (first, first + (length - (extent - 1) * step) * int(bits))
+
+
+def _goes_on(fact: TensorFact, stage: int) -> bool:
+    """Whether an operand has elements that are a whole stage apart."""
+    if isinstance(fact.layout, Unknown):
+        return True
+    inner = fact.layout.b if isinstance(fact.layout, ComposedLayout) else fact.layout
+    if not isinstance(inner, Layout):
+        return True
+    extents, strides = (it.flatten_to_tuple(x) for x in (inner.shape, inner.stride))
+    return any(
+        n != 1 and isinstance(d, int) and d > 0 and d % stage == 0 for n, d in zip(extents, strides, strict=True)
+    )
+
+
+def is_asynchronous(tiled: object) -> bool:
+    """A copy by ``cp.async``, which goes on after its call."""
+    atom = tiled.atom if isinstance(tiled, TiledCopy) else tiled
+    return isinstance(atom, CopyAtom) and atom.op.startswith("SM80_CP_ASYNC")
+
+
+def followed(tiled: object, space: str) -> bool:
+    """Whether a copy is one that this run follows: plain, by ``cp.async`` or ``ldmatrix``."""
+    atom = tiled.atom if isinstance(tiled, TiledCopy) else tiled
+    return space != "coord" and not (isinstance(atom, CopyAtom) and ("TMA" in atom.op or "BULK" in atom.op))
+
+
+def by_hardware(kind: str, tiled: object, facts: list[TensorFact]) -> tuple[str, str, bool]:
+    """What a copy or gemm is to barriers: a load or store by TMA, or an MMA that goes on after its call."""
+    atom = getattr(tiled, "atom", tiled)
+    op = str(getattr(atom, "op", ""))
+    if kind == "copy" and ("TMA" in op or "BULK" in op):
+        return ("load" if "LOAD" in op or "G2S" in op else "drain"), "tma", True
+    described = kind == "gemm" and any(f.space == "smem" and f.dtype == DESCRIPTOR for f in facts)
+    by = "" if not described else "umma" if any(f.space == "tmem" for f in facts) else "wgmma"
+    return kind, by, described
+
+
+def variable_of(buffer: str) -> str:
+    """The variable in shared memory that a member is of."""
+    head, colons, own = buffer.rpartition("::")
+    return head + colons + own.partition(".")[0]
