@@ -13,12 +13,17 @@ _Wrong = tuple[Kind, Place, Step | None]
 class Accumulators:
     """Of one thread: registers and tensor memory that products are summed up in."""
 
-    def __init__(self) -> None:
+    def __init__(self, stored: bool) -> None:
+        self.stored = stored  # some thread stores to tensor memory: any of its accumulators may be set
         self.set: set[str] = set()
         self.sums: dict[tuple[str, int], Step] = {}  # that nothing has used, by buffer and offset
         self.open: dict[str, Step] = {}  # products that no group holds yet
         self.groups: list[dict[str, Step]] = []  # that are not waited for
         self.trusts = True  # no loop that is not run may have set any
+
+    def waited(self) -> None:
+        """Other threads may have used what is in tensor memory."""
+        self.sums = {key: step for key, step in self.sums.items() if step.places[-1].space != "tmem"}
 
     def does(self, step: Step) -> Iterator[_Wrong]:
         """What is wrong with a step."""
@@ -51,10 +56,12 @@ class Accumulators:
         *_, a, _, c = step.places
         at = step.places[0] if len(step.places) == 4 else c
         yield from self._used(step, [a] if a.space == "rmem" else [])
-        if at.buffer != c.buffer or at.space not in ("rmem", "tmem"):
+        if not at.buffer or at.buffer != c.buffer or at.space not in ("rmem", "tmem"):
             return
         key = at.buffer, at.offset
-        if step.asynchronous and step.adds is True and at.buffer not in self.set and self.trusts:
+        open_to_others = at.space == "tmem" and self.stored
+        known = at.buffer in self.set or not self.trusts or open_to_others
+        if step.asynchronous and step.adds is True and not known:
             yield "unset", at, None
         if step.asynchronous and step.adds is False and key in self.sums:
             yield "replaced", at, self.sums[key]

@@ -52,7 +52,7 @@ class _Tile:
 
 
 class _Worker:
-    def __init__(self, thread: Thread) -> None:
+    def __init__(self, thread: Thread, stored: bool) -> None:
         self.thread = thread
         self.at = 0
         self.clock: Clock = {}
@@ -60,7 +60,7 @@ class _Worker:
         self.due: _Barrier | None = None  # arrives there once its loads are made
         self.told_after = _told_after(thread.steps)  # loads whose bytes are announced after them: at which barrier
         self.waits: int | None = None  # how often the named barrier had opened when it came there
-        self.sums = Accumulators()
+        self.sums = Accumulators(stored)
 
 
 class _Block:
@@ -68,7 +68,8 @@ class _Block:
         self.sure = sure
         self.memory = Memory()
         self.named: dict[str, _Named] = defaultdict(_Named)
-        self.workers = [_Worker(t) for t in threads]
+        stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
+        self.workers = [_Worker(t, stored) for t in threads]
         self.gates: dict[_Barrier, _Gate] = defaultdict(_Gate)
         self.comers: dict[_Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
         self.filled: set[_Key] = set()  # what TMA fills at some time
@@ -107,6 +108,7 @@ class _Block:
             _learn(both, w.clock)
         for w in here:
             _learn(w.clock, both)
+            w.sums.waited()
             w.at += 1
         return True
 
@@ -176,6 +178,7 @@ class _Block:
             if len(gate.opened) == w.waits:
                 return False
             _learn(w.clock, gate.opened[w.waits])
+            w.sums.waited()
         w.waits = None
         return True
 
@@ -189,6 +192,7 @@ class _Block:
     def _at_barrier(self, me: int, w: _Worker, step: Step) -> bool:
         gate, at = self.gates[_gate(step)], _gate(step)
         if step.function == "wait":
+            w.sums.waited()
             known = w.clock.get(at, -1) + 1  # phases that are over for certain: no more need be when it is asked
             if known & 1 == (step.number or 0) & 1:
                 if len(gate.over) <= known:

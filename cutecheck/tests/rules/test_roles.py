@@ -6,6 +6,9 @@ import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.facts import Span
+from cutecheck.facts.replayed import Place, Step
+from cutecheck.rules.derive.accumulators import Accumulators
 from cutecheck.rules.examples import PREAMBLE
 
 KERNEL = """
@@ -191,3 +194,24 @@ def test_what_threads_of_a_block_do_to_one_another(name: str, tmp_path: Path) ->
     found = {f.code for f in report.findings}
     assert codes <= found
     assert codes or not found
+
+
+@pytest.mark.parametrize(
+    ("adds", "stored", "waited", "kinds"),
+    [
+        (False, False, False, ["replaced"]),
+        (False, False, True, []),
+        (True, False, False, ["unset"]),
+        (True, True, False, []),
+    ],
+)
+def test_tensor_memory_that_other_threads_may_use(adds: bool, stored: bool, waited: bool, kinds: list[str]) -> None:
+    """What one thread sums up in tensor memory others may have read when it has waited for them, or set."""
+    span = Span("umma.cu", 1, 1, 1, 2)
+    a, b, c = (Place(name, span, space, name, 0) for name, space in (("a", "smem"), ("b", "smem"), ("c", "tmem")))
+    product = Step("gemm", span, "", "umma", None, (a, b, c), True, False, None, adds)
+    sums = Accumulators(stored)
+    found = [kind for kind, _, _ in sums.does(product)]
+    if waited:
+        sums.waited()
+    assert found + [kind for kind, _, _ in sums.does(product)] == kinds
