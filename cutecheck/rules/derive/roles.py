@@ -255,12 +255,18 @@ class _Block:
             self.faults.append(Fault(kind, step, place, other, tile))
 
 
+_UNNAMED = "tma"  # a load whose barrier is not known by name
+
+
 def _told_after(steps: tuple[Step, ...]) -> dict[int, _Barrier | None]:
     """The loads whose barrier is told of their bytes after them, as its first step says; and that barrier, if known."""
     found: dict[int, _Barrier | None] = {}
     after: dict[str, bool] = {}
     for at, step in enumerate(steps):
-        of = step.function.rpartition("|")[2] if step.kind == "load" else step.places[0].buffer if step.places else ""
+        if step.kind == "load":
+            of = "" if step.function == _UNNAMED else step.function.rpartition("|")[2]
+        else:
+            of = step.places[0].buffer if step.places else ""
         if step.kind == "barrier" and step.function == "expect":
             after.setdefault(of, False)
         elif step.kind == "load" and of and after.setdefault(of, True):
