@@ -58,6 +58,11 @@ void run(half_t const* A, half_t* out, int tiles) {
 """
 MISTAKES = {
     "right": ("", "", set()),
+    "reserved_numbers_beside": (
+        "    NamedBarrier::sync(256, 1);\n",
+        "    NamedBarrier::sync(256, 1);\n    NamedBarrier::arrive(512, cutlass::arch::ReservedNamedBarriers::EpilogueBarrier);\n",
+        set(),
+    ),
     "full_of_another_phase": ("wait(&full[stage], phase)", "wait(&full[stage], phase ^ 1)", {"CUT213"}),
     "full_of_another_stage": ("wait(&full[stage], phase)", "wait(&full[stage ^ 1], phase)", {"CUT213"}),
     "empty_of_another_phase": ("wait(&empty[stage], phase)", "wait(&empty[stage], phase ^ 1)", {"CUT212"}),
@@ -165,8 +170,16 @@ void run(half_t const* A, half_t const* B, half_t* C, int m, int k) {
   multiply<<<dim3(m / 128, m / 128), 256, sizeof(Storage)>>>(a, b, c, m, k);
 }
 """
+RESERVED = """
+namespace cutlass::arch { enum class ReservedNamedBarriers { EpilogueBarrier = 1, FirstUserBarrier }; }
+"""
 UNORDERED = {
     "right": ("", "", set()),
+    "reserved_numbers_beside": (
+        "    NamedBarrier::sync(256, 1);\n",
+        "    NamedBarrier::sync(256, 1);\n    NamedBarrier::arrive(512, cutlass::arch::ReservedNamedBarriers::EpilogueBarrier);\n",
+        set(),
+    ),
     "C_over_B": ("  NamedBarrier::sync(256, 2);\n", "", {"CUT212"}),
     "half_of_the_threads": ("sync(256, 3)", "sync(128, 3)", {"CUT217"}),
     "more_threads_than_come": ("sync(256, 2)", "sync(384, 2)", {"CUT217"}),
@@ -188,7 +201,7 @@ UNORDERED = {
 def test_what_threads_of_a_block_do_to_one_another(name: str, tmp_path: Path) -> None:
     old, new, codes = UNORDERED[name]
     assert not old or STORED.count(old) == 1
-    (tmp_path / "multiply.cu").write_text(PREAMBLE + STORED.replace(old, new))
+    (tmp_path / "multiply.cu").write_text(RESERVED + PREAMBLE + STORED.replace(old, new))
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), ignore=("CUT1", "CUT4")))
     assert not report.failures
     found = {f.code for f in report.findings}

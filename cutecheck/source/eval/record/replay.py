@@ -26,7 +26,7 @@ from cutecheck.source.eval.record.regions import (
     regions,
     variable_of,
 )
-from cutecheck.source.eval.values import EnumVal, Object, Pointer, Scalar, Value
+from cutecheck.source.eval.values import Enumerated, EnumVal, Object, Pointer, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -209,7 +209,7 @@ class Replaying:
         name = str(which.value) if isinstance(which, EnumVal) else self._whole(which)
         if number is None or name is None or not all(self.under):
             self.end()
-        kind = "reserved " if isinstance(which, EnumVal) else ""
+        kind = "reserved " if isinstance(which, (EnumVal, Enumerated)) else ""  # numbers of users start after these
         self.add(Step("named", span, where, way, number, (Place("", span, "", f"{kind}{name}", 0),)))
 
     def called(self, name: str, args: list[Value], what: str, span: Span, where: str, looped: bool) -> None:
