@@ -58,11 +58,6 @@ void run(half_t const* A, half_t* out, int tiles) {
 """
 MISTAKES = {
     "right": ("", "", set()),
-    "reserved_numbers_beside": (
-        "    NamedBarrier::sync(256, 1);\n",
-        "    NamedBarrier::sync(256, 1);\n    NamedBarrier::arrive(512, cutlass::arch::ReservedNamedBarriers::EpilogueBarrier);\n",
-        set(),
-    ),
     "full_of_another_phase": ("wait(&full[stage], phase)", "wait(&full[stage], phase ^ 1)", {"CUT213"}),
     "full_of_another_stage": ("wait(&full[stage], phase)", "wait(&full[stage ^ 1], phase)", {"CUT213"}),
     "empty_of_another_phase": ("wait(&empty[stage], phase)", "wait(&empty[stage], phase ^ 1)", {"CUT212"}),
@@ -177,7 +172,8 @@ UNORDERED = {
     "right": ("", "", set()),
     "reserved_numbers_beside": (
         "    NamedBarrier::sync(256, 1);\n",
-        "    NamedBarrier::sync(256, 1);\n    NamedBarrier::arrive(512, cutlass::arch::ReservedNamedBarriers::EpilogueBarrier);\n",
+        "    NamedBarrier::sync(256, 1);\n"
+        "    NamedBarrier::arrive(512, cutlass::arch::ReservedNamedBarriers::EpilogueBarrier);\n",
         set(),
     ),
     "C_over_B": ("  NamedBarrier::sync(256, 2);\n", "", {"CUT212"}),
