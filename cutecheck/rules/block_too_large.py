@@ -16,6 +16,7 @@ from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.launches import launches_of, threads_of
+from cutecheck.rules.derive.limits import LARGEST_BLOCK
 
 
 class BlockTooLarge(Rule):
@@ -127,7 +128,7 @@ def stray_thread(tensor: TensorFact, want: int, have: int) -> int | None:
     rest = {v.name: max(0, v.domain.bounds()[0] or 0) for v in offset.variables() if v.name != THREAD}
     open_ = {v.name for v in offset.variables() if v.domain.bounds()[1] is None}
     rest |= {n: 1 << (20 + i) for i, n in enumerate(names) if n in open_}  # strides that no tile spans
-    if not any(v.name == THREAD for v in offset.variables()):
+    if have > LARGEST_BLOCK or not any(v.name == THREAD for v in offset.variables()):
         return None
     try:
         own = {offset.evaluate({**rest, THREAD: t}) for t in range(want)}

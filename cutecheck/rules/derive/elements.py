@@ -12,6 +12,7 @@ from cutecheck.model.ints import as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.limits import LARGEST_BLOCK
 from cutecheck.rules.derive.uses import order
 
 _MOST = 256  # values of the other variables of an index, together
@@ -79,7 +80,7 @@ def _places(call: Call, threads: int) -> list[set[int]] | None:
     total = 1
     for r in ranges:
         total *= len(r)
-    if total > _MOST or (others and not is_read(call)):
+    if total > _MOST or threads > LARGEST_BLOCK or (others and not is_read(call)):
         return None
     try:
         return [

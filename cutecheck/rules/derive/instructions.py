@@ -20,9 +20,9 @@ from cutecheck.model.prove.properties import THREAD
 from cutecheck.records import record
 from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.coordinates import INDICES, Guarded, bounded_mode, symbols
+from cutecheck.rules.derive.limits import LARGEST_BLOCK
 from cutecheck.rules.derive.vectors import mode_sizes
 
-_BLOCK = 1024  # threads of the largest block
 _MOST = 4096  # instructions, elements of a predicate tensor, or passes of the loops that fill it
 
 
@@ -160,7 +160,7 @@ class _Walk:
         if self.slice is None or str(self.slice) == THREAD or {v.name for v in self.slice.variables()} != {THREAD}:
             return list(range(count))
         found: dict[int, int] = {}
-        for thread in range(_BLOCK):
+        for thread in range(LARGEST_BLOCK):
             found.setdefault(self.slice.evaluate({THREAD: thread}), thread)
         return [found[i] for i in range(count)]
 

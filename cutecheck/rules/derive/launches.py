@@ -11,6 +11,7 @@ from cutecheck.model.ints import Int, as_expr, known_value
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.limits import LARGEST_BLOCK
 
 
 def kernel_name(launch: Launch) -> str:
@@ -112,7 +113,7 @@ def slices_taken(event: Event, threads: int, context: Context) -> int | None:
     want = known_value(event.tiled.num_thr)
     key = (event.enclosing, event.arch, str(event.tiled))
     indices = _slice_indices(context).get(key)
-    if not indices or want is None:
+    if not indices or want is None or threads > LARGEST_BLOCK:
         return None
     taken: set[int] = set()
     for index in indices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+LARGEST_BLOCK = 1024  # threads
 _KIB = 1024
 _SMEM = {
     70: 96, 72: 96, 75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227,

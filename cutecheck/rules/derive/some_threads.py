@@ -10,6 +10,7 @@ from cutecheck.model.prove.domains import condition_value
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.limits import LARGEST_BLOCK
 from cutecheck.rules.derive.uses import order, uses_of
 from cutecheck.rules.derive.waits import by_cp_async
 
@@ -28,7 +29,7 @@ def known_on_threads(guard: Guard) -> bool:
 
 def kept_from(guards: tuple[Guard, ...], threads: int) -> tuple[Guard, int] | None:
     """A condition that keeps threads of the block back, and the first of them."""
-    for guard in inner(guards):
+    for guard in inner(guards) if threads <= LARGEST_BLOCK else ():
         if not known_on_threads(guard):
             continue
         for thread in range(threads):

@@ -15,6 +15,7 @@ from cutecheck.model.prove.properties import THREAD
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.limits import LARGEST_BLOCK
 from cutecheck.rules.derive.some_threads import known_on_threads
 from cutecheck.rules.derive.targets import atom_of_event
 
@@ -69,7 +70,7 @@ def _slices(event: Event, tensor: TensorFact) -> tuple[int, dict[int, int]] | No
     if not isinstance(tensor.source, TiledCopy) or tensor.thread is None or threads is None or event.block[1:]:
         return None
     count, index = known_value(tensor.source.num_thr), as_expr(converted(tensor.thread, "unsigned", "int"))
-    if count is None or {v.name for v in index.variables()} != {THREAD}:
+    if count is None or threads > LARGEST_BLOCK or {v.name for v in index.variables()} != {THREAD}:
         return None
     found: dict[int, int] = {}
     for thread in range(threads):

@@ -149,10 +149,10 @@ def product_of(kernel: str, arch: str, context: Context) -> Product | None:
 def _product(kernel: str, arch: str, context: Context) -> Product | None:
     events = [e for e in context.facts.events if e.kernel == kernel and e.arch == arch]
     gemms = [e for e in events if e.kind == "gemm"]
+    if any(e.reason is not None or len(e.operands) < 3 for e in gemms):
+        return None
     results = {e.operands[0].buffer if len(e.operands) > 3 else e.operands[-1].buffer for e in gemms}
     if not gemms or len(results) != 1 or None in results or any(e.tiled != gemms[0].tiled for e in gemms):
-        return None
-    if any(e.reason is not None or len(e.operands) < 3 for e in gemms):
         return None
     copies = [e for e in events if e.kind == "copy" and len(e.operands) > 1]
     accumulators = next(iter(results))

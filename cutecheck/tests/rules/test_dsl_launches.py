@@ -130,3 +130,21 @@ def test_a_copy_by_its_atom_has_the_threads_of_its_partitions(mode: int, expecte
     made = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
     assert not made.failures and not made.errors
     assert {f.code for f in made.findings} == expected
+
+
+def test_numbers_that_no_launch_has(tmp_path: Path) -> None:
+    path = tmp_path / "add.py"
+    path.write_text(ADD.replace("cute.size(tv, mode=[MODE])", "1 << 76"))
+    made = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
+    assert not made.failures and not made.errors
+    assert "CUT704" in {f.code for f in made.findings}
+
+
+GEMM = "    cute.gemm(1, 2, 3, 4, 5)\n"  # none of these is a tensor
+
+
+def test_a_product_without_operands(tmp_path: Path) -> None:
+    path = tmp_path / "add.py"
+    path.write_text(ADD.replace("MODE", "0").replace("    cute.copy(atom, regs", GEMM + "    cute.copy(atom, regs"))
+    made = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
+    assert not made.failures and not made.errors
