@@ -81,7 +81,7 @@ class SliceOfOneThread(Rule):
             yield from self._past(event)
 
     def _past(self, event: Event) -> Iterable[Finding]:
-        past = past_the_last(event)
+        past = past_the_last(event) if inner(event.guards) else None  # of all threads the block's size says it
         if past is not None:
             tensor, thread, index, count = past
             yield self.finding(

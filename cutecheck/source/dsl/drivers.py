@@ -22,7 +22,6 @@ from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
 from cutecheck.source.eval.values import BudgetExceeded, FuncSet, Object
 
 _VARIANTS = 6  # of the parameters of a test
-_SHARE = 4  # of the steps of a file with many tests that one call of a test may take
 
 
 class Driver:
@@ -69,11 +68,10 @@ class Driver:
             scope.append(found)
         tests: list[tuple[Span, list[Callable[[], object]]]] = []
         self.guard(lambda: tests.extend(Tests.of(self.machine, scope[0], file).all()), span)
-        share = self.limits.steps_per_root // min(_SHARE, max(1, len(tests)))
         for turn in range(_VARIANTS):  # each test once before any again: steps may run out
             for at, calls in tests:
                 if turn < len(calls):
-                    self.guard(calls[turn], at, most=share)
+                    self.guard(calls[turn], at)
         self._uncalled(scope[0])
 
     def _uncalled(self, scope: Scope) -> None:
@@ -109,13 +107,12 @@ class Driver:
         entry = fn.entries[0]
         self.guard(lambda: functions.run(self.machine, fn, entry, args, {}, decl.span), decl.span)
 
-    def guard(self, run: object, span: Span, keep: bool = False, most: int | None = None) -> None:
-        """Run a root; what it comes to its end by is a line of the report. ``most``: steps, fewer than for the file."""
+    def guard(self, run: object, span: Span, keep: bool = False) -> None:
         m = self.machine
         if self.spent > self.limits.steps_per_root:
             self._note(span)
             return
-        m.budget.restart(most)
+        m.budget.restart()
         mark = m.journal.mark()
         frame = m.recorder.frame
         try:

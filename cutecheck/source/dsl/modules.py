@@ -168,6 +168,7 @@ def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
     scope.memo["package"] = name if file.name == "__init__.py" else name.rpartition(".")[0]
     scope.env.vars["__name__"] = "__main__" if main else name
     scope.env.vars["__file__"] = unit.path
+    before_it: dict[str, Value] = {}
     before, m.recorder.frame = m.recorder.frame, None
     depth, m.budget.depth = m.budget.depth, 0
     journal, m.journal = m.journal, Journal()  # an import stays, also where what is around it is undone
@@ -176,9 +177,10 @@ def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
         with nullcontext() if main else m.budget.importing():
             for decl in unit.decls:
                 if isinstance(decl, ir.TopLevel):
+                    before_it = dict(scope.env.vars)
                     m.run(decl.stmt, scope.env)
     except BudgetExceeded as error:
-        _left(scope, error)
+        _left(scope, before_it, error)
         if main:
             raise
     finally:
@@ -189,11 +191,12 @@ def load(m: Machine, name: str, file: Path, main: bool = False) -> Scope:
     return scope
 
 
-def _left(scope: Scope, error: BudgetExceeded) -> None:
-    """A module that is left before its end: what its variables would come to is not known."""
+def _left(scope: Scope, before: dict[str, Value], error: BudgetExceeded) -> None:
+    """A module that is left before its end: what its last statement would leave in its variables is not known."""
     why = Unknown(f"its module `{scope.name}` is left: {error}", Span(scope.memo["unit"].path, 1, 1, 1, 1))
     for name, value in scope.env.vars.items():
-        if not name.startswith("__") and not isinstance(value, (FuncSet, ClassInst, Module, Extern)):
+        whole = isinstance(value, (FuncSet, ClassInst, Module, Extern, int, float, str)) and before.get(name) is value
+        if not name.startswith("__") and not whole:
             scope.env.vars[name] = why
 
 

@@ -39,9 +39,8 @@ class Budget:
     """
 
     __slots__ = (
-        "_aside", "_before", "_call", "_computed", "_end", "_found", "_idle", "_loops", "_most", "_quiet", "_since",
-        "barren", "calls", "deadline", "depth", "limits", "max_depth", "next_check", "patience", "refused", "total",
-        "used",
+        "_aside", "_before", "_call", "_computed", "_end", "_found", "_idle", "_loops", "_quiet", "_since", "barren",
+        "calls", "deadline", "depth", "limits", "max_depth", "next_check", "patience", "refused", "total", "used",
     )  # fmt: skip
 
     def __init__(self, limits: Limits, found: Callable[[], int] | None = None) -> None:
@@ -61,9 +60,8 @@ class Budget:
         self.used = 0
         self.restart()
 
-    def restart(self, most: int | None = None) -> None:
-        """A new root of the same file. ``most``: steps that it may take, where these are fewer than of any root."""
-        self._most = self.limits.steps_per_root if most is None else most
+    def restart(self) -> None:
+        """A new root of the same file."""
         self.total += self.used
         self.used = 0
         self._call: Callable[[], int] | None = None
@@ -183,9 +181,9 @@ class Budget:
 
     def check(self) -> None:
         """Raises BudgetExceeded when steps or time are used up."""
-        if self.used > self._most:
-            raise BudgetExceeded(f"more than {self._most} evaluation steps; raise `max-steps`")
         most = self.limits.steps_per_root
+        if self.used > most:
+            raise BudgetExceeded(f"more than {most} evaluation steps; raise `max-steps`")
         if self.total + self.used > FILES_SHARE * most:
             raise BudgetExceeded(f"more than {FILES_SHARE * most} evaluation steps for a file; raise `max-steps`")
         if self._call is not None and self._aside is None and self._call() > self.limits.idle_steps // FILES_SHARE:
@@ -198,7 +196,7 @@ class Budget:
             raise BudgetExceeded(f"more than {self.limits.seconds_per_file} seconds for a file; {TIME_IS_UP}")
         if self.limits.mebibytes and memory_mib() > self.limits.mebibytes:
             raise BudgetExceeded(f"more than {self.limits.mebibytes} MiB of memory in use; {MEMORY_IS_UP}")
-        self.next_check = min(self._most, self.used + _CLOCK_STEPS)
+        self.next_check = min(most, self.used + _CLOCK_STEPS)
 
     def _look(self, found: int) -> None:
         most = self.limits.idle_steps * self.patience

@@ -133,28 +133,6 @@ def test_programs_run_with_the_defaults_of_their_options(tmp_path: Path, head: s
     assert shapes(tmp_path, "def make(*shape):\n    cute.make_layout(shape)\n" + text) == {"(4,2):(1,4)"}
 
 
-def test_a_long_test_leaves_steps_for_others(tmp_path: Path) -> None:
-    text = (
-        HEAD
-        + """
-def long(n):
-    for i in range(n):
-        cute.make_layout(i + 8)
-
-def test_long():
-    long(4000)
-
-def test_short():
-    cute.make_layout(4)
-"""
-    )
-    made = driver(tmp_path, text, limits=Limits(steps_per_root=4000))
-    assert (11, "make_layout") in results(made)
-    assert [(str(c.span), c.reason) for c in made.cut] == [
-        ("main.py:7:5", "more than 2000 evaluation steps; raise `max-steps`")
-    ]
-
-
 def test_what_an_import_takes_is_not_the_importers(tmp_path: Path) -> None:
     table = "rows = []\nfor i in range(300):\n    rows.append(i)\n"
     text = HEAD + "import one, two\n" + table + "\ncute.make_layout(len(one.rows) + len(two.rows))\n"
