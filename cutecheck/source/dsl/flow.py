@@ -58,7 +58,7 @@ def _thrown(m: Machine, kind: Value) -> None:
 def may_miss(m: Machine) -> None:
     """A module that is nowhere may be installed or not."""
     may_fail(m, "ImportError")
-    if m.attempts is not None:
+    if m.attempts is not None and m.attempts.frame is m.recorder.frame:  # of a caller, the ``try`` is not about it
         m.attempts.missed = True
 
 

@@ -30,6 +30,19 @@ def tile():
         made = 32
     return made
 """, "tile()", "32:1"),
+    # a ``try`` around all that a program does is not about a library that some function imports
+    ("""
+def made():
+    import some_profiler
+    some_profiler.start()
+    return 24
+def size():
+    try:
+        return made()
+    except Exception as error:
+        print(error)
+        return 1
+""", "size()", None),
     # where the handler gives up, the library is taken to be there
     ("""
 def table():
