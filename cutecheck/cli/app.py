@@ -18,7 +18,24 @@ USAGE_ERROR = 2
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that, where JSON was asked for, also says a usage error in JSON on stdout."""
+    """An ArgumentParser whose paths may stand before, between and after options.
+
+    Where JSON was asked for, it says a usage error in JSON on stdout, too.
+    """
+
+    _apart = False  # what stands between options is being taken
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        commands = any(isinstance(a, argparse._SubParsersAction) for a in self._actions)
+        if commands or self._apart:
+            return super().parse_known_args(args, namespace)
+        self._apart = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._apart = False
 
     def error(self, message: str) -> NoReturn:
         if wants_json(sys.argv[1:]):

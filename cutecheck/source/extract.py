@@ -17,6 +17,7 @@ from cutecheck.source.builds.macros import BuildMacros, build_macros
 from cutecheck.source.collect import Collected, absorb, bound_elsewhere, uncovered
 from cutecheck.source.collectives import collectives
 from cutecheck.source.cpp import errors
+from cutecheck.source.cpp.absent import unfound
 from cutecheck.source.cpp.errors import Refused
 from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
 from cutecheck.source.cpp.tree import Tree, translation_units
@@ -152,7 +153,14 @@ def _extract(request: ExtractRequest) -> Facts:
         notes=tuple(
             filter(
                 None,
-                [note(found.vendored), used.note(), built.note, inside, *errors.notes(met, bool(request.archs))],
+                [
+                    note(found.vendored),
+                    used.note(),
+                    built.note,
+                    inside,
+                    unfound(tree, reported, archs),
+                    *errors.notes(met, bool(request.archs)),
+                ],
             )
         ),
         commented=tuple(

@@ -76,6 +76,7 @@ class Tree:
     _includers: dict[str, list[str]] = field(default_factory=dict)  # by what any of their include lines names
     _computed: set[str] = field(default_factory=set)  # files with an include line that macros complete
     _scanned: set[str] = field(default_factory=set)  # files whose include lines are among these
+    unfound: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # what such a line names, and by whom
     _suffixes: dict[str, list[str]] = field(default_factory=dict)
     _real: dict[str, str] = field(default_factory=dict)  # files of the tree by where they are on disk
     _spelled: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -254,6 +255,8 @@ class Tree:
                 target = self.resolve(text, path, quote == "<")
                 if target is not None:
                     self._includers.setdefault(target, []).append(path)
+                else:
+                    self.unfound.setdefault((quote, text), []).append(path)
         found = set(targets) | self._computed
         todo = list(found)
         while todo:

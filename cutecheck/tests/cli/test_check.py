@@ -227,3 +227,12 @@ def test_the_parser_is_built_without_facts_or_rules() -> None:
     assert "cutecheck.cli.check" in loaded
     for room in ("findings", "facts", "model", "rules", "report", "source", "engine", "exec"):
         assert f"'cutecheck.{room}" not in loaded
+
+
+def test_paths_stand_on_both_sides_of_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = file(tmp_path, "a.cu", GOOD), file(tmp_path, "b.cu", BAD)
+    code = main(["check", "--isolated", one, "-I", str(tmp_path), other, "--output-format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert code == 1 and found["summary"]["files"] == 2
+    assert main(["check", one, "--nonsense", other]) == 2
+    assert "unrecognized arguments: --nonsense" in capsys.readouterr().err

@@ -1,0 +1,63 @@
+"""Headers of the project that no include line finds: what they declare is unknown, and the report says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from cutecheck.source.cpp.splice import installed, of_library
+from cutecheck.source.cpp.tree import Tree
+
+# libraries that have no CuTe of their own: what they declare is host code
+_OTHERS = re.compile(
+    r"(torch|ATen|c10|caffe2|pybind11|nanobind|jax|xla|tensorflow|tvm|dlpack|gtest|gmock|benchmark|boost|fmt|spdlog|nlohmann|"
+    r"absl|glog|gflags|Eigen|opencv2?|catch2|doctest|mpi|nccl|nvshmem\w*|nvtx3|nvml|rapidjson|sys|linux|asm|arpa|netinet|"
+    r"llvm|mlir|triton|onnxruntime|NvInfer\w*|hip|rocm|CLI|cxxopts|range|pthreads?)/|"
+    r"(Python|mpi|omp|pthread|unistd|getopt|dlfcn|nccl|nvshmem\w*|nvml|nvToolsExt|nvrtc|mma|vector_types|immintrin|"
+    r"\w*intrin|helper_\w+|device_launch_parameters|host_defines|builtin_types|math_constants|sm_\w+|surface_\w+|"
+    r"texture_\w+|driver_\w+|crt|NvInfer\w*|NvOnnx\w*|dlpack|json|argparse|cxxopts)\.(h|hpp|hxx)$"
+)
+_SHOWN = 3
+
+
+def unfound(tree: Tree, paths: Collection[str], archs: Sequence[str]) -> str:
+    """What a report says of the include lines of these files that name no file; empty for none.
+
+    Only lines that are active for one of the architectures, and headers that may declare something of CuTe: in quotes
+    any that is none of CUTLASS, CUDA, the standard library or a well-known library; in ``<>`` those in a folder.
+    """
+    met: dict[str, list[str]] = {}
+    for (quote, text), includers in tree.unfound.items():
+        if installed(text) or _OTHERS.match(text) or (quote == "<" and "/" not in text):
+            continue
+        for path in includers:
+            if path not in paths or of_library(path):
+                continue
+            line = _line(tree, path, text, archs)
+            if line:
+                met.setdefault(f"<{text}>" if quote == "<" else f'"{text}"', []).append(f"{path}:{line}")
+    if not met:
+        return ""
+    ordered = sorted(met.items(), key=lambda item: (-len(item[1]), item[0]))
+    shown = [f"{name} ({_places(at)})" for name, at in ordered[:_SHOWN]]
+    more = [f"{len(ordered) - _SHOWN} more"] if len(ordered) > _SHOWN else []
+    names = [*shown, *more]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    declared = "it declares" if len(ordered) == 1 else "they declare"
+    return f"not found: {listed}; what {declared} is not known: -I DIR says where headers are"
+
+
+def _places(at: Sequence[str]) -> str:
+    return at[0] if len(at) == 1 else f"{at[0]} and {len(at) - 1} more"
+
+
+def _line(tree: Tree, path: str, text: str, archs: Sequence[str]) -> int:
+    """The line of an include that some architecture reads; 0 for none."""
+    found = tree.file(path)
+    if found is None:
+        return 0
+    for arch in archs:
+        for include in tree.preprocessed(path, arch).includes:
+            if include.text == text and not include.within:
+                return found.stripped.count("\n", 0, include.begin) + 1
+    return 0

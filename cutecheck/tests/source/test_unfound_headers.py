@@ -1,0 +1,52 @@
+"""A header of the project that no include line finds is a note: what it declares is not known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
+
+CUTE = "#include <cute/tensor.hpp>\nauto l = cute::make_layout(cute::Int<4>{});\n"
+
+
+def notes(folder: Path, *includes: str, more: str = "", dirs: tuple[Path, ...] = ()) -> list[str]:
+    folder.mkdir(exist_ok=True)
+    (folder / "a.cu").write_text("".join(f"{line}\n" for line in includes) + CUTE)
+    if more:
+        (folder / "b.cu").write_text(more + CUTE)
+    return list(extract(ExtractRequest((folder,), include_dirs=dirs)).notes)
+
+
+def test_a_quoted_header_that_is_nowhere_is_named_with_its_place(tmp_path: Path) -> None:
+    (note,) = notes(tmp_path, "", '#include "mine/traits.h"')
+    assert note == 'not found: "mine/traits.h" (a.cu:2); what it declares is not known: -I DIR says where headers are'
+    (tmp_path / "inc" / "mine").mkdir(parents=True)
+    (tmp_path / "inc" / "mine" / "traits.h").write_text("using Number = int;\n")
+    assert notes(tmp_path / "other", '#include "mine/traits.h"', dirs=(tmp_path / "inc",)) == []
+
+
+def test_the_most_included_come_first_and_the_rest_is_counted(tmp_path: Path) -> None:
+    lines = [f'#include "h{i}.h"' for i in range(4)]
+    (note,) = notes(tmp_path, *lines, "#include <lib/x.cuh>", more="#include <lib/x.cuh>\n")
+    assert note.startswith('not found: <lib/x.cuh> (a.cu:5 and 1 more), "h0.h" (a.cu:1), "h1.h" (a.cu:2) and 2 more;')
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "#include <vector>",
+        "#include <cuda_runtime.h>",
+        "#include <cutlass/gemm/none.h>",
+        "#include <torch/extension.h>",
+        "#include <mpi.h>",
+        "#include <someone.h>",  # beside the compiler, or of a library that is installed
+        '#if 0\n#include "off.h"\n#endif',
+        '#if __has_include("off.h")\n#include "off.h"\n#endif',
+        '// #include "off.h"',
+    ],
+)
+def test_what_is_installed_or_not_read_is_no_note(line: str, tmp_path: Path) -> None:
+    assert notes(tmp_path, line) == []
