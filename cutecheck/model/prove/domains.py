@@ -169,8 +169,8 @@ def first_values(d: Domain, count: int) -> list[int]:
     if start is None:
         start = 0 if d.hi is None or d.hi >= 0 else d.hi - (count - 1) * d.step
     start += -start % d.step
-    values = range(start, start + count * d.step, d.step)
-    return [v for v in values if d.hi is None or v <= d.hi]
+    end = start + count * d.step
+    return list(range(start, end if d.hi is None else min(end, d.hi + 1), d.step))
 
 
 def size_of(d: Domain) -> int | None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from cutecheck.model.expr import Domain
+from cutecheck.model.inttuple import leaves
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
@@ -173,9 +175,25 @@ def _injective(i: p.Injective, values: Values) -> Checked:
     return None, (("size", len(image)),), len(image)
 
 
+def _numbers_alone(layout: Layout) -> bool:
+    return all(isinstance(x, int) for x in leaves((layout.shape, layout.stride)))
+
+
+@lru_cache(maxsize=1024)
+def _extremes(layout: Layout) -> tuple[int, int, int]:
+    """The least and the greatest offset of a static layout (none: -1), and how many there are."""
+    image = offsets(layout, {})
+    return min(image, default=-1), max(image, default=-1), len(image)
+
+
 def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
     layout, start = c.layout, c.offset.evaluate(values)
+    allocation = number(c.allocation, values)
     if isinstance(layout, Layout):
+        if _numbers_alone(layout):
+            least, most, count = _extremes(layout)
+            if start + least >= 0 and start + most < allocation:
+                return None, (("cosize", start + most + 1), ("allocation", allocation)), count
         image = [start + x for x in offsets(layout, values)]
     elif isinstance(layout.a, Swizzle) and isinstance(layout.offset, int) and isinstance(layout.b, Layout):
         base = c.base.evaluate(values)
@@ -183,7 +201,6 @@ def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
         image = [x - base for x in offsets(moved, values)]
     else:
         raise TypeError("composed layout without a plain swizzle")
-    allocation = number(c.allocation, values)
     top = max(image, default=-1)
     numbers = (("cosize", top + 1), ("allocation", allocation))
     for index, x in enumerate(image):

@@ -1,0 +1,55 @@
+"""What brute force says of layouts in allocations and of parameter values is what listing them all says."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cutecheck.model import expr as ex
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Int, Sym
+from cutecheck.model.layout import Layout
+from cutecheck.model.prove import Options, make_obligation
+from cutecheck.model.prove import properties as p
+from cutecheck.model.prove.domains import first_values
+from cutecheck.model.prove.engines import brute
+from cutecheck.model.units import Elements
+
+X = ex.var("x", Domain(0, 7))
+
+
+@given(
+    st.tuples(st.integers(0, 4), st.one_of(st.integers(1, 5), st.just("n"))),
+    st.tuples(st.integers(-3, 4), st.integers(0, 6)),
+    st.integers(-2, 3),
+    st.integers(-4, 4),
+    st.integers(1, 40),
+)
+def test_a_layout_fits(
+    shape: tuple[int, int | str], stride: tuple[int, int], factor: int, start: int, allocation: int
+) -> None:
+    n = Sym(ex.var("n", Domain(1, 4)))
+    second: Int = n if shape[1] == "n" else int(shape[1])
+    offset = ex.add(ex.mul(X, ex.const(factor)), ex.const(start))
+    layout = Layout((shape[0], second), stride)
+    answer = brute.run(make_obligation(p.CosizeFits(layout, Elements(allocation), offset)), Options())
+    expected = all(
+        0 <= factor * x + start + i * stride[0] + j * stride[1] < allocation
+        for x in range(8)
+        for extent in (range(1, 5) if shape[1] == "n" else [int(shape[1])])
+        for i, j in itertools.product(range(shape[0]), range(extent))
+    )
+    assert answer.answer == ("holds" if expected else "fails")
+
+
+@given(
+    st.one_of(st.none(), st.integers(-20, 20)), st.one_of(st.none(), st.integers(-20, 20)), st.integers(1, 5),
+    st.integers(1, 12),
+)  # fmt: skip
+def test_the_first_values_of_a_domain(lo: int | None, hi: int | None, step: int, count: int) -> None:
+    found = first_values(Domain(lo, hi, step), count)
+    start = lo if lo is not None else 0 if hi is None or hi >= 0 else hi - (count - 1) * step
+    every = (v for v in itertools.count(start) if v % step == 0)
+    assert found == [v for v in itertools.islice(every, count) if hi is None or v <= hi]
