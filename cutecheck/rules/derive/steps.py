@@ -42,7 +42,8 @@ def not_waited(p: Pipeline) -> Found:
                 "the data need not be there", "no consumer_wait in the loop", advice,
             )  # fmt: skip
     given = p.own("release")
-    if given and not waits and (p.steps["acquire"] or p.loads):
+    brings = p.loads or (p.steps["acquire"] and p.kind in BY_THREADS)
+    if given and not waits and brings:
         return (
             given[0], f"a stage of a {p.kind} is released, and nothing ever waits for one: the data need not be "
             "there",

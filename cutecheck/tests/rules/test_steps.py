@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -12,6 +13,7 @@ from cutecheck.engine.run import check, inputs
 from cutecheck.facts import PIPELINE, Call, Unknown
 from cutecheck.model.atoms import mma_op
 from cutecheck.rules.derive.protocol import Pipeline, expected
+from cutecheck.rules.pipeline_steps import PipelineStepMissing
 from cutecheck.tests.rules.build import FLOAT, HALF, SPAN, copy_event, universal
 
 KERNELS = Path(__file__).parents[1] / "data" / "mainloops"
@@ -212,3 +214,18 @@ def test_bytes_of_two_ctas(made: str, atom: str | None, told: int, right: bool) 
     pipeline = Pipeline(Call(f"{made}.create", SPAN, (), Unknown(PIPELINE, SPAN), "k", "sm_100a"))
     pipeline.reads = [replace(event, kind="gemm", tiled=tiled) for tiled in read]
     assert expected(pipeline, 4096, told) is right
+
+
+def test_what_brings_nothing_need_not_be_waited_for(tmp_path: Path) -> None:
+    """A pipeline for operands that this configuration does not have: its steps are there, and no load or read."""
+    (without_wait,) = PipelineStepMissing.invalid
+    lines = without_wait.splitlines(keepends=True)
+    gone = ("cute.copy(load, ", "part = ", "regs = ", "cute.copy(copy, ")
+    found = {}
+    for name, text in (("all", lines), ("steps", [x for x in lines if not x.strip().startswith(gone)])):
+        path = tmp_path / f"{name}.py"
+        path.write_text(dedent("".join(text)))
+        report = check(inputs([str(path)]), Settings(arch=("sm_90a",), cache=False))
+        assert not report.failures and not report.errors
+        found[name] = [f.code for f in report.findings if f.code == "CUT214"]
+    assert found == {"all": ["CUT214"], "steps": []}
