@@ -12,7 +12,8 @@ from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn, NotModelledError, as_expr
-from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.model.inttuple import as_arithmetic_tuple, leaves, plus
+from cutecheck.model.layout import ComposedLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.units import Bits, bytes_to_hold
 from cutecheck.source.dsl import storage
@@ -204,7 +205,7 @@ def _tensor(m: Machine, t: TensorVal, name: str, span: Span) -> Value:
         return m.dialect.from_model(getattr(alg, name)(t.layout))
     if name == "iterator":
         if t.pointer is None:
-            return t
+            return t.offset if isinstance(t.offset, Unknown) else m.dialect.from_model(_first_coordinate(t))
         if isinstance(t.offset, Unknown):
             return replace(t.pointer, offset=t.offset)
         at = t.offset if isinstance(t.pointer.offset, int) and t.pointer.offset == 0 else None
@@ -220,6 +221,17 @@ def _tensor(m: Machine, t: TensorVal, name: str, span: Span) -> Value:
     if name == "mark_layout_dynamic":
         return Builtin("scalar.same", t)
     return Extern(f"tensor.{name}", span)
+
+
+def _first_coordinate(t: TensorVal) -> IntTuple:
+    """The coordinate that a tensor of coordinates starts at, with all its modes: those that were sliced away, too."""
+    at = t.offset
+    for layout in (t.layout, t.root):
+        inner = layout.b if isinstance(layout, ComposedLayout) else layout
+        for stride in leaves(inner.stride) if isinstance(inner, Layout) else ():
+            if isinstance(stride, ScaledBasis):
+                at = plus(at, ScaledBasis(0, stride.path))
+    return as_arithmetic_tuple(at) if isinstance(at, ScaledBasis) else at
 
 
 def _layout(m: Machine, base: Any, name: str, span: Span) -> Value:
