@@ -88,7 +88,7 @@ def _run(name: str) -> Any:
             plain = [_extents(a) for a in plain]
         if name == "complement" and len(plain) + len(kwargs) == 2:
             return dsl.traced_complement(plain[0], plain[1] if len(plain) > 1 else kwargs["cotarget"])
-        return _still_composed(plain, dsl.call(name, plain, {k: layout_of(v) for k, v in kwargs.items()}))
+        return still_composed(plain, dsl.call(name, plain, {k: layout_of(v) for k, v in kwargs.items()}))
 
     return run
 
@@ -99,7 +99,7 @@ def _few(*counts: int) -> None:
         raise Unsupported(f"a shape of over {MAX_MODES} modes")
 
 
-def _still_composed(args: list[Any], result: Any) -> Any:
+def still_composed(args: list[Any], result: Any) -> Any:
     """What was composed with a swizzle that does nothing stays so, where C++ CuTe leaves the layout alone."""
     first = args[0] if args else None
     if isinstance(first, ComposedLayout) and isinstance(first.a, Swizzle) and first.a.bits == 0:

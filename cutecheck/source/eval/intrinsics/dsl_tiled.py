@@ -20,7 +20,7 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA, smem_atoms
 from cutecheck.model.tiled.copy import unchecked
 from cutecheck.model.units import Bytes, bytes_to_bits
 from cutecheck.source.eval.intrinsics import dsl_ops
-from cutecheck.source.eval.intrinsics.dsl_layouts import layout_of, number
+from cutecheck.source.eval.intrinsics.dsl_layouts import layout_of, number, still_composed
 from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.intrinsics.dsl_show import copy_type, mma_type, op_json
 from cutecheck.source.eval.intrinsics.dsl_tensors import dtype_of, plain_layout
@@ -192,8 +192,8 @@ def _tile_to_mma_shape(c: Call) -> Value:
     """A swizzled atom tiled to ((MMA_M, MMA_N), M_MMAs, N_MMAs, ...); the DSL coalesces each mode of that shape."""
     order = _argument(c, 2, "order")
     given = (number(c, order),) if order is not None else ()
-    shape = number(c, c.arg(1))
-    return alg.coalesce(smem_atoms.tile_to_mma_shape(layout_of(c.arg(0)), shape, *given), shape)
+    shape, atom = number(c, c.arg(1)), layout_of(c.arg(0))
+    return still_composed([atom], alg.coalesce(smem_atoms.tile_to_mma_shape(atom, shape, *given), shape))
 
 
 @function("dsl.make_smem_layout_atom", configuring=True)
