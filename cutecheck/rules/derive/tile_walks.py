@@ -245,7 +245,7 @@ def result_of(call: Call, context: Context) -> TensorFact | None:
     if call.function == "partition_C" and len(call.arguments) > 1:
         tensor = call.arguments[1]
         mine = isinstance(tensor, TensorFact) and tensor.space == "gmem" and call.arguments[0] == made.gemm.tiled
-        return tensor if isinstance(tensor, TensorFact) and mine else None
+        return tensor if isinstance(tensor, TensorFact) and mine and not _broadcast(tensor) else None
     tensor = call.arguments[0]
     if call.function != "local_partition" or not isinstance(tensor, TensorFact) or tensor.root_layout is None:
         return None
@@ -255,6 +255,13 @@ def result_of(call: Call, context: Context) -> TensorFact | None:
     rows = [w[0] for t in (made.a, made.b) if (w := walks(t)) is not None]
     needed = {at[0] for w in rows if (at := alone(w)) is not None}
     return tensor if len(by) == 2 and needed <= by and _strides(tensor) not in sources else None
+
+
+def _broadcast(tensor: TensorFact) -> bool:
+    """Whether all rows, or all columns, are the same memory: a bias, or factors of them, and no result."""
+    root = tensor.root_layout
+    modes = leaves(root.shape, root.stride) if isinstance(root, Layout) else None
+    return any(stride == 0 and size != 1 for size, stride in modes or ())
 
 
 def _calls(at: Call | Event, context: Context) -> list[Call]:

@@ -32,6 +32,7 @@ from cutecheck.source.eval.tuples import Elements, Held, Vector, designators
 from cutecheck.source.eval.types import is_type, pointed_to, type_key, type_of
 from cutecheck.source.eval.values import (
     TYPE_TAG,
+    VARIANT,
     Address,
     Apart,
     ArrayType,
@@ -51,6 +52,7 @@ from cutecheck.source.eval.values import (
     TraitType,
     Value,
     ValueType,
+    is_variant,
     is_zero,
     null,
 )
@@ -367,6 +369,8 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         return elements(m, type_, value, span)
     if isinstance(type_, enums.EnumRef) and m.dialect.by_value:
         return enums.made(m, type_, value[0] if isinstance(value, tuple) and len(value) == 1 else value, span)
+    if is_variant(type_) and not isinstance(value, (Object, Extern)):
+        return Extern(VARIANT, span, type_)  # of numbers and tuples, as of sizes: the value would not tell which it is
     if isinstance(type_, ExternType) and type_.name.endswith((leaks.WRAPPER, *places.BOXES)):
         return Extern(type_.name, span, type_)
     if isinstance(type_, ClassInst):

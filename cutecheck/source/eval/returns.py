@@ -11,7 +11,17 @@ from cutecheck.source.eval.record.ways import result_tells
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.symbolic import symbolic
-from cutecheck.source.eval.values import VARIANT, Cell, Extern, ExternType, Object, Scalar, ScalarType, Value, VoidType
+from cutecheck.source.eval.values import (
+    VARIANT,
+    Cell,
+    Extern,
+    Object,
+    Scalar,
+    ScalarType,
+    Value,
+    VoidType,
+    is_variant,
+)
 
 
 def result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span: Span) -> Value:
@@ -23,6 +33,9 @@ def result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span
             frame.returns = [
                 classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns or ()
             ]
+    made = m.eval(fn.ret, env) if fn.ret is not None and not qualifiers.is_auto(fn.ret) else None
+    if is_variant(made) and len(frame.returns or ()) > 1:  # which of them it holds is not known
+        frame.returns = [Extern(VARIANT, span, made)]
     value = _joined(m, frame.returns or [], span, frame.apart)
     deduced = isinstance(fn, ir.Lambda) if fn.ret is None else qualifiers.is_auto(fn.ret)
     if frame.empty and deduced and not frame.returns and isinstance(value, Unknown):
@@ -42,7 +55,7 @@ def unfollowed(m: Machine, fn: ir.Function | ir.Lambda, env: Env, value: Unknown
     """What a call returns of which only ``value``'s reason is known: a number or variant, where it returns one."""
     if fn.ret is not None and not qualifiers.is_auto(fn.ret):
         typed = m.eval(fn.ret, env)
-        if isinstance(typed, ExternType) and typed.name == VARIANT:
+        if is_variant(typed):
             return Extern(VARIANT, span, typed)
         if isinstance(typed, ScalarType):
             name = "lambda" if isinstance(fn, ir.Lambda) else fn.name

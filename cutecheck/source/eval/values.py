@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from cutecheck.facts import Provenance, Space, Span, Unknown
 from cutecheck.model.constants import Constant
@@ -429,6 +429,10 @@ class SubstitutionFailure(Exception):
 
 class BudgetExceeded(Exception):
     """The evaluation of one root used its budget; the message names the limit."""
+
+
+def is_variant(type_: Value) -> TypeGuard[ExternType]:
+    return isinstance(type_, ExternType) and type_.name == VARIANT
 
 
 def is_unknown(v: Value) -> bool:

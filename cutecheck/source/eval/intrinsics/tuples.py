@@ -16,7 +16,6 @@ from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.tuples import IntegerSequence
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
-    VARIANT,
     Closure,
     Extern,
     ExternType,
@@ -28,6 +27,7 @@ from cutecheck.source.eval.values import (
     Value,
     ValueType,
     constant,
+    is_variant,
 )
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def _visit(c: Call) -> Value:
 def _alternatives(c: Call, v: Value) -> list[Value]:
     """What a variant may hold: a value of each of its types, or the object that it was given last."""
     kind = type_of(v)
-    if isinstance(kind, ExternType) and kind.name == VARIANT:
+    if is_variant(kind):
         return [symbolic(c.m, t, "alternative", c.span) for t in kind.args]
     return [v] if isinstance(v, Object) else []
 

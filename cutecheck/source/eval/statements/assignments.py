@@ -19,6 +19,7 @@ from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
     EnumVal,
+    Extern,
     ExternType,
     Object,
     Pointer,
@@ -28,6 +29,7 @@ from cutecheck.source.eval.values import (
     Tag,
     TensorVal,
     Value,
+    is_variant,
 )
 
 
@@ -138,6 +140,8 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
         if isinstance(value, Unknown) and isinstance(old, Scalar) and m.recorder.on_host() and cells is not None:
             kind = dtype(old.ctype)  # `n = atoi(argv[1]);`: any number of the variable's type
             value = value if kind is None else classes.convert(m, ScalarType(kind), value, span)
+        elif isinstance(old, Extern) and is_variant(old.type):
+            value = classes.convert(m, old.type, value, span)
         put(m, target, old, cells, value, env, span)
         return cells
     if op != "=":
