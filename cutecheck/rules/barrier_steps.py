@@ -99,7 +99,7 @@ class BarrierStepMissing(Replayed):
         PTX ISA, mbarrier; cutlass/arch/barrier.h; examples/cute/tutorial/hopper/wgmma_tma_sm90.cu
     """
 
-    kinds = ("crowded", "shut")
+    kinds = ("crowded", "shut", "stuck")
     code = "CUT217"
     name = "barrier-wrong-steps"
     family = "lint"

@@ -73,6 +73,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "takes others and never {past[0]}: what is computed lacks this tile", "{past[0]} of 0 .. {last} is left out",
         "let the loop go through all tiles, from 0 to the extent of the mode", "",
     ),
+    "outside": (
+        "`{name}` is a stage that ends {past[0]} bytes behind the start of its array, and only {past[1]} bytes are "
+        "allocated there", "run pass by pass, the kernel takes this stage, too",
+        "allocate cosize of the layout with all stages, and launch with its bytes", "",
+    ),
     "torn": (
         "`{name}` reads tile {tile} of its tensor after another tensor's tile has been copied over a part of it: the "
         "two lie over one another in shared memory", "run pass by pass, not all of it is the tile any more",
@@ -106,6 +111,12 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "{tile} threads come to a named barrier that counts {number}, and all others are done or wait as well: it "
         "never opens", "{number} are counted, {tile} come", "count the threads that sync and arrive there", "",
     ),
+    "stuck": (
+        "this wait never ends: nothing ends phase {number} of its barrier before it, and all other threads are done or "
+        "wait as well", "the kernel stops here for ever, run pass by pass",
+        "start the producer at the phase that counts as over (1: nothing is in the stages yet), and flip it each time "
+        "that the stages come round", "others wait here",
+    ),
     "replaced": (
         "this product replaces what is in `{name}`, a sum that nothing has used: it is not added to it "
         "(ScaleOut::Zero)", "not added", "accumulate_ = ScaleOut::One after the first product", "lost",
@@ -122,7 +133,7 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
 }  # fmt: skip
 
 
-_NO_EVENTS = ("crowded", "shut", "unfinished")  # faults of other steps than copies and products
+_NO_EVENTS = ("crowded", "shut", "stuck", "unfinished")  # faults of other steps than copies and products
 
 
 class Replayed(Rule):

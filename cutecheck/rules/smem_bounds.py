@@ -20,8 +20,8 @@ from cutecheck.rules.derive.accesses import atom_of, static_layout
 from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.ends import always_beyond
 from cutecheck.rules.derive.guards import inner, selects_threads
-from cutecheck.rules.derive.launches import dynamic_bytes, left_of
 from cutecheck.rules.derive.neighbours import lies_over_more
+from cutecheck.rules.derive.outside import room_in
 from cutecheck.rules.derive.places import placed
 from cutecheck.rules.partition_rounds_up import extents
 from cutecheck.rules.replayed import Replayed
@@ -34,7 +34,8 @@ class SmemOutOfBounds(Replayed):
         For every thread and every iteration with known bounds: all elements that a copy or MMA touches in shared memory
         lie in the array, or in the dynamic shared memory that the launch asks for. In kernels that are run pass by
         pass (by one path for all threads): no copy or MMA takes a slice that its tensor does not have, stage 3 of 3,
-        and none reads a tile of which a part has been overwritten by a tensor that lies half over its own.
+        or a stage behind the end of the array, and none reads a tile of which a part has been overwritten by a tensor
+        that lies half over its own.
 
     Why
         A tensor is a pointer and a layout, nothing compares it with the allocation. ``size(layout)`` elements are too
@@ -62,7 +63,7 @@ class SmemOutOfBounds(Replayed):
         cute/layout.hpp (cosize); CUDA C++ Programming Guide, execution configuration
     """
 
-    kinds = ("past stage", "torn")
+    kinds = ("past stage", "torn", "outside")
     code = "CUT209"
     name = "smem-out-of-bounds"
     family = "coverage"
@@ -157,14 +158,13 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
     found = None if buffer is None else placed(event, tensor, buffer)
     if found is None or buffer is None:
         return None
-    size = buffer.size_bytes if buffer.size_bytes is not None else dynamic_bytes(buffer, context.facts)
-    total = None if size is None else known_value(size)
-    left = None if total is None else left_of(buffer, context.facts)
-    if total is not None and left is not None and left < total:
-        buffer, total = replace(buffer, size_bytes=None), max(left, 0)
-    if total is None:
+    room = room_in(buffer, context)
+    if room is None:
         return None
-    elements = int(total) * 8 // int(tensor.dtype.bits)
+    total, launched = room
+    if launched:
+        buffer = replace(buffer, size_bytes=None)
+    elements = total * 8 // int(tensor.dtype.bits)
     payload = CosizeFits(found.layout, Elements(elements), found.offset, tensor.name, found.base)
     obligation = make_obligation(
         payload, (event.event_id, buffer.buffer_id), arch=event.arch, span=event.span,

@@ -19,6 +19,7 @@ Kind = Literal[
     "unreleased",
     "past stage",
     "past tile",
+    "outside",
     "torn",
     "missed",
     "overlaid",
@@ -27,6 +28,7 @@ Kind = Literal[
     "unstored",
     "crowded",
     "shut",
+    "stuck",
     "replaced",
     "unfinished",
 ]

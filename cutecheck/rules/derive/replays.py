@@ -15,6 +15,7 @@ from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.groups import COMMITS
+from cutecheck.rules.derive.outside import outside
 from cutecheck.rules.derive.ownership import shared_alike
 from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.uses import holds_others
@@ -291,5 +292,5 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
     found = cast("dict[int, list[Fault]]", context.memo.setdefault("replays", {}))
     if id(replay) not in found:
         made = faults_of_roles(replay) if replay.threads else _Run(replay).run()
-        found[id(replay)] = [*made, *_past(replay), *_missed(replay)]
+        found[id(replay)] = [*made, *_past(replay), *_missed(replay), *outside(replay, call, context)]
     return found[id(replay)]

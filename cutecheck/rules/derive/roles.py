@@ -19,6 +19,8 @@ from cutecheck.rules.derive.role_memory import Clock, How, Memory
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
 _Barrier = tuple[str, int]
 _Key = tuple[str, tuple[int, int]]
+_WARPGROUP = 128
+_NEVER = 1 << 62
 _MEETING = frozenset({"__syncthreads", "syncthreads", "cluster_sync", "cluster_wait"})
 
 
@@ -61,6 +63,19 @@ class _Worker:
         self.told_after = _told_after(thread.steps)  # loads whose bytes are announced after them: at which barrier
         self.waits: int | None = None  # how often the named barrier had opened when it came there
         self.sums = Accumulators(stored)
+        self.reading: list[_Tile] = []  # what WGMMAs read that no group holds yet
+        self.groups: list[list[_Tile]] = []  # what those of groups read that are not waited for
+        steps = thread.steps
+        self.counts_groups = any(s.function == "warpgroup_wait" for s in steps) and not any(map(_unseen, steps))
+
+    def retired(self, me: int, left: int) -> None:
+        """All groups but so many are waited for: what their WGMMAs have read is done with."""
+        done = self.groups[: len(self.groups) - left] if left else self.groups
+        self.groups = self.groups[len(done) :]
+        still = {id(t) for group in (*self.groups, self.reading) for t in group}
+        for tile in (t for group in done for t in group):
+            if id(tile) not in still and me in tile.reads:
+                tile.reads[me] = self.clock[me], tile.reads[me][1]
 
 
 class _Block:
@@ -123,6 +138,11 @@ class _Block:
         if step.kind == "named":
             return self._at_named(me, w, step)
         w.clock[me] = w.clock.get(me, 0) + 1
+        if step.function == "warpgroup_commit_batch":
+            w.groups.append(w.reading)
+            w.reading = []
+        elif step.function == "warpgroup_wait":
+            w.retired(me, step.number or 0)
         self._remember(me, w, step)
         for kind, place, other in w.sums.does(step):
             self._note(kind, step, place, other, 0)
@@ -183,11 +203,22 @@ class _Block:
         return True
 
     def _never_opens(self) -> None:
-        """All that go on wait at named barriers, for more threads than come."""
+        """All that go on wait: at named barriers for more threads than come, or for phases that none of them ends."""
         here = [w for w in self.workers if w.at < len(w.thread.steps)]
+        steps = [w.thread.steps[w.at] for w in here]
+        for step in (s for s in steps if s.kind == "barrier") if self.sure and not self._others_come() else ():
+            if self.comers[_gate(step)]:
+                other = next((s for s in steps if s.kind == "barrier" and _gate(s) != _gate(step)), None)
+                self._note("stuck", step, step.places[0], other, 0)
+                return
         if self.sure and here and all(w.thread.steps[w.at].kind == "named" for w in here):
             step = here[0].thread.steps[here[0].at]
             self._note("shut", step, step.places[0], None, self.named[step.places[0].buffer].came)
+
+    def _others_come(self) -> bool:
+        """Other blocks may arrive at barriers of this one, or code that is not run."""
+        every = [s for w in self.workers for s in w.thread.steps]
+        return any(_unseen(s) or "cluster" in s.function or "MULTICAST" in s.function for s in every)
 
     def _at_barrier(self, me: int, w: _Worker, step: Step) -> bool:
         gate, at = self.gates[_gate(step)], _gate(step)
@@ -228,6 +259,9 @@ class _Block:
         if tile.gate is not None and w.clock.get(tile.gate, -1) < tile.phase:
             self._note("unready", step, place, tile.step, tile.number)
         tile.reads[me] = w.clock[me], step
+        if step.function == "wgmma" and w.counts_groups:
+            tile.reads[me] = _NEVER, step  # until its group has been waited for
+            w.reading.append(tile)
 
     def _load(self, me: int, w: _Worker, step: Step) -> None:
         place = step.places[1]
@@ -244,15 +278,35 @@ class _Block:
         if before is not None and (before.gate, before.phase) == (gate, phase) and not before.reads:
             return  # another part of the same tile
         if before is not None and before.gate is not None:
-            late = next((s for i, (t, s) in before.reads.items() if i != me and w.clock.get(i, 0) < t), None)
+            late = self._late(me, w, before)
             if late is not None:
                 self._note("unreleased", step, place, late, before.number)
         self.count[key] += 1
         self.now[key] = _Tile(step, self.count[key] - 1, gate, phase)
 
+    def _late(self, me: int, w: _Worker, tile: _Tile) -> Step | None:
+        """A read of a tile of which this thread need not know that it is done.
+
+        A WGMMA is one of all four warps: any thread of theirs may say for the others that it is done with the stage,
+        as CUTLASS's pipelines have it.
+        """
+        said = {self._team(i) for i, (t, s) in tile.reads.items() if s.function == "wgmma" and w.clock.get(i, 0) >= t}
+        for i, (t, step) in tile.reads.items():
+            if i != me and w.clock.get(i, 0) < t and not (step.function == "wgmma" and self._team(i) in said):
+                return step
+        return None
+
+    def _team(self, worker: int) -> int:
+        return self.workers[worker].thread.number // _WARPGROUP
+
     def _note(self, kind: Kind, step: Step, place: Place, other: Step | None, tile: int) -> None:
         if not any((f.kind, f.step.span) == (kind, step.span) for f in self.faults):
             self.faults.append(Fault(kind, step, place, other, tile))
+
+
+def _unseen(step: Step) -> bool:
+    """Something that is not run, which may do anything."""
+    return step.kind == "unknown" and not step.places and step.function != "library"
 
 
 _UNNAMED = "tma"  # a load whose barrier is not known by name
