@@ -5,6 +5,7 @@ from __future__ import annotations
 from cutecheck.facts import Event, Loop
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.contracts import open_variables
+from cutecheck.rules.derive.coordinates import INDICES
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, one_space, order, uniform
 
@@ -12,10 +13,10 @@ from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, one
 def overtaken(write: Use, context: Context) -> Use | None:
     """A later read, in the same loop, of what ``write`` writes there in every pass, that no barrier separates from it.
 
-    The place must be the same in all passes (no stage that an index chooses), the threads others, and all accesses of
-    the buffer known.
+    The place must be the same in all passes (no stage that an index chooses, but one of a loop inside, which goes
+    through the same stages in each pass), the threads others, and all accesses of the buffer known.
     """
-    if not write.event.loops or uniform(write).variables():
+    if not write.event.loops:
         return None
     if not _complete(write, context):
         return None
@@ -23,6 +24,8 @@ def overtaken(write: Use, context: Context) -> Use | None:
     for read in order(context).after(write):
         loop = _innermost(write.event, read.event)
         if read.written or loop is None or (loop.trips is not None and loop.trips < 2):
+            continue
+        if uniform(write).variables() and not (_as_in_each_pass(write, loop) and _as_in_each_pass(read, loop)):
             continue
         barriers = order(context).looped.get((write.event.arch, loop), [])
         if all(write.event.order < b < read.event.order for b in barriers) and _races(write, read):
@@ -52,6 +55,23 @@ def unheld(read: Use, context: Context) -> Use | None:
         if not apart and not (atom is not None and "TMA" in atom.op) and by_others(write, read):
             return write
     return None
+
+
+def _as_in_each_pass(use: Use, loop: Loop) -> bool:
+    """Whether loops inside of ``loop`` alone choose the stage: numbers with as many values as these have passes.
+
+    No loop around them may have as many, or the number might be that loop's.
+    """
+    at = use.event.loops.index(loop) + 1
+    around, inside = ({x.trips for x in loops} for loops in (use.event.loops[:at], use.event.loops[at:]))
+    for v in uniform(use).variables():
+        lo, hi = v.domain.bounds()
+        if lo is None or hi is None or v.name.startswith(INDICES):
+            return False
+        values = (hi - lo) // max(1, v.domain.step) + 1
+        if values in around or None in around or values not in inside:
+            return False
+    return True
 
 
 def _complete(use: Use, context: Context) -> bool:

@@ -21,7 +21,8 @@ from cutecheck.source.eval.limits import FILES_SHARE
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.ranking import best_of
-from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, Replaying, ReplayOver, with_flags
+from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
+from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, Replaying, ReplayOver
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.specialised import arguments, specialised
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
@@ -123,6 +124,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         recorder.replayed(Replay((), False, threads, sure=sure), symbol, best.fn.span)
         return
     running, complete = _run(m, best, self_, args, span, given=False)
+    made_smaller = False
     if running.chose and not complete:
         other = _run(m, best, self_, args, span, given=True)
         if len(other[0].steps) > len(running.steps):
@@ -131,11 +133,16 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     if running.long and not complete:
         other = _run(m, best, self_, args, span, given=running.given, least=FEWER)
         cost = running.cost + other[0].cost
+        smaller = [with_fewer(a) for a in args]
+        if not other[1] and any(a is not b for a, b in zip(args, smaller, strict=True)):
+            other = _run(m, best, self_, smaller, span, given=running.given, least=FEWER)
+            other[0].steps[:] = apart_from_ends(other[0].steps)
+            cost, made_smaller = cost + other[0].cost, other[1]
         running, complete = other if other[1] else (running, complete)
         running.cost = cost
     m.history.replayed[id(best.fn)] = walked + 1, steps + running.cost
     if running.steps:
-        missed = running.slices.missed() if complete else ()
+        missed = running.slices.missed() if complete and not made_smaller else ()
         recorder.replayed(Replay(tuple(running.steps), complete, (), missed), symbol, best.fn.span)
 
 

@@ -16,7 +16,6 @@ from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.record.past import INDEX, Slices, extent_names
 from cutecheck.source.eval.record.regions import (
     DESCRIPTOR,
@@ -26,7 +25,7 @@ from cutecheck.source.eval.record.regions import (
     regions,
     variable_of,
 )
-from cutecheck.source.eval.values import Enumerated, EnumVal, Object, Pointer, Scalar, Value
+from cutecheck.source.eval.values import Enumerated, EnumVal, Pointer, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -367,23 +366,6 @@ class Replaying:
             whole = stage = (begin, -1 - view)  # other views of it are not compared
         at = whole, stage, view, fact.source, None, within
         return Place(fact.name, fact.span, fact.space, fact.buffer, offset, *at)
-
-
-def with_flags(m: Machine, value: Value, name: str) -> Value:
-    """An argument whose flags that are not known are variables, so that each has one value in a run."""
-    if isinstance(value, Scalar) and value.ctype == "bool" and value.value is None:
-        return Scalar(Dyn.named(name, FLAG), "bool")
-    if not isinstance(value, Object) or value.pointer is not None:
-        return value
-    for _, decl in classes.fields(m, value.cls):
-        if isinstance(decl.type, ir.Name) and decl.type.ident == "bool":
-            classes.get_field(m, value, decl.name, decl.span)
-    held = {n: with_flags(m, v, f"{name}.{n}") for n, v in value.fields.items()}
-    if all(held[n] is v for n, v in value.fields.items()):
-        return value
-    made = Object(value.cls, {}, None, value.name, value.initial, value.zeroed)
-    made.fields.update(held)
-    return made
 
 
 def _compare(expr: Expr, values: dict[str, int]) -> None:
