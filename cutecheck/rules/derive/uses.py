@@ -143,13 +143,24 @@ def by_others(earlier: Use, use: Use) -> bool:
     source, now = earlier.tensor.source, use.tensor.source
     if source is None and now is None:
         return _crossed(earlier, use)
-    if source is None or now is None or earlier.tensor.provenance != "partition":
+    if (source is None) != (now is None):
+        return _by_hand(earlier, use) and _crossed(earlier, use)
+    if earlier.tensor.provenance != "partition":
         return False
     if use.tensor.provenance != "partition":
         return False
     if source != now and _own(earlier) and _own(use) and one_space(earlier, use) and uniform(earlier) == uniform(use):
         return _taken_from_others(earlier, use) is not False
     return source != now or earlier.root != use.root or _moved(earlier, use)
+
+
+def _by_hand(a: Use, b: Use) -> bool:
+    """One is partitioned by a TiledCopy, the other without: whole blocks of known size do both, as far as guards say."""
+    if any(u.tensor.source is not None and u.tensor.provenance != "partition" for u in (a, b)):
+        return False
+    known = [thread_count(u.event) for u in (a, b)]
+    alike = {(g.span, g.negated) for g in a.event.guards} == {(g.span, g.negated) for g in b.event.guards}
+    return _own(a) and _own(b) and alike and None not in known and known[0] == known[1]
 
 
 def _own(use: Use) -> bool:
