@@ -78,8 +78,8 @@ class _Run:
                 self._copy(step, at)
             elif step.kind == "gemm" and len(step.places) in (3, 4):
                 self._product(step, at)
-            elif step.kind == "unknown":
-                self.trusts = False
+            elif step.kind == "unknown" and not step.places:
+                self.trusts = self.trusts and step.function == "library"
             else:
                 for place in step.places:
                     self._renew(place)
