@@ -19,7 +19,7 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import atom_of, static_layout
 from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.ends import always_beyond
-from cutecheck.rules.derive.guards import inner, selects_threads
+from cutecheck.rules.derive.guards import inner, leaves_out_blocks, selects_threads
 from cutecheck.rules.derive.neighbours import lies_over_more
 from cutecheck.rules.derive.outside import room_in
 from cutecheck.rules.derive.places import placed
@@ -183,7 +183,7 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
         reason = f"whether it goes past the end depends on where `{buffer.name}` starts"
         context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
         return None
-    unclear = [g for g in inner(event.guards) if not g.complete]
+    unclear = [g for g in inner(event.guards) if not g.complete and not leaves_out_blocks(g, event)]
     each = [replace(payload, base=ex.const(n)) for n in found.starts()] or [payload]
     if found.offset.constant is None and unclear and not all(always_beyond(event, p, unclear, context) for p in each):
         # which threads, and which values of the others, pass the condition is not known

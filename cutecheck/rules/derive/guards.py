@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cutecheck.facts import Guard
+from cutecheck.facts import Event, Guard
 
 _THREAD = re.compile(r"thread|tid|thr_idx|lane|elect|warp|group|producer|consumer|role|leader|\bidx\b", re.IGNORECASE)
 
@@ -25,6 +25,13 @@ def same_in_all_blocks(guard: Guard) -> bool:
     parts = 1 + len(re.findall(r"&&|\|\||\band\b|\bor\b", guard.text))
     names = [v.name for c in guard.holds for side in (c.lhs, c.rhs) for v in side.variables()]
     return guard.turns and len(guard.holds) >= parts and not any("Idx." in n for n in names)
+
+
+def leaves_out_blocks(guard: Guard, event: Event) -> bool:
+    """``if (row0 >= m || col0 >= n) return;`` before all loops: of blocks, by its names; in others the copy happens."""
+    spans = [loop.span for loop in event.loops]
+    first = all(s.path == guard.span.path and guard.span < s for s in spans) and guard.span < event.span
+    return guard.negated and not guard.turns and first and not selects_threads([guard])
 
 
 _DEVICE = re.compile(r"smem|shared|device|prop|attr|arch|major|capability|\bsm|\bcc\b", re.IGNORECASE)
