@@ -11,6 +11,7 @@ from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Divides, Division
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.bare import bare
 from cutecheck.rules.derive.coordinates import block_modes, guarded
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.tile_walks import alone, walks
@@ -26,7 +27,8 @@ class TilePastEnd(Replayed):
         that blocks or threads may answer differently. In kernels that are run pass by pass (by one path for all
         threads): no copy without predicates takes a tile that the matrix does not have, the one behind the last or
         before the first, where the same numbers decide how many tiles there are and how many passes. The only launch,
-        of a grid that is known, has no block whose tile starts behind the end of its mode.
+        of a grid that is known, has no block whose tile starts behind the end of its mode. What one copy takes under
+        a predicate that compares coordinates with limits, no other takes without.
 
     Why
         ``local_tile`` rounds up: 1000 elements in tiles of 512 are two tiles, and the second has 24 elements that do
@@ -87,6 +89,18 @@ class TilePastEnd(Replayed):
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         if event.kind != "copy" or event.predicated or not all(map(same_in_all_blocks, inner(event.guards))):
+            return
+        without = bare(event, context) if event.kernel else None
+        if without is not None:
+            tensor, other = without
+            yield self.finding(
+                event.span,
+                f"`{tensor.name}` is copied under a predicate at line {other.span.line}, and here without: elements "
+                "that the predicate leaves out are no part of the matrix",
+                label="no predicate", help="copy_if with the same predicate",
+                related=[Related(other.span, "only what the predicate allows is copied here")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
             return
         for tensor in event.operands[:2]:
             lost = self._no_such_block(event, tensor, context)
