@@ -155,7 +155,7 @@ def by_others(earlier: Use, use: Use) -> bool:
 
 
 def _by_hand(a: Use, b: Use) -> bool:
-    """One is partitioned by a TiledCopy, the other without: as far as guards say, whole blocks of known size do both."""
+    """One is partitioned by a TiledCopy, the other without: whole blocks of known size do both, by guards."""
     if any(u.tensor.source is not None and u.tensor.provenance != "partition" for u in (a, b)):
         return False
     known = [thread_count(u.event) for u in (a, b)]
