@@ -9,6 +9,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     cuda_numbers,
     events,
     folds,
+    groups,
     launch,
     layouts,
     pipeline,

@@ -56,7 +56,7 @@ _FOREIGN = frozenset({"std", "thrust", "cub", "torch", "at", "c10"})
 OF_SEVERAL = frozenset({"integral_constant", "bool_constant", "true_type", "false_type"})
 _FAMILIES = {"std": "std", "cutlass::platform": "std", "platform": "std", "cuda::std": "cuda::std"}
 # namespaces that do not tell names apart
-_PLAIN = ("", "cute", "std", "cutlass", "cuda", "SM90", "SM100")
+_PLAIN = ("", "cute", "std", "cutlass", "cuda", "SM90", "SM100", "cooperative_groups")
 _CUTE_ONLY = frozenset({
     "copy", "copy_if", "fill", "clear", "transform", "gemm", "axpby", "prefetch", "size", "Tensor", "Layout",
     "any_of", "all_of", "none_of", "find_if", "inner_product", "fold", "wrap", "for_each", "reverse", "replace",
