@@ -40,7 +40,19 @@ class Namespace:
     library: str
 
 
-LIBRARIES = ("cute", "std", "cutlass", "cuda", "thrust", "torch", "at", "c10", "nvcuda", "testing", "cooperative_groups")
+LIBRARIES = (
+    "cute",
+    "std",
+    "cutlass",
+    "cuda",
+    "thrust",
+    "torch",
+    "at",
+    "c10",
+    "nvcuda",
+    "testing",
+    "cooperative_groups",
+)
 _NAMESPACES = frozenset({
     "detail", "arch", "gemm", "collective", "GMMA", "UMMA", "SM90", "SM100", "SM103", "SM120", "BLOCKSCALED", "SPARSE",
     "Major", "ScaleIn", "ScaleOut", "Saturate",
