@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(64) multiply(float const* A, float const* B, f
   extern __shared__ __align__(128) unsigned char raw[];
   auto& shared = *reinterpret_cast<Shared*>(raw);
   int row = blockIdx.x * 32;
-  if (row >= m) return;
+  if (row >= m || int(k > 4096) * gridDim.x + blockIdx.y > 4) return;
   Tensor gA = local_tile(make_tensor(make_gmem_ptr(A), make_shape(m, k), make_stride(k, _1{})), Shape<_32, _16>{},
                          make_coord(blockIdx.x, _));
   Tensor gB = local_tile(make_tensor(make_gmem_ptr(B), make_shape(_32{}, k), make_stride(k, _1{})), Shape<_32, _16>{},
@@ -35,7 +35,10 @@ __global__ void __launch_bounds__(64) multiply(float const* A, float const* B, f
   for (int i = 0; i < size(valid); ++i) valid(i) = row + i < m;
   int next = 0, tiles = k / 16;
   for (int s = 0; s < 2; ++s) {
-    if (next < tiles) { copy(load, fA(_, _, _, next), tA(_, _, _, s)); copy(load, fB(_, _, _, next++), tB(_, _, _, s)); }
+    if (next < tiles) {
+      copy(load, fA(_, _, _, next), tA(_, _, _, s));
+      copy(load, fB(_, _, _, next++), tB(_, _, _, s));
+    }
     cp_async_fence();
   }
   Mma mma;
@@ -58,6 +61,10 @@ __global__ void __launch_bounds__(64) multiply(float const* A, float const* B, f
   cp_async_wait<0>();
   Tensor gC = local_tile(make_tensor(make_gmem_ptr(C), make_shape(m, _32{}), LayoutRight{}), Shape<_32, _32>{},
                          make_coord(blockIdx.x, 0));
+  Tensor gBias = local_tile(make_tensor(make_gmem_ptr(B), make_shape(m, _32{}), make_stride(_0{}, _1{})),
+                            Shape<_32, _32>{}, make_coord(blockIdx.x, 0));
+  Tensor bias = own.partition_C(gBias);
+  for (int i = 0; i < size(acc); ++i) acc(i) += bias(i);
   if (valid(0)) copy(acc, own.partition_C(gC));
 }
 int main() {
@@ -123,7 +130,8 @@ void run(half_t const* A, float* out, int k) {
 }
 """
 PASSES = """
-using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<Shape<_32, _4>>{}, Layout<_1>{}));
+using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<Shape<_32, _4>>{},
+    Layout<_1>{}));
 using Columns = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
     Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<_1>{}));
 using Two = Layout<Shape<_32, _32, _2>, Stride<Int<33>, _1, Int<1056>>>;
@@ -177,6 +185,21 @@ __global__ void __launch_bounds__(256) rows(float const* A, float const* x, floa
 }
 void run(float const* A, float const* x, float* y) { rows<<<1, 256>>>(A, x, y); }
 """
+TILE = """
+__global__ void __launch_bounds__(128) stage(half_t const* A, int m) {
+  extern __shared__ half_t smem[];
+  int iy = blockIdx.y, ix = int(m > 64) * blockIdx.z * gridDim.x + blockIdx.x;
+  if (iy * 64 >= m || ix * 64 >= m) return;
+  Tensor g = local_tile(make_tensor(make_gmem_ptr(A), make_shape(m, _64{}), LayoutRight{}), Shape<_64, _64>{},
+                        make_coord(iy, 0));
+  Tensor s = make_tensor(make_smem_ptr(smem), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  auto load = make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
+                              Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{});
+  auto thr = load.get_slice(threadIdx.x);
+  copy(load, thr.partition_S(g), thr.partition_D(s));
+}
+void run(half_t const* A) { stage<<<dim3(64, 64), 128, 64 * 64 * sizeof(half_t)>>>(A, 4096); }
+"""
 MISTAKES = {
     "ring": (RING, "", "", ""),
     "one_stage_too_few": (RING, "array_aligned<float, cosize_v<Tiles>>", "array_aligned<float, 1024>", "CUT209"),
@@ -193,6 +216,8 @@ MISTAKES = {
     "stages_of_a_pass_overtaken": (PASSES, "    __syncthreads(); // of the pass\n", "", "CUT212"),
     "scaled": (SCALED, "", "", ""),
     "stored_without_the_predicate": (SCALED, "copy_if(valid, r, tg)", "copy(r, tg)", "CUT210"),
+    "tile": (TILE, "", "", ""),
+    "elements_for_bytes": (TILE, "64 * 64 * sizeof(half_t)", "64 * 64", "CUT209"),
     "groups": (GROUPS, "", "", ""),
     "read_by_other_partition": (GROUPS, "  block.sync();\n", "", "CUT212"),
     "group_larger_than_its_block": (GROUPS, "<<<1, 256>>>", "<<<1, 128>>>", "CUT701"),
