@@ -74,7 +74,7 @@ class BarrierStepMissing(Replayed):
         goes on is not a constant; and it counts as many arrivals as the block has threads, where all of them arrive in
         each pass: no fewer where they tell of bytes, too, and few where one thread does. A ``NamedBarrier`` that all
         threads of a block come to counts as many; where the kernel can be run thread by thread, as many as come there
-        in any of its passes.
+        in any of its passes, and the threads do not come to a stop at waits for phases that none of them ends.
 
     Why
         All of it compiles. A wait whose barrier nobody tells never ends; one for a phase that is over ends at once, and

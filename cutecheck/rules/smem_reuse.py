@@ -51,7 +51,8 @@ class SmemReuseWithoutBarrier(Replayed):
         the next pass writes there again. So do single elements that threads of one warp store and those of another
         read (in the DSL). A loop that writes stages and lets other threads read them has a barrier. Run pass by pass,
         no stage is filled that was read since the last barrier, or read with no barrier since the wait for it; and TMA
-        fills none of which another thread has not said, by a barrier that was waited for, that its reads are done;
+        fills none of which another thread has not said, by a barrier that was waited for, that its reads are done (of a
+        WGMMA any thread of the warpgroup says so, once its group has been waited for);
         threads write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores
         nothing that other threads have written since the last barrier.
 
