@@ -72,6 +72,12 @@ int main() {
   multiply<<<128, 64, sizeof(Shared)>>>(A, B, C, 4096, 2048);
 }
 """
+ITERATED = (
+    RING.replace("  int next = 0,", "  auto it = make_coord_iterator(size<2>(gA));\n  int next = 0,")
+    .replace("_, next)", "_, *it)")
+    .replace("fB(_, _, _, next++), tB(_, _, _, s));", "fB(_, _, _, *it), tB(_, _, _, s)); ++it; ++next;")
+    .replace("fB(_, _, _, next++), tB(_, _, _, write));", "fB(_, _, _, *it), tB(_, _, _, write)); ++it; ++next;")
+)
 HOPPER = """
 using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64, _2>{}));
 using Mma = decltype(make_tiled_mma(SM90_64x128x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}));
@@ -205,6 +211,8 @@ MISTAKES = {
     "one_stage_too_few": (RING, "array_aligned<float, cosize_v<Tiles>>", "array_aligned<float, 1024>", "CUT209"),
     "launched_with_too_few_bytes": (RING, "64, sizeof(Shared)>>>", "64, sizeof(Shared) / 2>>>", "CUT209"),
     "not_cleared_with_predicates": (RING, "  clear(acc);\n", "", "CUT220"),
+    "iterated": (ITERATED, "", "", ""),
+    "one_pass_too_many": (ITERATED, "t < tiles;", "t <= tiles;", "CUT218"),
     "hopper": (HOPPER, "", "", ""),
     "producer_starts_in_the_wrong_phase": (HOPPER, "int phase = 1;", "int phase = 0;", "CUT217"),
     "released_before_its_group_is_waited_for": (HOPPER, "warpgroup_wait<1>", "warpgroup_wait<2>", "CUT212"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval import leaks, losses
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
@@ -121,7 +122,12 @@ def _typed_range(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 @function("make_coord_iterator")
 def _coordinates(c: Call) -> Value:
-    """An iterator over the coordinates of a shape, the last argument (cute/int_tuple.hpp)."""
+    """An iterator over the coordinates of a shape, the last argument (cute/int_tuple.hpp).
+
+    In a run pass by pass it is the number that it points to, where the shape is one number.
+    """
+    if c.m.dialect.replaying is not None and isinstance(c.args[-1], (int, Dyn)) and len(c.args) < 2:
+        return Scalar(0, "int")
     return Extern("coordinates", c.span, ExternType(COORDINATES, (ValueType(c.args[-1]),)))
 
 
