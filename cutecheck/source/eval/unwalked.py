@@ -109,26 +109,32 @@ def may_write(
         losses.lose(m, self_, self_.cls.name, span)
 
 
-def may_run(m: Machine, fn: Closure, span: Span) -> None:
-    """A closure is given to a function that is not walked: it may be called any number of times."""
-    if m.recorder.rehearsal > 1:
+def may_run(m: Machine, fn: Closure, span: Span, arguments: list[Value] | None = None) -> None:
+    """A closure is given to a function that is not walked: it may be called any number of times.
+
+    ``arguments``: of one type each that it may be called with; for others it may write other names of its body.
+    """
+    if m.recorder.rehearsal > 1 or arguments is not None:
         names = [n for n in assigned(fn.node.body.get()) if fn.env.find_var(n) is not None]
         for name in names:
             at = fn.env.find_var(name)
             assert at is not None
             losses.forget_cells(m, places.cells_of(at.vars, name), span)
-        return
+        if m.recorder.rehearsal > 1:
+            return
     from cutecheck.source.eval.calls import call_closure
 
     loop = Recurrence(m.number(), span)
     given: list[Value] = [Unknown("given by a function that is not walked", span)] * len(fn.node.params)
+    given = given if arguments is None else arguments
 
     def run() -> None:
         call_closure(m, fn, list(given), {}, span)
 
     with recurring(m, loop):
         settle(m, run, loop, rough=True)
-    typed = None if m.recorder.rehearsal or m.recorder.in_kernel() else callbacks.arguments(m, fn, span)
+    walked = m.recorder.rehearsal or m.recorder.in_kernel() or arguments is not None
+    typed = None if walked else callbacks.arguments(m, fn, span)
     if typed is not None:
         mark = m.journal.mark()
         call_closure(m, fn, typed, {}, span)

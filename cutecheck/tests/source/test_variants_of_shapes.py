@@ -13,6 +13,7 @@ KERNEL = """#include <cute/tensor.hpp>
 #include <variant>
 using namespace cute;
 template <int N> using Number = std::integral_constant<int, N>;
+template <class N> struct Tile { using Rows = decltype(make_layout(make_shape(Int<N::value>{}, _8{}))); };
 template <class N, class M> __global__ void k(float* p) {
   Tensor g = make_tensor(make_gmem_ptr(p), make_layout(make_shape(Int<N::value>{}, Int<M::value>{})));
   copy(g, make_fragment_like(g));
@@ -25,7 +26,7 @@ using Ms = std::variant<std::integral_constant<int, 8>>;
 Ns n_of(int i) { switch (i) { case 2: return Number<2>{}; default: return Number<4>{}; } }
 Ms m_of(int i) { return std::integral_constant<int, 8>{}; }
 void run(float* p, int i) {
-  std::visit([&](auto n, auto m) { k<decltype(n), decltype(m)><<<1, 32>>>(p); }, n_of(i), m_of(i));
+  std::visit([&](auto n, auto m) { using Rows = typename Tile<decltype(n)>::Rows; k<decltype(n), decltype(m)><<<1, 32>>>(p); }, n_of(i), m_of(i));
 }
 """,
     "assigned": """
@@ -52,6 +53,7 @@ def test_all_types_are_walked(name: str, tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(KERNEL + CHOICES[name])
     facts = extract_facts([tmp_path], Settings(arch=("sm_80",), cache=False, jobs=1, compile_commands="none"))
     assert {str(e.operands[0].layout) for e in facts.events} == {"(_2,_8):(_1,_2)", "(_4,_8):(_1,_4)"}
+    assert {s.status for s in facts.sites} <= {"resolved"}
 
 
 @pytest.mark.parametrize(("size", "fewer"), [(2048, 256), (3072, 192), (320, 320), (4097, 4097)])

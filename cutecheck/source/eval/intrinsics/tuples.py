@@ -251,7 +251,9 @@ def _visit(c: Call) -> Value:
     """
     f = c.arg(0)
     held = [_alternatives(c, v) for v in c.args[1:]]
-    done = unwalked(c, f, Unknown("which of its types a variant holds is not known", c.span))
+    first = [values[0] for values in held if values]
+    why = Unknown("which of its types a variant holds is not known", c.span)
+    done = unwalked(c, f, why, first if len(first) == len(held) else None)
     if not isinstance(f, Closure):
         leaks.leak(c.m, f)
         losses.lost_leaked(c.m, c.span)
@@ -288,12 +290,12 @@ def _for_each(c: Call) -> Value:
     return NOTHING
 
 
-def unwalked(c: Call, f: Value, why: Value) -> Value:
-    """A function is called as often as there are elements, which is not known."""
+def unwalked(c: Call, f: Value, why: Value, arguments: list[Value] | None = None) -> Value:
+    """A function is called as often as there are elements, which is not known; with such ``arguments``, if given."""
     from cutecheck.source.eval.unwalked import may_run
 
     if isinstance(f, Closure) and c.m.dialect.by_value:
-        may_run(c.m, f, c.span)
+        may_run(c.m, f, c.span, arguments)
     return why
 
 
