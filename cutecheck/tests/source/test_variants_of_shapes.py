@@ -13,7 +13,10 @@ KERNEL = """#include <cute/tensor.hpp>
 #include <variant>
 using namespace cute;
 template <int N> using Number = std::integral_constant<int, N>;
-template <class N> struct Tile { using Rows = decltype(make_layout(make_shape(Int<N::value>{}, _8{}))); };
+template <class N> struct Tile {
+  static constexpr int kRows = N::value;
+  using Rows = decltype(make_layout(make_shape(Int<kRows>{}, _8{})));
+};
 template <class N, class M> __global__ void k(float* p) {
   Tensor g = make_tensor(make_gmem_ptr(p), make_layout(make_shape(Int<N::value>{}, Int<M::value>{})));
   copy(g, make_fragment_like(g));
@@ -26,7 +29,10 @@ using Ms = std::variant<std::integral_constant<int, 8>>;
 Ns n_of(int i) { switch (i) { case 2: return Number<2>{}; default: return Number<4>{}; } }
 Ms m_of(int i) { return std::integral_constant<int, 8>{}; }
 void run(float* p, int i) {
-  std::visit([&](auto n, auto m) { using Rows = typename Tile<decltype(n)>::Rows; k<decltype(n), decltype(m)><<<1, 32>>>(p); }, n_of(i), m_of(i));
+  std::visit([&](auto n, auto m) {
+    if (i % Tile<decltype(n)>::kRows) return;
+    k<decltype(n), decltype(m)><<<1, size(typename Tile<decltype(n)>::Rows{})>>>(p);
+  }, n_of(i), m_of(i));
 }
 """,
     "assigned": """
