@@ -15,7 +15,7 @@ using namespace cute;
 template <int N> using Number = std::integral_constant<int, N>;
 template <class N> struct Tile {
   static constexpr int kRows = N::value;
-  using Rows = decltype(make_layout(make_shape(Int<kRows>{}, _8{})));
+  using Rows = decltype(tile_to_shape(Layout<Shape<_1, _8>>{}, make_shape(Int<kRows>{}, _8{})));
 };
 template <class N, class M> __global__ void k(float* p) {
   Tensor g = make_tensor(make_gmem_ptr(p), make_layout(make_shape(Int<N::value>{}, Int<M::value>{})));
