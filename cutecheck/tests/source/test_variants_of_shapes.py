@@ -59,7 +59,7 @@ def test_all_types_are_walked(name: str, tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(KERNEL + CHOICES[name])
     facts = extract_facts([tmp_path], Settings(arch=("sm_80",), cache=False, jobs=1, compile_commands="none"))
     assert {str(e.operands[0].layout) for e in facts.events} == {"(_2,_8):(_1,_2)", "(_4,_8):(_1,_4)"}
-    assert {s.status for s in facts.sites} <= {"resolved"}
+    assert "unknown" not in {s.status for s in facts.sites}
 
 
 @pytest.mark.parametrize(("size", "fewer"), [(2048, 256), (3072, 192), (320, 320), (4097, 4097)])
