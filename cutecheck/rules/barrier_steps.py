@@ -20,7 +20,9 @@ from cutecheck.rules.derive.barriers import (
     too_few_arrivals,
     too_few_arrive,
 )
+from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.protocol import pipelines
 from cutecheck.rules.replayed import Replayed
 
 _EXAMPLE = """
@@ -113,6 +115,13 @@ class BarrierStepMissing(Replayed):
         _EXAMPLE % (_EXPECT, "0", _ARRIVE),
         _EXAMPLE % (_EXPECT, "phase", ""),
     )
+
+    def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
+        """Steps of CUTLASS's pipelines have a rule of their own."""
+        made = [p.made for p in pipelines(context).values()] if fault.kind == "stuck" else []
+        if any((m.kernel, m.arch) == (call.kernel, call.arch) for m in made):
+            return True
+        return super()._is_said(fault, call, context)
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)

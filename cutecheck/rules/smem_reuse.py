@@ -9,12 +9,14 @@ from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.elements import is_read, unheld_element
+from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.overlaid import lies_under
 from cutecheck.rules.derive.passes import overtaken, unheld
 from cutecheck.rules.derive.reuse import overtakes
 from cutecheck.rules.derive.some_threads import missed_barrier
 from cutecheck.rules.derive.uses import Use, uses_of
 from cutecheck.rules.replayed import Replayed
+from cutecheck.rules.wgmma_wait import WgmmaNotWaited
 
 _PASSES = """
         using Tile = Layout<Shape<_32, _32>, Stride<Int<40>, _1>>;
@@ -190,6 +192,15 @@ class SmemReuseWithoutBarrier(Replayed):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
+
+    def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
+        """Of a WGMMA that is not waited for before its stage is released another rule says so."""
+        read = fault.other
+        if fault.kind == "unreleased" and read is not None and read.function == "wgmma":
+            at = (e for e in context.facts.events if (e.span, e.kernel, e.arch) == (read.span, call.kernel, call.arch))
+            if any(True for e in at for _ in WgmmaNotWaited().on_event(e, context)):
+                return True
+        return super()._is_said(fault, call, context)
 
     def _next_pass(self, use: Use, read: Use) -> Finding:
         return self.finding(
