@@ -39,13 +39,18 @@ def outside(replay: Replay, call: Call, context: Context) -> list[Fault]:
                 continue
             buffer = next(iter(context.index.buffers.get((place.buffer, call.arch), [])), None)
             room = None if buffer is None else room_in(buffer, context)
-            if buffer is None or room is None or place.bits[1] <= 8 * room[0]:
+            if buffer is None or room is None or not _behind(place, 8 * room[0]):
                 continue
             tensors = list(_operands(step, place, call, context))
             if tensors and not any(lies_over_more(t, buffer, context) for t in tensors):
                 ends = (place.bits[1] // 8, room[0])
                 found[step.span] = Fault("outside", step, replace(place, past=ends))
     return list(found.values())
+
+
+def _behind(place: Place, end: int) -> bool:
+    """A stage of a tensor that begins in the array; not where numbers of the run's choice lead outside the tensor."""
+    return place.root[0] <= place.bits[0] and end < place.bits[1] <= place.root[1] and place.root[0] < end
 
 
 def _operands(step: Step, place: Place, call: Call, context: Context) -> Iterable[TensorFact]:

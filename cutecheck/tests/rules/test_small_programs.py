@@ -135,6 +135,13 @@ void run(half_t const* A, float* out, int k) {
   multiply<<<1, 256>>>(make_tma_copy(SM90_TMA_LOAD{}, g, Smem{}(_, _, 0)), out, k);
 }
 """
+CLUSTER = (
+    HOPPER.replace("get_slice(0)", "get_slice(block_id_in_cluster().x)")
+    .replace(
+        "SM90_TMA_LOAD{}, g, Smem{}(_, _, 0)", "SM90_TMA_LOAD_MULTICAST{}, g, Smem{}(_, _, 0), Shape<_128, _64>{}, _2{}"
+    )
+    .replace("tma.with(full[stage])", "tma.with(full[stage], uint16_t(3))")
+)
 PASSES = """
 using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<Shape<_32, _4>>{},
     Layout<_1>{}));
@@ -214,6 +221,7 @@ MISTAKES = {
     "iterated": (ITERATED, "", "", ""),
     "one_pass_too_many": (ITERATED, "t < tiles;", "t <= tiles;", "CUT218"),
     "hopper": (HOPPER, "", "", ""),
+    "cluster": (CLUSTER, "", "", ""),
     "producer_starts_in_the_wrong_phase": (HOPPER, "int phase = 1;", "int phase = 0;", "CUT217"),
     "released_before_its_group_is_waited_for": (HOPPER, "warpgroup_wait<1>", "warpgroup_wait<2>", "CUT212"),
     "released_in_the_same_pass": (
@@ -237,7 +245,7 @@ def test_mistake(name: str, tmp_path: Path) -> None:
     text, old, new, code = MISTAKES[name]
     assert old in text
     (tmp_path / "program.cu").write_text(PREAMBLE + text.replace(old, new, 1))
-    arch = "sm_90a" if text is HOPPER else "sm_80"
+    arch = "sm_90a" if text in (HOPPER, CLUSTER) else "sm_80"
     report = check(inputs([str(tmp_path)]), Settings(arch=(arch,), ignore=("CUT1", "CUT4"), cache=False, jobs=1))
     assert not report.failures and not report.errors
     found = {f.code for f in report.findings}

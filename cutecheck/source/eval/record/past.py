@@ -15,7 +15,8 @@ from cutecheck.source.eval.values import TensorVal
 if TYPE_CHECKING:
     from cutecheck.source.eval.record.replay import Replaying
 
-INDEX = ("threadIdx.", "blockIdx.", "cluster")  # variables that are no run-time arguments
+# variables that are no run-time arguments
+INDEX = ("threadIdx.", "blockIdx.", "cluster", "block_rank_in_cluster", "block_id_in_cluster")
 _FEW = 3  # tiles, from which on a loop goes through them
 
 
