@@ -8,9 +8,10 @@ from typing import cast
 
 from cutecheck.facts import Call, Event, TensorFact, Unknown
 from cutecheck.model import expr as ex
+from cutecheck.model.algebra import flatten
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain, Expr, Var
-from cutecheck.model.ints import Dyn, as_expr
+from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.properties import ZERO
 from cutecheck.records import record
@@ -245,7 +246,9 @@ def result_of(call: Call, context: Context) -> TensorFact | None:
     if call.function == "partition_C" and len(call.arguments) > 1:
         tensor = call.arguments[1]
         mine = isinstance(tensor, TensorFact) and tensor.space == "gmem" and call.arguments[0] == made.gemm.tiled
-        return tensor if isinstance(tensor, TensorFact) and mine and not _broadcast(tensor) else None
+        if not isinstance(tensor, TensorFact) or not mine or _broadcast(tensor) or _has_more_tiles(tensor):
+            return None
+        return tensor
     tensor = call.arguments[0]
     if call.function != "local_partition" or not isinstance(tensor, TensorFact) or tensor.root_layout is None:
         return None
@@ -262,6 +265,12 @@ def _broadcast(tensor: TensorFact) -> bool:
     root = tensor.root_layout
     modes = leaves(root.shape, root.stride) if isinstance(root, Layout) else None
     return any(stride == 0 and size != 1 for size, stride in modes or ())
+
+
+def _has_more_tiles(tensor: TensorFact) -> bool:
+    """Which tile is chosen after the tensor was partitioned: it has modes of its own for how many there are."""
+    shape = tensor.layout.shape if isinstance(tensor.layout, Layout) else None
+    return isinstance(shape, tuple) and any(known_value(n) != 1 for n in flatten(shape[2:]))
 
 
 def _calls(at: Call | Event, context: Context) -> list[Call]:

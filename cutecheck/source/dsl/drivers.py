@@ -78,7 +78,11 @@ class Driver:
         """Functions and methods that nothing called: what is closed in them is still evaluated."""
         self.recorder.open = True
         try:
-            for value in list(scope.env.vars.values()):
+            own = list(scope.env.vars.values())
+            for value in reversed(own):  # who calls others mostly stands after them
+                if isinstance(value, FuncSet) and value.entries[0].env.namespace() is scope and _is_host(value):
+                    self._if_new(value, None)
+            for value in own:
                 if isinstance(value, FuncSet) and value.entries[0].env.namespace() is scope:
                     self._if_new(value, None)
                 elif isinstance(value, ClassInst) and value.env.namespace() is scope:
@@ -129,6 +133,10 @@ class Driver:
         m.recorder.frame = frame
         if not keep:
             m.journal.undo(mark)
+
+
+def _is_host(fn: FuncSet) -> bool:
+    return not fn.entries[0].decl.flags & {"jit", "kernel", "generator"}
 
 
 __all__ = ["ClassInst", "Driver", "classes"]

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 NONLOCAL = "nonlocal "  # never a Python name
 GLOBAL = "global "
 _RECURSION = 12  # activations of a function
+_DEPTH = 8  # of values inside each other
 _COUNTED = 100  # of one whose arguments are numbers and text
 
 
@@ -280,8 +281,14 @@ def run(
         return flow.collected(m, lambda sink: run(m, fn, entry, args, kwargs, span, sink))
     frame = m.recorder.frame
     if m.recorder.open and frame is not None:
-        # nothing binds the arguments of the function that is looked at: what it calls is looked at on its own
-        return Unknown(f"`{decl.name}` is called with values that nothing binds", span)
+        if not _bound(m, fn, entry, args, kwargs):
+            # nothing binds the arguments of the function that is looked at: what it calls is looked at on its own
+            return Unknown(f"`{decl.name}` is called with values that nothing binds", span)
+        m.recorder.open = False  # whoever calls it gives it these values
+        try:
+            return run(m, fn, entry, args, kwargs, span, sink)
+        finally:
+            m.recorder.open = True
     modules.state(m).setdefault("walked", set()).add(id(decl))
     device = bool(decl.flags & {"jit", "kernel"})
     host = device and not on_device(m)
@@ -305,6 +312,37 @@ def run(
     if sink is not None:
         env.vars[YIELD] = sink
     return calls.run_function(m, entry, decl, env, args, kwargs, span)
+
+
+def _bound(m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[str, Value]) -> bool:
+    """Whether a function that nothing calls calls this one with values that depend on nothing which it is given.
+
+    A kernel class whose tensors alone are not known is one: that is how a program compiles it.
+    """
+    at: Env | None = entry.env
+    while at is not None and at.scope is None:
+        if at.kind == "function" and not all(map(closed, at.vars.values())):
+            return False  # it sees the variables of the function around it
+        at = at.parent
+    first = args[:1]
+    if entry.decl.name in ("__init__", "__new__"):
+        first = []  # the object that is being made
+    elif first and "jit" in entry.decl.flags and entry.decl.name == "__call__" and not on_device(m):
+        return closed(first[0])
+    return all(map(closed, (*first, *args[1:], *kwargs.values())))
+
+
+def closed(v: Value, depth: int = 0) -> bool:
+    """Whether a value holds nothing that is not known."""
+    if isinstance(v, Unknown) or depth > _DEPTH:
+        return False
+    if isinstance(v, (tuple, list)):
+        return all(closed(x, depth + 1) for x in v)
+    if isinstance(v, dict):
+        return all(closed(x, depth + 1) for x in v.values())
+    if isinstance(v, Object):  # one without fields may be one that was not made
+        return bool(v.fields) and all(closed(x, depth + 1) for x in v.fields.values())
+    return True
 
 
 def on_device(m: Machine) -> bool:

@@ -57,6 +57,10 @@ BY_HAND = {
     "thr.make_fragment_C(tCgC)": "partition_fragment_C(Mma{}, Shape<_128, _128>{})",
     "copy(acc, tCgC)": "axpby(1.f, acc, 0.f, tCgC)",
 }
+LATER = {
+    "BY_C": "_, _", "thr.make_fragment_C(tCgC)": "thr.make_fragment_C(tCgC(_, _, _, 0, 0))",
+    "copy(acc, tCgC)": "copy(acc, tCgC(_, _, _, CHOSEN))",
+}  # fmt: skip
 STAGED = {
     "thr.partition_C(gC)": "thr.partition_C(sC)", "copy(acc, tCgC)": "copy(acc, tCgC); __syncthreads(); "
     "for (int i = 0; i < 8; ++i) copy(Store{}, store.partition_S(sC)(_, i, _), store.partition_D(gC)(_, i, _))",
@@ -73,6 +77,7 @@ FITS: dict[str, dict[str, str]] = {
         "BY_C": "blockIdx.y, blockIdx.x",
     },
     "staged": STAGED,
+    "chosen_later": {**LATER, "CHOSEN": "blockIdx.x, blockIdx.y"},
     "one_tile_of_columns": {"LAYOUT_C": "make_shape(m, _128{}), make_stride(_128{}, _1{})", "BY_C": "blockIdx.x, 0"},
     "split": {"FIRST": "blockIdx.z * 4", "TO_C": "C + blockIdx.z * m * n"},
     "numbered": {
@@ -102,6 +107,7 @@ DOES_NOT: dict[str, dict[str, str]] = {
     "all_three": OTHER_WAY,
     "same_rows": {"BY_C": "0, blockIdx.y"},
     "same_columns": {"BY_C": "blockIdx.x, 0"},
+    "other_one_chosen_later": {**LATER, "CHOSEN": "blockIdx.y, blockIdx.x"},
     "by_axpby": {"BY_C": "blockIdx.x, 0", **BY_HAND},
     "by_shared_memory": {"BY_C": "blockIdx.y, blockIdx.x", **STAGED},
 }
