@@ -6,7 +6,7 @@ import re
 from typing import cast
 
 from cutecheck.facts import Event, TensorFact, Unknown
-from cutecheck.model.algebra import get, rank, size
+from cutecheck.model.algebra import filter_zeros, get, rank, size
 from cutecheck.model.ints import CuteError, Dyn, Int, UndecidedError, as_expr, known_value
 from cutecheck.model.layout import ComposedLayout
 from cutecheck.model.tiled import TiledMMA
@@ -66,7 +66,7 @@ def one_stage(tensor: TensorFact, stages: int) -> bool:
         return False
     found = stages_of(tensor)
     try:
-        mine = known_value(size(tensor.layout))
+        mine = known_value(size(filter_zeros(tensor.layout)))
     except (CuteError, UndecidedError):
         return False
     if found is None or found[0] != stages or mine is None or mine * stages > found[1]:
@@ -89,7 +89,7 @@ def stages_of(tensor: TensorFact) -> tuple[int, int] | None:
         return None
     try:
         last = rank(root) - 1
-        whole = known_value(size(root))
+        whole = known_value(size(filter_zeros(root)))  # scale factors repeat: all stages are fewer elements
         extent = known_value(size(get(root, last))) if last > 1 else None
     except (CuteError, UndecidedError):
         return None

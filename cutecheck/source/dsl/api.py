@@ -95,7 +95,7 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
         return Intrinsic(f"dsl.make_smem_layout_atom {kind}")
     if name in ("make_tmem_layout_sfa", "make_tmem_layout_sfb"):
         return Builtin(f"cute.{name}")
-    if name in ("make_tmem_copy", "make_s2t_copy"):
+    if name in ("make_tmem_copy", "make_s2t_copy", "get_s2t_smem_desc_tensor"):
         return Intrinsic(f"dsl.{name} tcgen05")
     if module == "cutlass" or module.startswith(("cutlass.cutlass_dsl", "cutlass.base_dsl")):
         if name in _DEVICE:

@@ -280,8 +280,8 @@ def run(
     if "generator" in decl.flags and sink is None:
         return flow.collected(m, lambda sink: run(m, fn, entry, args, kwargs, span, sink))
     frame = m.recorder.frame
-    if m.recorder.open and frame is not None:
-        if not _bound(m, fn, entry, args, kwargs):
+    if m.recorder.open and frame is not None and not _inner(entry):
+        if not _bound(m, entry, args, kwargs):
             # nothing binds the arguments of the function that is looked at: what it calls is looked at on its own
             return Unknown(f"`{decl.name}` is called with values that nothing binds", span)
         m.recorder.open = False  # whoever calls it gives it these values
@@ -314,16 +314,21 @@ def run(
     return calls.run_function(m, entry, decl, env, args, kwargs, span)
 
 
-def _bound(m: Machine, fn: FuncSet, entry: Entry, args: list[Value], kwargs: dict[str, Value]) -> bool:
+def _inner(entry: Entry) -> bool:
+    """Whether a function sees variables of one around it that are not known: it is looked at with that one."""
+    at: Env | None = entry.env
+    while at is not None and at.scope is None:
+        if at.kind == "function" and not all(map(closed, at.vars.values())):
+            return True
+        at = at.parent
+    return False
+
+
+def _bound(m: Machine, entry: Entry, args: list[Value], kwargs: dict[str, Value]) -> bool:
     """Whether a function that nothing calls calls this one with values that depend on nothing which it is given.
 
     A kernel class whose tensors alone are not known is one: that is how a program compiles it.
     """
-    at: Env | None = entry.env
-    while at is not None and at.scope is None:
-        if at.kind == "function" and not all(map(closed, at.vars.values())):
-            return False  # it sees the variables of the function around it
-        at = at.parent
     first = args[:1]
     if entry.decl.name in ("__init__", "__new__"):
         first = []  # the object that is being made

@@ -29,6 +29,7 @@ CALLS = frozenset({
     "make_tiled_mma", "make_tiled_copy", "make_tiled_copy_tv", "make_tiled_copy_A", "make_tiled_copy_B",
     "make_tiled_copy_C", "make_tiled_copy_C_atom", "make_tiled_copy_S", "make_tiled_copy_D", "make_cotiled_copy",
     "make_smem_layout_atom", "local_partition", "make_tmem_copy", "make_s2t_copy",
+    "get_s2t_smem_desc_tensor",
 })  # fmt: skip
 _MAX_VARIANTS = 200
 

@@ -74,12 +74,15 @@ def fragment_of(c: Call, kind: str, shape: Any) -> TensorVal:
     return c.m.recorder.registers(c.m, layout, element, c.span, "fragment", None, "tmem")
 
 
+@function("dsl.get_s2t_smem_desc_tensor", configuring=True)
 @function("get_utccp_smem_desc_tensor")
 def _descriptors_to_copy(c: Call) -> Value:
     """The descriptors of the part of shared memory that a copy to tensor memory reads, 16 bytes each."""
     from cutecheck.source.eval.intrinsics.tiled import descriptors
 
     part = c.arg(0)
+    if c.name.startswith("dsl."):
+        part = c.arg(1) if len(c.args) > 1 else c.named("smem_tensor")
     if not isinstance(part, TensorVal) or part.dtype is None or part.dtype.bits is None:
         raise Unsupported("get_utccp_smem_desc_tensor of a tensor that is not followed")
     if isinstance(part.layout, Unknown):

@@ -370,6 +370,8 @@ def tensor_json(t: TensorVal) -> dict[str, Any]:
     layout = show_dsl(t.layout)
     if t.pointer is None:
         return {"kind": "Tensor", "type": f'!cute.coord_tensor<"{show_dsl(t.offset)}", "{layout}">'}
+    if t.space == "smem" and t.dtype is not None and t.dtype.name == "uint128_t":
+        return {"kind": "Tensor", "type": f'!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "{layout}">'}
     align = alignment(t)
     parts = [compiler_type(t.dtype), _SPACES.get(t.space, t.space)]
     if align is not None and align != (int(bytes_to_hold(t.dtype.bits)) if t.dtype is not None and t.dtype.bits else 1):

@@ -238,3 +238,44 @@ def test_atoms_of_tensor_memory(tmp_path: Path) -> None:
     assert told == [f"!cute_nvgpu.atom.{expected}" for _, expected in rows]
     once = dsl_ops.make_op("tcgen05", "LdRed32x32bOp", [EnumVal("Repetition", "x1", None)], {})
     assert "one of [2, 4, 8, 16, 32, 64, 128], but got 1" in (illegal(once, "sm_103a") or "")
+
+
+COPY_SF = (
+    HEAD
+    + """
+from cutlass.cute.nvgpu import tcgen05
+
+
+@cute.kernel
+def kernel():
+    smem = cutlass.utils.SmemAllocator()
+    staged = cute.make_layout(
+        ((((32, 4), 1), (16, 4)), 1, 4, 4), stride=((((16, 4), 0), (0, 1)), 0, 512, 2048)
+    )
+    sSF = smem.allocate_tensor(cutlass.Float8E4M3FN, staged, byte_alignment=128)
+    holder = smem.allocate_array(cutlass.Int32, 1)
+    ptr = cute.arch.retrieve_tmem_ptr(cutlass.Float8E4M3FN, alignment=16, ptr_to_buffer_holding_addr=holder)
+    columns = cute.make_layout(
+        ((((32, 4), 4), (16, 4)), 1, 4), stride=((((262144, 4), 8388608), (0, 1)), 0, 16)
+    )
+    atom = cute.make_copy_atom(tcgen05.Cp4x32x128bOp(tcgen05.CtaGroup.ONE), cutlass.Float8E4M3FN)
+    copy = tcgen05.make_s2t_copy(atom, cute.filter_zeros(cute.make_tensor(ptr, columns)))
+    part = copy.get_slice(0).partition_S(cute.filter_zeros(sSF))
+    described = tcgen05.get_s2t_smem_desc_tensor(copy, part)
+
+
+@cute.jit
+def host():
+    kernel().launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+
+cute.compile(host)
+"""
+)
+
+
+def test_descriptors_of_scale_factors_that_are_copied(tmp_path: Path) -> None:
+    made = results(driver(tmp_path, COPY_SF, arch="sm_100a"))
+    (found,) = (v for (_, call), values in made.items() if call == "get_s2t_smem_desc_tensor" for v in values)
+    assert found == {"kind": "Tensor", "type": '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, '
+                     '"((((32,1,1),4),1),1,1,4,4):((((1,1,1),0),0),0,0,32,128)">'}  # fmt: skip

@@ -63,7 +63,9 @@ def test_tests_that_lead_to_kernels_are_run(tmp_path: Path, capsys: pytest.Captu
     found = json.loads(capsys.readouterr().out)
     layouts = {s["result"] for s in found["sites"] if s["status"] == "resolved"}
     # the first of each parameter, then each other one in turn; what nothing calls is a call itself
-    assert layouts == {f"({r},{c}):({0 if r == 1 else 1},{r})" for r, c in ((1, 4), (1, 5), (1, 6), (2, 4), (7, 7), (9, 9))}
+    assert layouts == {
+        f"({r},{c}):({0 if r == 1 else 1},{r})" for r, c in ((1, 4), (1, 5), (1, 6), (2, 4), (7, 7), (9, 9))
+    }
 
 
 @pytest.mark.parametrize(

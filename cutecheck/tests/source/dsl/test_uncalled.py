@@ -1,0 +1,81 @@
+"""Code of a tree that nothing calls: what its host functions call with known values is a call like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutecheck.tests.source.dsl.run import driver, sites
+
+SCRIPT = """
+import functools
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_ptr
+
+TILE = 64
+_compiled = None
+
+@cute.kernel
+def kernel(mA: cute.Tensor):
+    cute.local_tile(mA, (TILE, TILE), (0, 0))
+
+@cute.jit
+def gemv(p: cute.Pointer, size: tuple):
+    m, k = size
+    kernel(cute.make_tensor(p, cute.make_layout((m, k), stride=(k, 1)))).launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+class Gemm:
+    def __init__(self, tile):
+        self.tile = tile
+
+    @cute.jit
+    def __call__(self, mA: cute.Tensor):
+        self._setup()
+        self.type = mA.element_type
+
+    def _setup(self):
+        cute.make_layout(self.tile)
+
+def compile_kernel():
+    global _compiled
+    if _compiled is not None:
+        return _compiled
+    p = make_ptr(cutlass.Float16, 0, cute.AddressSpace.gmem, assumed_align=16)
+    _compiled = cute.compile(gemv, p, (0, 0))
+    return _compiled
+
+@functools.lru_cache(maxsize=None)
+def plain(rows, cols):
+    cute.make_layout((rows, cols, 3))
+
+def custom_kernel(data):
+    a, b, c = data
+    run = compile_kernel()
+    run(make_ptr(cutlass.Float16, a.data_ptr(), cute.AddressSpace.gmem), tuple(a.shape))
+    plain(2, 5)
+    plain(a.shape[0], 5)
+    cute.compile(Gemm((128, TILE)), a)
+
+    def inner():
+        cute.make_layout((a.shape[0], 7))
+
+    inner()
+    return c
+"""
+
+
+def test_what_uncalled_code_calls(tmp_path: Path) -> None:
+    made = driver(tmp_path, SCRIPT)
+    assert not made.cut, made.cut
+    found = {s.span.line: (s.status, s.result) for s in sites(made)}
+    lines = SCRIPT.split("\n")
+
+    def of(text: str) -> object:
+        return found[next(i for i, line in enumerate(lines, 1) if text in line)]
+
+    status, tile = of("local_tile(mA")  # type: ignore[misc]
+    assert (status, tile["layout"], tile["dtype"]) == ("resolved", "(64,64):(?,1)", "Float16")
+    assert of("(m, k), stride") == ("resolved", "(?,?):(?,1)")
+    assert of("make_layout((rows") == ("resolved", "(2,5,3):(1,2,10)")
+    assert of("make_layout(self.tile") == ("resolved", "(128,64):(1,128)")  # only the tensors are not known
+    assert of("a.shape[0], 7") == ("unbound", None)
