@@ -10,7 +10,7 @@ from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
 from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.ints import CuteError, UndecidedError, known_value
+from cutecheck.model.ints import CuteError, Dyn, UndecidedError, known_value
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledMMA
@@ -162,6 +162,14 @@ def _tma_partition(m: Machine, args: list[Value], kwargs: dict[str, Value], span
     return (found, found) if isinstance(found, Unknown) else found
 
 
+def _folded(offset: Any) -> Any:
+    """As the DSL folds them: numbers that are known are no run-time numbers (where in its tile a CTA's part starts)."""
+    if isinstance(offset, tuple):
+        return tuple(map(_folded, offset))
+    known = known_value(offset) if isinstance(offset, Dyn) else None
+    return offset if known is None else known
+
+
 def _partition(m: Machine, given: dict[str, Value], span: Span) -> Value:
     atom, smem, gmem = given["atom"], given["smem_tensor"], given["gmem_tensor"]
     if not isinstance(atom, TmaAtom) or not isinstance(atom.atom, CopyAtom):
@@ -182,7 +190,7 @@ def _partition(m: Machine, given: dict[str, Value], span: Span) -> Value:
     parts = model.tma_partition(atom.atom, m.dialect.to_model(coord), cta_layout, smem.layout, gmem.layout)
     out = []
     for t, (layout, offset) in zip((gmem, smem), parts, strict=True):
-        start: Any = offset_value(offset)
+        start: Any = _folded(offset_value(offset))
         moved = t.offset if isinstance(t.offset, Unknown) else it.plus(t.offset, start)
         out.append(t.derive(layout, moved, "partition", atom.atom))
     return tuple(reversed(out))

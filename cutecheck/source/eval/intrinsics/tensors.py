@@ -257,14 +257,15 @@ def _local(c: Call) -> Value:
         tiler = it.product_each(alg.shape(tiler))
     zipped = under_pointer(t.layout, lambda plain: (alg.zipped_divide(plain, tiler), 0))[0]
     inner, outer = alg.rank(zipped, 0), alg.rank(zipped, 1)
+    kept = inner if c.name in ("local_tile", "inner_partition") else outer
+    # the DSL slices what is kept, if it is of one mode, by (_,), C++ by _: one pair of brackets less
+    whole = (X,) if kept == 1 and c.name.startswith("local_") and c.m.dialect.name == "dsl" else it.repeat(X, kept)
     if c.name in ("local_tile", "inner_partition"):
         rest = it.append(coord, X, outer) if isinstance(coord, tuple) else coord
-        # the DSL slices a tile of one mode by (_,), C++ by _: one pair of brackets less
-        whole = (X,) if inner == 1 and c.name == "local_tile" and c.m.dialect.name == "dsl" else it.repeat(X, inner)
         full, provenance = (whole, rest), "tile"
     else:
         own = it.append(coord, X, inner) if isinstance(coord, tuple) else coord
-        full, provenance = (own, it.repeat(X, outer)), "partition"
+        full, provenance = (own, whole), "partition"
     layout, offset = under_pointer(zipped, lambda plain: alg.slice_and_offset(full, plain))
     return t.derive(layout, _shift(t.offset, offset), provenance)  # type: ignore[arg-type]
 

@@ -406,3 +406,30 @@ def test_fragments_have_the_order_of_the_tensor(tmp_path: Path, shape: str, stri
 
     found = results(driver(tmp_path, HEAD + textwrap.dedent(text)))
     assert {show_dsl(r) for r in found[10, "make_layout"]} == {expected}
+
+
+def test_parts_of_one_mode(tmp_path: Path) -> None:
+    """What ``local_partition`` keeps of a tensor of one mode has one pair of brackets, as the DSL prints it."""
+    text = HEAD + textwrap.dedent(
+        """
+        @cute.kernel
+        def kernel(mA: cute.Tensor):
+            tidx, _, _ = cute.arch.thread_idx()
+            one = cute.make_tensor(mA.iterator, cute.make_layout(2048))
+            two = cute.make_tensor(mA.iterator, cute.make_layout((64, 32)))
+            cute.local_partition(one, cute.make_layout(256), tidx)
+            cute.local_partition(cute.local_tile(one, (1024,), (0,)), cute.make_layout((16,)), tidx)
+            cute.local_partition(two, cute.make_layout((16, 16)), tidx)
+            cute.local_partition(two, cute.make_layout(((16, 16),)), tidx)
+
+        @cute.jit
+        def host(mA: cute.Tensor):
+            kernel(mA).launch(grid=(1, 1, 1), block=(256, 1, 1))
+
+        cute.compile(host, make_fake_tensor(cutlass.Float32, (2048,), stride=(1,)))
+        """
+    )
+    found = [
+        v["layout"] for (_, c), v2 in results(driver(tmp_path, text)).items() if c == "local_partition" for v in v2
+    ]  # type: ignore[index]
+    assert found == ["(8):(256)", "(64):(16)", "(4,2):(16,1024)", "(1,32):(0,64)"]
