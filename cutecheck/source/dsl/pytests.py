@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Unknown
 from cutecheck.source.dsl import classes, functions, modules
 from cutecheck.source.dsl.builtins import builtin
+from cutecheck.source.dsl.pytest_options import config
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import Builtin, Namespace
 from cutecheck.source.eval import ir
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 _PARAM = "pytest.param of"
+_MARK = "pytest.mark.parametrize of"
 _GIVEN = frozenset({  # fixtures of pytest itself: nothing is known of them
     "request", "tmp_path", "tmp_path_factory", "tmpdir", "capsys", "capfd", "caplog", "monkeypatch", "recwarn",
     "pytestconfig", "benchmark", "subtests",
@@ -36,6 +38,26 @@ def _param(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
     return Builtin(_PARAM, tuple(args))
 
 
+@builtin("pytest.mark")
+def _mark(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return Extern("pytest.mark(...)", span)
+
+
+@builtin("pytest.mark.parametrize")
+def _parametrize(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """A mark that is kept: in a variable, a list of marks, ``pytestmark``."""
+    given = dict(zip(("argnames", "argvalues", "indirect"), args, strict=False))
+    return Builtin(_MARK, ({**given, **kwargs}, span))
+
+
+@builtin(_MARK)
+def _marked(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``mark(function)``, as a decorator does it for others."""
+    if len(args) > 1 and isinstance(args[1], FuncSet):
+        modules.state(m).setdefault("marks", {}).setdefault(id(args[1].entries[0].decl), []).append(args[0])
+    return args[1] if len(args) > 1 else None
+
+
 @dataclass(slots=True)
 class Tests:
     """The tests of one module; ``conftests`` are scopes around it, the nearest first."""
@@ -43,6 +65,7 @@ class Tests:
     m: Machine
     scope: Scope
     conftests: list[Scope] = field(default_factory=list)
+    config: Namespace | None = None  # of pytest, once it was asked for
 
     @staticmethod
     def of(m: Machine, scope: Scope, file: Path) -> Tests:
@@ -107,8 +130,11 @@ class Tests:
         choices: Choices = {}
         indirect: set[str] = set()
         own = [p.name for p in decl.params[skipped:] if p.kind == "normal"]
+        kept = list(modules.state(self.m).get("marks", {}).get(id(decl), ()))
+        kept += self._kept(self.scope.env.vars.get("pytestmark"))
         for d, env in marks:
             if not isinstance(d, ir.Call):
+                kept += self._kept(self.m.eval(d, env)) if isinstance(d, (ir.Name, ir.Attr)) else []
                 continue
             if spelled(d).endswith("parameterized.expand") and d.args:
                 rows = self._listed(self.m.eval(d.args[0].value, env), d.span)
@@ -125,16 +151,22 @@ class Tests:
                 continue
             if spelled(d).rpartition("mark.")[2] != "parametrize":
                 continue
-            given = {a.name or str(i): self.m.eval(a.value, env) for i, a in enumerate(d.args)}
-            names, values = given.get("0", given.get("argnames")), given.get("1", given.get("argvalues"))
+            kept += self._kept(self.m.eval(d, env))
+        for given, span in kept:
+            names, values = given.get("argnames"), self._listed(given.get("argvalues"), span)
             names = [n.strip() for n in names.split(",")] if isinstance(names, str) else names
-            values = self._listed(values, d.span)
             if isinstance(names, (list, tuple)) and values:
                 choices[tuple(names)] = [_plain(v, len(names)) for v in values]
                 through = given.get("indirect")
                 through = names if through is True else through
                 indirect |= set(through) if isinstance(through, (list, tuple)) else set()
         return choices, indirect
+
+    def _kept(self, mark: Value) -> list[Any]:
+        """The arguments of a mark of ``parametrize``, or of those in a list."""
+        if isinstance(mark, (list, tuple)):
+            return [kept for one in mark for kept in self._kept(one)]
+        return [mark.self_] if isinstance(mark, Builtin) and mark.name == _MARK else []
 
     # ---------------------------------------------------------------- fixtures
 
@@ -180,19 +212,30 @@ class Tests:
         values = None if given is None else self.m.dialect.listed(self.m.eval(given, fixture.entries[0].env))
         return [_plain(v, 1) for v in values] if isinstance(values, (list, tuple, range)) and len(values) else None
 
+    def _config(self) -> Namespace:
+        if self.config is None:
+            self.config = config(self.m, (*self.conftests, self.scope))
+        return self.config
+
+    def _request(self, param: Value, span: Span) -> Namespace:
+        asked = Extern("request", span)
+        return Namespace({"param": param, "config": self._config(), "getfixturevalue": asked, "node": asked})
+
     def _value(
         self, name: str, obj: Object | None, pick: dict[str, Value], known: dict[str, Value], span: Span
     ) -> Value:
         if name in known:
             return known[name]
         fixture = self._fixture(name, None if obj is None else obj.cls)
+        if fixture is None and name in ("request", "pytestconfig"):
+            return self._request(None, span) if name == "request" else self._config()
         if fixture is None:
             return Extern(f"the fixture {name}", span)
         entry = fixture.entries[-1]
         args: list[Value] = [obj] if fixture.cls is not None else []
         for p in _own_params(fixture):
-            request = Namespace({"param": pick.get(f"{name}.param"), "getfixturevalue": Extern("request", p.span)})
-            args.append(request if p.name == "request" else self._value(p.name, obj, pick, known, p.span))
+            request = self._request(pick.get(f"{name}.param"), p.span) if p.name == "request" else None
+            args.append(request or self._value(p.name, obj, pick, known, p.span))
         value = functions.run(self.m, fixture, entry, args, {}, entry.decl.span)
         if "generator" in entry.decl.flags and isinstance(value, list):
             value = value[0] if value else None

@@ -79,3 +79,49 @@ def test_what_uncalled_code_calls(tmp_path: Path) -> None:
     assert of("make_layout((rows") == ("resolved", "(2,5,3):(1,2,10)")
     assert of("make_layout(self.tile") == ("resolved", "(128,64):(1,128)")  # only the tensors are not known
     assert of("a.shape[0], 7") == ("unbound", None)
+
+
+CONFTEST = """
+import pytest
+
+def pytest_addoption(parser):
+    group = parser.getgroup("sizes")
+    group.addoption("--rows", type=int, default=None)
+    parser.addoption("--cols", type=int, default="6")
+
+@pytest.fixture
+def problem(request):
+    return {"rows": request.config.getoption("--rows") or 12, "cols": request.config.getoption("--cols")}
+"""
+KEPT_MARKS = """
+import pytest
+import cutlass.cute as cute
+
+pytestmark = [pytest.mark.L0, pytest.mark.parametrize("depth", [2])]
+WIDTHS = pytest.mark.parametrize("width", [4, 8])
+MARKS = (pytest.mark.parametrize("kind,size", [pytest.param("a", 1, id="one"), pytest.param("b", 2, id="two")]), WIDTHS)
+
+def with_marks(func):
+    for mark in reversed(MARKS):
+        func = mark(func)
+    return func
+
+@pytest.mark.L0
+@with_marks
+def test_by_decorator(kind, size, width, depth, problem, request):
+    scale = request.config.getoption("--scale", default=3)
+    cute.make_layout((size, width, depth, problem["rows"], problem["cols"], scale))
+
+@WIDTHS
+def test_by_name(width, depth, pytestconfig):
+    cute.make_layout((width, depth, pytestconfig.getoption("cols")))
+"""
+
+
+def test_marks_that_are_kept_and_options(tmp_path: Path) -> None:
+    made = driver(tmp_path, KEPT_MARKS, conftest=CONFTEST)
+    assert not made.cut, made.cut
+    found = {str(s.result).partition(":")[0] for s in sites(made)}
+    assert found == {
+        "(1,4,2,12,6,3)", "(2,4,2,12,6,3)", "(1,8,2,12,6,3)", "(4,2,6)", "(8,2,6)",
+    }  # fmt: skip
