@@ -12,6 +12,7 @@ from cutecheck.source.notebooks import cells, python
 
 _DRIVES = re.compile(rb"^(?:[ \t]*def test_|if __name__ *== *['\"]__main__)", re.MULTILINE)
 _ACTS = re.compile(rb"^(?:[A-Za-z_][\w.]*\(|(?:for|with|while) )", re.MULTILINE)  # a statement of a script
+_LAZY = re.compile(rb"^def __getattr__\b|\bimport_module\(|\b__import__\(", re.MULTILINE)  # of a package
 _CONTINUED = re.compile(rb"\\\r?\n")
 _REMARK = re.compile(rb"#[^\n]*")
 _STATEMENT = re.compile(
@@ -54,6 +55,7 @@ def drivers(cute: Sequence[str], files: Mapping[str, Path]) -> list[str]:
     own = frozenset(cute)
     by_name: dict[str, list[tuple[str, str]]] = {}  # importers, and the name as a path, of its last part
     by_place: dict[Path, list[str]] = {}
+    lazy: dict[Path, str] = {}  # packages that import their modules when these are asked for, by their folders
     drive: set[str] = set()
     act: set[str] = set()
     for path, file in files.items():
@@ -69,6 +71,8 @@ def drivers(cute: Sequence[str], files: Mapping[str, Path]) -> list[str]:
         names, places = imported(data, file.absolute().parent)
         for name in names:
             by_name.setdefault(name.rpartition(".")[2], []).append((path, "/" + name.replace(".", "/")))
+        if file.stem == "__init__" and _LAZY.search(data):
+            lazy[file.absolute().parent] = path
         for place in places:
             by_place.setdefault(place, []).append(path)
         if _DRIVES.search(data):
@@ -80,7 +84,8 @@ def drivers(cute: Sequence[str], files: Mapping[str, Path]) -> list[str]:
         file = files[path].absolute()
         module = file.parent if file.stem == "__init__" else file.with_suffix("")
         named = [p for p, name in by_name.get(module.name, ()) if module.as_posix().endswith(name)]
-        return {*named, *by_place.get(module, ())} - {path}
+        packages = [lazy[folder] for folder in file.parents if folder in lazy]
+        return {*named, *packages, *by_place.get(module, ())} - {path}
 
     reached: set[str] = set()
     todo = list(cute)

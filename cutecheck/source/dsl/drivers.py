@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.version import following_dsl
-from cutecheck.source.dsl import classes, functions, modules
+from cutecheck.source.dsl import classes, functions, modules, uncalled
 from cutecheck.source.dsl.pytests import Tests
 from cutecheck.source.dsl.semantics import DslDialect
 from cutecheck.source.dsl.values import SPREAD
@@ -80,24 +80,36 @@ class Driver:
         try:
             own = list(scope.env.vars.values())
             for value in reversed(own):  # who calls others mostly stands after them
-                if isinstance(value, FuncSet) and value.entries[0].env.namespace() is scope and _is_host(value):
+                if isinstance(value, FuncSet) and value.entries[0].env.namespace() is scope and uncalled.is_host(value):
                     self._if_new(value, None)
             for value in own:
                 if isinstance(value, FuncSet) and value.entries[0].env.namespace() is scope:
                     self._if_new(value, None)
                 elif isinstance(value, ClassInst) and value.env.namespace() is scope:
-                    obj = Object(value, {}, None, value.name)
-                    for member in list(value.memo["space"].values()):
-                        if isinstance(member, FuncSet) and not member.entries[0].decl.name.startswith("__init"):
-                            self._if_new(member, obj)
+                    self._methods(value)
         finally:
             self.recorder.open = False
+
+    def _methods(self, cls: ClassInst) -> None:
+        """Those of an object that has what ``__init__`` gives it by default: first ``__call__``, which calls others."""
+        obj = Object(cls, {}, None, cls.name)
+        members = [f for f in cls.memo["space"].values() if isinstance(f, FuncSet)]
+        if uncalled.is_kernel_class(cls):
+            init = classes.find(cls, "__init__")
+            if isinstance(init, FuncSet):
+                self.walk(init, obj, keep=True)
+            members.sort(key=lambda f: f.name != "__call__")
+        for member in members:
+            if not member.entries[0].decl.name.startswith("__init"):
+                uncalled.look_at(self.machine, cls)
+                self._if_new(member, obj)
+        uncalled.look_at(self.machine, None)
 
     def _if_new(self, fn: FuncSet, obj: Object | None) -> None:
         if id(fn.entries[0].decl) not in modules.state(self.machine).get("walked", ()):
             self.walk(fn, obj)
 
-    def walk(self, fn: FuncSet, obj: Object | None) -> None:
+    def walk(self, fn: FuncSet, obj: Object | None, keep: bool = False) -> None:
         """A function with its defaults; what has none is unknown."""
         decl: ir.Function = fn.entries[0].decl
         if "deleted" in decl.flags:
@@ -109,7 +121,7 @@ class Driver:
                 break
             args.append(Unknown(f"nothing in the scanned files calls `{decl.name}`", p.span))
         entry = fn.entries[0]
-        self.guard(lambda: functions.run(self.machine, fn, entry, args, {}, decl.span), decl.span)
+        self.guard(lambda: functions.run(self.machine, fn, entry, args, {}, decl.span), decl.span, keep)
 
     def guard(self, run: object, span: Span, keep: bool = False) -> None:
         m = self.machine
@@ -133,10 +145,6 @@ class Driver:
         m.recorder.frame = frame
         if not keep:
             m.journal.undo(mark)
-
-
-def _is_host(fn: FuncSet) -> bool:
-    return not fn.entries[0].decl.flags & {"jit", "kernel", "generator"}
 
 
 __all__ = ["ClassInst", "Driver", "classes"]

@@ -19,6 +19,7 @@ from cutecheck.source.dsl import (
     made_classes,
     modules,
     protocol,
+    uncalled,
 )
 from cutecheck.source.dsl.builtins import FUNCTIONS
 from cutecheck.source.dsl.expressions import YIELD
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
 NONLOCAL = "nonlocal "  # never a Python name
 GLOBAL = "global "
 _RECURSION = 12  # activations of a function
-_DEPTH = 8  # of values inside each other
 _COUNTED = 100  # of one whose arguments are numbers and text
 
 
@@ -280,15 +280,16 @@ def run(
     if "generator" in decl.flags and sink is None:
         return flow.collected(m, lambda sink: run(m, fn, entry, args, kwargs, span, sink))
     frame = m.recorder.frame
-    if m.recorder.open and frame is not None and not _inner(entry):
-        if not _bound(m, entry, args, kwargs):
-            # nothing binds the arguments of the function that is looked at: what it calls is looked at on its own
+    if m.recorder.open and frame is not None:
+        how = uncalled.followed(m, entry, args, kwargs, on_device(m))
+        if how is None:
             return Unknown(f"`{decl.name}` is called with values that nothing binds", span)
-        m.recorder.open = False  # whoever calls it gives it these values
-        try:
-            return run(m, fn, entry, args, kwargs, span, sink)
-        finally:
-            m.recorder.open = True
+        if how:
+            m.recorder.open = False  # whoever calls it gives it these values
+            try:
+                return run(m, fn, entry, args, kwargs, span, sink)
+            finally:
+                m.recorder.open = True
     modules.state(m).setdefault("walked", set()).add(id(decl))
     device = bool(decl.flags & {"jit", "kernel"})
     host = device and not on_device(m)
@@ -312,42 +313,6 @@ def run(
     if sink is not None:
         env.vars[YIELD] = sink
     return calls.run_function(m, entry, decl, env, args, kwargs, span)
-
-
-def _inner(entry: Entry) -> bool:
-    """Whether a function sees variables of one around it that are not known: it is looked at with that one."""
-    at: Env | None = entry.env
-    while at is not None and at.scope is None:
-        if at.kind == "function" and not all(map(closed, at.vars.values())):
-            return True
-        at = at.parent
-    return False
-
-
-def _bound(m: Machine, entry: Entry, args: list[Value], kwargs: dict[str, Value]) -> bool:
-    """Whether a function that nothing calls calls this one with values that depend on nothing which it is given.
-
-    A kernel class whose tensors alone are not known is one: that is how a program compiles it.
-    """
-    first = args[:1]
-    if entry.decl.name in ("__init__", "__new__"):
-        first = []  # the object that is being made
-    elif first and "jit" in entry.decl.flags and entry.decl.name == "__call__" and not on_device(m):
-        return closed(first[0])
-    return all(map(closed, (*first, *args[1:], *kwargs.values())))
-
-
-def closed(v: Value, depth: int = 0) -> bool:
-    """Whether a value holds nothing that is not known."""
-    if isinstance(v, Unknown) or depth > _DEPTH:
-        return False
-    if isinstance(v, (tuple, list)):
-        return all(closed(x, depth + 1) for x in v)
-    if isinstance(v, dict):
-        return all(closed(x, depth + 1) for x in v.values())
-    if isinstance(v, Object):  # one without fields may be one that was not made
-        return bool(v.fields) and all(closed(x, depth + 1) for x in v.fields.values())
-    return True
 
 
 def on_device(m: Machine) -> bool:

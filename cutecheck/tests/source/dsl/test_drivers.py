@@ -74,6 +74,12 @@ def test_tests_that_lead_to_kernels_are_run(tmp_path: Path, capsys: pytest.Captu
         # a package hands on what its modules have
         ({"p/__init__.py": "from .middle import launch", "p/middle.py": "from ..kernel import host as launch",
           "test_a.py": "from p import launch\ndef test(): ...\ndef test_rows():\n    launch(2, 3)"}, ["test_a.py"]),
+        # a package imports its modules when they are asked for
+        ({"p/__init__.py": "import importlib\ndef __getattr__(name):\n    "
+          "return getattr(importlib.import_module('.middle', __name__), name)",
+          "p/middle.py": "from kernel import host as launch", "p/unrelated.py": "def f(): ...",
+          "test_a.py": "def test_rows():\n    from p import launch\n    launch(2, 3)",
+          "test_b.py": "import q\ndef test_rows(): ..."}, ["test_a.py"]),
         ({"p/__init__.py": "", "p/own.py": "from kernel import host",
           "bench.py": "from p import (  # all\n  own,)\nown.host(4, 5)"}, ["bench.py"]),
         ({"p.py": "import kernel as k, os\ndef f():\n    k.host(1, 2)\nprint(1)",
