@@ -30,7 +30,8 @@ _BINDINGS = ("cutlass._mlir", "cutlass.base_dsl", "cutlass.cutlass_dsl", "cutlas
              "cutlass.cute.core", "cutlass.cute.tensor", "cutlass.cute.atom", "cutlass.cute.algorithm",
              "cutlass.cute.typing", "cutlass.cute.runtime", "cutlass.cute.tuple", "cutlass.cute.nvgpu.cpasync",
              "cutlass.cute.nvgpu.warp", "cutlass.cute.testing", "cutlass.cute.math", "cutlass.testing",
-             "cutlass._mlir_helpers", "cutlass.cute.ffi", "cutlass.jax", "cutlass.compiler",
+             "cutlass._mlir_helpers", "cutlass.cute.ffi", "cutlass.jax.primitive", "cutlass.jax.ffi",
+             "cutlass.jax.compile", "cutlass.jax.types", "cutlass.compiler",
              "cutlass.experimental")  # fmt: skip
 
 
@@ -122,7 +123,10 @@ class Library:
 
 # -------------------------------------------------------------------- module objects
 
-_PRELUDES = {"torch.nn": "nn.py", "triton.testing": "triton_testing.py"}  # read in the place of libraries
+_PRELUDES = {  # read in the place of libraries
+    "torch.nn": "nn.py", "triton.testing": "triton_testing.py", "cutlass.jax": "cutlass_jax.py", "jax": "jax.py",
+    "jax.numpy": "jax_numpy.py", "jax.random": "jax_random.py",
+}  # fmt: skip
 
 
 def module_name(path: str) -> str:
@@ -343,7 +347,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return Extern(f"{base.name}.{name}", span)
         where = "in no environment at hand (pip install 'cutecheck[dsl]', or CUTECHECK_CUTLASS_DSL=FOLDER)"
         return Unknown(f"`{base.name}.{name}`: the source of the DSL's package `cutlass` is {where}", span)
-    if top in KNOWN or (top in sys.stdlib_module_names and state(m)["files"].get(base.name) is None):
+    read = top in KNOWN or top in _PRELUDES  # as far as kernels are configured by it
+    if read or (top in sys.stdlib_module_names and state(m)["files"].get(base.name) is None):
         return Extern(f"{base.name}.{name}", span)
     return Unknown(f"module `{base.name}` has no `{name}` in the scanned files", span)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -329,10 +330,15 @@ _FLAGS = {
 }  # fmt: skip
 
 
+_COMPILERS = frozenset({"jax", "torch", "triton", "numba", "nb", "taichi", "ti"})
+_THEIR_JIT = re.compile(rb"^[ \t]*from (?:jax|torch|triton|numba)[\w.]* import [^\n]*\bjit\b", re.MULTILINE)
+
+
 def _function(s: Source, node: Node, decorators: tuple[ir.Expr, ...]) -> ir.Function:
     name = node.child_by_field_name("name")
     body = node.child_by_field_name("body")
-    flags = {_FLAGS[d.split(".")[-1]] for d in map(spelled, decorators) if d.split(".")[-1] in _FLAGS}
+    words = [d for d in map(spelled, decorators) if d.split(".")[-1] in _FLAGS and not _compiles_others(s, d)]
+    flags = {_FLAGS[d.split(".")[-1]] for d in words}
     ret = node.child_by_field_name("return_type")
     if body is not None and b"yield" in s.data[body.start_byte : body.end_byte] and _yields(body):
         flags.add("generator")
@@ -341,6 +347,12 @@ def _function(s: Source, node: Node, decorators: tuple[ir.Expr, ...]) -> ir.Func
         None if ret is None else expression(s, ret), ir.Lazy(lambda: block(s, body)), frozenset(flags),
         s.span(name or node), s.span(node), decorators=decorators,
     )  # fmt: skip
+
+
+def _compiles_others(s: Source, decorator: str) -> bool:
+    """Whether a ``jit`` is that of another compiler: what it marks is code of the host for the DSL."""
+    top, _, rest = decorator.partition(".")
+    return top in _COMPILERS if rest else decorator == "jit" and _THEIR_JIT.search(s.data) is not None
 
 
 def _yields(body: Node) -> bool:

@@ -220,7 +220,7 @@ def _same(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
     return args[0]
 
 
-@builtin("tensor.to", "tensor.type")
+@builtin("tensor.to", "tensor.type", "tensor.astype")
 def _to(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     for v in (*args[1:], *kwargs.values()):
         if isinstance(v, (ScalarType, HostTensor)):
