@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
-from cutecheck.facts import SmemBuffer, Unknown
+from cutecheck.facts import Event, SmemBuffer, Unknown
 from cutecheck.findings import Finding, Related
-from cutecheck.model.prove import Verdict
+from cutecheck.model.algebra import filter_zeros
+from cutecheck.model.layout import ComposedLayout, Layout
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import Injective
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.accesses import static_layout
 from cutecheck.rules.derive.views import View, comparable, compared, views_of
 
 
@@ -17,11 +22,13 @@ class SameBufferSameLayout(Rule):
     What it checks
         For shared-memory buffers all of whose accesses are known: a view that a copy or MMA reads is, up to the order
         of its modes, the same function of coordinates as some view of the same shape, element type and start that a
-        copy writes.
+        copy writes. And of each array of shared memory that a copy writes: its layout has no two elements at one place,
+        but those that a stride of 0 repeats.
 
     Why
         The producer swizzles and the consumer does not, or each has its own swizzle or padding: both are in bounds,
-        both compile, and every element but a few is read from another one's place.
+        both compile, and every element but a few is read from another one's place. A stage that starts where the one
+        before has not ended, since only one of two strides has the padding, is written over its last elements.
 
     Example
         Tensor sW = make_tensor(make_smem_ptr(smem), SwizzledTile{});  // written
@@ -35,7 +42,7 @@ class SameBufferSameLayout(Rule):
         Elements stored one by one outside ``copy`` are not seen.
 
     Fix
-        Derive the consumer's layout from the producer's.
+        Derive the consumer's layout from the producer's. Give a stage the stride of all that it takes, padding too.
 
     References
         cute/layout_composed.hpp; cute/swizzle_layout.hpp
@@ -69,6 +76,18 @@ class SameBufferSameLayout(Rule):
           copy(Drain{}, drain.partition_S(r), drain.partition_D(h));
         }
         """,
+        """
+        using Stages = Layout<Shape<_64, _64, _2>, Stride<_72, _1, Int<4608>>>;
+        using Fill = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
+            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+        __global__ void __launch_bounds__(128) stages(half_t const* in) {
+          __shared__ alignas(128) half_t tile[cosize_v<Stages>];
+          Tensor g = make_tensor(make_gmem_ptr(in), Layout<Shape<_64, _64, _2>, Stride<_64, _1, _4096>>{});
+          Tensor s = make_tensor(make_smem_ptr(tile), Stages{});
+          auto fill = Fill{}.get_slice(threadIdx.x);
+          copy(Fill{}, fill.partition_S(g), fill.partition_D(s));
+        }
+        """,
     )
     invalid = (
         """
@@ -92,7 +111,43 @@ class SameBufferSameLayout(Rule):
           copy(Drain{}, drain.partition_S(r), drain.partition_D(h));
         }
         """,
+        """
+        using Stages = Layout<Shape<_64, _64, _2>, Stride<_72, _1, Int<4096>>>;
+        using Fill = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
+            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+        __global__ void __launch_bounds__(128) stages(half_t const* in) {
+          __shared__ alignas(128) half_t tile[cosize_v<Stages>];
+          Tensor g = make_tensor(make_gmem_ptr(in), Layout<Shape<_64, _64, _2>, Stride<_64, _1, _4096>>{});
+          Tensor s = make_tensor(make_smem_ptr(tile), Stages{});
+          auto fill = Fill{}.get_slice(threadIdx.x);
+          copy(Fill{}, fill.partition_S(g), fill.partition_D(s));
+        }
+        """,
     )
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        tensor = event.operands[1] if event.kind == "copy" and len(event.operands) > 1 else None
+        if tensor is None or tensor.space != "smem" or tensor.root_layout is None:
+            return
+        whole = tensor.root_layout.b if isinstance(tensor.root_layout, ComposedLayout) else tensor.root_layout
+        seen = cast("set[tuple[str, str, str]]", context.memo.setdefault("overlapping", set()))
+        key = (tensor.buffer or "", str(whole), event.arch)
+        if not isinstance(whole, Layout) or not static_layout(whole) or key in seen:
+            return
+        seen.add(key)
+        payload = Injective(filter_zeros(whole), tensor.name)
+        outcome = context.prove(make_obligation(payload, (event.event_id,), arch=event.arch, span=event.span))
+        if outcome.verdict is Verdict.REFUTED:
+            yield self.finding(
+                event.span,
+                f"two elements of `{tensor.name}` have one place in shared memory: what one is written to is lost when "
+                "the other is written",
+                label=f"part of {tensor.root_layout}",
+                help="give the last mode, the stages, the stride of all that the others take, padding too",
+                witness=outcome.witness,
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
 
     def on_buffer(self, buffer: SmemBuffer, context: Context) -> Iterable[Finding]:
         if not buffer.accesses_complete:
