@@ -12,7 +12,7 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.announced import ADDS, EXPECTS, announced_bytes, announcements, brought_by
-from cutecheck.rules.derive.protocol import BY_TMA, expected, fills, pipelines
+from cutecheck.rules.derive.protocol import BY_TMA, expected, fills, in_pairs, pipelines
 from cutecheck.rules.derive.told import bytes_of, told
 
 
@@ -25,7 +25,7 @@ class TmaTransactionBytes(Rule):
         bytes to the CTA's shared memory, the parts of other CTAs in a multicast included; or those before it, since
         the last announcement, where the first step at its barrier is a load. Of a barrier that is known they may be
         in other functions. So do the loads into one stage of a pipeline, as its ``tx_count``, or
-        ``transaction_bytes`` of its ``Params``, says.
+        ``transaction_bytes`` of its ``Params``, says: where two CTAs multiply together, those that both bring.
 
     Why
         With too many announced the wait never ends. With too few the phase flips before the data is there, and the
@@ -178,11 +178,12 @@ class TmaTransactionBytes(Rule):
         if pipeline.kind not in BY_TMA or pipeline.adds:
             return
         for loads in fills(pipeline):
-            brought = [brought_by(e) for e in loads]
+            paired = in_pairs(pipeline, loads)
+            brought = [brought_by(e, paired) for e in loads]
             if None in brought:
                 continue
-            have = sum(cast("list[int]", brought))
-            if expected(pipeline, have, want):
+            have = sum(cast("list[int]", brought)) * (2 if paired else 1)
+            if not paired and expected(pipeline, have, want):
                 have = want
             payload = Holds((Condition(Rel.EQ, as_expr(want), as_expr(have)),), "bytes of the barrier")
             outcome = context.prove(make_obligation(payload, arch=call.arch, span=call.span))
@@ -192,7 +193,7 @@ class TmaTransactionBytes(Rule):
             yield self.finding(
                 call.span,
                 f"a stage of this pipeline expects {want} bytes, the TMA copies into one bring {have}"
-                + (f" ({parts})" if len(brought) > 1 else "")
+                + (f" ({parts}{' in each of two CTAs' if paired else ''})" if len(brought) > 1 else "")
                 + (": the wait ends before they are there" if want < have else ": the wait never ends"),
                 label=f"{want} bytes expected, {have} arrive",
                 help="sum the bytes of the shared tiles, one stage of each, of all copies that tell its barrier",

@@ -90,11 +90,11 @@ def announced_bytes(call: Call) -> int | None:
     return known_value(numbers[-1]) if numbers else None
 
 
-def brought_by(event: Event) -> int | None:
-    """Bytes that a load brings to one CTA; None where that is not known."""
+def brought_by(event: Event, paired: bool = False) -> int | None:
+    """Bytes that a load brings to one CTA, with ``paired`` one of two that load together; None where not known."""
     atom, found = atom_of(event.tiled), tensor_map_of(event.tiled)
     tensor = event.operands[1] if len(event.operands) > 1 else None
-    if atom is None or found is None or "2SM" in atom.op or tensor is None or tensor.space != "smem":
+    if atom is None or found is None or ("2SM" in atom.op and not paired) or tensor is None or tensor.space != "smem":
         return None
     if isinstance(tensor.layout, Unknown) or tensor.dtype is None or not tensor.dtype.bits:
         return None

@@ -169,6 +169,18 @@ def cut_short(context: Context, at: Call | Event) -> bool:
     return (at.kernel, at.arch) in unread or any(e.path == at.span.path for e in context.facts.errors)
 
 
+def in_pairs(pipeline: Pipeline, loads: list[Event]) -> bool:
+    """Two CTAs certainly multiply together, and load for it: each brings half, and the first is told of both."""
+    bringing = [atom_of_event(e) for e in loads]
+    multiplying = [atom_of_event(e) for e in pipeline.reads if e.kind == "gemm"]
+    return (
+        pipeline.kind in _OF_UMMA
+        and bool(multiplying)
+        and all(a is not None and ("2SM" in a.op or dict(a.extra).get("ctas") == "2") for a in bringing)
+        and all(a is not None and "2x1SM" in a.op for a in multiplying)
+    )
+
+
 def expected(pipeline: Pipeline, brought: int, told: int) -> bool:
     """Whether a stage gets so many bytes: of two CTAs that multiply together each brings half, the first is told."""
     atoms = [atom_of_event(e) for e in pipeline.reads if e.kind == "gemm"]
@@ -211,6 +223,7 @@ __all__ = [
     "cut_short",
     "expected",
     "fills",
+    "in_pairs",
     "inside",
     "outermost",
     "pipelines",

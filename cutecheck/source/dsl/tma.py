@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -86,19 +87,27 @@ def _box(m: Machine, operand: str, given: dict[str, Value], span: Span) -> CopyA
         if not operand:
             _same_tile(m, smem, tiler, span)
             count = given.get("num_multicast", 1)
-            return model.make_tma_atom(
+            made = model.make_tma_atom(
                 name, gmem.layout, gmem.dtype, smem, tiler,
                 cluster_size=count if isinstance(count, int) else 1, internal=kind,
             )  # fmt: skip
+            return _for_a_pair(made, op)
         mma, cluster = given.get("tiled_mma"), given.get("cluster_shape_vmnk")
         if not isinstance(mma, TiledMMA):
             return None
         vmnk = number(c, m.dialect.to_model(cluster)) if multicast and cluster is not None else (1, 1, 1, 1)
-        return model.make_tma_atom_sm100(
+        made = model.make_tma_atom_sm100(
             operand, name, gmem.layout, gmem.dtype, smem, mma_tiler=tiler, mma=mma, cluster_vmnk=vmnk, internal=kind
         )  # fmt: skip
+        return _for_a_pair(made, op)
     except _FAILURES:
         return None
+
+
+def _for_a_pair(atom: CopyAtom, op: OpValue) -> CopyAtom:
+    """An atom of ``CtaGroup.TWO`` says so: its loads tell the barrier of the first of two CTAs."""
+    two = getattr(op.get("cta_group"), "name", "") == "TWO"
+    return replace(atom, extra=(*atom.extra, ("ctas", "2"))) if two else atom
 
 
 def _same_tile(m: Machine, smem: Layout | ComposedLayout, tiler: Any, span: Span) -> None:

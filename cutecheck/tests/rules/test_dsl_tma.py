@@ -113,3 +113,85 @@ def test_bytes_that_are_added_are_not_all(tmp_path: Path, announce: str, count: 
 def test_a_producer_that_acquires_a_stage_waits(tmp_path: Path, by: str, expected: list[str]) -> None:
     text = by.replace("pipe", "unknown_pipe")
     assert codes(report(tmp_path, by=f"unknown_pipe = cutlass.pipeline.Some()\n    {text}")) == expected
+
+
+PAIRED = (
+    HEAD
+    + """
+import cutlass.pipeline as pipeline
+from cutlass.cute.nvgpu import cpasync, tcgen05, OperandMajorMode
+
+
+@cute.kernel
+def kernel(mma: cute.TiledMma, tma_a: cute.CopyAtom, mA: cute.Tensor, tma_b: cute.CopyAtom, mB: cute.Tensor,
+           layout_a: cute.ComposedLayout, layout_b: cute.ComposedLayout, told: cutlass.Constexpr):
+    smem = cutlass.utils.SmemAllocator()
+    bars = smem.allocate_array(cutlass.Int64, 8)
+    sA = smem.allocate_tensor(cutlass.Float16, layout_a.outer, byte_alignment=1024, swizzle=layout_a.inner)
+    sB = smem.allocate_tensor(cutlass.Float16, layout_b.outer, byte_alignment=1024, swizzle=layout_b.inner)
+    pipe = pipeline.PipelineTmaUmma.create(
+        barrier_storage=bars, num_stages=4, tx_count=told,
+        producer_group=pipeline.CooperativeGroup(pipeline.Agent.Thread),
+        consumer_group=pipeline.CooperativeGroup(pipeline.Agent.Thread, 1),
+    )
+    gA = cute.local_tile(mA, (256, 64), (0, None))
+    gB = cute.local_tile(mB, (128, 64), (0, None))
+    thr = mma.get_slice(0)
+    tA, tB = thr.partition_A(gA), thr.partition_B(gB)
+    one = cute.make_layout(1)
+    ta, ga = cpasync.tma_partition(tma_a, 0, one, cute.group_modes(sA, 0, 3), cute.group_modes(tA, 0, 3))
+    tb, gb = cpasync.tma_partition(tma_b, 0, one, cute.group_modes(sB, 0, 3), cute.group_modes(tB, 0, 3))
+    rA, rB = mma.make_fragment_A(sA), mma.make_fragment_B(sB)
+    holder = smem.allocate_array(cutlass.Int32, 1)
+    ptr = cute.arch.retrieve_tmem_ptr(cutlass.Float32, alignment=16, ptr_to_buffer_holding_addr=holder)
+    acc = cute.make_tensor(ptr, mma.make_fragment_C(mma.partition_shape_C((256, 128))).layout)
+    fill = pipeline.make_pipeline_state(pipeline.PipelineUserType.Producer, 4)
+    take = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, 4)
+    for k in cutlass.range(cute.size(gA, mode=[2])):
+        pipe.producer_acquire(fill)
+        bar = pipe.producer_get_barrier(fill)
+        cute.copy(tma_a, ga[None, k], ta[None, fill.index], tma_bar_ptr=bar)
+        cute.copy(tma_b, gb[None, k], tb[None, fill.index], tma_bar_ptr=bar)
+        fill.advance()
+        pipe.consumer_wait(take)
+        cute.gemm(mma, acc, rA[None, None, 0, take.index], rB[None, None, 0, take.index], acc)
+        pipe.consumer_release(take)
+        take.advance()
+
+
+@cute.jit
+def host(mA: cute.Tensor, mB: cute.Tensor, told: cutlass.Constexpr):
+    op = tcgen05.MmaF16BF16Op(
+        cutlass.Float16, cutlass.Float32, (256, 128, 16), tcgen05.CtaGroup.TWO, tcgen05.OperandSource.SMEM,
+        OperandMajorMode.K, OperandMajorMode.K,
+    )
+    mma = cute.make_tiled_mma(op)
+    atom = tcgen05.make_smem_layout_atom(tcgen05.SmemLayoutAtomKind.K_SW128, cutlass.Float16)
+    layout_a = tcgen05.tile_to_mma_shape(atom, ((128, 16), 1, 4, 4), order=(1, 2, 3))
+    layout_b = tcgen05.tile_to_mma_shape(atom, ((64, 16), 1, 4, 4), order=(1, 2, 3))
+    load = cpasync.CopyBulkTensorTileG2SOp(tcgen05.CtaGroup.TWO)
+    a = cute.nvgpu.make_tiled_tma_atom_A(
+        load, mA, cute.slice_(layout_a, (None, None, None, 0)), (256, 128, 64), mma, (2, 1, 1, 1))
+    b = cute.nvgpu.make_tiled_tma_atom_B(
+        load, mB, cute.slice_(layout_b, (None, None, None, 0)), (256, 128, 64), mma, (2, 1, 1, 1))
+    kernel(mma, *a, *b, layout_a, layout_b, told).launch(grid=(2, 1, 1), block=(128, 1, 1), cluster=(2, 1, 1))
+
+
+k = cute.sym_int(divisibility=64)
+a = make_fake_tensor(cutlass.Float16, (256, k), stride=(cute.sym_int64(divisibility=64), 1), assumed_align=16)
+b = make_fake_tensor(cutlass.Float16, (128, k), stride=(cute.sym_int64(divisibility=64), 1), assumed_align=16)
+cute.compile(host, a, b, TOLD)
+"""
+)
+
+
+@pytest.mark.parametrize(("told", "found"), [((128 + 64) * 64 * 2 * 2, False), ((128 + 64) * 64 * 2, True)])
+def test_two_ctas_that_multiply_together_bring_both(told: int, found: bool, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(PAIRED.replace("TOLD", str(told)))
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_100a",), select=("CUT805",)))
+    assert not made.failures and not made.errors
+    assert [f.message.split(":")[0] for f in made.findings] == [
+        "a stage of this pipeline expects 24576 bytes, the TMA copies into one bring 49152 (16384 + 8192 in each of "
+        "two CTAs)"
+    ] * found
+    assert any(o.obligation.property == "condition" for o in made.outcomes)
