@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 
 from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
@@ -45,7 +46,8 @@ class GlobalNotCoalesced(Rule):
     Assumptions
         A run-time distance of lanes is judged only where another mode is contiguous by a static stride of 1, and then
         as whole lines of 128 bytes: rows that start in the middle of a sector are not reported. Tensors start at
-        multiples of 256 bytes, as allocators give them. In the Python DSL adjacent elements of a thread are one access
+        multiples of 256 bytes, as allocators give them. Rows of less than a line follow one another where the step from
+        one to the next is a run-time number. In the Python DSL adjacent elements of a thread are one access
         where the compiler sees that they are aligned (``assumed_align``).
         Other instructions of the same thread may find the rest of a sector in the L1 cache.
 
@@ -99,15 +101,25 @@ class GlobalNotCoalesced(Rule):
             if strides and not _contiguous_elsewhere(access):
                 context.unknown("coalesced", event, access.side, "no mode is contiguous by a static stride")
                 continue
+            row = _short_row(access) if strides else None
+            if row is not None and len(strides) > 1:
+                context.unknown("coalesced", event, access.side, f"rows of less than {_LINE} bytes may be adjacent")
+                continue
             access = wide_access(access, context)  # scalars of a vector are for slow-plain-copy
             payload = sectors(access)
             line = const(max(1, _LINE * 8 // int(access.element_bits)))
-            whole = [Condition(Rel.DIVIDES, line, var(v.name, v.domain)) for v in strides]
+            whole = [
+                Condition(Rel.DIVIDES, line, var(v.name, v.domain))
+                if row is None
+                else Condition(Rel.EQ, var(v.name, v.domain), const(row))
+                for v in strides
+            ]
+            what = f"a multiple of {_LINE} bytes" if row is None else f"the {row} elements of a row"
             obligation = make_obligation(
                 payload,
                 (event.event_id,),
                 hypotheses=[h.condition for h in event.hypotheses] + whole,
-                assumptions=[f"{v.name} is a multiple of {_LINE} bytes" for v in strides],
+                assumptions=[f"{v.name} is {what}" for v in strides],
                 arch=event.arch,
                 span=event.span,
             )
@@ -177,6 +189,16 @@ def _contiguous_elsewhere(access: Access) -> bool:
         if parts is not None and any(e != 1 and isinstance(s, int) and s == 1 for e, s in parts.modes):
             return True
     return False
+
+
+def _short_row(access: Access) -> int | None:
+    """The elements that a run-time stride steps over, where they are known and less than a line: rows share sectors."""
+    layout = access.tensor.root_layout
+    parts = None if layout is None or not hasattr(layout, "shape") else plain(layout)
+    inner = [e for e, s in parts.modes if isinstance(s, int) and s != 0] if parts is not None else []
+    known = [n for n in inner if isinstance(n, int)]
+    row = prod(known)
+    return row if known and len(known) == len(inner) and row * int(access.element_bits) < _LINE * 8 else None
 
 
 def _cost(access: Access, excess: int) -> str:

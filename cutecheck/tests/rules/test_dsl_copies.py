@@ -108,7 +108,8 @@ cute.compile(host)
 
 @pytest.mark.parametrize("first", ["", " - 128", " - 32"])
 def test_a_copy_of_later_threads_counts_them_from_its_first(first: str, tmp_path: Path) -> None:
-    assert found(STORE.replace("FIRST", first).replace("STRIDE", "64"), tmp_path) == []
+    made = found(STORE.replace("FIRST", first).replace("STRIDE", "64"), tmp_path)
+    assert [f for f in made if f.code != "CUT208"] == []  # its rows lie over one another
     [conflict] = found(STORE.replace("FIRST", first).replace("STRIDE", "512"), tmp_path)
     assert conflict.code == "CUT102" and conflict.witness is not None
     assert "-" not in conflict.witness.summary  # no address below the tile

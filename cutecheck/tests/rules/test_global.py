@@ -63,6 +63,8 @@ def rows(thr: str, tile: str, bits: int = 32, **more: object) -> Event:
         ("(_16,_8):(_8,_1)", "(_32,_32):(ld,_1)", []),  # eight floats are a sector
         ("(_32,_4):(_4,_1)", "(_32,_32):(ld,_1)", []),  # half a sector: twice the least is allowed
         ("(_32,_4):(_1,_32)", "(_32,_32):(ld,_1)", ["CUT104"]),
+        ("(_32,_4):(_1,_32)", "(_32,_8):(ld,_1)", ["CUT104"]),  # rows of a sector, one after the other
+        ("(_32,_2):(_1,_32)", "(_32,_2):(ld,_1)", []),  # rows of 8 bytes: four of them are a sector
         ("(_32,_4):(_1,_32)", "(_32,_32):(ld,1)", []),  # which mode is contiguous is not in the source
         ("(_32,_4):(_1,_32)", "(_32,_32):(_1,ld)", []),
         ("(_32,_4):(_1,_32)", "(_32,_32):(_32,_1)", ["CUT104"]),

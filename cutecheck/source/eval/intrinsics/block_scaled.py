@@ -82,7 +82,7 @@ def _descriptors_to_copy(c: Call) -> Value:
 
     part = c.arg(0)
     if c.name.startswith("dsl."):
-        part = c.arg(1) if len(c.args) > 1 else c.named("smem_tensor")
+        part = c.args[1] if len(c.args) > 1 else c.kwargs.get("smem_tensor")
     if not isinstance(part, TensorVal) or part.dtype is None or part.dtype.bits is None:
         raise Unsupported("get_utccp_smem_desc_tensor of a tensor that is not followed")
     if isinstance(part.layout, Unknown):
