@@ -220,6 +220,13 @@ def _quiet_machine() -> None:
     for name in dir(driver):
         if name.startswith("cu") and name[2:3].isupper() and not isinstance(getattr(driver, name), type):
             setattr(driver, name, lambda *_, **__: (driver.CUresult.CUDA_SUCCESS, 1))
+    arch = os.environ["CUTE_DSL_ARCH"].strip("sm_af")
+    asked = driver.CUdevice_attribute
+    known = {
+        asked.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: int(arch[:-1]),
+        asked.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: int(arch[-1]),
+    }
+    driver.cuDeviceGetAttribute = lambda what, *_: (driver.CUresult.CUDA_SUCCESS, known.get(what, 1))
 
 
 def record(root: Path, script: Path, arguments: list[str]) -> dict[str, Any]:

@@ -106,6 +106,10 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
             return Builtin("id_")
     if name in _MARKERS:
         return BuiltinType(name)
+    if module.startswith("cutlass.cute.experimental") and name == "allocate":
+        return Builtin("cute_ext.allocate")
+    if module == "cutlass.cute.core" and f"cute.core.{name}" in PYTHON:
+        return Builtin(f"cute.core.{name}")
     if module.startswith("cutlass.cute"):
         found = _cute_name(module, name)
         if found is not None:

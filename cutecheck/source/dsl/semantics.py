@@ -18,6 +18,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     containers,
     cute_values,
     enumerations,
+    experimental,
     flow,
     functions,
     functions_of_python,
