@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.layout import ComposedLayout, Layout
@@ -29,8 +30,12 @@ def _allocate(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Spa
     plain = layout.b if isinstance(layout, ComposedLayout) else layout
     if not isinstance(plain, Layout):
         return Unknown("the layout of this allocation is not known", span)
+    made: Any
     if space.name in ("rmem", "tmem"):
-        return m.recorder.registers(m, plain, kind.dtype, span, "view", None, space.name)  # type: ignore[arg-type]
+        made = m.recorder.registers(m, plain, kind.dtype, span, "view", None, space.name)  # type: ignore[arg-type]
+        align = given.get("alignment")
+        known = made.pointer is not None and isinstance(align, int)
+        return replace(made, pointer=replace(made.pointer, align=align)) if known else made
     if space.name != "smem":
         return Unknown(f"a buffer in {space.name}", span)
     wanted = {"layout": plain, "byte_alignment": given.get("alignment", 1)}

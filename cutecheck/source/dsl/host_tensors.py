@@ -40,7 +40,9 @@ def _from_dlpack(m: Machine, args: list[Value], kwargs: dict[str, Value], span: 
     kind = t.element_type
     if kwargs.get("force_tf32") is True and isinstance(kind, ScalarType) and kind.dtype.name == "float":
         kind = ScalarType(DType("tfloat32_t", Bits(32)))
-    return HostCute(t.shape, t.strides, kind, align if isinstance(align, int) else _element_bytes(t), t.strides)
+    return HostCute(
+        t.shape, t.strides, kind, align if isinstance(align, int) else _element_bytes(t), t.strides, t.shape
+    )
 
 
 def _element_bytes(t: HostTensor) -> int | None:
@@ -49,7 +51,7 @@ def _element_bytes(t: HostTensor) -> int | None:
 
 def as_dynamic(m: Machine, t: HostTensor) -> HostCute:
     """A torch tensor given to a device function as it is."""
-    made = HostCute(t.shape, t.strides, t.element_type, _element_bytes(t), t.strides)
+    made = HostCute(t.shape, t.strides, t.element_type, _element_bytes(t), t.strides, t.shape)
     _mark_layout(m, made, None)
     return made
 
@@ -121,9 +123,9 @@ def cute_attribute(m: Machine, t: HostCute, ident: str, span: Span) -> Value:
     if ident in ("element_type", "dtype"):
         return t.dtype
     if ident == "shape":
-        return t.shape
+        return t.extents or t.shape
     if ident == "stride":
-        return t.stride
+        return t.concrete or t.stride
     if ident == "leading_dim":
         from cutecheck.source.eval.intrinsics.dsl_layouts import leading_dim
 

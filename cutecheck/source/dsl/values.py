@@ -156,6 +156,7 @@ class HostCute:
     dtype: Value
     align: int | None = None
     concrete: tuple[Any, ...] = ()  # strides of the data
+    extents: tuple[Any, ...] = ()  # of the data: what its shape is for host code, whatever is marked
 
 
 @record(frozen=True, slots=True)

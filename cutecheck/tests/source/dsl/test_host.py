@@ -83,3 +83,26 @@ def test_an_idle_swizzle_stays_and_no_layout_has_no_bytes(tmp_path: Path) -> Non
 )
 def test_functions_of_nested_tuples(tmp_path: Path, text: str, expected: object) -> None:
     assert variables(tmp_path, f"import cutlass.cute as cute\nt = ((2, 3), (4, (1, 5)))\nr = {text}")["r"] == expected
+
+
+def test_host_code_sees_the_numbers_of_a_marked_tensor(tmp_path: Path) -> None:
+    found = variables(
+        tmp_path,
+        """
+        import torch
+        import cutlass
+        import cutlass.cute as cute
+        from cutlass.cute.runtime import from_dlpack, make_fake_tensor
+
+        marked = from_dlpack(torch.empty(256, 512)).mark_layout_dynamic()
+        compact = from_dlpack(torch.empty(256, 512)).mark_compact_shape_dynamic(mode=0)
+        shapes = (marked.shape, marked.stride, compact.shape, compact.stride)
+
+        @cute.jit
+        def host(t: cute.Tensor):
+            cute.make_layout(t.shape, stride=t.stride)
+
+        host(marked)
+        """,
+    )
+    assert found["shapes"] == ((256, 512), (512, 1), (256, 512), (512, 1))
