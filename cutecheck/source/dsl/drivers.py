@@ -94,11 +94,10 @@ class Driver:
         """Those of an object that has what ``__init__`` gives it by default: first ``__call__``, which calls others."""
         obj = Object(cls, {}, None, cls.name)
         members = [f for f in cls.memo["space"].values() if isinstance(f, FuncSet)]
-        if uncalled.is_kernel_class(cls):
-            init = classes.find(cls, "__init__")
-            if isinstance(init, FuncSet):
-                self.walk(init, obj, keep=True)
-            members.sort(key=lambda f: f.name != "__call__")
+        init = classes.find(cls, "__init__")
+        if isinstance(init, FuncSet):
+            self.walk(init, obj, keep=True)
+        members.sort(key=lambda f: f.name != "__call__")
         for member in members:
             if not member.entries[0].decl.name.startswith("__init"):
                 uncalled.look_at(self.machine, cls)
@@ -119,7 +118,7 @@ class Driver:
             if p.kind in ("varargs", "varkw", "keyword") or p.default is not None:
                 args += [SPREAD] if p.kind == "varargs" else []
                 break
-            args.append(Unknown(f"nothing in the scanned files calls `{decl.name}`", p.span))
+            args.append(uncalled.argument(self.machine, decl, p))
         entry = fn.entries[0]
         self.guard(lambda: functions.run(self.machine, fn, entry, args, {}, decl.span), decl.span, keep)
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Unknown
+from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.dsl import modules
-from cutecheck.source.eval.values import FuncSet, Object, Value
+from cutecheck.source.dsl.values import HostCute, HostTensor
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.undetermined import part, undetermined
+from cutecheck.source.eval.values import FuncSet, Object, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
     from cutecheck.source.eval.scope import ClassInst, Entry, Env
 
+_NOBODY = "nothing in the scanned files calls `{}`"
 _DEPTH = 8  # of values inside each other
 _MAKERS = ("__init__", "__new__", "__post_init__")
 _DEVICE = frozenset({"jit", "kernel"})
@@ -36,9 +41,7 @@ def followed(m: Machine, entry: Entry, args: list[Value], kwargs: dict[str, Valu
     if first.cls is modules.state(m).get(_CLASS):
         return False
     if name == "__call__" and "jit" in entry.decl.flags and not on_device and first.fields:
-        if closed(first):  # its tensors alone are not known: that is how a program compiles it
-            return True
-        look_at(m, first.cls)
+        look_at(m, first.cls)  # its tensors are not known
         return False
     return None
 
@@ -52,6 +55,12 @@ def closed(v: Value, depth: int = 0) -> bool:
     """Whether a value holds nothing that is not known."""
     if isinstance(v, Unknown) or depth > _DEPTH:
         return False
+    if isinstance(v, (Dyn, Sym)):
+        return part(v) is None
+    if isinstance(v, HostCute):
+        return all(closed(x, depth + 1) for x in (v.dtype, v.shape, v.stride))
+    if isinstance(v, HostTensor):
+        return all(closed(x, depth + 1) for x in (v.dtype, v.shape, v.strides))
     if isinstance(v, (tuple, list)):
         return all(closed(x, depth + 1) for x in v)
     if isinstance(v, dict):
@@ -71,14 +80,16 @@ def _inner(entry: Entry) -> bool:
     return False
 
 
+def argument(m: Machine, decl: ir.Function, p: ir.Param) -> Value:
+    """What a function that nothing calls is given: a number where it says so, of which nothing is known."""
+    kind = p.type.ident if isinstance(p.type, ir.Name) and not decl.flags & _DEVICE else ""
+    if kind == "int":
+        return undetermined(m, p.name)
+    return Scalar(None, "float") if kind == "float" else Unknown(_NOBODY.format(decl.name), p.span)
+
+
 def is_host(fn: FuncSet) -> bool:
     return not fn.entries[0].decl.flags & (_DEVICE | {"generator"})
 
 
-def is_kernel_class(cls: ClassInst) -> bool:
-    """Whether a class has code for the device."""
-    members = cls.memo["space"].values()
-    return any(isinstance(f, FuncSet) and f.entries[0].decl.flags & _DEVICE for f in members)
-
-
-__all__ = ["closed", "followed", "is_host", "is_kernel_class", "look_at"]
+__all__ = ["argument", "closed", "followed", "is_host", "look_at"]

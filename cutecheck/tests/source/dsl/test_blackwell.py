@@ -145,6 +145,7 @@ def test_a_warpgroup_in_a_comment_names_no_hopper() -> None:
     assert default_archs(b"from cutlass.cute.nvgpu import tcgen05\n# each warpgroup waits") == ("sm_100a",)
     both = b"from cutlass.cute.nvgpu import tcgen05\nfrom cutlass.cute.nvgpu import warpgroup"
     assert default_archs(both) == ("sm_90a", "sm_100a")
+    assert default_archs(b"import cutlass\nab_dtype = cutlass.Float4E2M1FN") == ("sm_100a",)
 
 
 def test_the_descriptor_of_scale_factors_counts_words(tmp_path: Path) -> None:

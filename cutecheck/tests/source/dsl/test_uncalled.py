@@ -125,3 +125,46 @@ def test_marks_that_are_kept_and_options(tmp_path: Path) -> None:
     assert found == {
         "(1,4,2,12,6,3)", "(2,4,2,12,6,3)", "(1,8,2,12,6,3)", "(4,2,6)", "(8,2,6)",
     }  # fmt: skip
+
+
+WRAPPERS = """
+import torch
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack, make_fake_compact_tensor
+
+@cute.jit
+def host(x: cute.Tensor):
+    cute.local_tile(x, (1, 256), (0, 0))
+
+def run(rows: int, cols: int, dtype=torch.float16):
+    x = torch.randn(rows, cols, dtype=dtype, device="cuda")
+    cute.compile(host, from_dlpack(x, assumed_align=16).mark_layout_dynamic(leading_dim=1))
+    cute.make_layout((rows, cols))
+    other(rows)
+
+def other(rows):
+    cute.make_layout((rows, 3))
+
+class Op:
+    _cache = {}
+
+    def __init__(self, dtype=cutlass.BFloat16):
+        self.dtype = dtype
+
+    def __call__(self, x: torch.Tensor):
+        if x.dtype not in self._cache:
+            fake = make_fake_compact_tensor(self.dtype, (cute.sym_int(), 512), stride_order=(1, 0))
+            self._cache[x.dtype] = cute.compile(host, fake)
+        return self._cache[x.dtype](x)
+"""
+
+
+def test_numbers_and_defaults_of_uncalled_code(tmp_path: Path) -> None:
+    made = driver(tmp_path, WRAPPERS)
+    assert not made.cut, made.cut
+    found = [(s.call.rpartition(".")[2], s.status, s.result) for s in sites(made)]
+    tiles = {(r["dtype"], r["layout"]) for call, _, r in found if call == "local_tile"}  # type: ignore[index]
+    assert tiles == {("Float16", "(1,256):(0,1)"), ("BFloat16", "(1,256):(0,1)")}
+    # which numbers a caller has is not known, and they may be constants
+    assert [(status, r) for call, status, r in found if call == "make_layout"] == [("unbound", None)] * 2
