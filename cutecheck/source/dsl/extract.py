@@ -26,7 +26,7 @@ from cutecheck.source.installed import find_cutlass
 STEPS_A_FILE = 600_000  # of a file with all its tests, unless the user asks for more; the largest of CUTLASS needs half
 ARCH_IS_CERTAIN = "dsl architecture is certain"  # of a machine: not one of several that a file's names allow
 _SM103 = re.compile(rb"SM103Mma|[Ss]m_?103[A-Z]|sm_103")
-_FOUR_BITS = re.compile(rb"\bFloat4E2M1FN\b|\bFloat8E8M0FNU\b|blockscaled_layout")  # nothing before it has them
+_SCALED = re.compile(rb"blockscaled_layout|tile_atom_to_shape_SF")  # scale factors as nothing before sm_100 has them
 _WARPGROUP = re.compile(rb"\bwarpgroup\.[A-Z]|\bimport [^\n]*\bwarpgroup\b|nvgpu\.warpgroup")  # the module
 _ARCHS = (
     ("sm_90a", re.compile(rb"warpgroup|hopper|[Ss][Mm]_?90|BulkTensor|wgmma")),
@@ -36,14 +36,14 @@ _ARCHS = (
 
 
 def default_archs(data: bytes) -> tuple[str, ...]:
-    """Architectures that a file's own names ask for: when it names none sm_80, or sm_100a with elements of 4 bits."""
+    """Architectures that a file's own names ask for: when it names none sm_80, or sm_100a with scale factors."""
     named = tuple(arch for arch, names in _ARCHS if names.search(data))
     if b"tcgen05" in data:  # helpers of other generations are borrowed by name
         named = tuple(a for a in named if a == "sm_100a" or (a == "sm_90a" and _WARPGROUP.search(data)))
         named = tuple("sm_103a" if a == "sm_100a" and _SM103.search(data) else a for a in named)
     elif "sm_120a" in named and b"warpgroup" not in data:
         named = ("sm_120a",)
-    return named or (("sm_100a",) if _FOUR_BITS.search(data) else ("sm_80",))
+    return named or (("sm_100a",) if _SCALED.search(data) else ("sm_80",))
 
 
 def archs_of(library: Library, file: Path, data: bytes) -> tuple[str, ...]:

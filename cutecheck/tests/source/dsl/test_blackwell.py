@@ -145,7 +145,8 @@ def test_a_warpgroup_in_a_comment_names_no_hopper() -> None:
     assert default_archs(b"from cutlass.cute.nvgpu import tcgen05\n# each warpgroup waits") == ("sm_100a",)
     both = b"from cutlass.cute.nvgpu import tcgen05\nfrom cutlass.cute.nvgpu import warpgroup"
     assert default_archs(both) == ("sm_90a", "sm_100a")
-    assert default_archs(b"import cutlass\nab_dtype = cutlass.Float4E2M1FN") == ("sm_100a",)
+    assert default_archs(b"import cutlass.utils.blockscaled_layout as blockscaled_utils") == ("sm_100a",)
+    assert default_archs(b"import cutlass\nTYPES = (cutlass.Float4E2M1FN, cutlass.Float16)") == ("sm_80",)
 
 
 def test_the_descriptor_of_scale_factors_counts_words(tmp_path: Path) -> None:
