@@ -91,18 +91,26 @@ class Driver:
             self.recorder.open = False
 
     def _methods(self, cls: ClassInst) -> None:
-        """Those of an object that has what ``__init__`` gives it by default: first ``__call__``, which calls others."""
-        obj = Object(cls, {}, None, cls.name)
+        """Those of an object that has what ``__init__`` gives it by default, as far as ``__call__`` reaches them.
+
+        Then each that nothing calls on its own, of an object of which nothing is known: branches that the defaults do
+        not take are looked at, too.
+        """
+        state = modules.state(self.machine)
         members = [f for f in cls.memo["space"].values() if isinstance(f, FuncSet)]
-        init = classes.find(cls, "__init__")
-        if isinstance(init, FuncSet):
-            self.walk(init, obj, keep=True)
-        members.sort(key=lambda f: f.name != "__call__")
+        init, call = classes.find(cls, "__init__"), cls.memo["space"].get("__call__")
+        if isinstance(call, FuncSet):
+            obj = Object(cls, {}, None, cls.name)
+            if isinstance(init, FuncSet):
+                self.walk(init, obj, keep=True)
+            before = set(state.get("walked", ()))
+            uncalled.look_at(self.machine, cls)
+            self._if_new(call, obj)
+            uncalled.look_at(self.machine, None)
+            state["walked"] = before
         for member in members:
             if not member.entries[0].decl.name.startswith("__init"):
-                uncalled.look_at(self.machine, cls)
-                self._if_new(member, obj)
-        uncalled.look_at(self.machine, None)
+                self._if_new(member, Object(cls, {}, None, cls.name))
 
     def _if_new(self, fn: FuncSet, obj: Object | None) -> None:
         if id(fn.entries[0].decl) not in modules.state(self.machine).get("walked", ()):

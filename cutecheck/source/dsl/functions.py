@@ -290,7 +290,8 @@ def run(
                 return run(m, fn, entry, args, kwargs, span, sink)
             finally:
                 m.recorder.open = True
-    modules.state(m).setdefault("walked", set()).add(id(decl))
+    if not m.recorder.open or frame is None:  # else it is looked at on its own, too
+        modules.state(m).setdefault("walked", set()).add(id(decl))
     device = bool(decl.flags & {"jit", "kernel"})
     host = device and not on_device(m)
     if device:
