@@ -121,9 +121,24 @@ class ScopeLowering(ClassLowering):
             made = self.class_(specifier, (), named_later=False)
             return [] if made is None else [replace(made, name=self.of(name))]
         changed = self.changes(node.start_byte, kind.end_byte)
-        target = self.opaque(_CHANGED, node.start_byte, node.end_byte) if changed else self.alias_type(kind)
+        if changed:
+            target: ir.Expr = self.opaque(_CHANGED, node.start_byte, node.end_byte)
+        elif any(child.type == "ERROR" for child in node.children):
+            target = self.misread_target(node)
+        else:
+            target = self.alias_type(kind)
         tparams = heads[-1] if heads else None
         return [ir.Alias(self.of(name), tparams, target, self.place(name), self.place(node))]
+
+    def misread_target(self, node: Node) -> ir.Expr:
+        """The type of an alias of which the grammar took a part alone for the type: read once more without the rest."""
+        equals = next((child for child in node.children if child.type == "="), None)
+        if equals is not None and node.children[-1].type == ";":
+            begin, end = equals.end_byte, node.children[-1].start_byte
+            found = self.attempt(lambda: self.reread_type(begin, end))
+            if found is not None:
+                return found
+        return self.opaque("type not understood", node.start_byte, node.end_byte)
 
     def typedef(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
         self.check(node)

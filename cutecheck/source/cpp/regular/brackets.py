@@ -51,7 +51,7 @@ class Brackets(Writer):
                     if texts[at - 1] in ("template", "]"):
                         stack.append(("P", at))
                     elif around in "<U":
-                        deep = around == "<" or (len(stack) > 3 and all(kind == "U" for kind, _ in stack[-3:]))
+                        deep = around == "<" or (len(stack) > 2 and stack[-2][0] == "U")
                         if self.folding and at > folded and (deep or self.is_operand(at)):
                             folded = self.fold_name(at)
                         stack.append((around, at))
