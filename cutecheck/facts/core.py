@@ -8,6 +8,7 @@ from typing import Literal
 from cutecheck.facts.hypothesis import Hypothesis
 from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import TensorFact
+from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Condition, Int
 from cutecheck.model.units import Bits, ByteCount
 from cutecheck.records import record
@@ -53,7 +54,9 @@ class Guard:
     ``bounds`` are the comparisons of coordinates with limits that hold under it (``negated``: where it is false, as
     after ``if (...) return``), ``complete`` False where it has other parts. ``turns``: the condition is on what the
     loop around it changes, and alike in all threads. ``host``: it stands around the launch of the kernel.
-    ``holds``: what it says of numbers, as far as that is followed.
+    ``holds``: what it says of numbers, as far as that is followed. ``parts``: threads may answer it
+    differently, by a value that is not followed; ``asks``: its value (not turned round where it is ``negated``), where
+    that depends on the index of the thread alone.
     """
 
     text: str
@@ -64,6 +67,8 @@ class Guard:
     turns: bool = False
     host: bool = False
     holds: tuple[Condition, ...] = ()
+    parts: bool = False
+    asks: Expr | None = None
 
 
 @record(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive import heat
 from cutecheck.rules.derive.accesses import GMEM_BASE, Access, accesses, joined
 from cutecheck.rules.derive.alignment import vector_faults
-from cutecheck.rules.derive.bank import lone_thread
 from cutecheck.rules.derive.contracts import open_variables
+from cutecheck.rules.derive.lanes import lone_thread
 from cutecheck.rules.derive.vectors import as_layout, plain
 from cutecheck.rules.slow_plain_copy import wide_access
 

@@ -14,7 +14,7 @@ from cutecheck.rules.coalescing import sectors
 from cutecheck.rules.derive import heat
 from cutecheck.rules.derive.accesses import SMEM_BASE, Access, accesses
 from cutecheck.rules.derive.alignment import vector_faults
-from cutecheck.rules.derive.bank import lone_thread
+from cutecheck.rules.derive.lanes import lone_thread
 from cutecheck.rules.derive.vectors import as_layout
 
 

@@ -15,7 +15,7 @@ from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive import heat
 from cutecheck.rules.derive.accesses import Access, accesses, widened
 from cutecheck.rules.derive.alignment import alignment_outcome, swizzle_splits
-from cutecheck.rules.derive.bank import lone_thread
+from cutecheck.rules.derive.lanes import lone_thread
 from cutecheck.rules.derive.vectors import mode_sizes
 
 

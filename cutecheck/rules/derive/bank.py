@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
-from cutecheck.facts import Event, Guard, TensorFact
+from cutecheck.facts import Event, TensorFact
 from cutecheck.findings import Related, Severity
 from cutecheck.model.identity import once
 from cutecheck.model.layout import SwizzleUnit
@@ -19,13 +18,8 @@ from cutecheck.rules.derive import heat
 from cutecheck.rules.derive.accesses import Access, Opaque, sides
 from cutecheck.rules.derive.alignment import vector_faults
 from cutecheck.rules.derive.buffers import Suggestion, groups, offered, suggestions
-from cutecheck.rules.derive.lanes import undecided
+from cutecheck.rules.derive.lanes import lone_thread, undecided
 
-_LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)
-_SINGLE = ("==", "elect", "%", "thread0", "thread(")  # thread0() and thread(t, b) of cute/util/debug.hpp
-_FEW = re.compile(
-    r"![\w:.]*(?:thread|tid|lane)|(?:thread|tid|lane)[\w.]*\s*<=?\s*(?:\d|[12]\d|3[01])\b(?!>)", re.IGNORECASE
-)
 Cause = Literal["read", "write", "epilogue", "swizzle"]
 
 
@@ -70,17 +64,6 @@ def _obligation(access: Access) -> Obligation | None:
         return None
     hypotheses = [h.condition for h in event.hypotheses]
     return make_obligation(payload, (event.event_id,), hypotheses=hypotheses, arch=event.arch, span=event.span)
-
-
-def lone_thread(event: Event) -> bool:
-    """A guard on the thread that may leave single lanes: a refutation for full warps says nothing then."""
-    return any(_LANE.search(g.text) and _picks(g) for g in event.guards)
-
-
-def _picks(guard: Guard) -> bool:
-    """A comparison that single threads may pass: ``tid == 0``, ``!tid``, ``tid < 4``; ``tid != 0`` on its way out."""
-    text = guard.text
-    return any(sign in text for sign in _SINGLE) or bool(_FEW.search(text)) or (guard.negated and "!=" in text)
 
 
 def cause(access: Access) -> Cause:

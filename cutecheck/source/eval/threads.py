@@ -168,6 +168,20 @@ def differs(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
     return not isinstance(cond, Shared) and any(_leaf_differs(m, leaf, env) for leaf in _leaves(node))
 
 
+def of_thread(cond: Value) -> Expr | None:
+    """The value of a condition where threads differ in it by nothing but their indices."""
+    number = cond.value if isinstance(cond, Scalar) else cond
+    if not isinstance(number, (Dyn, Sym)):
+        return None
+    names = [v.name for v in number.expr.variables()]
+    return number.expr if names and all(name.startswith(_THREAD) for name in names) else None
+
+
+def followed(cond: Value) -> bool:
+    """Whether a condition has a value, known or not, that says what it depends on."""
+    return isinstance(cond.value if isinstance(cond, Scalar) else cond, (int, Dyn, Sym))
+
+
 def by_thread(m: Machine, node: ir.Expr | None, cond: Value, env: Env) -> bool:
     """Whether threads answer a condition each by its index or by an element in registers, in a run pass by pass."""
     if m.recorder.replaying is None:

@@ -35,7 +35,7 @@ from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.unwinding import destroy
-from cutecheck.source.eval.threads import by_thread
+from cutecheck.source.eval.threads import by_thread, differs, followed, of_thread
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import Closure, FuncSet, Object, ObjectPointer, Reference, Scalar, TensorVal, Value
 
@@ -72,9 +72,14 @@ def _statements(m: Machine, node: ir.Block, inner: Env) -> Done:
                     bounds, complete = predicates.conjunction(m, stmt.cond, inner, not stays)
                     where = getattr(stmt.cond, "span", stmt.span)
                     guard = Guard(m.recorder.text(stmt.cond), where, stays, tuple(bounds), complete)
-                    own = by_thread(m, stmt.cond, m.tested.get(id(stmt)), inner)
+                    cond = m.tested.get(id(stmt))
+                    ends = _leaves(stmt.then) or not stays
+                    if ends:  # else it may hold as well
+                        parts = not followed(cond) and differs(m, stmt.cond, cond, inner)
+                        guard = replace(guard, parts=parts, asks=of_thread(cond))
+                    own = by_thread(m, stmt.cond, cond, inner)
                     passed.enter_context(m.recorder.guarded(guard, own))
-                    if _leaves(stmt.then) or not stays:
+                    if ends:
                         passed.enter_context(m.recorder.passed(m, stmt.cond, inner, not stays, m.tested.get(id(stmt))))
         held = m.recorder.hypotheses[before:]
     m.recorder.hypotheses[before:] = held  # what holds at the end of a block holds after it

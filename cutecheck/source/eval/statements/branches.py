@@ -18,7 +18,7 @@ from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.numbers import snapshot
 from cutecheck.source.eval.statements.recurrences import Written, written
-from cutecheck.source.eval.threads import by_thread, differs, turns
+from cutecheck.source.eval.threads import by_thread, differs, followed, of_thread, turns
 from cutecheck.source.eval.values import Value, constant
 
 
@@ -53,7 +53,9 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     parts = differs(m, node.cond, cond, inner)
     changing = not parts and turns(m, node.cond, cond, inner)
     says = predicates.stated(m, node.cond, inner)
-    guard = Guard(text, getattr(node.cond, "span", node.span), False, tuple(bounds), complete, changing, holds=says)
+    where = getattr(node.cond, "span", node.span)
+    guard = Guard(text, where, False, tuple(bounds), complete, changing, False, says)
+    guard = replace(guard, parts=parts and not followed(cond), asks=of_thread(cond))
     return _both(m, node.then, node.other, inner, guard, cond, parts, node.cond)
 
 

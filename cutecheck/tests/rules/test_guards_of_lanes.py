@@ -1,0 +1,45 @@
+"""Guards that keep lanes of a warp from an access, or whole warps: told by what they are, not by their names."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+
+KERNEL = """
+#include <cute/tensor.hpp>
+using namespace cute;
+enum class Role { Producer, First, Second };
+__shared__ alignas(128) float buffer[4096];
+__global__ void k(int rows) {
+  BEFORE
+  Tensor s = make_tensor(make_smem_ptr(buffer), Layout<Shape<_32, _32>, Stride<_32, _1>>{});
+  Tensor r = make_tensor<float>(Shape<_4>{});
+  Tensor q = logical_divide(s, make_tile(_, _4{}))(threadIdx.x % 32, make_coord(_, 0));
+  AROUND copy(q, r);
+}
+void run(int rows) { k<<<1, 384>>>(rows); }
+"""
+ROLE = "auto warp_group_role = Role(__shfl_sync(~0u, threadIdx.x / 128, 0));"
+
+
+@pytest.mark.parametrize(
+    ("before", "around", "wavefronts"),
+    [
+        (ROLE, "if (warp_group_role == Role::First || warp_group_role == Role::Second)", "32"),
+        ("int warp_idx = threadIdx.x / 32;", "if (warp_idx == 2)", "32"),
+        ("bool ok = threadIdx.x < rows;", "if (ok)", "32"),
+        ("int slot = threadIdx.x % 128;", "if (slot == 2)", ""),
+        ("int slot = threadIdx.x % 128; if (slot > 0) return;", "", ""),
+        ("bool leader = threadIdx.x % 128 == 0;", "if (leader)", ""),
+        ("bool issues = cute::elect_one_sync();", "if (issues)", ""),
+        ("int slot = threadIdx.x % 128;", "if (slot < 2)", "2"),
+        ("bool half = threadIdx.x % 32 < 16 && threadIdx.x < 96;", "if (half)", "16"),
+    ],
+)
+def test_a_conflict_is_of_the_lanes_that_pass(tmp_path: Path, before: str, around: str, wavefronts: str) -> None:
+    (tmp_path / "k.cu").write_text(KERNEL.replace("BEFORE", before).replace("AROUND", around))
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
+    found = [f.message.split(" takes ")[1].split()[0] for f in made.findings if f.code == "CUT101"]
+    assert found == ([wavefronts] if wavefronts else [])
