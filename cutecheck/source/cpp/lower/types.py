@@ -294,10 +294,17 @@ class TypeLowering(NameLowering):
         return inner
 
     def cast_operand(self, node: Node) -> ir.Expr | None:
-        """``int(I)`` in a template list is a number if ``I`` is one: the only parameter, if it may be an operand."""
+        """``int(I)`` in a template list is a number if ``I`` is one: the only parameter, if it may be an operand.
+
+        So is ``int(Traits::kSize)``, which the grammar takes for a type, too.
+        """
         inside = self.of(node)[1:-1].strip()
-        named = inside.isidentifier() and inside not in BUILTIN_TYPES
-        return ir.Name(inside, None, self.place(node)) if named else None
+        if inside.isidentifier():
+            return None if inside in BUILTIN_TYPES else ir.Name(inside, None, self.place(node))
+        if "::" not in inside or inside.startswith("typename"):
+            return None
+        named = self.attempt(lambda: self.reread(node.start_byte + 1, node.end_byte - 1))
+        return named if isinstance(named, ir.Scoped) else None
 
     def pointer(self, node: Node, inner: ir.Expr, first: int, limit: int = -1) -> ir.Expr:
         """``*``, ``&`` or ``&&`` with the qualifiers after it. ``limit``: the end of the whole if it is in ``( )``."""

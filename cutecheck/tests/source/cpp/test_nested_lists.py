@@ -14,9 +14,14 @@ from cutecheck.model.notation import show
 MODES = "Shape<Int<a>, Int<b>, Int<c>, Int<d>>, Stride<_1, Int<a>, Int<a * b>, Int<a * b * c>>"
 
 
+VALUED = MODES.replace("Int<a>", "Int<int(T::kA)>")
+
+
 @pytest.mark.parametrize(
     "member",
     [
+        f"using L = Layout<{VALUED}>;",  # no type of a function
+        f"__device__ static auto made() -> Layout<{VALUED}> {{ return {{}}; }} using L = decltype(made());",
         f"using L = Layout<{MODES}>;",
         f"typedef Layout<{MODES}> L;",
         f"using L = typename Is<Layout<{MODES}>>::type;",
@@ -28,9 +33,10 @@ def test_an_alias_of_many_lists_in_lists_has_all_its_arguments(tmp_path: Path, m
 #include <cute/tensor.hpp>
 using namespace cute;
 template <class T> struct Is {{ using type = T; }};
-template <int a, int b, int c, int d> struct M {{ {member} }};
+struct Sizes {{ static constexpr int kA = 2; }};
+template <class T, int a, int b, int c, int d> struct M {{ {member} }};
 __global__ void k() {{
-  using Y = typename M<2, 3, 4, 5>::L;
+  using Y = typename M<Sizes, 2, 3, 4, 5>::L;
   copy(make_tensor<float>(Y{{}}), make_tensor<float>(Y{{}}));
 }}
 """)
