@@ -12,6 +12,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.announced import is_load
 from cutecheck.rules.derive.guards import inner, selects_threads
+from cutecheck.rules.derive.lanes import passing
 from cutecheck.rules.derive.protocol import cut_short
 from cutecheck.rules.derive.steps import Found
 
@@ -196,12 +197,14 @@ def too_few_arrivals(b: Barriers, threads: int | None) -> Found:
     arrives, count = b.steps["arrive"], _counted(b)
     if threads is None or count is None or b.steps["expect"] or len({c.span for c in arrives}) != 1:
         return None
-    if any(inner(c.guards) for c in arrives) or count >= threads:
+    guards = {g for c in arrives for g in inner(c.guards)}
+    arrive = threads if not guards else passing(guards, threads) if all(map(_local, arrives)) else None
+    if arrive is None or count >= arrive:
         return None
+    who = f"all {threads} threads of the block arrive" if arrive == threads else f"{arrive} threads arrive"
     return (
-        arrives[0], f"all {threads} threads of the block arrive at the barriers in `{b.name}`, which count {count}: a "
-        "phase ends before all have arrived",
-        f"{threads} arrive, {count} are counted", f"initialise the barrier with {threads}, or let {count} arrive",
+        arrives[0], f"{who} at the barriers in `{b.name}`, which count {count}: a phase ends before all have arrived",
+        f"{arrive} arrive, {count} are counted", f"initialise the barrier with {arrive}, or let {count} arrive",
     )  # fmt: skip
 
 
@@ -230,13 +233,16 @@ def too_few_arrive(b: Barriers, threads: int | None) -> Found:
         most = threads
         if len(places) != 1 or not together or any(_SOME.search(g.text) for w in b.steps["wait"] for g in w.guards):
             return None
+        if len({tuple(inner(c.guards)) for c in arrives}) == 1:
+            most = passing((g for g in inner(arrives[0].guards) if g.asks is not None), threads) or threads
     elif expects and not arrives and all(any(_ONE.search(g.text) for g in c.guards) for c in expects):
         most = len(places) * -(-threads // _WARP)  # of each warp one thread at most
     else:
         return None
     if count <= most:
         return None
-    who = f"all {threads} threads of the block arrive" if most == threads and arrives else "one thread arrives"
+    all_of = f"all {threads} threads of the block arrive" if most == threads else f"at most {most} threads arrive"
+    who = all_of if arrives else "one thread arrives"
     step = (arrives or expects)[0]
     return (
         step, f"the barriers in `{b.name}` count {count} arrivals, and {who} before each wait: it never ends",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from cutecheck.facts import Event, Guard
@@ -53,6 +54,14 @@ def _picks(guard: Guard) -> bool:
     """A comparison that single threads may pass: ``tid == 0``, ``!tid``, ``tid < 4``; ``tid != 0`` on its way out."""
     text = guard.text
     return any(sign in text for sign in _SINGLE) or bool(_FEW.search(text)) or (guard.negated and "!=" in text)
+
+
+def passing(guards: Iterable[Guard], threads: int) -> int | None:
+    """How many threads of a block pass all guards; None where one is not on the index of the thread alone."""
+    answers = [_passed(guard) for guard in guards]
+    if None in answers or threads > _THREADS:
+        return None
+    return sum(all(answer[thread] for answer in answers if answer is not None) for thread in range(threads))
 
 
 def active(event: Event) -> tuple[Condition, ...]:

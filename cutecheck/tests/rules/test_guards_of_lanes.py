@@ -43,3 +43,43 @@ def test_a_conflict_is_of_the_lanes_that_pass(tmp_path: Path, before: str, aroun
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
     found = [f.message.split(" takes ")[1].split()[0] for f in made.findings if f.code == "CUT101"]
     assert found == ([wavefronts] if wavefronts else [])
+
+
+ROLES = """
+#include <cute/tensor.hpp>
+#include <cutlass/arch/barrier.h>
+using namespace cute;
+struct Plan { alignas(128) half_t a[4096]; cutlass::arch::ClusterBarrier full, empty; };
+__global__ void __launch_bounds__(384) k(int n, float* o) {
+  extern __shared__ char raw[];
+  Plan& plan = *reinterpret_cast<Plan*>(raw);
+  int wg_idx = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
+  if (threadIdx.x == 0) { plan.full.init(128); plan.empty.init(COUNT); }
+  __syncthreads();
+  Tensor s = make_tensor(make_smem_ptr(plan.a), Layout<Shape<_128, _8>, Stride<_8, _1>>{});
+  Tensor r = make_tensor<half_t>(Shape<_8>{});
+  if (wg_idx == 0) {
+    for (int i = 0; i < n; ++i) {
+      plan.full.wait(i & 1);
+      copy(s(threadIdx.x, _), r);
+      o[i * 128 + threadIdx.x] = float(r(0));
+      plan.empty.arrive();
+    }
+  } else if (wg_idx == 1) {
+    fill(r, half_t(1));
+    for (int i = 0; i < n; ++i) {
+      plan.empty.wait((i & 1) ^ 1);
+      copy(r, s(threadIdx.x - 128, _));
+      plan.full.arrive();
+    }
+  }
+}
+void run(int n, float* o) { k<<<1, 384, sizeof(Plan)>>>(n, o); }
+"""
+
+
+@pytest.mark.parametrize(("count", "expected"), [("128", []), ("1", ["128 threads arrive"])])
+def test_the_warps_of_one_role_arrive(tmp_path: Path, count: str, expected: list[str]) -> None:
+    (tmp_path / "k.cu").write_text(ROLES.replace("COUNT", count))
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
+    assert [f.message.split(" at ")[0] for f in made.findings if f.code == "CUT217"] == expected
