@@ -74,7 +74,8 @@ class BarrierStepMissing(Replayed):
         of the TMA loads that signal it (in a loop around the loads, too), arrives at it where it is waited for, at
         this one of the array as at others, and waits for it where something arrives; the phase of a wait in a loop that
         goes on is not a constant; and it counts as many arrivals as the block has threads, where all of them arrive in
-        each pass: no fewer where they tell of bytes, too, and few where one thread does. A ``NamedBarrier`` that all
+        each pass, or as those of one role, where conditions on the thread's index pick them: no fewer where they tell
+        of bytes, too, and few where one thread does. A ``NamedBarrier`` that all
         threads of a block come to counts as many; where the kernel can be run thread by thread, as many as come there
         in any of its passes, and the threads do not come to a stop at waits for phases that none of them ends.
 
