@@ -37,7 +37,7 @@ from cutecheck.model.tiled.tensor_map import TensorMap, UnsupportedTmaError, ten
 _GATHER = ("SM100_TMA_LOAD_2D_GATHER4", "SM100_TMA_LOAD_MULTICAST_2D_GATHER4", "SM100_TMA_STORE_2D_SCATTER4")
 
 
-def _atom(
+def atom_of_map(
     op: str,
     gmem: Layout,
     element: DType,
@@ -47,7 +47,7 @@ def _atom(
     num_multicast: int | None,
     internal: DType,
 ) -> CopyAtom:
-    """``make_tma_copy_atom``."""
+    """``make_tma_copy_atom``: the atom of a descriptor whose box goes through the tensor as ``cta_v_map`` says."""
     if element.bits is None or internal.bits is None:
         raise NotModelledError(f"the width of {element.name} or {internal.name} is not known")
     swizzle = get_swizzle_portion(slayout)
@@ -84,7 +84,7 @@ def make_tma_atom(
     CuteError where CuTe asserts; UnsupportedTmaError where the construction is not modelled.
     """
     cta_v_map = composition(make_identity_layout(shape(gmem)), cta_tiler)
-    return _atom(op, gmem, element, slayout, cta_v_map, num_multicast=cluster_size, internal=internal or element)
+    return atom_of_map(op, gmem, element, slayout, cta_v_map, num_multicast=cluster_size, internal=internal or element)
 
 
 def make_tma_copy(
@@ -106,7 +106,7 @@ def make_tma_copy(
     multicast = known_value(cosize(cta_t_map))
     if multicast is None:
         raise UnsupportedTmaError("a multicast over a run-time number of CTAs")
-    atom = _atom(op, gmem, element, slayout, cta_v_map, num_multicast=multicast, internal=internal or element)
+    atom = atom_of_map(op, gmem, element, slayout, cta_v_map, num_multicast=multicast, internal=internal or element)
     per_tma: Any = size(atom.val_layout_ref, 1)
     inverse = right_inverse(get_nonswizzle_portion(slayout))
     layout_v = tile_to_shape(make_layout(composition(inverse, make_layout(per_tma))), size(cta_v_map))
@@ -154,7 +154,7 @@ def make_tma_atom_sm100(
     cta_v_map = slice((X, it.repeat(X, rank(tile))), values)
     multicast = size(cluster_vmnk, 2 if operand == "A" else 1) if "MULTICAST" in op else 1
     number = known_value(multicast)
-    return _atom(op, gmem, element, slayout, cta_v_map, num_multicast=number, internal=internal or element)
+    return atom_of_map(op, gmem, element, slayout, cta_v_map, num_multicast=number, internal=internal or element)
 
 
 def tma_partition(

@@ -67,6 +67,10 @@ _NVGPU_MODULES = ("warp", "warpgroup", "cpasync", "tcgen05")
 
 def library_name(m: Machine, module: str, name: str) -> Value | None:
     """``module.name`` of the package ``cutlass``, None where its source has to say."""
+    if module == "cutlass._mlir.dialects.cute_nvgpu":
+        return Builtin("cute.tma_of_map") if name == "atom_make_non_exec_tiled_tma_load" else None
+    if name.endswith("NonExecTrait") and ".nvgpu" in module:
+        return Builtin("id_")
     if name in _TYPES:
         return _TYPES[name]
     if name in cute_values.ENUMERATIONS:

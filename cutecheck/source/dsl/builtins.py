@@ -141,7 +141,7 @@ def call(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], spa
                 _BY_VALUE[fn.name].get(args[0]) if isinstance(args[0], (str, int)) else getattr(args[0], "name", None)
             )
             return EnumVal(fn.name, name, None) if name else Unknown(f"no member of `{fn.name}` has this value", span)
-        convert = _CONVERT.get(fn.name)
+        convert = _CONVERT.get(fn.name, FUNCTIONS.get(f"{fn.name}()"))
         return _tried(m, fn.name, convert, args, kwargs, span) if convert is not None else Extern(fn.name, span)
     if isinstance(fn, Builtin):
         run = FUNCTIONS.get(fn.name)

@@ -62,6 +62,8 @@ SLICE_METHODS = frozenset({
 
 
 def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
+    if name == "value" and isinstance(base, (TensorVal, Layout, ComposedLayout)):
+        return base  # what calls beneath the DSL's functions take
     if isinstance(base, TensorVal):
         found = _tensor(m, base, name, span)
         return NONE if found is None else found
@@ -81,6 +83,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if isinstance(base, TmaAtom):
         return base.op if name == "op" else Extern(f"tma atom.{name}", span)
     if isinstance(base, OpValue):
+        if name == "_to_ir":
+            return Builtin("scalar.same", base)
         field = base.get(name, Extern(f"{base.name}.{name}", span))
         return NONE if field is None else field
     if isinstance(base, Swizzle):

@@ -104,6 +104,38 @@ def _box(m: Machine, operand: str, given: dict[str, Value], span: Span) -> CopyA
         return None
 
 
+@builtin("cute.tma_of_map")
+def _of_map(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """What programs call beneath ``make_tiled_tma_atom``: the descriptor of their own map from a CTA's values to the
+    tensor; the atom, and the tensor of coordinates."""
+    given = {**dict(zip(("gmem_tensor", "smem_layout", "cta_v_map", "kind"), args, strict=False)), **kwargs}
+    gmem, smem, op = given.get("gmem_tensor"), given.get("smem_layout"), given.get("kind")
+    if not isinstance(gmem, TensorVal) or not isinstance(gmem.layout, Layout) or gmem.dtype is None:
+        return Unknown("a TMA descriptor on a tensor that is not followed", span)
+    atom: CopyAtom | None = None
+    count = given.get("num_multicast", 1)
+    through = m.dialect.to_model(given.get("cta_v_map"))
+    if isinstance(op, OpValue) and isinstance(smem, (Layout, ComposedLayout)) and isinstance(through, Layout):
+        name = "SM90_TMA_LOAD_MULTICAST" if "Multicast" in op.name else "SM90_TMA_LOAD"
+        try:
+            made = model.atom_of_map(
+                name, gmem.layout, gmem.dtype, smem, through,
+                num_multicast=count if isinstance(count, int) else None, internal=gmem.dtype,
+            )  # fmt: skip
+            atom = _for_a_pair(made, op)
+        except _FAILURES:
+            atom = None
+    return (TmaAtom(op, atom), _coordinates(m, gmem, atom, given.get("internal_type"), span))
+
+
+@builtin("CopyAtom()")
+def _copy_atom(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``cute.CopyAtom(op, trait)`` of a descriptor."""
+    given = {**dict(zip(("op", "trait"), args, strict=False)), **kwargs}
+    trait = given.get("trait")
+    return replace(trait, op=given.get("op")) if isinstance(trait, TmaAtom) else Extern("CopyAtom", span)
+
+
 def _for_a_pair(atom: CopyAtom, op: OpValue) -> CopyAtom:
     """An atom of ``CtaGroup.TWO`` says so: its loads tell the barrier of the first of two CTAs."""
     two = getattr(op.get("cta_group"), "name", "") == "TWO"
