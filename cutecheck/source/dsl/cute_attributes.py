@@ -61,6 +61,9 @@ SLICE_METHODS = frozenset({
 })  # fmt: skip
 
 
+OBJECT_METHODS = ("get_tile_size", "set", "with_", "_thrfrg_A", "_thrfrg_B", "_thrfrg_C")
+
+
 def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if name == "value" and isinstance(base, (TensorVal, Layout, ComposedLayout)):
         return base  # what calls beneath the DSL's functions take
@@ -280,7 +283,7 @@ def _tiled(m: Machine, v: Any, name: str, span: Span) -> Value:
     obj = v.tiled if isinstance(v, Slice) else v
     if isinstance(v, Slice) and name == "thr_idx":
         return v.index
-    if name in SLICE_METHODS or name in ("get_tile_size", "set", "with_"):
+    if name in SLICE_METHODS or name in OBJECT_METHODS:
         return Builtin(f"tiled.{name}", v)
     atom = obj.atom if isinstance(obj, (TiledCopy, TiledMMA)) else obj
     try:

@@ -17,7 +17,7 @@ from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle,
 from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.source.dsl import storage
-from cutecheck.source.dsl.cute_attributes import ENUMERATIONS, INTEGERS, SLICE_METHODS, arch_number, attribute
+from cutecheck.source.dsl.cute_attributes import ENUMERATIONS, INTEGERS, arch_number, attribute
 from cutecheck.source.dsl.values import (
     SPREAD,
     BuiltinType,
@@ -176,6 +176,9 @@ def tiled_method(m: Machine, owner: Value, name: str, args: list[Value], span: S
         return Slice(obj, _of_group(m, _index_number(m, index, True)))
     if name == "get_tile_size" and isinstance(obj, TiledMMA):
         return obj.tile_size(args[0])
+    if name.startswith("_thrfrg_") and args and isinstance(args[0], TensorVal):
+        return Unknown(f"{name} of a tensor", span)
+    name = name.removeprefix("_")
     if name == "retile" and isinstance(obj, MMAAtom):
         return Unknown("retile of an MMA", span)
     if args and isinstance(args[0], Extern):
@@ -369,4 +372,4 @@ def operator(m: Machine, op: str, left: Value, right: Value, span: Span) -> Valu
     return None
 
 
-__all__ = ["ENUMERATIONS", "SLICE_METHODS", "arch_number", "attribute"]
+__all__ = ["ENUMERATIONS", "arch_number", "attribute"]

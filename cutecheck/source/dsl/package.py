@@ -18,6 +18,7 @@ from cutecheck.source.dsl import cute_values, storage
 from cutecheck.source.dsl import sites as dsl_sites
 from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
 from cutecheck.source.dsl.builtins import builtin
+from cutecheck.source.dsl.cute_attributes import OBJECT_METHODS, SLICE_METHODS
 from cutecheck.source.dsl.values import Builtin, Compiled, TorchType
 from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names register themselves)
     cuda,
@@ -184,7 +185,7 @@ def _load(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
     return Extern("vector", span)
 
 
-for _method in (*cute_values.SLICE_METHODS, "get_tile_size", "set", "with_"):
+for _method in (*SLICE_METHODS, *OBJECT_METHODS):
 
     def _tiled(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span, method: str = _method) -> Value:
         rest = [*args[1:], *[v for k, v in kwargs.items() if k not in ("loc", "ip")]]
