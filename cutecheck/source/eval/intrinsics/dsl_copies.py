@@ -50,6 +50,7 @@ def _copy(c: Call) -> Value:
             args.append(c.kwargs[name])
     if c.name == "dsl.prefetch" or len(args) < 2:
         return None
+    args = [_data(a) for a in args]
     if tiled is not None and not isinstance(tiled, (TiledCopy, CopyAtom)) and not isinstance(tiled, Unknown):
         tiled = Unknown("a copy operation that is not modelled", c.span)
     reason = _without_its_barrier(c) if c.name == "dsl.copy" else None
@@ -63,6 +64,12 @@ def _copy(c: Call) -> Value:
     told = c.m.dialect.barriers(c.kwargs.get("tma_bar_ptr"))
     c.m.recorder.event(c.m, "copy", call, tiled, [addressed(a) for a in args[:2]], predicate, signals=told)
     return None
+
+
+def _data(operand: Value) -> Value:
+    """Of several tensors of one side the one that holds the tile: a load that reduces has its results beside it."""
+    several = isinstance(operand, tuple) and len(operand) > 0 and all(isinstance(t, TensorVal) for t in operand)
+    return operand[0] if several else operand
 
 
 def _without_its_barrier(c: Call) -> str | None:

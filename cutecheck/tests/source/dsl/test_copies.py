@@ -92,6 +92,18 @@ def test_the_width_is_the_compilers(given: dict[str, object], in_global: int, in
     assert widths == [Bits(in_global), Bits(in_shared), Bits(in_shared), Bits(in_global)]
 
 
+def test_of_several_tensors_of_a_side_the_first_holds_the_tile(tmp_path: Path) -> None:
+    text = KERNEL.format(**DEFAULTS | {"declared": "cutlass.Float16"})
+    more = "cute.copy(copy, source, (r, cute.make_rmem_tensor((1,), r.element_type)))"
+    several = text.replace("cute.copy(copy, source, r)", more)
+    assert several != text
+    plain, beside = (
+        [(e.reason, [str(t.layout) for t in e.operands]) for e in events(driver(tmp_path, x, arch="sm_90a"))]
+        for x in (text, several)
+    )
+    assert plain == beside
+
+
 def test_an_address_that_is_not_known_leaves_the_width_open(tmp_path: Path) -> None:
     text = KERNEL.format(**DEFAULTS | {"declared": "cutlass.Float16"}).replace("fake(), fake()", "fake(), unknown()")
     kinds = [e.reason.reason if e.reason is not None else "" for e in events(driver(tmp_path, text, arch="sm_90a"))]
