@@ -52,9 +52,9 @@ class SmemOutOfBounds(Replayed):
     Assumptions
         Iterations and blocks whose number the source does not say are judged in a run pass by pass alone. Not judged
         are copies under a predicate or under a condition on the thread, nor a tensor that is laid over several members
-        of one structure, of which the first is another tensor's. A copy under another condition happens. An array under
-        a swizzle on addresses starts at a multiple of the blocks that the swizzle stays inside, which is listed where
-        its declaration does not say so.
+        of one structure, or over what the DSL's allocator gave one after another, of which the first is another
+        tensor's. A copy under another condition happens. An array under a swizzle on addresses starts at a multiple of
+        the blocks that the swizzle stays inside, which is listed where its declaration does not say so.
 
     Fix
         Allocate ``cosize_v`` of the layout, and launch with the bytes of the layouts that the kernel uses.
@@ -175,7 +175,8 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
     if outcome.verdict is not Verdict.REFUTED:
         return None
     if lies_over_more(tensor, buffer, context):
-        reason = f"it goes on into what comes after `{buffer.name}` in the same structure"
+        before = f"`{buffer.name}` in the same structure" if buffer.name else "its array, of other tensors, too"
+        reason = f"it goes on into what comes after {before}"
         context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
         return None
     at_each = (replace(obligation, objects=replace(payload, base=ex.const(n))) for n in found.starts())

@@ -1,4 +1,4 @@
-"""Tensors that are laid over several members of one structure in shared memory."""
+"""Tensors that are laid over several members of one structure in shared memory, or allocations after one another."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from cutecheck.rules.base import Context
 def lies_over_more(tensor: TensorFact, buffer: SmemBuffer, context: Context) -> bool:
     """Whether a whole tensor begins with a member of a structure that is another's, and ends before the structure.
 
-    An epilogue takes the memory of A and B together for C: ``make_tensor(recast_ptr(sA.iterator, ...), sC)``. The
-    member is another tensor's where one that fits it has another layout. A tensor alone that does not fit its member
-    was given too few bytes.
+    What the allocator of the DSL gives one after another is as members are. An epilogue takes the memory of A and B
+    together for C: ``make_tensor(recast_ptr(sA.iterator, ...), sC)``. The member is another tensor's where one fits it.
+    A tensor alone that does not fit its member was given too few bytes.
     """
     whole, own = _bytes(tensor), _number(buffer.size_bytes)
     if whole is None or own is None or whole <= own or known_value(tensor.root_start_bits or 0) != 0:
         return False
     held, dot, _ = buffer.buffer_id.rpartition(".")
-    if not dot or whole > own + _behind(held, buffer, context):
+    if not (dot or buffer.span.is_python) or whole > own + _behind(held, buffer, context):
         return False
     used = context.index.buffers.get((buffer.buffer_id, buffer.arch), [])
     touching = {i for b in used for i in b.accesses}
@@ -28,7 +28,7 @@ def lies_over_more(tensor: TensorFact, buffer: SmemBuffer, context: Context) -> 
         if event.arch == buffer.arch and event.event_id in touching:
             for other in event.operands:
                 size = _bytes(other) if other.buffer == tensor.buffer else None
-                if size is not None and size <= own and other.root_layout != tensor.root_layout:
+                if size is not None and size <= own:
                     return True
     return False
 

@@ -99,6 +99,8 @@ def to_parameter(m: Machine, v: Value, kind: str, convert: bool, name: str) -> V
         return m.fresh(name) if isinstance(v, int) or v.expr.constant is not None or part(v) is not None else v
     if isinstance(v, Sym) or (isinstance(v, Scalar) and v.value is None and v.ctype in ("int", *INTEGERS)):
         return m.fresh(name)  # which number the host has is not known, and no matter
+    if kind in _INTEGER_TYPES and isinstance(v, Scalar) and v.value is None:
+        return m.fresh(name)  # the annotation says what it becomes
     if kind in _INTEGER_TYPES and not m.recorder.open and isinstance(v, (Unknown, Extern)):
         return v if isinstance(v, Unknown) and v.rejected else m.fresh(name)
     if isinstance(v, float):
