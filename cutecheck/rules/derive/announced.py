@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import cast
@@ -19,6 +20,7 @@ ADDS = ("expect_transaction", "mbarrier_expect_tx")
 EXPECTS = ("set_barrier_transaction_bytes", "arrive_and_expect_tx", "mbarrier_arrive_and_expect_tx", *ADDS)
 
 _PADDED = (4, 6)
+_START = re.compile(r"\+\d+$")
 
 
 @dataclass(slots=True)
@@ -85,8 +87,15 @@ def is_load(event: Event) -> bool:
     return event.kind == "copy" and atom is not None and "TMA_LOAD" in atom.op
 
 
+def array_of(signals: str) -> str:
+    """The array that barriers are in, without where they start there, as the DSL's loads name them."""
+    return _START.sub("", signals)
+
+
 def announced_bytes(call: Call) -> int | None:
     numbers = [a for a in call.arguments if isinstance(a, (int, Dyn, Sym)) and not isinstance(a, bool)]
+    if call.function == "mbarrier.expect":  # the first is the barrier's place
+        numbers = [a for a in call.arguments[1:2] if a in numbers]
     return known_value(numbers[-1]) if numbers else None
 
 

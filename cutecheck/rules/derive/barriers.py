@@ -10,7 +10,7 @@ from cutecheck.facts import NOT_WALKED, Call, Event, Loop, Span, Unknown
 from cutecheck.model.expr.ranges import bounds
 from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.announced import is_load
+from cutecheck.rules.derive.announced import array_of, is_load
 from cutecheck.rules.derive.guards import inner, selects_threads
 from cutecheck.rules.derive.lanes import passing
 from cutecheck.rules.derive.protocol import cut_short
@@ -64,7 +64,7 @@ def barriers(context: Context) -> dict[tuple[str, str], Barriers]:
                 mine.escapes = True
         for event in context.facts.events:
             if is_load(event):
-                told = found.get((event.signals, event.arch))
+                told = found.get((array_of(event.signals), event.arch))
                 if told is not None:
                     told.loads.append(event)
                 elif not event.signals:

@@ -11,7 +11,7 @@ from typing import cast
 
 from cutecheck.facts import Call, Event
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.announced import ADDS, brought_by, is_load
+from cutecheck.rules.derive.announced import ADDS, array_of, brought_by, is_load
 
 _EXPECT = "mbarrier.expect"
 _OPEN = ("", "?")
@@ -41,7 +41,7 @@ def told(context: Context) -> dict[tuple[object, str, str], Told | None]:
             if event.signals.partition("|")[2] in _OPEN:
                 vague.add((event.kernel, event.arch))
             else:
-                steps[(event.signals, event.arch)].append(event)
+                steps[(array_of(event.signals), event.arch)].append(event)
         found: dict[tuple[object, str, str], Told | None] = {}
         for (_, arch), items in steps.items():
             for one in _paired(sorted(items, key=lambda x: x.order)):

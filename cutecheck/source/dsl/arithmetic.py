@@ -6,8 +6,11 @@ import operator as op_
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model import expr as ex
+from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.source.dsl.equality import combined, subset
 from cutecheck.source.dsl.values import Distinct
+from cutecheck.source.eval.threads import of_thread
 from cutecheck.source.eval.values import Scalar, Value
 
 _PYTHON: dict[str, Any] = {
@@ -15,6 +18,7 @@ _PYTHON: dict[str, Any] = {
     "<<": op_.lshift, ">>": op_.rshift, "&": op_.and_, "|": op_.or_, "^": op_.xor,
     "<": op_.lt, "<=": op_.le, ">": op_.gt, ">=": op_.ge,
 }  # fmt: skip
+_LABELS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le"}
 _MAX_TEXT = 1 << 16  # characters or items
 _MAX_BITS = 4096
 
@@ -28,6 +32,14 @@ def of_sets(op: str, left: Distinct, right: Distinct, span: Span) -> Value:
         return Scalar(None, "bool") if known is None else known
     made = combined(op, left, right) if op in ("-", "|", "&", "^") else None
     return made if made is not None else Unknown("a set that is not known", span)
+
+
+def of_threads(op: str, left: Value, right: Value) -> Scalar:
+    """A comparison that is not decided: its value is kept where threads differ in it by nothing but their index."""
+    if op not in _LABELS or not all(isinstance(v, (int, Dyn)) and not isinstance(v, bool) for v in (left, right)):
+        return Scalar(None, "bool")
+    value = Dyn(ex.op("opaque", as_expr(left), as_expr(right), label=_LABELS[op]))  # type: ignore[arg-type]
+    return Scalar(None if of_thread(value) is None else value, "bool")
 
 
 def plain(op: str, left: Any, right: Any, span: Span) -> Value:

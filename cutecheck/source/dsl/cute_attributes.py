@@ -16,7 +16,7 @@ from cutecheck.model.inttuple import as_arithmetic_tuple, leaves, plus
 from cutecheck.model.layout import ComposedLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.units import Bits, bytes_to_hold
-from cutecheck.source.dsl import storage
+from cutecheck.source.dsl import barriers, storage
 from cutecheck.source.dsl.values import (
     NONE,
     Builtin,
@@ -276,6 +276,7 @@ def _pointer(m: Machine, p: Pointer, name: str, span: Span) -> Value:
         return Builtin(f"pointer.{name}", p) if name != "iterator" else p
     if name in ("ptr", "_base"):
         return p
+    barriers.lost(m, [p], span)
     return Extern(f"pointer.{name}", span)
 
 

@@ -25,6 +25,7 @@ from cutecheck.source.eval.values import Extern, Object, Value
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_ELECTS = ".elect_one(...)"  # one thread of the warp enters
 _DEFAULT = "default of "  # never the start of a Python name
 
 
@@ -244,6 +245,9 @@ def within(m: Machine, item: Value, body: Callable[[Value], Done], span: Span) -
 
         run(m, item.fn, item.fn.entries[-1], list(item.args), dict(item.kwargs), span, Sink(entered))
         return ended[-1] if ended else body(Unknown("what this context manager gives is not known", span))
+    if isinstance(item, Extern) and item.what.endswith(_ELECTS):
+        with m.recorder.guarded(Guard("elect_one()", item.span or span, parts=True)):
+            return body(item)
     if not isinstance(item, Object) or classes.find(item.cls, "__enter__") is None:
         return body(item)
     value = apply(m, classes.attribute(m, item, "__enter__", span), [], {}, span)

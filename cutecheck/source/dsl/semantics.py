@@ -13,6 +13,7 @@ from cutecheck.model.basis import ScaledBasis, Underscore, X
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Condition, CuteError, Dyn, Rel, Sym, Undecided
 from cutecheck.source.dsl import (  # noqa: F401  (some register their functions only)
+    barriers,
     builtins,
     classes,
     containers,
@@ -39,7 +40,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     type_tests,
     unrolled,
 )
-from cutecheck.source.dsl.arithmetic import of_sets, plain
+from cutecheck.source.dsl.arithmetic import of_sets, of_threads, plain
 from cutecheck.source.dsl.equality import contains, equal
 from cutecheck.source.dsl.merging import Merging
 from cutecheck.source.dsl.torch_views import rows
@@ -195,7 +196,7 @@ class DslDialect(Merging):
         if op in ("is", "is not", "==", "!="):
             same = equal(left, right, op.startswith("is"))
             if same is None:
-                return Scalar(None, "bool")
+                return of_threads(op, left, right)
             return same == (op in ("is", "=="))
         if op in ("in", "not in"):
             found = contains(left, right)
@@ -223,7 +224,7 @@ class DslDialect(Merging):
             a, b, op = b, a, {">": "<", ">=": "<="}[op]
         if op in _COMPARE:
             answer = ints.decide(Condition(_COMPARE[op], ints.as_expr(a), ints.as_expr(b)))
-            return Scalar(None, "bool") if isinstance(answer, Undecided) else answer
+            return of_threads(op, a, b) if isinstance(answer, Undecided) else answer
         if op == "+":
             return a + b
         if op == "-":
@@ -271,6 +272,7 @@ class DslDialect(Merging):
     @contained
     def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         pipelines.used(m, fn, args, kwargs, span)
+        barriers.applied(m, fn, args, kwargs, span)
         return pipelines.created(m, fn, args, kwargs, functions.apply(m, fn, args, kwargs, span), span)
 
     def barriers(self, value: Value) -> str:

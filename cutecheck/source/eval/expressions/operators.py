@@ -34,7 +34,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import assign, assign_by
 from cutecheck.source.eval.statements.branches import alternatives, perhaps
 from cutecheck.source.eval.statements.joins import join
-from cutecheck.source.eval.threads import of_shared, short
+from cutecheck.source.eval.threads import of_shared, of_thread, short
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
@@ -323,7 +323,8 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
 def _both_or_either(m: Machine, both: bool, left: Value, right: Value) -> Scalar:
     """What two run-time conditions joined by ``&&`` or ``||`` are, as comparisons are."""
     numbers = [n for v in (left, right) if isinstance(n := v.value if isinstance(v, Scalar) else v, (Dyn, Sym))]
-    if not m.dialect.by_value or len(numbers) < 2 or not any(isinstance(n, Dyn) for n in numbers):
+    known = m.dialect.by_value or all(of_thread(n) is not None for n in numbers)
+    if not known or len(numbers) < 2 or not any(isinstance(n, Dyn) for n in numbers):
         return of_shared("bool", "both" if both else "either", left, right)
     joined = ex.op("opaque", *map(as_expr, numbers), label="both" if both else "either")
     whole = Dyn(joined)

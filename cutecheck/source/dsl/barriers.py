@@ -1,0 +1,101 @@
+"""Barriers that a kernel of the DSL uses by hand: which array one is in, and what is done with it.
+
+``cute.arch`` has a function for each step, which takes a pointer. A pointer that goes elsewhere (to a function that is
+not followed, as the address of a number) makes the array one that more may be done with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.source.dsl.values import NONE, Builtin
+from cutecheck.source.eval.values import Extern, Intrinsic, Object, Pointer, ScalarType, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+_PARAMETERS = {  # of each function, in their order; and what it does
+    "mbarrier_init": ("init", ("mbar_ptr", "cnt")),
+    "mbarrier_arrive_and_expect_tx": ("expect", ("mbar_ptr", "bytes", "peer_cta_rank_in_cluster")),
+    "mbarrier_expect_tx": ("expect", ("mbar_ptr", "bytes", "peer_cta_rank_in_cluster")),
+    "mbarrier_wait": ("wait", ("mbar_ptr", "phase")),
+    "mbarrier_try_wait": ("wait", ("mbar_ptr", "phase")),
+    "mbarrier_test_wait": ("wait", ("mbar_ptr", "phase")),
+    "mbarrier_conditional_try_wait": ("wait", ("cond", "mbar_ptr", "phase")),
+    "mbarrier_arrive": ("arrive", ("mbar_ptr", "peer_cta_rank_in_cluster", "arrive_count")),
+    "cp_async_mbarrier_arrive_noinc": ("arrive", ("mbar_ptr",)),
+    "commit": ("arrive", ("mbar_ptr", "mask", "cta_group")),  # of tcgen05: once the products so far are there
+}
+_SECOND = {"init": "cnt", "expect": "bytes", "wait": "phase"}  # what else is noted of a step
+_EACH_THREAD = ("mbarrier_arrive", "mbarrier_arrive_and_expect_tx")  # arrives once, at a barrier of its own block
+_HOMES = ("arch.", "tcgen05.")  # ends of the modules that have them
+_LOOKS = ("isinstance", "type", "hasattr", "const_expr", "printf", "print", "pointer.data_ptr", "pointer.iterator",
+          "pointer.align", "dataclass.replace", "dataclasses.replace")  # fmt: skip
+_KEEPS = ("list.", "dict.", "tuple", "list", "dict", "zip", "enumerate", "range", "len")  # and gives back as it was
+NOWHERE = "?"
+NAMED = "named"  # barriers of the hardware, by number
+_BARRIER_BITS = 64
+_DEPTH = 4
+
+
+def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:
+    """Note what a call does with a barrier, or that more may be done with it."""
+    if not isinstance(fn, (Extern, Builtin, Intrinsic, Unknown)) or not m.recorder.in_kernel():
+        return
+    full = _name(fn)
+    home, _, name = full.rpartition(".")
+    if name in _PARAMETERS and f"{home}.".endswith(_HOMES):
+        _step(m, name, args, kwargs, span)
+    elif name in ("barrier", "barrier_arrive") and f"{home}.".endswith("arch."):
+        count, which = kwargs.get("number_of_threads"), kwargs.get("barrier_id")
+        if count is not None and which is not None:
+            given = m.dialect.to_model(count), m.dialect.to_model(which)
+            m.recorder.barrier(NAMED, NAMED, span, given) if name == "barrier" else m.recorder.arrives(given, span)
+    elif full.removeprefix("dsl.") not in _LOOKS and not full.startswith(_KEEPS):
+        own = fn.self_ if isinstance(fn, (Intrinsic, Builtin)) else None
+        told = ("tma_bar_ptr",) if full == "dsl.copy" else ()
+        lost(m, [own, *args, *(v for k, v in kwargs.items() if k not in told)], span)
+
+
+def _name(fn: Extern | Builtin | Intrinsic | Unknown) -> str:
+    return "" if isinstance(fn, Unknown) else fn.what if isinstance(fn, Extern) else fn.name
+
+
+def _step(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:
+    kind, names = _PARAMETERS[name]
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    pointer = given.get("mbar_ptr")
+    where, offset = NOWHERE, cast(Value, Unknown("which barrier is not known", span))
+    if isinstance(pointer, Pointer) and pointer.space == "smem" and pointer.buffer in m.recorder.buffers:
+        where, offset = pointer.buffer, cast(Value, pointer.offset)
+    number = given.get(_SECOND.get(kind, ""))
+    more = () if number is None else (m.dialect.to_model(number),)
+    own = given.get("peer_cta_rank_in_cluster") in (None, NONE) and given.get("arrive_count", 1) == 1
+    m.recorder.barrier(kind, where, span, (offset, *more), own and name in _EACH_THREAD)
+
+
+def lost(m: Machine, given: list[Value], span: Span, depth: int = 0) -> None:
+    """Barriers among these values go where it is not seen what is done with them."""
+    for v in given:
+        if isinstance(v, (tuple, list)) and depth < _DEPTH:
+            lost(m, list(v), span, depth + 1)
+        elif isinstance(v, Object) and depth < _DEPTH:
+            lost(m, [v.pointer, *v.fields.values()], span, depth + 1)
+        elif isinstance(v, Pointer) and v.space == "smem":
+            members = f"{v.buffer}."
+            for name, buffer in list(m.recorder.buffers.items()):
+                if name.startswith(members) or (name == v.buffer and _may_be_one(v.type)):
+                    _escapes(m, name, buffer.fact.element_bits, span)
+
+
+def _escapes(m: Machine, name: str, bits: int | None, span: Span) -> None:
+    if bits in (None, _BARRIER_BITS):
+        m.recorder.barrier("escapes", name, span, ())
+
+
+def _may_be_one(kind: Value) -> bool:
+    return isinstance(kind, ScalarType) and kind.dtype.bits == _BARRIER_BITS
+
+
+__all__ = ["applied", "lost"]
