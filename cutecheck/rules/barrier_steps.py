@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable
+from typing import cast
 
-from cutecheck.facts import Call
+from cutecheck.facts import NOT_WALKED, Call, Span, Unknown
 from cutecheck.findings import Finding
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.rules.base import Context
@@ -22,9 +25,13 @@ from cutecheck.rules.derive.barriers import (
 )
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.lanes import in_warps
 from cutecheck.rules.derive.protocol import pipelines
 from cutecheck.rules.replayed import Replayed
 
+_NAMED = "mbarrier.named"
+# other calls that may be at a barrier of the hardware
+_HARDWARE = re.compile(r"^(?:asm\.)?(?:barrier|barrier_arrive|arrive_and_wait|arrive_unaligned|arrive|wait|sync)$")
 _EXAMPLE = """
         using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64>{}));
         using Full = cutlass::arch::ClusterTransactionBarrier;
@@ -128,8 +135,9 @@ class BarrierStepMissing(Replayed):
         yield from super().on_call(call, context)
         if not call.function.startswith("mbarrier."):
             return
-        if call.function == "mbarrier.named":
-            yield from self._named(call, context)
+        if call.function.startswith(_NAMED):
+            if call.function == _NAMED:
+                yield from self._named(call, context)
             return
         mine = barriers(context).get((call.subject, call.arch))
         if mine is None or mine.escapes or not mine.initialises or mine.first() is not call:
@@ -146,19 +154,46 @@ class BarrierStepMissing(Replayed):
                 )  # fmt: skip
 
     def _named(self, call: Call, context: Context) -> Iterable[Finding]:
-        """A barrier of the hardware that a block comes to as a whole, for another number of threads."""
-        counted = call.arguments[0] if call.arguments else None
-        count = known_value(counted) if isinstance(counted, (int, Dyn, Sym)) else None
-        threads = _threads(call, context)
-        if count is None or threads is None or inner(call.guards) or count == threads:
+        """A barrier of the hardware that the block, or one role of it, comes to, for another number of threads."""
+        count, threads = _number(call, 0), _threads(call, context)
+        guards = inner(call.guards)
+        come = None if threads is None else in_warps(guards, threads)
+        if count is None or not come or count == come:
             return
+        if guards and not (_number(call, 1) is not None and (count < come or _alone(call, context))):
+            return
+        who = f"all {come} threads of the block come" if come == threads else f"{come} threads come"
         yield self.finding(
             call.span,
-            f"all {threads} threads of the block come to a named barrier for {count}: "
-            + ("it opens before all have come" if count < threads else "it never opens"),
-            label=f"{count} threads", help=f"sync {threads} threads, or use __syncthreads()",
+            f"{who} to a named barrier for {count}: "
+            + ("it opens before all have come" if count < come else "it never opens"),
+            label=f"{count} threads",
+            help=f"sync {come} threads" + ("" if guards else ", or use __syncthreads()"),
             enclosing=call.enclosing, arch=call.arch,
         )  # fmt: skip
+
+
+def _number(call: Call, at: int) -> int | None:
+    given = call.arguments[at] if len(call.arguments) > at else None
+    return known_value(given) if isinstance(given, (int, Dyn, Sym)) else None
+
+
+def _alone(call: Call, context: Context) -> bool:
+    """No thread comes to this barrier elsewhere, as far as is seen, nor to one that is not known."""
+    if "named" not in context.memo:
+        named: dict[tuple[str, str], dict[Span, int | None]] = defaultdict(dict)
+        calls = context.facts.calls
+        for c in (c for c in calls if c.function.startswith(_NAMED)):
+            of = named[c.kernel, c.arch]
+            of[c.span] = _number(c, 1) if of.get(c.span, _number(c, 1)) == _number(c, 1) else None
+        for c in calls:
+            unseen = isinstance(c.result, Unknown) and c.result.reason == NOT_WALKED
+            lost = c.function == "mbarrier.escapes" and c.subject.endswith("|named")
+            if unseen or lost or _HARDWARE.search(c.function):
+                named[c.kernel, c.arch].setdefault(c.span, None)
+        context.memo["named"] = named
+    others = cast("dict[tuple[str, str], dict[Span, int | None]]", context.memo["named"])
+    return all(s == call.span or n not in (None, _number(call, 1)) for s, n in others[call.kernel, call.arch].items())
 
 
 def _threads(call: Call, context: Context) -> int | None:

@@ -9,10 +9,11 @@ from typing import cast
 from cutecheck.facts import NOT_WALKED, Call, Event, Loop, Span, Unknown
 from cutecheck.model.expr.ranges import bounds
 from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
+from cutecheck.model.prove.domains import per_thread
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.announced import array_of, is_load
 from cutecheck.rules.derive.guards import inner, selects_threads
-from cutecheck.rules.derive.lanes import passing
+from cutecheck.rules.derive.lanes import coming, passing
 from cutecheck.rules.derive.protocol import cut_short
 from cutecheck.rules.derive.steps import Found
 
@@ -52,7 +53,7 @@ def barriers(context: Context) -> dict[tuple[str, str], Barriers]:
             if not call.function.startswith(_STEP):
                 continue
             kind, buffer = call.function.removeprefix(_STEP), call.subject.partition("|")[2]
-            if kind == "named":
+            if kind.startswith("named"):
                 continue
             if buffer == "?" or cut_short(context, call):
                 vague.add(kernel)
@@ -198,25 +199,33 @@ def too_few_arrivals(b: Barriers, threads: int | None) -> Found:
     if threads is None or count is None or b.steps["expect"] or len({c.span for c in arrives}) != 1:
         return None
     guards = {g for c in arrives for g in inner(c.guards)}
-    arrive = threads if not guards else passing(guards, threads) if all(map(_local, arrives)) else None
-    if arrive is None or count >= arrive:
+    arrive = threads if not guards else coming(guards, threads) if all(map(_local, arrives)) else None
+    if arrive is None or count >= arrive or not all(map(_of_all, arrives)):
         return None
-    who = f"all {threads} threads of the block arrive" if arrive == threads else f"{arrive} threads arrive"
     return (
-        arrives[0], f"{who} at the barriers in `{b.name}`, which count {count}: a phase ends before all have arrived",
+        arrives[0], f"{_who(arrive, threads)} at the barriers in `{b.name}`, which count {count}: a phase ends before "
+        "all have arrived",
         f"{arrive} arrive, {count} are counted", f"initialise the barrier with {arrive}, or let {count} arrive",
     )  # fmt: skip
 
 
+def _who(arrive: int, threads: int) -> str:
+    return f"all {threads} threads of the block arrive" if arrive == threads else f"{arrive} threads arrive"
+
+
 def all_expect(b: Barriers, threads: int | None) -> Found:
-    """Each thread of the block arrives and tells of the bytes, at barriers that count fewer arrivals."""
+    """Each thread of the block, or of a warp, arrives and tells of the bytes, at barriers that count fewer arrivals."""
     count = _counted(b)
     for step in b.steps["expect"] if threads is not None and count is not None else ():
-        if _local(step) and not inner(step.guards) and count is not None and threads is not None and count < threads:
+        if threads is None or count is None or not _local(step) or not _of_all(step):
+            continue
+        arrive = coming(inner(step.guards), threads)
+        if arrive is not None and count < arrive:
+            who = f"all {threads} threads of the block" if arrive == threads else f"{arrive} threads"
             return (
-                step, f"all {threads} threads of the block tell the barriers in `{b.name}` of the bytes and arrive, "
-                f"where {count} {'is' if count == 1 else 'are'} counted: {threads} times the bytes are waited for",
-                f"{threads} arrive, {count} counted", "let one thread call it (elect_one_sync, threadIdx.x == 0)",
+                step, f"{who} tell the barriers in `{b.name}` of the bytes and arrive, "
+                f"where {count} {'is' if count == 1 else 'are'} counted: {arrive} times the bytes are waited for",
+                f"{arrive} arrive, {count} counted", "let one thread call it (elect_one_sync, threadIdx.x == 0)",
             )  # fmt: skip
     return None
 
@@ -227,27 +236,47 @@ def too_few_arrive(b: Barriers, threads: int | None) -> Found:
     if threads is None or count is None or not b.steps["wait"] or not all(map(_local, (*arrives, *expects))):
         return None
     places = {c.span for c in (*arrives, *expects)}
+    sure = {coming(inner(c.guards), threads) for c in (*arrives, *expects)}
+    known = next(iter(sure)) if len(sure) == 1 and len(places) == 1 else None
     if arrives and not expects:
         loop = arrives[0].loops[-1] if arrives[0].loops else None
         together = loop is not None and all(w.loops and w.loops[-1] == loop for w in b.steps["wait"])
         most = threads
-        if len(places) != 1 or not together or any(_SOME.search(g.text) for w in b.steps["wait"] for g in w.guards):
+        if len(places) != 1 or any(_SOME.search(g.text) for w in b.steps["wait"] for g in w.guards):
             return None
-        if len({tuple(inner(c.guards)) for c in arrives}) == 1:
+        if known:
+            most = known
+        elif len({tuple(inner(c.guards)) for c in arrives}) == 1:
             most = passing((g for g in inner(arrives[0].guards) if g.asks is not None), threads) or threads
+        if not together and not (known and _misfits(count, known, arrives)):
+            return None
     elif expects and not arrives and all(any(_ONE.search(g.text) for g in c.guards) for c in expects):
-        most = len(places) * -(-threads // _WARP)  # of each warp one thread at most
+        most = known or len(places) * -(-threads // _WARP)  # of each warp one thread at most
     else:
         return None
     if count <= most:
         return None
-    all_of = f"all {threads} threads of the block arrive" if most == threads else f"at most {most} threads arrive"
-    who = all_of if arrives else "one thread arrives"
+    who = "one thread arrives" if expects and not arrives else _who(most, threads)
+    who = who if most in (known, threads) or expects else f"at most {who}"
     step = (arrives or expects)[0]
     return (
         step, f"the barriers in `{b.name}` count {count} arrivals, and {who} before each wait: it never ends",
         f"{count} are counted", "initialise the barrier with as many as arrive in one phase",
     )  # fmt: skip
+
+
+def _misfits(count: int, arrive: int, arrives: list[Call]) -> bool:
+    """Passes of a loop elsewhere cannot make up the count, or it is that of threads where one of each warp arrives."""
+    whole = all(loop.trips is None for c in arrives for loop in c.loops[-1:])
+    return whole and all(c.loops for c in arrives) and (count % arrive != 0 or count == _WARP * arrive)
+
+
+def _of_all(step: Call) -> bool:
+    """All threads that come there are at the same barrier of the array."""
+    offset = step.arguments[0] if step.arguments else None
+    if not isinstance(offset, (int, Dyn, Sym)):
+        return False
+    return not any("threadIdx" in v.name or per_thread(v.name) for v in as_expr(offset).variables())
 
 
 def _local(step: Call) -> bool:
@@ -262,11 +291,17 @@ def _counted(b: Barriers) -> int | None:
 
 
 def _bounded(offset: object) -> bool:
-    """The barrier is one of a known number: in a loop that goes on, the same ones come again."""
+    """The barrier is one of a known number: in a loop that goes on, the same ones come again.
+
+    So they do where a stage is counted that starts again at some time: of a loop's own index its start is known.
+    """
     if not isinstance(offset, (int, Dyn, Sym)):
         return False
     lo, hi = bounds(as_expr(offset))
-    return lo is not None and hi is not None
+    if lo is not None and hi is not None:
+        return True
+    variables = list(as_expr(offset).variables())
+    return len(variables) == 1 and variables[0].domain.bounds() == (None, None) and not per_thread(variables[0].name)
 
 
 def _within(span: Span, loop: Loop) -> bool:

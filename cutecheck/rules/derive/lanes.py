@@ -19,6 +19,7 @@ _SINGLE = ("==", "elect", "%", "thread0", "thread(")  # thread0() and thread(t, 
 _FEW = re.compile(
     r"![\w:.]*(?:thread|tid|lane)|(?:thread|tid|lane)[\w.]*\s*<=?\s*(?:\d|[12]\d|3[01])\b(?!>)", re.IGNORECASE
 )
+_ELECTS = re.compile(r"[\w:.]*\belect_one(?:_sync)?\(\)")
 _FLAG = re.compile(r"!?\s*[A-Za-z_][\w.]*")
 _SIDE = r"threadIdx\.x(?:\s*[%/]\s*\d+)?|\d+"
 _COMPARE = re.compile(rf"\s*({_SIDE})\s*(<=|>=|==|!=|<|>)\s*({_SIDE})\s*")
@@ -58,10 +59,35 @@ def _picks(guard: Guard) -> bool:
 
 def passing(guards: Iterable[Guard], threads: int) -> int | None:
     """How many threads of a block pass all guards; None where one is not on the index of the thread alone."""
+    found = _passers(guards, threads)
+    return None if found is None else len(found)
+
+
+def _passers(guards: Iterable[Guard], threads: int) -> list[int] | None:
     answers = [_passed(guard) for guard in guards]
     if None in answers or threads > _THREADS:
         return None
-    return sum(all(answer[thread] for answer in answers if answer is not None) for thread in range(threads))
+    return [t for t in range(threads) if all(answer[t] for answer in answers if answer is not None)]
+
+
+def coming(guards: Iterable[Guard], threads: int) -> int | None:
+    """As `passing`, where ``elect_one()`` lets one thread of each warp through, too."""
+    every = list(guards)
+    others = _but_elections(every)
+    found = _passers(others, threads)
+    if found is None or len(others) == len(every):
+        return None if found is None else len(found)
+    return len({t // WARP for t in found})
+
+
+def in_warps(guards: Iterable[Guard], threads: int) -> int | None:
+    """Threads of the warps of which any passes all guards: as the barriers of the hardware count them."""
+    found = _passers(_but_elections(guards), threads)
+    return None if found is None else min(threads, WARP * len({t // WARP for t in found}))
+
+
+def _but_elections(guards: Iterable[Guard]) -> list[Guard]:
+    return [g for g in guards if g.negated or not _ELECTS.fullmatch(g.text)]
 
 
 def active(event: Event) -> tuple[Condition, ...]:

@@ -6,6 +6,7 @@ not followed, as the address of a number) makes the array one that more may be d
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, cast
 
 from cutecheck.facts import Span, Unknown
@@ -29,6 +30,8 @@ _PARAMETERS = {  # of each function, in their order; and what it does
 }
 _SECOND = {"init": "cnt", "expect": "bytes", "wait": "phase"}  # what else is noted of a step
 _EACH_THREAD = ("mbarrier_arrive", "mbarrier_arrive_and_expect_tx")  # arrives once, at a barrier of its own block
+_MEETS = ("arrive_and_wait", "arrive_and_wait_unaligned", "wait", "wait_unaligned", "sync", "arrive", "arrive_unaligned")
+_MADE = re.compile(r"NamedBarrier\(barrier_id=(\d+), num_threads=(\d+)\)$")
 _HOMES = ("arch.", "tcgen05.")  # ends of the modules that have them
 _LOOKS = ("isinstance", "type", "hasattr", "const_expr", "printf", "print", "pointer.data_ptr", "pointer.iterator",
           "pointer.align", "dataclass.replace", "dataclasses.replace")  # fmt: skip
@@ -52,10 +55,26 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
         if count is not None and which is not None:
             given = m.dialect.to_model(count), m.dialect.to_model(which)
             m.recorder.barrier(NAMED, NAMED, span, given) if name == "barrier" else m.recorder.arrives(given, span)
+    elif name in _MEETS and (made := _MADE.search(home)) is not None:
+        given = int(made[2]), int(made[1])
+        m.recorder.arrives(given, span) if name.startswith("arrive_un") or name == "arrive" else m.recorder.barrier(
+            NAMED, NAMED, span, given
+        )
     elif full.removeprefix("dsl.") not in _LOOKS and not full.startswith(_KEEPS):
         own = fn.self_ if isinstance(fn, (Intrinsic, Builtin)) else None
         told = ("tma_bar_ptr",) if full == "dsl.copy" else ()
         lost(m, [own, *args, *(v for k, v in kwargs.items() if k not in told)], span)
+
+
+def made(fn: Extern, args: list[Value], kwargs: dict[str, Value], span: Span) -> Extern | None:
+    """``pipeline.NamedBarrier(barrier_id, num_threads)``, where the package's source is not at hand."""
+    if not fn.what.endswith("pipeline.NamedBarrier"):
+        return None
+    given = {**dict(zip(("barrier_id", "num_threads"), args, strict=False)), **kwargs}
+    which, count = given.get("barrier_id"), given.get("num_threads")
+    if type(which) is not int or type(count) is not int:
+        return None
+    return Extern(f"{fn.what}(barrier_id={which}, num_threads={count})", span)
 
 
 def _name(fn: Extern | Builtin | Intrinsic | Unknown) -> str:
@@ -98,4 +117,4 @@ def _may_be_one(kind: Value) -> bool:
     return isinstance(kind, ScalarType) and kind.dtype.bits == _BARRIER_BITS
 
 
-__all__ = ["applied", "lost"]
+__all__ = ["applied", "lost", "made"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import (
     attributes,
+    barriers,
     classes,
     command_lines,
     containers,
@@ -216,6 +217,9 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     m.recorder.escape(m, [*args, *kwargs.values()], span)
     if isinstance(fn, Extern):
         handed.call_handed(m, args, kwargs, span)
+        named = barriers.made(fn, args, kwargs, span)
+        if named is not None:
+            return named
         return Extern(f"{fn.what}(...)" if len(fn.what) < 200 else fn.what, span)
     return Unknown(f"a call of {builtins.describe(fn)}", span)
 

@@ -126,6 +126,11 @@ class EventRecorder(LaunchRecorder):
                 replay.named("sync", arguments, span, self.frame.symbol)
             else:
                 replay.barrier(kind, buffer, span, self.frame.symbol, arguments)
+        self._step_noted(kind, buffer, span, arguments, local)
+
+    def _step_noted(
+        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], local: bool = False
+    ) -> None:  # fmt: skip
         if self._events_off or self.frame is None:
             return
         self.clock += 1
@@ -153,6 +158,7 @@ class EventRecorder(LaunchRecorder):
         replay = self.acts()
         if replay is not None and self.frame is not None:
             replay.named("arrive", arguments, span, self.frame.symbol)
+        self._step_noted("named.arrive", "named", span, arguments)
 
     def worked_by_library(self, buffer: str, span: Span) -> None:
         """A pipeline of the library works on barriers in a buffer: what the kernel does with them is not all."""
