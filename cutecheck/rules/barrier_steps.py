@@ -77,14 +77,16 @@ class BarrierStepMissing(Replayed):
 
     What it checks
         Of each array of barriers that a kernel initialises and uses itself (``ClusterTransactionBarrier``,
-        ``ClusterBarrier``, ``initialize_barrier``, ``wait_barrier`` ...): something initialises it, tells it the bytes
+        ``ClusterBarrier``, ``initialize_barrier``, ``wait_barrier`` ...; in Python ``cute.arch.mbarrier_init``,
+        ``mbarrier_arrive_and_expect_tx``, ``mbarrier_wait`` ...): something initialises it, tells it the bytes
         of the TMA loads that signal it (in a loop around the loads, too), arrives at it where it is waited for, at
         this one of the array as at others, and waits for it where something arrives; the phase of a wait in a loop that
         goes on is not a constant; and it counts as many arrivals as the block has threads, where all of them arrive in
-        each pass, or as those of one role, where conditions on the thread's index pick them: no fewer where they tell
-        of bytes, too, and few where one thread does. A ``NamedBarrier`` that all
-        threads of a block come to counts as many; where the kernel can be run thread by thread, as many as come there
-        in any of its passes, and the threads do not come to a stop at waits for phases that none of them ends.
+        each pass, or as those of one role, where conditions on the thread's index pick them and ``elect_one()`` one of
+        each warp: no fewer where they tell of bytes, too, and few where one thread does. A ``NamedBarrier`` that all
+        threads of a block come to, or those of one role and no others, counts as many; where the kernel can be run
+        thread by thread, as many as come there in any of its passes, and the threads do not come to a stop at waits
+        for phases that none of them ends.
 
     Why
         All of it compiles. A wait whose barrier nobody tells never ends; one for a phase that is over ends at once, and

@@ -38,7 +38,7 @@ def of_threads(op: str, left: Value, right: Value) -> Scalar:
     """A comparison that is not decided: its value is kept where threads differ in it by nothing but their index."""
     if op not in _LABELS or not all(isinstance(v, (int, Dyn)) and not isinstance(v, bool) for v in (left, right)):
         return Scalar(None, "bool")
-    value = Dyn(ex.op("opaque", as_expr(left), as_expr(right), label=_LABELS[op]))  # type: ignore[arg-type]
+    value = Dyn(ex.op("opaque", as_expr(left), as_expr(right), label=_LABELS[op]))
     return Scalar(None if of_thread(value) is None else value, "bool")
 
 

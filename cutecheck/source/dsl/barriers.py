@@ -30,8 +30,17 @@ _PARAMETERS = {  # of each function, in their order; and what it does
 }
 _SECOND = {"init": "cnt", "expect": "bytes", "wait": "phase"}  # what else is noted of a step
 _EACH_THREAD = ("mbarrier_arrive", "mbarrier_arrive_and_expect_tx")  # arrives once, at a barrier of its own block
-_MEETS = ("arrive_and_wait", "arrive_and_wait_unaligned", "wait", "wait_unaligned", "sync", "arrive", "arrive_unaligned")
+_MEETS = (
+    "arrive_and_wait",
+    "arrive_and_wait_unaligned",
+    "wait",
+    "wait_unaligned",
+    "sync",
+    "arrive",
+    "arrive_unaligned",
+)
 _MADE = re.compile(r"NamedBarrier\(barrier_id=(\d+), num_threads=(\d+)\)$")
+_ADDS = ("mbarrier_expect_tx",)  # tells of bytes, and does not arrive
 _HOMES = ("arch.", "tcgen05.")  # ends of the modules that have them
 _LOOKS = ("isinstance", "type", "hasattr", "const_expr", "printf", "print", "pointer.data_ptr", "pointer.iterator",
           "pointer.align", "dataclass.replace", "dataclasses.replace")  # fmt: skip
@@ -91,7 +100,8 @@ def _step(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], sp
     number = given.get(_SECOND.get(kind, ""))
     more = () if number is None else (m.dialect.to_model(number),)
     own = given.get("peer_cta_rank_in_cluster") in (None, NONE) and given.get("arrive_count", 1) == 1
-    m.recorder.barrier(kind, where, span, (offset, *more), own and name in _EACH_THREAD)
+    arrivals = 0 if name in _ADDS else 1 if own and name in _EACH_THREAD else None
+    m.recorder.barrier(kind, where, span, (offset, *more), arrivals)
 
 
 def lost(m: Machine, given: list[Value], span: Span, depth: int = 0) -> None:

@@ -114,11 +114,11 @@ class EventRecorder(LaunchRecorder):
         )  # fmt: skip
 
     def barrier(
-        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], local: bool = False
+        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], arrivals: int | None = None
     ) -> None:  # fmt: skip
         """Something is done with a barrier in a buffer: its offset there, and the number that is given; each time.
 
-        ``local``: each thread arrives once, at a barrier of its own block.
+        ``arrivals`` of each thread that comes here, at a barrier of its own block, where that is known.
         """
         replay = self.acts()
         if replay is not None and self.frame is not None:
@@ -126,10 +126,10 @@ class EventRecorder(LaunchRecorder):
                 replay.named("sync", arguments, span, self.frame.symbol)
             else:
                 replay.barrier(kind, buffer, span, self.frame.symbol, arguments)
-        self._step_noted(kind, buffer, span, arguments, local)
+        self._step_noted(kind, buffer, span, arguments, arrivals)
 
     def _step_noted(
-        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], local: bool = False
+        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], arrivals: int | None = None
     ) -> None:  # fmt: skip
         if self._events_off or self.frame is None:
             return
@@ -139,7 +139,7 @@ class EventRecorder(LaunchRecorder):
         self.calls[(span, f"mbarrier.{kind}", where, bindings, self.clock)] = CallFact(
             f"mbarrier.{kind}", span, given, Unknown(BARRIER, span), where, self.arch, bindings, (), self.clock,
             tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False,
-            f"{self.frame.kernel}|{buffer}", (("arrivals", 1),) if local else (),
+            f"{self.frame.kernel}|{buffer}", () if arrivals is None else (("arrivals", arrivals),),
         )  # fmt: skip
 
     def scaled(self, variable: str, mma: Value, value: Value) -> None:
