@@ -20,6 +20,7 @@ from cutecheck.rules.derive.barriers import (
     not_waited,
     one_not_told,
     same_phase,
+    threads_of_block,
     too_few_arrivals,
     too_few_arrive,
 )
@@ -144,7 +145,7 @@ class BarrierStepMissing(Replayed):
         mine = barriers(context).get((call.subject, call.arch))
         if mine is None or mine.escapes or not mine.initialises or mine.first() is not call:
             return
-        threads = _threads(call, context)
+        threads = threads_of_block(call, context)
         for found in (
             not_initialised(mine), not_expected(mine), not_waited(mine), not_arrived(mine), one_not_told(mine),
             same_phase(mine), too_few_arrivals(mine, threads), all_expect(mine, threads), too_few_arrive(mine, threads),
@@ -157,7 +158,7 @@ class BarrierStepMissing(Replayed):
 
     def _named(self, call: Call, context: Context) -> Iterable[Finding]:
         """A barrier of the hardware that the block, or one role of it, comes to, for another number of threads."""
-        count, threads = _number(call, 0), _threads(call, context)
+        count, threads = _number(call, 0), threads_of_block(call, context)
         guards = inner(call.guards)
         come = None if threads is None else in_warps(guards, threads)
         if count is None or not come or count == come:
@@ -196,12 +197,3 @@ def _alone(call: Call, context: Context) -> bool:
         context.memo["named"] = named
     others = cast("dict[tuple[str, str], dict[Span, int | None]]", context.memo["named"])
     return all(s == call.span or n not in (None, _number(call, 1)) for s, n in others[call.kernel, call.arch].items())
-
-
-def _threads(call: Call, context: Context) -> int | None:
-    """Threads of the kernel's blocks, where all its launches agree."""
-    found = {
-        None if x.block_threads is None else known_value(x.block_threads)
-        for x in context.index.launches_of.get(call.kernel, []) if x.origin == "launch" and x.arch in ("", call.arch)
-    }  # fmt: skip
-    return next(iter(found)) if len(found) == 1 else None

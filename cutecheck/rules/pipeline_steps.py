@@ -9,7 +9,7 @@ from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.announced import EXPECTS
 from cutecheck.rules.derive.protocol import BY_THREADS, BY_TMA, pipelines
-from cutecheck.rules.derive.stages import not_synchronised, same_stage, too_few_consumers
+from cutecheck.rules.derive.stages import not_synchronised, other_releases, same_stage, too_few_consumers
 from cutecheck.rules.derive.steps import (
     not_acquired,
     not_advanced,
@@ -88,7 +88,8 @@ class PipelineStepMissing(Rule):
         commits; it has no more stages than the buffer that it fills and barriers for them; and the states that it is
         given are of its stages and of who uses them, and advance in the loops around. In a loop that goes on to the
         next stage, copies and MMAs do too. In C++: no fewer ``num_consumers`` than threads of a WGMMA that release its
-        stages, and a barrier of the block between its constructor and its first use.
+        stages, and a barrier of the block between its constructor and its first use. In Python: a ``PipelineTmaAsync``
+        within one block counts as many releases as warps release a stage, of each of which one thread arrives.
 
     Why
         Without ``producer_acquire`` the copy overwrites a stage that is still read, and the barrier never hears how
@@ -140,6 +141,7 @@ class PipelineStepMissing(Rule):
             not_committed(pipeline), too_many_stages(pipeline),
             not_advanced(pipeline, others), other_state(pipeline), too_few_barriers(pipeline),
             same_stage(pipeline), too_few_consumers(pipeline), not_synchronised(pipeline, context),
+            other_releases(pipeline, context),
         ):  # fmt: skip
             if found is not None:
                 at, message, label, advice = found

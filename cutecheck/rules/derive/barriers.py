@@ -316,6 +316,15 @@ def _within(span: Span, loop: Loop) -> bool:
     return span.path == at.path and (at.line, at.column) <= (span.line, span.column) <= (at.end_line, at.end_column)
 
 
+def threads_of_block(call: Call, context: Context) -> int | None:
+    """Threads of the kernel's blocks, where all its launches agree."""
+    found = {
+        None if x.block_threads is None else known_value(x.block_threads)
+        for x in context.index.launches_of.get(call.kernel, []) if x.origin == "launch" and x.arch in ("", call.arch)
+    }  # fmt: skip
+    return next(iter(found)) if len(found) == 1 else None
+
+
 __all__ = [
     "Barriers",
     "all_expect",
@@ -326,6 +335,7 @@ __all__ = [
     "not_waited",
     "one_not_told",
     "same_phase",
+    "threads_of_block",
     "too_few_arrivals",
     "too_few_arrive",
 ]

@@ -6,11 +6,15 @@ import re
 from typing import cast
 
 from cutecheck.facts import Event, TensorFact, Unknown
+from cutecheck.model.access import WARP
 from cutecheck.model.algebra import filter_zeros, get, rank, size
 from cutecheck.model.ints import CuteError, Dyn, Int, UndecidedError, as_expr, known_value
 from cutecheck.model.layout import ComposedLayout
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.barriers import threads_of_block
+from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.lanes import coming, in_warps
 from cutecheck.rules.derive.launches import threads_of
 from cutecheck.rules.derive.protocol import Pipeline, inside
 from cutecheck.rules.derive.steps import Found
@@ -111,6 +115,28 @@ def too_few_consumers(p: Pipeline) -> Found:
                 f"{told} consumers, {threads} release", "set num_consumers to the threads that release a stage",
             )  # fmt: skip
     return None
+
+
+def other_releases(p: Pipeline, context: Context) -> Found:
+    """A ``PipelineTmaAsync`` that counts other releases of a stage than the warps of its only consumer make.
+
+    One thread of each warp that calls ``consumer_release`` arrives, where no other block of a cluster takes part.
+    """
+    told, threads, steps = p.number("released_by"), threads_of_block(p.made, context), p.own("release")
+    guards = {frozenset(inner(s.guards)) for s in steps}
+    if told is None or threads is None or len(guards) != 1 or len(steps) != len(p.steps["release"]):
+        return None
+    known = next(iter(guards))
+    come = in_warps(known, threads)
+    if not come or come != coming(known, threads) or come % WARP or come // WARP == told:
+        return None
+    warps = come // WARP
+    return (
+        p.made, f"the {p.kind} counts {told} release{'s' * (told > 1)} of a stage, and {warps} "
+        f"warp{'s' * (warps > 1)} release it, of each of which one thread arrives: "
+        + ("a stage is given back when some of them still read it" if told < warps else "no stage is ever given back"),
+        f"{told} counted, {warps} arrive", f"make the consumer_group of {warps}, one for each warp",
+    )  # fmt: skip
 
 
 def _multiplies(event: Event) -> int | None:

@@ -41,6 +41,7 @@ _MEETS = (
 )
 _MADE = re.compile(r"NamedBarrier\(barrier_id=(\d+), num_threads=(\d+)\)$")
 _ADDS = ("mbarrier_expect_tx",)  # tells of bytes, and does not arrive
+_GROUP = re.compile(r"CooperativeGroup\(agent=Thread, size=(\d+)\)$")
 _HOMES = ("arch.", "tcgen05.")  # ends of the modules that have them
 _LOOKS = ("isinstance", "type", "hasattr", "const_expr", "printf", "print", "pointer.data_ptr", "pointer.iterator",
           "pointer.align", "dataclass.replace", "dataclasses.replace")  # fmt: skip
@@ -76,7 +77,13 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
 
 
 def made(fn: Extern, args: list[Value], kwargs: dict[str, Value], span: Span) -> Extern | None:
-    """``pipeline.NamedBarrier(barrier_id, num_threads)``, where the package's source is not at hand."""
+    """A ``NamedBarrier`` or ``CooperativeGroup`` of known numbers, where the package's source is not at hand."""
+    if fn.what.endswith("pipeline.CooperativeGroup"):
+        given = {**dict(zip(("agent", "size"), args, strict=False)), **kwargs}
+        agent, size = given.get("agent"), given.get("size", 1)
+        if isinstance(agent, Extern) and agent.what.endswith(".Agent.Thread") and type(size) is int:
+            return Extern(f"{fn.what}(agent=Thread, size={size})", span)
+        return None
     if not fn.what.endswith("pipeline.NamedBarrier"):
         return None
     given = {**dict(zip(("barrier_id", "num_threads"), args, strict=False)), **kwargs}
@@ -84,6 +91,12 @@ def made(fn: Extern, args: list[Value], kwargs: dict[str, Value], span: Span) ->
     if type(which) is not int or type(count) is not int:
         return None
     return Extern(f"{fn.what}(barrier_id={which}, num_threads={count})", span)
+
+
+def arrivals(group: Value) -> int | None:
+    """How many threads a group made above has."""
+    found = _GROUP.search(group.what) if isinstance(group, Extern) else None
+    return None if found is None else int(found[1])
 
 
 def _name(fn: Extern | Builtin | Intrinsic | Unknown) -> str:
@@ -127,4 +140,4 @@ def _may_be_one(kind: Value) -> bool:
     return isinstance(kind, ScalarType) and kind.dtype.bits == _BARRIER_BITS
 
 
-__all__ = ["applied", "lost", "made"]
+__all__ = ["applied", "arrivals", "lost", "made"]

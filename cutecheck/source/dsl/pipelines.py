@@ -12,7 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.algebra import size
 from cutecheck.model.ints import Dyn, as_expr
+from cutecheck.model.layout import Layout
+from cutecheck.source.dsl import barriers
 from cutecheck.source.eval.values import Extern, FuncSet, Object, Pointer, Value, constant
 
 if TYPE_CHECKING:
@@ -104,15 +107,16 @@ def created(
         user = given.get("type")
         if isinstance(user, Extern):
             numbers.append(("type", user.what.rpartition(".")[2]))
+        numbers.append(("released_by", _released_by(made, given)))
         numbers.append(("barrier_bytes", _room(m, given.get("barrier_storage"))))
         known = tuple((k, n) for k, n in numbers if n is not None)
         m.recorder.pipelined(made if made == _STATE else f"{made}.create", of, span, known)
     return value
 
 
-def _mark(m: Machine, barriers: Value, span: Span) -> str:
+def _mark(m: Machine, storage: Value, span: Span) -> str:
     """What tells a pipeline or state from others: its barriers, or the place, where the kernel's own body makes it."""
-    place = subject(barriers)
+    place = subject(storage)
     if place:
         return f"@{span.line}:{span.column}~{hashlib.sha256(place.encode()).hexdigest()[:8]}"
     frame = m.recorder.frame
@@ -120,11 +124,20 @@ def _mark(m: Machine, barriers: Value, span: Span) -> str:
     return f"@{span.line}:{span.column}" if own else ""
 
 
-def _room(m: Machine, barriers: Value) -> int | None:
-    """Bytes of the array that the barriers are in, where they start it; another may follow that of a struct."""
-    if not isinstance(barriers, Pointer) or barriers.offset != 0 or "." in barriers.buffer.rpartition("@")[2]:
+def _released_by(made: str, given: dict[str, Value]) -> int | None:
+    """How many warps a stage is given back by, as a pipeline counts whose consumers say so by one thread of each."""
+    across = given.get("cta_layout_vmnk")
+    alone = across is None or (isinstance(across, Layout) and size(across) == 1)
+    if made != "PipelineTmaAsync" or not alone or given.get("enable_multicast_signaling") or "tidx" in given:
         return None
-    found = m.recorder.buffers.get(barriers.buffer)
+    return barriers.arrivals(given.get("consumer_group"))
+
+
+def _room(m: Machine, storage: Value) -> int | None:
+    """Bytes of the array that the barriers are in, where they start it; another may follow that of a struct."""
+    if not isinstance(storage, Pointer) or storage.offset != 0 or "." in storage.buffer.rpartition("@")[2]:
+        return None
+    found = m.recorder.buffers.get(storage.buffer)
     return None if found is None or found.fact.size_bytes is None else constant(found.fact.size_bytes)
 
 

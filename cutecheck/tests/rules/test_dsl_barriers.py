@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.rules.pipeline_steps import PipelineStepMissing
 from cutecheck.tests.source.dsl.run import HEAD
 
 KERNEL = (
@@ -194,3 +196,30 @@ def test_bytes_that_are_told_of_are_no_arrival(tmp_path: Path) -> None:
     ((code, message),) = found(tmp_path, ADDED)
     assert code == "CUT217"
     assert "nothing ever arrives at" in message
+
+
+PIPELINE = dedent(PipelineStepMissing.valid[0])
+GROUP = "consumer_group=pipeline.CooperativeGroup(pipeline.Agent.Thread, 4)"
+
+
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [
+        (GROUP, ""),
+        (GROUP.replace(", 4", ", size=4"), ""),
+        (GROUP.replace(", 4", ", 128"), "counts 128 releases of a stage, and 4 warps release it"),
+        (GROUP.replace(", 4", ""), "given back when some of them still read it"),
+        (GROUP.replace(", 4", ", 2"), "given back when some of them still read it"),
+        # the pipeline counts warps of these itself, or what other blocks of a cluster say
+        (GROUP.replace(", 4", ", 128") + ", enable_multicast_signaling=True", ""),
+        (GROUP.replace(", 4", ", 8") + ", cta_layout_vmnk=cute.make_layout((1, 2, 1, 1))", ""),
+    ],
+)
+def test_releases_that_a_pipeline_counts(tmp_path: Path, group: str, said: str) -> None:
+    assert GROUP in PIPELINE
+    (tmp_path / "main.py").write_text(PIPELINE.replace(GROUP, group))
+    made = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False))
+    assert not made.failures
+    messages = [f.message for f in made.findings if f.code == "CUT214"]
+    assert len(messages) == (said != "")
+    assert all(said in m for m in messages)
