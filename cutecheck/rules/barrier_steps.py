@@ -26,7 +26,7 @@ from cutecheck.rules.derive.barriers import (
 )
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.guards import inner
-from cutecheck.rules.derive.lanes import in_warps
+from cutecheck.rules.derive.lanes import in_turns, in_warps
 from cutecheck.rules.derive.protocol import pipelines
 from cutecheck.rules.replayed import Replayed
 
@@ -163,7 +163,9 @@ class BarrierStepMissing(Replayed):
         come = None if threads is None else in_warps(guards, threads)
         if count is None or not come or count == come:
             return
-        if guards and not (_number(call, 1) is not None and (count < come or _alone(call, context))):
+        if guards and (_number(call, 1) is None or in_turns(count, come)):
+            return
+        if guards and count > come and not _alone(call, context):
             return
         who = f"all {come} threads of the block come" if come == threads else f"{come} threads come"
         yield self.finding(

@@ -26,6 +26,7 @@ _COMPARE = re.compile(rf"\s*({_SIDE})\s*(<=|>=|==|!=|<|>)\s*({_SIDE})\s*")
 _NOT = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 _RELATION = {"<": Rel.LT, "<=": Rel.LE, "==": Rel.EQ, "!=": Rel.NE}
 _VALUES = {"eq": (Rel.EQ, Rel.NE), "ne": (Rel.NE, Rel.EQ), "lt": (Rel.LT, Rel.LE), "le": (Rel.LE, Rel.LT)}
+_WARPGROUP = 128
 _THREADS = 1024  # of a block, at most
 
 
@@ -84,6 +85,11 @@ def in_warps(guards: Iterable[Guard], threads: int) -> int | None:
     """Threads of the warps of which any passes all guards: as the barriers of the hardware count them."""
     found = _passers(_but_elections(guards), threads)
     return None if found is None else min(threads, WARP * len({t // WARP for t in found}))
+
+
+def in_turns(count: int, come: int) -> bool:
+    """Warpgroups that run the same code may do so one after the other (pingpong): some of them are all that come."""
+    return count % _WARPGROUP == 0 and come % count == 0
 
 
 def _but_elections(guards: Iterable[Guard]) -> list[Guard]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from cutecheck.facts import Event, TensorFact, Unknown
+from cutecheck.facts import Call, Event, Guard, TensorFact, Unknown
 from cutecheck.model.access import WARP
 from cutecheck.model.algebra import filter_zeros, get, rank, size
 from cutecheck.model.ints import CuteError, Dyn, Int, UndecidedError, as_expr, known_value
@@ -14,9 +14,9 @@ from cutecheck.model.tiled import TiledMMA
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.barriers import threads_of_block
 from cutecheck.rules.derive.guards import inner
-from cutecheck.rules.derive.lanes import coming, in_warps
+from cutecheck.rules.derive.lanes import coming, in_turns, in_warps
 from cutecheck.rules.derive.launches import threads_of
-from cutecheck.rules.derive.protocol import Pipeline, inside
+from cutecheck.rules.derive.protocol import Pipeline, inside, state_of
 from cutecheck.rules.derive.steps import Found
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.vectors import plain
@@ -131,12 +131,20 @@ def other_releases(p: Pipeline, context: Context) -> Found:
     if not come or come != coming(known, threads) or come % WARP or come // WARP == told:
         return None
     warps = come // WARP
+    if told < warps and (in_turns(told * WARP, come) or not all(_goes_on_alike(p, s, known) for s in steps)):
+        return None  # each may have stages of its own
     return (
         p.made, f"the {p.kind} counts {told} release{'s' * (told > 1)} of a stage, and {warps} "
         f"warp{'s' * (warps > 1)} release it, of each of which one thread arrives: "
         + ("a stage is given back when some of them still read it" if told < warps else "no stage is ever given back"),
         f"{told} counted, {warps} arrive", f"make the consumer_group of {warps}, one for each warp",
     )  # fmt: skip
+
+
+def _goes_on_alike(p: Pipeline, step: Call, guards: frozenset[Guard]) -> bool:
+    """What the step is given advances for all threads under these conditions, and for no others."""
+    state = state_of(p, step)
+    return state is not None and all(set(inner(a.guards)) <= guards for a in state.advances)
 
 
 def _multiplies(event: Event) -> int | None:

@@ -223,3 +223,20 @@ def test_releases_that_a_pipeline_counts(tmp_path: Path, group: str, said: str) 
     messages = [f.message for f in made.findings if f.code == "CUT214"]
     assert len(messages) == (said != "")
     assert all(said in m for m in messages)
+
+
+def test_warpgroups_that_take_turns(tmp_path: Path) -> None:
+    """Two of them run the same code, each on tiles and stages of its own."""
+    more = (
+        ("block=(160, 1, 1)", "block=(288, 1, 1)"),
+        ("if warp < 4:", "if warp >= 1:"),
+        ("if warp == 4:", "if warp == 0:"),
+        ("sA[tidx,", "sA[tidx % 128,"),
+    )
+    meets = (END, f"        {NAMED}(1, 128).arrive_and_wait()\n{END}")
+    ((code, said),) = found(tmp_path, *more, meets)
+    assert code == "CUT217"
+    assert "256 threads arrive at" in said
+    start = "        stage = cutlass.Int32(0)\n        acc"
+    turns = (start, start.replace("\n", "\n        if warp >= 5:\n            stage += 1\n", 1))
+    assert found(tmp_path, *more, meets, turns) == []
