@@ -38,7 +38,10 @@ def check(paths: list[str], extra: list[str], what: str = "check") -> tuple[dict
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if not done.stdout:
         raise SystemExit(f"{paths}: {done.stderr.strip()}")
-    return json.loads(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    report = json.loads(done.stdout)
+    for error in report.get("errors", ()):  # what is missing from the figures, such as a process that died
+        print(f"{error['path']}: {error['message']}", file=sys.stderr)
+    return report, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
