@@ -1,4 +1,5 @@
-"""Headers of the project that no include line finds: what they declare is unknown, and the report says so."""
+"""Headers of the project that no include line finds, or of which several fit it equally well: what they declare is
+unknown, and the report says so."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def unfound(tree: Tree, paths: Collection[str], archs: Sequence[str]) -> str:
                 continue
             line = _line(tree, path, text, archs)
             if line:
-                met.setdefault(f"<{text}>" if quote == "<" else f'"{text}"', []).append(f"{path}:{line}")
+                name = f"<{text}>" if quote == "<" else f'"{text}"'
+                met.setdefault(name + _several(tree, text), []).append(f"{path}:{line}")
     if not met:
         return ""
     ordered = sorted(met.items(), key=lambda item: (-len(item[1]), item[0]))
@@ -45,6 +47,11 @@ def unfound(tree: Tree, paths: Collection[str], archs: Sequence[str]) -> str:
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     declared = "it declares" if len(ordered) == 1 else "they declare"
     return f"not found: {listed}; what {declared} is not known: -I DIR says where headers are"
+
+
+def _several(tree: Tree, text: str) -> str:
+    fitting = sum(p == text or p.endswith("/" + text) for p in tree.files)
+    return f", which {fitting} files fit equally well" if fitting else ""
 
 
 def _places(at: Sequence[str]) -> str:

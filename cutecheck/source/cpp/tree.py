@@ -151,7 +151,7 @@ class Tree:
         """The display path an include names: beside the includer, in the tree, or on the include path.
 
         Of several files of the tree with that trailing path the one nearest to the includer, then the one with the
-        shortest path; between equals there is no answer.
+        shortest path; between equals the include path decides, or nothing.
         """
         parent = from_path.rpartition("/")[0]
         key = (include, "<>" if is_system and "/" in include else parent + (" <>" if is_system else ""))
@@ -171,12 +171,12 @@ class Tree:
         matches = [p for p in self._suffixes.get(name, ()) if p == include or p.endswith("/" + include)]
         if matches:
             ranked = sorted(matches, key=lambda p: (-_common(p, from_path), p.count("/")))
-            if len(ranked) > 1 and all(
+            equal = len(ranked) > 1 and all(
                 _common(p, from_path) == _common(ranked[0], from_path) and p.count("/") == ranked[0].count("/")
                 for p in ranked[:2]
-            ):
-                return None
-            return ranked[0]
+            )
+            if not equal:
+                return ranked[0]
         for folder in self.include_dirs:
             disk = folder / include
             if is_file(disk):

@@ -50,3 +50,17 @@ def test_the_most_included_come_first_and_the_rest_is_counted(tmp_path: Path) ->
 )
 def test_what_is_installed_or_not_read_is_no_note(line: str, tmp_path: Path) -> None:
     assert notes(tmp_path, line) == []
+
+
+def test_of_headers_that_fit_equally_well_the_include_path_decides(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / "lib" / name).mkdir(parents=True)
+        (tmp_path / "lib" / name / "sizes.h").write_text(f"constexpr int kSize = {len(name) + (name == 'two')};\n")
+    (tmp_path / "src").mkdir()
+    text = '#include <cute/tensor.hpp>\n#include "sizes.h"\nauto l = cute::make_layout(cute::Int<kSize>{});\n'
+    (tmp_path / "src" / "a.cu").write_text(text)
+    (note,) = extract(ExtractRequest((tmp_path,))).notes
+    assert note.startswith('not found: "sizes.h", which 2 files fit equally well (src/a.cu:2);')
+    facts = extract(ExtractRequest((tmp_path,), include_dirs=(tmp_path / "lib" / "two",)))
+    assert facts.notes == ()
+    assert [str(s.value) for s in facts.sites] == ["_4:_1"]
