@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.dsl import classes, cute_values, modules
+from cutecheck.source.dsl import classes, cute_values, modules, patches
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.values import NONE, Module, Namespace
 from cutecheck.source.eval.containers import written
@@ -30,6 +30,8 @@ def store(m: Machine, base: Value, name: str, value: Value, span: Span) -> None:
         scope = modules.scope_of(m, base.name)
         own = scope.env.vars if scope is not None else modules.patched(m, base.name)
         m.journal.set(own, name, value)
+    elif (added := patches.of_class(m, base)) is not None:
+        m.journal.set(added, name, value)
     elif not isinstance(base, Unknown):
         cute_values.set_attribute(m, base, name, value)
 

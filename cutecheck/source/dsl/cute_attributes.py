@@ -16,7 +16,7 @@ from cutecheck.model.inttuple import as_arithmetic_tuple, leaves, plus
 from cutecheck.model.layout import ComposedLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.units import Bits, bytes_to_hold
-from cutecheck.source.dsl import barriers, storage
+from cutecheck.source.dsl import barriers, patches, storage
 from cutecheck.source.dsl.values import (
     NONE,
     Builtin,
@@ -70,6 +70,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if isinstance(base, TensorVal):
         found = _tensor(m, base, name, span)
         return NONE if found is None else found
+    if (set_by_program := patches.on_class(m, base, name)) is not None:
+        return set_by_program
     if isinstance(base, (Layout, ComposedLayout)):
         return _layout(m, base, name, span)
     if isinstance(base, ScalarType):
@@ -227,7 +229,8 @@ def _tensor(m: Machine, t: TensorVal, name: str, span: Span) -> Value:
         return Builtin("tensor_value.load", t)
     if name == "mark_layout_dynamic":
         return Builtin("scalar.same", t)
-    return Extern(f"tensor.{name}", span)
+    added = patches.on_tensor(m, t, name)
+    return added if added is not None else Extern(f"tensor.{name}", span)
 
 
 def _first_coordinate(t: TensorVal) -> IntTuple:

@@ -8,6 +8,7 @@ from pathlib import Path
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.version import following_dsl
 from cutecheck.source.dsl import classes, functions, modules, uncalled
+from cutecheck.source.dsl.library import Library
 from cutecheck.source.dsl.pytests import Tests
 from cutecheck.source.dsl.semantics import DslDialect
 from cutecheck.source.dsl.values import SPREAD
@@ -27,7 +28,7 @@ _VARIANTS = 6  # of the parameters of a test
 class Driver:
     """Runs one file as Python would: the last one to run is ``__main__``."""
 
-    def __init__(self, library: modules.Library, arch: str, limits: Limits, tracing: Tracing | None = None) -> None:
+    def __init__(self, library: Library, arch: str, limits: Limits, tracing: Tracing | None = None) -> None:
         self.library = library
         self.dialect = DslDialect(library)
         self.recorder = (Recorder if tracing is None else TracingRecorder)(arch, self._lines)

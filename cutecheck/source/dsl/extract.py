@@ -15,7 +15,7 @@ from cutecheck.source.dsl.drivers import Driver
 from cutecheck.source.dsl.finding import file_of
 from cutecheck.source.dsl.instantiate import Binding, asked, in_comments
 from cutecheck.source.dsl.instantiate import run as run_binding
-from cutecheck.source.dsl.modules import Library
+from cutecheck.source.dsl.library import Library
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.trace import Tracing

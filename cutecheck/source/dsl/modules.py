@@ -1,26 +1,20 @@
-"""Modules: where their source is, running them, imports and attributes."""
+"""Modules: running them, imports and attributes."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Hashable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model.units import Bits
-from cutecheck.source import notebooks
-from cutecheck.source.dsl import finding
-from cutecheck.source.dsl.finding import file_of, is_package
-from cutecheck.source.dsl.unit import lower_unit
+from cutecheck.source.dsl.finding import is_package
+from cutecheck.source.dsl.library import KNOWN, PRELUDES, Library
 from cutecheck.source.dsl.values import NONE, Module
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.journal import Journal
 from cutecheck.source.eval.scope import ClassInst, Env, Scope
 from cutecheck.source.eval.values import BudgetExceeded, Extern, FuncSet, Value
-from cutecheck.source.files import is_file, read_bytes
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -33,100 +27,6 @@ _BINDINGS = ("cutlass._mlir", "cutlass.base_dsl", "cutlass.cutlass_dsl", "cutlas
              "cutlass._mlir_helpers", "cutlass.cute.ffi", "cutlass.jax.primitive", "cutlass.jax.ffi",
              "cutlass.jax.compile", "cutlass.jax.types", "cutlass.compiler",
              "cutlass.experimental")  # fmt: skip
-
-
-@dataclass(slots=True)
-class Library:
-    """Where sources are found: ``roots`` of the scanned tree, and the folder that holds the package ``cutlass``."""
-
-    files: dict[str, Path]  # display path to file
-    roots: tuple[Path, ...] = ()
-    cutlass: Path | None = None
-    shown: dict[Path, str] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
-    lines: dict[str, list[str]] = field(default_factory=dict)
-    units: dict[str, ir.Unit] = field(default_factory=dict)
-    cells: dict[str, tuple[notebooks.Cell, ...]] = field(default_factory=dict)  # of the notebooks read so far
-    tops: dict[str, set[Path]] | None = None  # the folders of the tree's packages
-    byte: Value = None
-    launches: dict[Hashable, frozenset[int]] = field(default_factory=dict)  # walked: the functions each came to
-
-    def __post_init__(self) -> None:
-        from cutecheck.model.dtype import DType
-        from cutecheck.source.eval.values import ScalarType
-
-        self.byte = ScalarType(DType("uint8_t", Bits(8)))
-        self.shown = {f.resolve(): p for p, f in self.files.items()}
-
-    def locate(self, name: str, importer: Path | None) -> Path | None:
-        """The file of a dotted module: beside its importer, above it, under a root, installed, or of the DSL."""
-        parts = name.split(".")
-        if name in _PRELUDES:
-            return Path(__file__).with_name("prelude") / _PRELUDES[name]
-        if parts[0] == "cutlass":
-            return file_of(self.cutlass, parts) if self.cutlass is not None else None
-        folders: list[Path] = []
-        if importer is not None:
-            tops = {r if r.is_dir() else r.parent for r in self.roots}
-            at = importer.parent
-            for _ in range(12):
-                folders.append(at)
-                if at in tops or at.parent == at:
-                    break
-                at = at.parent
-        for r in self.roots:
-            folder = r if r.is_dir() else r.parent
-            folders.append(folder)
-            for _ in range(12):  # a folder inside a package is imported from outside the package
-                if not is_file(folder / "__init__.py"):
-                    break
-                folder = folder.resolve().parent
-                folders.append(folder)
-            # and one that the import names: `from kernels.gemm import ...` in a scan of `kernels` or of a part of it
-            folders += [at.parent for at in (folder.resolve(), *folder.resolve().parents)[:8] if at.name == parts[0]]
-        for folder in dict.fromkeys(folders):
-            found = file_of(folder, parts)
-            if found is not None:
-                return found
-        if parts[0] in sys.stdlib_module_names or parts[0] in KNOWN:
-            return None
-        if self.tops is None:
-            self.tops = finding.tops(self.files.values())
-        return finding.on_the_path(self.tops, parts, importer)
-
-    def unit(self, file: Path) -> ir.Unit:
-        file = file.resolve()
-        shown = self.shown.get(file, file.as_posix())
-        if shown not in self.units:
-            try:
-                text = read_bytes(file).decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-            except OSError:
-                text = ""
-            found = notebooks.cells(text.encode("utf-8", "replace")) if file.suffix == notebooks.SUFFIX else None
-            if found is not None:
-                text = notebooks.python(found)
-                for cell in found:
-                    self.texts[notebooks.place(shown, cell.number)] = "\n".join(cell.lines)
-                self.cells[shown] = found
-            self.texts[shown] = text
-            self.units[shown] = lower_unit(shown, text, found)
-        return self.units[shown]
-
-    def scanned(self, path: str) -> bool:
-        """Whether a span's path is in one of the scanned files."""
-        return path in self.files or notebooks.split(path)[0] in self.files
-
-    def cells_of(self, paths: Collection[str]) -> frozenset[str]:
-        """How spans name the cells of the notebooks among some files."""
-        return frozenset(notebooks.place(p, c.number) for p, cs in self.cells.items() if p in paths for c in cs)
-
-
-# -------------------------------------------------------------------- module objects
-
-_PRELUDES = {  # read in the place of libraries
-    "torch.nn": "nn.py", "triton.testing": "triton_testing.py", "cutlass.jax": "cutlass_jax.py", "jax": "jax.py",
-    "jax.numpy": "jax_numpy.py", "jax.random": "jax_random.py",
-}  # fmt: skip
 
 
 def module_name(path: str) -> str:
@@ -274,20 +174,8 @@ def get(m: Machine, name: str, importer: Path | None) -> Value:
         return Module(name)
     if name.split(".", maxsplit=1)[0] in sys.stdlib_module_names:
         return Extern(name)
-    folders = [r if r.is_dir() else r.parent for r in m.dialect.library.roots]  # type: ignore[attr-defined]
-    if importer is not None:
-        tops = {f.resolve() for f in folders}
-        folders += [p for p in list(importer.parents)[:8] if any(t in (p, *p.parents) for t in tops)]
-    if any(is_package(f, name.split(".")) for f in folders):
-        return Module(name)
-    return Extern(name)
-
-
-KNOWN = frozenset({
-    "math", "functools", "itertools", "operator", "typing", "dataclasses", "enum", "argparse", "torch", "numpy", "os",
-    "sys", "types", "collections", "abc", "contextlib", "inspect", "pytest", "typing_extensions", "cuda", "copy",
-    "random", "hashlib", "importlib", "re", "string", "fire", "tyro", "typer", "absl", "triton",
-})  # fmt: skip
+    library = m.dialect.library  # type: ignore[attr-defined]
+    return Module(name) if library.has_package(name, importer) else Extern(name)
 
 
 def scope_of(m: Machine, name: str) -> Scope | None:
@@ -347,7 +235,7 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return Extern(f"{base.name}.{name}", span)
         where = "in no environment at hand (pip install 'cutecheck[dsl]', or CUTECHECK_CUTLASS_DSL=FOLDER)"
         return Unknown(f"`{base.name}.{name}`: the source of the DSL's package `cutlass` is {where}", span)
-    read = top in KNOWN or top in _PRELUDES  # as far as kernels are configured by it
+    read = top in KNOWN or top in PRELUDES  # as far as kernels are configured by it
     if read or (top in sys.stdlib_module_names and state(m)["files"].get(base.name) is None):
         return Extern(f"{base.name}.{name}", span)
     return Unknown(f"module `{base.name}` has no `{name}` in the scanned files", span)

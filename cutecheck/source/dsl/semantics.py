@@ -42,6 +42,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
 )
 from cutecheck.source.dsl.arithmetic import of_sets, of_threads, plain
 from cutecheck.source.dsl.equality import contains, equal
+from cutecheck.source.dsl.library import Library
 from cutecheck.source.dsl.merging import Merging
 from cutecheck.source.dsl.torch_views import rows
 from cutecheck.source.dsl.values import (
@@ -105,7 +106,7 @@ class DslDialect(Merging):
     name = "dsl"
     block_scope = False
 
-    def __init__(self, library: modules.Library) -> None:
+    def __init__(self, library: Library) -> None:
         super().__init__()
         self.library = library
         self.machine: Machine | None = None  # that which runs a program, which some truths ask

@@ -298,11 +298,10 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
         raise Unsupported("this is not a copy operation")
     if op.name in ("CopyUniversalOp", "CopyG2ROp", "CopyR2GOp", "CopyS2ROp", "CopyR2SOp"):
         if not bits:
-            # the compiler chooses the width: one value a thread until then
-            return atoms.copy_op("UniversalCopy", (dtype,), dtype)
+            return _automatic(dtype)
         return atoms.copy_op("UniversalCopy", (_unsigned(Bits(bits)),), dtype)
     if op.name in ("CopyBulkG2SOp", "CopyBulkS2GOp") and not bits:
-        return atoms.copy_op("UniversalCopy", (dtype,), dtype)  # one thread, a size that each copy says
+        return _automatic(dtype)  # one thread, a size that each copy says
     if op.name == "CopyG2SOp":
         if not bits:
             raise Unsupported("cp.async without num_bits_per_copy")
@@ -337,6 +336,18 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
         name = f"SM100_TMEM_{verb}_{rows}dp{width}b{times}x"
         return atoms.copy_op(name + ("_16b" if packed else ""), (), dtype)
     raise Unsupported(f"{op.name} is not modelled")
+
+
+def _automatic(dtype: DType) -> CopyAtom:
+    """A copy whose width the compiler chooses later: one value a thread until then.
+
+    C++'s UniversalCopy moves whole bytes; the DSL takes elements of 4 and 6 bits as well.
+    """
+    if dtype.bits is None or dtype.bits >= 8:
+        return atoms.copy_op("UniversalCopy", (dtype,), dtype)
+    one = Layout((1, int(dtype.bits)), (0, 1))
+    byte = atoms.copy_op("UniversalCopy", (_unsigned(Bits(8)),), dtype)
+    return replace(byte, args=(dtype,), src_bits=one, dst_bits=one, ref_bits=one)
 
 
 def _transposed_bytes(matrices: int | None, dtype: DType) -> CopyAtom:

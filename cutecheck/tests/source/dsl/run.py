@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cutecheck.facts import Event, Site
 from cutecheck.source.dsl.drivers import Driver
-from cutecheck.source.dsl.modules import Library
+from cutecheck.source.dsl.library import Library
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.values import Value
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.model.dtype import DType
 from cutecheck.model.expr import bounds
 from cutecheck.model.ints import as_expr
-from cutecheck.model.layout import ComposedLayout
+from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.units import Bits
 from cutecheck.rules.derive.accesses import atom_of, side_instruction
+from cutecheck.source.eval.intrinsics.dsl_ops import OpValue, copy_atom
 from cutecheck.tests.source.dsl.run import HEAD, driver, events, results
 
 KERNEL = (
@@ -198,3 +200,19 @@ cute.compile(host, make_fake_tensor(cutlass.Float16, (64, 32, 4), stride=(128, 4
 """
     found = results(driver(tmp_path, HEAD + text))
     assert [str(v) for made in found.values() for v in made] == ([] if layout is None else [layout])
+
+
+@pytest.mark.parametrize(("type_", "bits"), [("Float4E2M1FN", 4), ("Float6E3M2FN", 6), ("Float8E4M3FN", 8)])
+def test_a_copy_without_a_width_takes_elements_of_less_than_a_byte(tmp_path: Path, type_: str, bits: int) -> None:
+    """nvidia-cutlass-dsl 4.8.1 prints (1,1):(0,0) for all of them, where C++'s UniversalCopy refuses the first two."""
+    text = f"""
+@cute.jit
+def host():
+    cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.{type_})
+
+host()
+"""
+    ((atom,),) = results(driver(tmp_path, HEAD + text, arch="sm_120a")).values()
+    assert isinstance(atom, dict) and atom["layout_src_tv"] == atom["layout_dst_tv"] == "(1,1):(0,0)"
+    automatic = copy_atom(OpValue("CopyUniversalOp"), DType(type_, Bits(bits)), None)
+    assert automatic.src_bits == automatic.dst_bits == Layout((1, bits), (0, 1))

@@ -12,7 +12,7 @@ import pytest
 from cutecheck.cli import main
 from cutecheck.source.dsl.drivers import Driver
 from cutecheck.source.dsl.extract import archs_of
-from cutecheck.source.dsl.modules import Library
+from cutecheck.source.dsl.library import Library
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.imports import drivers
 from cutecheck.tests.source.dsl.run import driver, results, sites, variables
@@ -272,36 +272,6 @@ def test_sets_are_python_s(text: str, tmp_path: Path) -> None:
     expected = eval(text)
     found = variables(tmp_path, f"result = {text}")["result"]
     assert (set(found) if isinstance(expected, set) else found) == expected
-
-
-def test_a_folder_that_imports_name_may_be_scanned_itself(tmp_path: Path) -> None:
-    folder = tmp_path / "kernels" / "gemm"
-    folder.mkdir(parents=True)
-    (tmp_path / "kernels" / "tiles.py").write_text("ROWS = 8\n")
-    main = folder / "main.py"
-    main.write_text("from kernels.tiles import ROWS\n")
-    for root in (tmp_path, tmp_path / "kernels", folder):
-        library = Library({}, (root,), None)
-        assert library.locate("kernels.tiles", main) == tmp_path / "kernels" / "tiles.py", root
-    assert Library({}, (folder,), None).locate("tiles", main) is None
-
-
-def test_packages_are_found_where_they_are_installed_from(tmp_path: Path) -> None:
-    """`src/` is on Python's path, and what the importing script adds; of two packages nobody knows which."""
-    for name, text in {
-        "src/kern/__init__.py": "", "src/kern/tiles.py": "ROWS = 8\n", "tools/shared.py": "", "tools/other.py": "",
-        "a/twice/__init__.py": "", "b/twice/__init__.py": "",
-        "tests/main.py": "import sys\nsys.path.append('tools')\n", "tests/plain.py": "",
-    }.items():  # fmt: skip
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    files = {p.relative_to(tmp_path).as_posix(): p for p in tmp_path.rglob("*.py")}
-    library = Library(files, (tmp_path,), None)
-    main, plain = tmp_path / "tests/main.py", tmp_path / "tests/plain.py"
-    assert library.locate("kern.tiles", main) == tmp_path / "src/kern/tiles.py"
-    assert library.locate("shared", main) == tmp_path / "tools/shared.py"
-    assert library.locate("shared", plain) is None
-    assert library.locate("twice", main) is None
 
 
 def test_scripts_tell_the_configurations_of_a_kernel_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

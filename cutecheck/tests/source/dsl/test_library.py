@@ -1,0 +1,45 @@
+"""Where the sources of modules are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutecheck.source.dsl.library import Library
+
+
+def test_a_folder_that_imports_name_may_be_scanned_itself(tmp_path: Path) -> None:
+    folder = tmp_path / "kernels" / "gemm"
+    folder.mkdir(parents=True)
+    (tmp_path / "kernels" / "tiles.py").write_text("ROWS = 8\n")
+    main = folder / "main.py"
+    main.write_text("from kernels.tiles import ROWS\n")
+    for root in (tmp_path, tmp_path / "kernels", folder):
+        library = Library({}, (root,), None)
+        assert library.locate("kernels.tiles", main) == tmp_path / "kernels" / "tiles.py", root
+    assert Library({}, (folder,), None).locate("tiles", main) is None
+
+
+def test_what_stands_for_a_library_imports_nothing_of_this_program() -> None:
+    """Beside its folder are modules of cutecheck, `torch.py` among them."""
+    library = Library({}, (), None)
+    stand_in = library.locate("torch.nn", None)
+    assert stand_in is not None and (stand_in.parents[1] / "torch.py").is_file()
+    assert library.locate("torch", stand_in) is None
+
+
+def test_packages_are_found_where_they_are_installed_from(tmp_path: Path) -> None:
+    """`src/` is on Python's path, and what the importing script adds; of two packages nobody knows which."""
+    for name, text in {
+        "src/kern/__init__.py": "", "src/kern/tiles.py": "ROWS = 8\n", "tools/shared.py": "", "tools/other.py": "",
+        "a/twice/__init__.py": "", "b/twice/__init__.py": "",
+        "tests/main.py": "import sys\nsys.path.append('tools')\n", "tests/plain.py": "",
+    }.items():  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    files = {p.relative_to(tmp_path).as_posix(): p for p in tmp_path.rglob("*.py")}
+    library = Library(files, (tmp_path,), None)
+    main, plain = tmp_path / "tests/main.py", tmp_path / "tests/plain.py"
+    assert library.locate("kern.tiles", main) == tmp_path / "src/kern/tiles.py"
+    assert library.locate("shared", main) == tmp_path / "tools/shared.py"
+    assert library.locate("shared", plain) is None
+    assert library.locate("twice", main) is None
