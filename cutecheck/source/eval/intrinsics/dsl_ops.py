@@ -316,9 +316,9 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
         return atoms.copy_op(name, (), dtype)
     if op.name == "LdMatrix8x16x8bOp":
         n = constant(op.get("num_matrices"))
-        if n not in (1, 2, 4) or op.get("unpack_bits") is not None:
-            raise Unsupported("ldmatrix that unpacks")
-        return atoms.copy_op(f"SM75_U32x{n}_LDSM_N", (), dtype)
+        if n not in (1, 2, 4):
+            raise Unsupported("the number of matrices is not known")
+        return atoms.copy_op(f"SM75_U32x{n}_LDSM_N", (), dtype)  # what it unpacks lies padded to bytes
     if op.name == "LdMatrix16x16x8bOp":
         return _transposed_bytes(constant(op.get("num_matrices")), dtype)
     if op.name == "StMatrix16x8x8bOp":

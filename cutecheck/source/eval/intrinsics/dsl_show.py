@@ -111,12 +111,13 @@ def copy_type(op: OpValue, dtype: DType, bits: int) -> str:
     order = "t" if op.get("transpose") else "n"
     if op.name == "LdMatrix8x8x16bOp":
         return f'!cute_nvgpu.atom.ldsm<val_type = {t}, mode = <"(8,8)">, sz_pattern = u16, num_matrices = {n}, {order}>'
-    if op.name == "LdMatrix8x16x8bOp" and op.get("unpack_bits") is None:
-        return f'!cute_nvgpu.atom.ldsm<val_type = {t}, mode = <"(8,8)">, sz_pattern = u16, num_matrices = {n}, {order}>'
-    if op.name == "LdMatrix16x16x8bOp":
-        return (
-            f'!cute_nvgpu.atom.ldsm<val_type = {t}, mode = <"(16,16)">, sz_pattern = u8, num_matrices = {n}, {order}>'
-        )
+    if op.name in ("LdMatrix8x16x8bOp", "LdMatrix16x16x8bOp"):
+        unpacked = {4: "u4x16p64to8", 6: "u6x16p32to8"}.get(op.get("unpack_bits"))
+        tall = op.name == "LdMatrix16x16x8bOp"
+        mode = "(16,16)" if tall else "(8,16)" if unpacked else "(8,8)"
+        pattern = unpacked or ("u8" if tall else "u16")
+        size = f'mode = <"{mode}">, sz_pattern = {pattern}'
+        return f"!cute_nvgpu.atom.ldsm<val_type = {t}, {size}, num_matrices = {n}, {order}>"
     if op.name == "StMatrix16x8x8bOp":
         return f'!cute_nvgpu.atom.stsm<{t}, mode = <"(16,8)">, num_matrices = {n}, {order}>'
     if op.name == "StMatrix8x8x16bOp":

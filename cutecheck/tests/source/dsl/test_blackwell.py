@@ -216,6 +216,21 @@ def test_matrices_of_bytes(name: str, count: int, source: str, destination: str,
     assert made["type"] == f"!cute_nvgpu.atom.{LDSM.format(*parts) if parts else stored}"
 
 
+@pytest.mark.parametrize(
+    ("name", "bits", "parts"),
+    [("LdMatrix8x16x8bOp", 4, ("8,16", "u4x16p64to8", "2, n")),
+     ("LdMatrix8x16x8bOp", 6, ("8,16", "u6x16p32to8", "2, n")), ("LdMatrix16x16x8bOp", 4, ("16,16", "u4x16p64to8", "2, t"))],
+)  # fmt: skip
+def test_matrices_that_are_unpacked_have_the_layouts_of_bytes(name: str, bits: int, parts: tuple[str, ...]) -> None:
+    given: dict[str, Any] = {"transpose": "8x16" not in name, "num_matrices": 2}
+    plain, unpacked = (
+        show(dsl_tiled.copy_atom_value(dsl_ops.make_op("warp", name, [], given | more), dtype("int8_t"), None))  # type: ignore[arg-type]
+        for more in ({}, {"unpack_bits": bits})
+    )
+    assert {k: v for k, v in plain.items() if "layout" in k} == {k: v for k, v in unpacked.items() if "layout" in k}
+    assert unpacked["type"] == f"!cute_nvgpu.atom.{LDSM.format(*parts)}"
+
+
 def test_majors_by_their_value(tmp_path: Path) -> None:
     text = """
     from cutlass.cute.nvgpu import tcgen05
