@@ -219,7 +219,8 @@ def test_matrices_of_bytes(name: str, count: int, source: str, destination: str,
 @pytest.mark.parametrize(
     ("name", "bits", "parts"),
     [("LdMatrix8x16x8bOp", 4, ("8,16", "u4x16p64to8", "2, n")),
-     ("LdMatrix8x16x8bOp", 6, ("8,16", "u6x16p32to8", "2, n")), ("LdMatrix16x16x8bOp", 4, ("16,16", "u4x16p64to8", "2, t"))],
+     ("LdMatrix8x16x8bOp", 6, ("8,16", "u6x16p32to8", "2, n")),
+     ("LdMatrix16x16x8bOp", 4, ("16,16", "u4x16p64to8", "2, t"))],
 )  # fmt: skip
 def test_matrices_that_are_unpacked_have_the_layouts_of_bytes(name: str, bits: int, parts: tuple[str, ...]) -> None:
     given: dict[str, Any] = {"transpose": "8x16" not in name, "num_matrices": 2}
