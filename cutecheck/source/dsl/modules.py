@@ -126,6 +126,7 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> bool:
     package, file = _importer(at)
     name = absolute(decl.module, package)
     top = name.split(".", maxsplit=1)[0]
+    _run_all(m, name, file)
     if not decl.names and not decl.star:
         resolved = get(m, name, file)
         if decl.alias is not None:
@@ -153,6 +154,19 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> bool:
                 value = sub
         m.journal.set(at.vars, alias or ident, None if value is NONE else value)
     return _at_hand(base, top)
+
+
+def _run_all(m: Machine, name: str, importer: Path | None) -> None:
+    """Run a module after the packages that it is in: what they register and patch holds from then on."""
+    parts = name.split(".")
+    for n in range(1, len(parts) + 1):
+        whole = ".".join(parts[:n])
+        if parts[0] == "cutlass" or whole in PRELUDES:
+            return
+        get(m, whole, importer)
+        file = state(m)["files"].get(whole)
+        if file is not None and whole not in state(m)["scopes"]:
+            load(m, whole, file)
 
 
 def _at_hand(module: Value, top: str) -> bool:

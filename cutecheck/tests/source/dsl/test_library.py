@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from cutecheck.source.dsl.library import Library
+from cutecheck.tests.source.dsl.run import variables
 
 
 def test_a_folder_that_imports_name_may_be_scanned_itself(tmp_path: Path) -> None:
@@ -43,3 +46,22 @@ def test_packages_are_found_where_they_are_installed_from(tmp_path: Path) -> Non
     assert library.locate("shared", main) == tmp_path / "tools/shared.py"
     assert library.locate("shared", plain) is None
     assert library.locate("twice", main) is None
+
+
+PACKAGE = {
+    "pkg__table": "KINDS = {}",
+    "pkg__kinds": "from pkg.table import KINDS\nKINDS['rows'] = 64\n",
+    "pkg__use": "from pkg.table import KINDS\nrows = KINDS.get('rows', 0)\n",
+}
+
+
+@pytest.mark.parametrize("line", ["from pkg.use import rows", "import pkg.use as use\nrows = use.rows"])
+def test_packages_around_a_module_are_run_before_it(tmp_path: Path, line: str) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("import pkg.kinds\n")
+    assert variables(tmp_path, line, **PACKAGE)["rows"] == 64
+
+
+def test_a_module_is_run_where_it_is_imported_for_what_it_does(tmp_path: Path) -> None:
+    text = "import pkg.kinds\nfrom pkg.table import KINDS\nrows = KINDS.get('rows', 0)\n"
+    assert variables(tmp_path, text, **PACKAGE)["rows"] == 64
