@@ -124,6 +124,10 @@ MAX_REMEDIES = 8
 
 def remedy(conflict: Conflict, context: Context, generic: str) -> str:
     """The layout proved for every known access of the buffer; ``generic`` where there is none."""
+    seen = conflict.outcome.witness
+    met = dict(seen.values) if seen is not None else {}
+    if "byte_a" in met and met["byte_a"] == met["byte_b"]:
+        return "cp.async does not merge threads that copy to the same bytes, whatever the layout: let one of them copy"
     event, buffer = conflict.access.event, conflict.access.tensor.buffer
     if buffer is None:
         return generic

@@ -149,6 +149,18 @@ def test_cp_async_cg_has_no_bank_obligation() -> None:
     assert "bank-conflict-free" not in {o.obligation.property for o in outcomes(facts)}
 
 
+@pytest.mark.parametrize(("stride", "advice"), [(0, "let one of them copy"), (32, "rows of 33 elements")])
+def test_no_layout_is_advised_where_threads_copy_to_the_same_bytes(stride: int, advice: str) -> None:
+    from cutecheck.model.tiled import make_tiled_copy
+    from cutecheck.tests.rules.build import layout
+
+    async_atom = atom("SM80_CP_ASYNC_CACHEALWAYS", FLOAT, FLOAT)
+    tiled = make_tiled_copy(async_atom, layout("(_32,_1):(_1,_1)"), layout("(_1,_1):(_1,_1)"))
+    event = copy_event(tiled, FLOAT, ("gmem", "(_32,_8):(_8,_1)"), ("smem", f"(_32,_8):(_{stride},_1)"))
+    (found,) = (f for f in findings(Facts(events=(event,))) if f.code == "CUT102")
+    assert "32 wavefronts" in found.message and advice in (found.help or "")
+
+
 def test_unknown_operands_say_nothing() -> None:
     tiled = universal(32, FLOAT, "(_32,_8):(_8,_1)", "(_1,_1):(_1,_1)")
     event = copy_event(tiled, FLOAT, ("gmem", "(_128,_8):(_8,_1)"), ("smem", "(_128,_8):(_1,_128)"))
