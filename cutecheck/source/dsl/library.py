@@ -46,6 +46,7 @@ class Library:
     launches: dict[Hashable, frozenset[int]] = field(default_factory=dict)  # walked: the functions each came to
     located: dict[tuple[str, Path | None], Path | None] = field(default_factory=dict)  # of a module and its importer
     packages: dict[tuple[str, Path | None], bool] = field(default_factory=dict)
+    cute: dict[Path, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.byte = ScalarType(DType("uint8_t", Bits(8)))
@@ -104,6 +105,15 @@ class Library:
                 folders += [p for p in list(importer.parents)[:8] if any(t in (p, *p.parents) for t in tops)]
             self.packages[name, importer] = any(is_package(f, name.split(".")) for f in folders)
         return self.packages[name, importer]
+
+    def has_cute(self, file: Path) -> bool:
+        """Whether a file has a name of CuTe, or of a module that may be named after it (`import pkg.cute_tensor`)."""
+        if file not in self.cute:
+            try:
+                self.cute[file] = b"cute" in read_bytes(file)
+            except OSError:
+                self.cute[file] = False
+        return self.cute[file]
 
     def unit(self, file: Path) -> ir.Unit:
         file = file.resolve()

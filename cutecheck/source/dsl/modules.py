@@ -157,7 +157,11 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> bool:
 
 
 def _run_all(m: Machine, name: str, importer: Path | None) -> None:
-    """Run a module after the packages that it is in: what they register and patch holds from then on."""
+    """Run a module after the packages that it is in: what they register and patch holds from then on.
+
+    Those without a name of CuTe are run where a name of theirs is used: a package may import hundreds of them.
+    """
+    library: Library = m.dialect.library  # type: ignore[attr-defined]
     parts = name.split(".")
     for n in range(1, len(parts) + 1):
         whole = ".".join(parts[:n])
@@ -165,7 +169,7 @@ def _run_all(m: Machine, name: str, importer: Path | None) -> None:
             return
         get(m, whole, importer)
         file = state(m)["files"].get(whole)
-        if file is not None and whole not in state(m)["scopes"]:
+        if file is not None and whole not in state(m)["scopes"] and library.has_cute(file):
             load(m, whole, file)
 
 

@@ -50,7 +50,7 @@ def test_packages_are_found_where_they_are_installed_from(tmp_path: Path) -> Non
 
 PACKAGE = {
     "pkg__table": "KINDS = {}",
-    "pkg__kinds": "from pkg.table import KINDS\nKINDS['rows'] = 64\n",
+    "pkg__cute_kinds": "from pkg.table import KINDS\nKINDS['rows'] = 64  # of cute's layouts\n",
     "pkg__use": "from pkg.table import KINDS\nrows = KINDS.get('rows', 0)\n",
 }
 
@@ -58,10 +58,10 @@ PACKAGE = {
 @pytest.mark.parametrize("line", ["from pkg.use import rows", "import pkg.use as use\nrows = use.rows"])
 def test_packages_around_a_module_are_run_before_it(tmp_path: Path, line: str) -> None:
     (tmp_path / "pkg").mkdir()
-    (tmp_path / "pkg" / "__init__.py").write_text("import pkg.kinds\n")
+    (tmp_path / "pkg" / "__init__.py").write_text("import pkg.cute_kinds\n")
     assert variables(tmp_path, line, **PACKAGE)["rows"] == 64
 
 
 def test_a_module_is_run_where_it_is_imported_for_what_it_does(tmp_path: Path) -> None:
-    text = "import pkg.kinds\nfrom pkg.table import KINDS\nrows = KINDS.get('rows', 0)\n"
+    text = "import pkg.cute_kinds\nfrom pkg.table import KINDS\nrows = KINDS.get('rows', 0)\n"
     assert variables(tmp_path, text, **PACKAGE)["rows"] == 64
