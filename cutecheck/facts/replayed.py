@@ -68,6 +68,7 @@ class Replay:
     ``threads``: those of some threads instead, one for each role, where what a kernel does is told by barriers.
     ``sure``: these threads do all that threads of the block do, and nothing that may hold them back is unknown.
     ``missed``: a tile of a buffer, by its coordinate and the extent of its mode, that is not sliced as the others are.
+    ``more``: the run at other numbers, at which a block has several tiles.
     """
 
     steps: tuple[Step, ...]
@@ -75,3 +76,4 @@ class Replay:
     threads: tuple[Thread, ...] = ()
     missed: tuple[tuple[str, int, int], ...] = ()
     sure: bool = True
+    more: Replay | None = None

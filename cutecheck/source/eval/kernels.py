@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.facts.replayed import Replay, Thread
-from cutecheck.model.expr import Expr
 from cutecheck.model.integers import INTEGERS
 from cutecheck.source.eval import chosen, ir
 from cutecheck.source.eval.alike import element_types, kind_of, without_elements
 from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.calls import STREAM, call_functions, instance_symbol, method_of_object, run_function
 from cutecheck.source.eval.contexts import Known, stated
-from cutecheck.source.eval.launches import REPLAYED, key_of
+from cutecheck.source.eval.launches import key_of
 from cutecheck.source.eval.limits import FILES_SHARE
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.overloads import Candidate, bind
+from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.ranking import best_of
-from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
-from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, Replaying, ReplayOver
+from cutecheck.source.eval.reruns import apart, replay
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.specialised import arguments, specialised
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
 from cutecheck.source.eval.threads import uniform
 from cutecheck.source.eval.types import class_name, is_type, spell, type_of
-from cutecheck.source.eval.values import BudgetExceeded, FuncSet, Intrinsic, Object, Scalar, Value
+from cutecheck.source.eval.values import FuncSet, Intrinsic, Object, Scalar, Value
 
 _FLAG = re.compile(r"\b(?:true|false)\b")  # of classes in their spelling
-_MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
-_REPLAYED = 200_000  # steps of a kernel that is run pass by pass
-_WARP = 32
-_OF_ROLES = tuple(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
-_MOST_ROLES = 10
 _ELSEWHERE = "the kernel is of files that this run does not report"
 
 
@@ -106,140 +97,6 @@ def launch(
         return Unknown(str(done), span)
 
 
-def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value], symbol: str, span: Span) -> None:
-    """Run a kernel once more, pass by pass, where it copies in loops: what is in which stage when."""
-    recorder, limits = m.recorder, m.budget.limits
-    told = any(c.kernel == symbol and c.subject for c in recorder.calls.values())
-    if not m.dialect.by_value or limits.many or not (told or _pipelined(m, symbol)):
-        return
-    if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
-        return  # of many instantiations one stands for the others
-    walked, steps = m.history.replayed.get(id(best.fn), (0, 0))
-    if walked >= _MOST_REPLAYED or steps > _REPLAYED:
-        return
-    args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
-    if told:
-        threads, sure, cost = _roles(m, best, self_, args, span, recorder.threads_of(symbol))
-        m.history.replayed[id(best.fn)] = walked + 1, steps + cost
-        recorder.replayed(Replay((), False, threads, sure=sure), symbol, best.fn.span)
-        return
-    running, complete = _run(m, best, self_, args, span, given=False)
-    made_smaller = False
-    if running.chose and not complete:
-        other = _run(m, best, self_, args, span, given=True)
-        if len(other[0].steps) > len(running.steps):
-            running, complete = other
-        running.cost += other[0].cost if other[0] is not running else 0
-    if running.long and not complete:
-        other = _run(m, best, self_, args, span, given=running.given, least=FEWER)
-        cost = running.cost + other[0].cost
-        smaller = [with_fewer(a) for a in args]
-        if not other[1] and any(a is not b for a, b in zip(args, smaller, strict=True)):
-            other = _run(m, best, self_, smaller, span, given=running.given, least=FEWER)
-            other[0].steps[:] = apart_from_ends(other[0].steps)
-            cost, made_smaller = cost + other[0].cost, other[1]
-        running, complete = other if other[1] else (running, complete)
-        running.cost = cost
-    m.history.replayed[id(best.fn)] = walked + 1, steps + running.cost
-    if running.steps:
-        missed = running.slices.missed() if complete and not made_smaller else ()
-        recorder.replayed(Replay(tuple(running.steps), complete, (), missed), symbol, best.fn.span)
-
-
-def _roles(
-    m: Machine, best: Candidate, self_: Object | None, args: list[Value], span: Span, block: int
-) -> tuple[tuple[Thread, ...], bool, int]:
-    """The runs of some threads, whether these are all that differ and what holds them back is known, and the cost.
-
-    One thread is run of each role that a condition tells from the others, and one of another warp where it has several.
-    """
-    asked: dict[Expr, None] = {}
-    views: dict[object, int] = {}
-    found: list[Replaying] = []
-    ended: list[bool] = []
-    left = [t for t in _OF_ROLES if t < block]
-
-    def answers(thread: int) -> tuple[object, ...]:
-        asks = Replaying(m, thread=thread)
-        return (thread % _WARP == 0, *map(asks.number, asked))
-
-    def run(thread: int) -> None:
-        running, complete = _run(m, best, self_, args, span, given=False, thread=thread, views=views)
-        asked.update(running.asked)
-        found.append(running)
-        ended.append(complete)
-
-    while left and len(found) < _MOST_ROLES:
-        run(left[0])
-        known = {answers(f.thread or 0) for f in found}
-        left = [t for t in left if answers(t) not in known]
-    for role in list(found):
-        others = [t for t in _OF_ROLES if t < block and t != role.thread and answers(t) == answers(role.thread or 0)]
-        if others and (role.thread or 0) % _WARP and len(role.steps) > 1:
-            run(others[-1])
-    kinds = {t: answers(t) for t in _OF_ROLES if t < block}
-    told = [answers(f.thread or 0) for f in found]
-    threads = tuple(
-        Thread(f.thread or 0, tuple(f.steps), complete, _counts(f.thread or 0, kind, told, kinds))
-        for f, complete, kind in zip(found, ended, told, strict=True)
-    )
-    sure = not left and all(ended) and all(f.sure for f in found) and block % _WARP == 0
-    return threads, sure, sum(f.cost for f in found)
-
-
-def _counts(
-    thread: int, kind: tuple[object, ...], told: list[tuple[object, ...]], kinds: dict[int, tuple[object, ...]]
-) -> int:
-    """How many threads of the block a thread stands for, with the other lanes of its warps where it is not elected.
-
-    Where a second thread of its role was run, that stands for its own warp.
-    """
-    lanes = 1 if thread % _WARP == 0 else _WARP - 1
-    warps = sum(k == kind for k in kinds.values())
-    if told.count(kind) < 2:
-        return lanes * warps
-    first = next(t for t, k in kinds.items() if k == kind)
-    return lanes * (warps - 1) if thread == first else lanes
-
-
-def _run(
-    m: Machine,
-    best: Candidate,
-    self_: Object | None,
-    args: list[Value],
-    span: Span,
-    given: bool,
-    thread: int | None = None,
-    least: int = AT_LEAST,
-    views: dict[object, int] | None = None,
-) -> tuple[Replaying, bool]:
-    """A kernel's run pass by pass, and whether it came to the kernel's end."""
-    recorder, running, complete = m.recorder, Replaying(m, given, thread, least, views), True
-    cut, used = dict(recorder.cut), m.budget.used
-    kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
-    try:
-        with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(_REPLAYED):
-            recorder.replaying = m.dialect.replaying = running
-            run_function(m, best.entry, best.fn, Env(best.env, "function", self_=self_), args, {}, span)
-    except (ReplayOver, BudgetExceeded):  # what the root has left is for its walk
-        complete = False
-    finally:
-        recorder.replaying = m.dialect.replaying = None
-        m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering = kept
-        recorder.cut = cut
-        running.cost = m.budget.used - used
-        m.budget.used = m.budget.next_check = used
-    return running, complete
-
-
-def _pipelined(m: Machine, symbol: str) -> bool:
-    """Whether the kernel reads, in a loop, shared memory that it fills in a loop."""
-    found = [e for e in m.recorder.events.values() if e.kernel == symbol and e.loops]
-    written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
-    read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
-    return bool((written & read) - {None})
-
-
 def _holds_still(m: Machine, symbol: str, threads: str, given: Known) -> bool:
     """Whether what this unit found of the kernel holds of this launch as well, once fewer conditions are taken to hold.
 
@@ -251,18 +108,6 @@ def _holds_still(m: Machine, symbol: str, threads: str, given: Known) -> bool:
     lost = [c for line, c in alike[0].conditions.items() if line not in given.conditions]
     m.recorder.no_longer(symbol, frozenset(lost))
     return True
-
-
-@contextmanager
-def apart(m: Machine) -> Iterator[None]:
-    """A kernel gets copies: it writes no variable of its host, nor need what it writes be kept after it."""
-    host = m.addressed, m.pointed, m.leaked, m.callable
-    m.addressed, m.pointed, m.leaked, m.callable = {}, {}, {}, {}
-    try:
-        with m.journal.forgetting():
-            yield
-    finally:
-        m.addressed, m.pointed, m.leaked, m.callable = host
 
 
 def _of_type(m: Machine, fn: ir.Function, env: Env, index: int, value: Value, span: Span) -> Value:

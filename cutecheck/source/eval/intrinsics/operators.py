@@ -11,7 +11,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import Major
 from cutecheck.model.basis import ScaledBasis, Underscore
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import slots
@@ -153,8 +153,6 @@ def advance(m: Machine, p: Value, by: Value, span: Span) -> Value:
     n = m.dialect.to_model(Scalar(by, "int") if isinstance(by, int) else by)
     if isinstance(p.offset, Unknown) or not isinstance(n, (int, Dyn, Sym)):
         return Pointer(p.buffer, p.space, p.type, Unknown("pointer arithmetic with an unknown operand", span), p.align)
-    from cutecheck.model.ints import as_expr
-
     total = p.offset + (Dyn(n.expr) if isinstance(n, Dyn) else n)  # whatever type the number has
     return Pointer(
         p.buffer, p.space, p.type, total if isinstance(total, int) else Dyn(as_expr(total)), p.align, p.swizzle
@@ -179,6 +177,11 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
             return get_object(m, v)
         if isinstance(v.type, (ScalarType, PtrType, ValueType)):
             own = v.space == "rmem" or isinstance(v.offset, Unknown) or varies(v.offset)
+            replay = m.dialect.replaying
+            if replay is not None and not own and v.space != "smem" and isinstance(v.type, ScalarType):
+                name = replay.loaded(v.buffer, as_expr(v.offset))
+                if name is not None:
+                    return symbolic(m, v.type, name, span)
             return symbolic(m, v.type, f"*{v.buffer}{PER_THREAD if own else '#'}{m.number()}", span)
         if isinstance(v.type, ArrayType) and not v.type.name and isinstance(v.type.inner, ArrayType):
             return replace(v, type=v.type.inner)  # the first of an array of arrays

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -25,6 +26,7 @@ from cutecheck.source.eval.record.regions import (
     regions,
     variable_of,
 )
+from cutecheck.source.eval.record.rounds import MEMORY, Numbers, Rounds
 from cutecheck.source.eval.values import Enumerated, EnumVal, Pointer, Scalar, Value
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ class Replaying:
 
     def __init__(
         self, m: Machine, given: bool = False, thread: int | None = None, least: int = AT_LEAST,
-        views: dict[object, int] | None = None,
+        views: dict[object, int] | None = None, numbers: Numbers | None = None, remembers: bool = True,
     ) -> None:  # fmt: skip
         self.machine = m
         self.made = m.made
@@ -99,6 +101,9 @@ class Replaying:
         # variables that are MMAs, by the call of their function, and whether they add
         self.scaled: dict[tuple[int, str], tuple[Frame, object, bool | None]] = {}
         self.scalable: set[object] = set()  # MMAs that are told so
+        self.rounds = Rounds()
+        self.numbers: Numbers = dict(numbers or {})  # run-time numbers that this run has instead of its own
+        self.memory = Loaded(remembers)
 
     def truth(self, condition: Expr) -> bool | None:
         """Of a condition that all threads answer alike."""
@@ -110,6 +115,7 @@ class Replaying:
         value = self.number(condition)
         if value is None:
             return None
+        self.rounds.asked(condition)
         self.slices.decide(condition)
         return bool(value)
 
@@ -120,13 +126,28 @@ class Replaying:
         self.chose = True
         return not self.given
 
-    def number(self, expr: Expr, base: bool = False) -> int | None:
+    def loaded(self, buffer: str, offset: Expr) -> str | None:
+        """The name of the number that lies there in global memory, which no thread changes; the same for all roles."""
+        at = self.number(offset)
+        if at is None or not self.memory.remembers:
+            return None
+        name = self.memory.name(buffer, at)
+        if name not in self.numbers:
+            self.numbers[name] = self.numbers.get(name.partition("[")[0], self.least * (at + 1))
+        return name
+
+    def number(self, expr: Expr, base: bool = False, others: Mapping[str, int] | None = None) -> int | None:
         """The value at the first thread of the first block; None where a number of it was made on the way.
 
         ``base``: what was loaded before the first copy, for all threads alike, may be anything that stays: it is 0.
+        ``others``: numbers instead of those of the run.
         """
         values: dict[str, int] = {}
+        numbers = self.numbers if others is None else {**self.numbers, **others}
         for v in expr.variables():
+            if v.name in numbers:
+                values[v.name] = numbers[v.name]
+                continue
             if v.name.startswith(INDEX):
                 values[v.name] = (self.thread or 0) if v.name == "threadIdx.x" else 0
                 continue
@@ -366,6 +387,19 @@ class Replaying:
             whole = stage = (begin, -1 - view)  # other views of it are not compared
         at = whole, stage, view, fact.source, None, within
         return Place(fact.name, fact.span, fact.space, fact.buffer, offset, *at)
+
+
+class Loaded:
+    """Global memory as a run reads it: at one place is one number, as long as no thread stores to the buffer."""
+
+    def __init__(self, remembers: bool) -> None:
+        self.remembers = remembers
+        self.read: set[str] = set()
+        self.stored: set[str] = set()
+
+    def name(self, buffer: str, at: int) -> str:
+        self.read.add(buffer)
+        return f"{MEMORY}{buffer}[{at}]"
 
 
 def _compare(expr: Expr, values: dict[str, int]) -> None:

@@ -24,6 +24,7 @@ from cutecheck.source.eval import (
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.record.replay import PASSES
+from cutecheck.source.eval.record.rounds import Rounds
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements import computed
 from cutecheck.source.eval.statements.assignments import bind_target
@@ -59,6 +60,7 @@ _SETTLED = 2  # loops inside this many walks that leave no fact are walked once;
 _SETTLED_ON_HOST = 1
 _PRINTS = frozenset({"printf", "fprintf", "puts", "putchar", "cout", "cerr"})
 _MAY_END = 64  # places where an exact loop may have ended, past which it is walked as one that is not known
+_COUNTED = 4000  # steps of a loop without copies in a kernel that is run pass by pass
 _WORK = 300  # steps of an iteration on the host that is worth leaving out
 
 
@@ -104,7 +106,11 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     quiet = inert(m, node, env)
     replay = m.recorder.acts()
     if replay is not None and id(node) not in m.recorder.eventful:
-        replay.passed_over(node.span, _registers(node, env))
+        registers = _registers(node, env)
+        done = None if quiet or registers else _counted(m, node, env)
+        if done is not None:
+            return done
+        replay.passed_over(node.span, registers)
     if quiet and m.recorder.rehearsal and (replay is None or id(node) not in m.recorder.eventful):
         return Done.NORMAL
     clock = m.recorder.clock
@@ -115,6 +121,20 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     leaks.gone(m, inner)
     if m.recorder.clock != clock:
         m.recorder.eventful.add(id(node))
+    return done
+
+
+def _counted(m: Machine, node: ir.Loop, env: Env) -> Done | None:
+    """Run a loop without steps that sets variables around it, in a kernel run pass by pass, if it is told how often."""
+    if node.kind == "foreach" or _once(node) or not m.dialect.block_scope:
+        return None
+    mark = m.journal.mark()
+    inner = Env(env, "block")
+    if node.init is not None:
+        m.run(node.init, inner)
+    done = _unroll(m, node, inner, PASSES, _COUNTED)
+    if done is None:
+        m.journal.undo(mark)
     return done
 
 
@@ -225,6 +245,11 @@ def _written_once(node: ir.Loop) -> ir.If | ir.Loop:
     )
 
 
+def _endless(node: ir.Loop) -> bool:
+    """``for (;;)``, ``while (true)``: what its body says ends it."""
+    return node.cond is None or (isinstance(node.cond, ir.Lit) and bool(node.cond.value))
+
+
 def _once(node: ir.Loop) -> bool:
     """``do { ... } while (0)``, what macros are made of; a ``continue`` of its own is left to loops."""
     return node.kind == "do" and isinstance(node.cond, ir.Lit) and not node.cond.value and not _continues(node.body)
@@ -288,6 +313,16 @@ def _unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = 
 
     None when a condition is not known, or after so many iterations or steps (state is restored).
     """
+    replay = m.recorder.acts()
+    if replay is None:
+        return _one_by_one(m, node, env, most, steps, None)
+    with replay.rounds.inside(id(node), id(node) in m.recorder.eventful):
+        return _one_by_one(m, node, env, most, steps, replay.rounds)
+
+
+def _one_by_one(
+    m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None, rounds: Rounds | None
+) -> Done | None:
     mark = m.journal.mark()
     begin = m.budget.used
     loop = Enumerated(m, node.span, env)
@@ -295,12 +330,16 @@ def _unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = 
         if steps is not None and m.budget.used - begin > steps:
             break
         if not (node.kind == "do" and _ == 0):
-            known = m.dialect.truth(conversions.tested(m, node.cond, env)) if node.cond is not None else True
+            with rounds.asking(_endless(node)) if rounds is not None else nullcontext():
+                known = m.dialect.truth(conversions.tested(m, node.cond, env)) if node.cond is not None else True
             if known is None:
                 m.journal.undo(mark)
                 return None
             if not known:
                 return loop.end(Done.NORMAL)
+        if rounds is not None and rounds.enough(id(node), _):
+            rounds.too_long(id(node))
+            break
         done = loop.walk(node.body)
         if done is not Done.NORMAL:
             return loop.end(done)
@@ -311,6 +350,8 @@ def _unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = 
     else:
         if m.recorder.replaying is not None:
             m.recorder.replaying.long = True
+        if rounds is not None:
+            rounds.too_long(id(node))
     m.journal.undo(mark)
     return None
 

@@ -1,0 +1,112 @@
+"""Other numbers for a run of a persistent kernel than those of its first run.
+
+A block of a persistent kernel takes one tile after another: by the size of the grid, and as many as there are. At the
+numbers of a first run it has one tile, whose loop goes round the stages a whole number of times. What is not carried
+over to the next tile shows at others: some tiles a block, of an odd number of steps each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from cutecheck.model.expr import Expr, Op, Var
+from cutecheck.source.eval.record.past import INDEX
+from cutecheck.source.eval.record.replay import Replaying
+from cutecheck.source.eval.record.rounds import GRID, MEMORY, OUTER, Loop, Numbers, of_grid, run_time
+
+Value = Callable[[Expr, Numbers], int | None]  # of an expression, under other numbers
+
+_ODD = (11, 9, 7, 13, 5, 3)  # steps of each: odd, so that barriers come round to the other phase; more than most stages
+_MOST = 1024  # of numbers that are tried
+_SMALLER_GRIDS = (96, 12)  # where no single condition says how many tiles there are
+_RELATIONS = ("lt", "le", "eq", "ne")
+
+
+def several_tiles(run: Replaying) -> list[Numbers]:
+    """Numbers at which a block of a persistent kernel has some tiles, the likeliest first; none of other kernels."""
+    loops = run.rounds.loops
+
+    def value(e: Expr, numbers: Numbers) -> int | None:
+        return run.number(e, others=numbers)
+
+    grid = [x for x in loops.values() if of_grid(x)]
+    outer = [x for x in loops.values() if x.eventful and x.around and x.names()]
+    if not grid and not any(x.long for x in outer):
+        return []
+    numbers: Numbers = {}
+    if grid:
+        numbers |= {f"{GRID}y": 1, f"{GRID}z": 1}
+    inner = [x for x in loops.values() if x.eventful and not x.around and not of_grid(x) and x.names()]
+    for loop in inner:
+        numbers |= _passes(loop, _ODD, numbers, value)
+    for loop in (x for x in loops.values() if x.long and x not in inner):
+        numbers |= _passes(loop, (OUTER,), numbers, value)
+    if not grid:
+        return [numbers] if numbers else []
+    for loop in grid:
+        found = _fewer_blocks(loop, numbers, value, OUTER if inner or loop.around else _ODD[0])
+        if found is not None:
+            return [numbers | {f"{GRID}x": n} for n in (found, *_SMALLER_GRIDS)]
+    return [numbers | {f"{GRID}x": n} for n in _SMALLER_GRIDS]
+
+
+def _fewer_blocks(loop: Loop, numbers: Numbers, value: Value, passes: int) -> int | None:
+    """A grid of so many blocks that the first has so many tiles: asked behind one tile, it is as if it were wider."""
+
+    def at(e: Expr, blocks: int) -> bool | None:
+        found = value(e, numbers | {f"{GRID}x": blocks})
+        return None if found is None else bool(found)
+
+    for e in (e for one in loop.asked[1:2] for e in one if f"{GRID}x" in run_time(e)):
+        for blocks in range(_MOST // passes, 0, -1):
+            one, last = at(e, 0), at(e, (passes - 1) * blocks)
+            if one is not None and one == last and at(e, passes * blocks) == (not one):
+                return blocks
+    return None
+
+
+def _passes(loop: Loop, targets: tuple[int, ...], numbers: Numbers, value: Value) -> Numbers:
+    """A number at which a loop has so many passes, a multiple of what it was divided by."""
+    for e in (e for one in loop.asked[:1] for e in one):
+        for side in _sides(e):
+            for v in sorted(side.variables(), key=lambda v: v.name):
+                if v.name.startswith((*INDEX, GRID)) or v.name in numbers:
+                    continue
+                found = _number(side, v, targets, numbers, value)
+                if found is not None:
+                    return _of_buffer(v.name, found)
+    return {}
+
+
+def _of_buffer(name: str, number: int) -> Numbers:
+    """Of numbers in memory all are alike then."""
+    return {name: number} if not name.startswith(MEMORY) else {name: number, name.partition("[")[0]: number}
+
+
+def _sides(e: Expr) -> Iterator[Expr]:
+    """What a condition compares with a constant, without what is added to it."""
+    for monomial, _ in e.terms:
+        for atom in monomial:
+            if isinstance(atom, Op) and atom.kind == "opaque" and atom.label in _RELATIONS:
+                for side in atom.args:
+                    bare = Expr(tuple(t for t in side.terms if t[0]))
+                    if run_time(bare):
+                        yield bare
+
+
+def _number(side: Expr, v: Var, targets: tuple[int, ...], numbers: Numbers, value: Value) -> int | None:
+    step = max(1, v.domain.divisor())
+    lo, hi = v.domain.bounds()
+    best: tuple[int, int] | None = None
+    found = None
+    wide = (n for n in range(-(-16 // step) * step, _MOST + 1, max(step, 8) if max(step, 8) % step == 0 else step))
+    for n in (*range(step, 2 * max(targets) + 1, step), *wide):
+        if (lo is not None and n < lo) or (hi is not None and n > hi) or (v.domain.values and n not in v.domain.values):
+            continue
+        got = value(side, numbers | _of_buffer(v.name, n))
+        if got is None or abs(got) not in targets:
+            continue
+        rank = targets.index(abs(got)), -(n & -n)
+        if best is None or rank < best:
+            best, found = rank, n
+    return found

@@ -1,0 +1,117 @@
+"""How often the loops of a kernel run that is run pass by pass, and by which numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from cutecheck.model.expr import Expr
+from cutecheck.source.eval.record.past import INDEX
+
+Numbers = dict[str, int]
+
+GRID = "gridDim."
+MEMORY = "*"  # starts the name of a number that was read from global memory
+OUTER = 3  # tiles of a block
+
+
+@dataclass(slots=True)
+class Loop:
+    """``asked``: of the longest time that the loop ran, what was asked of run-time numbers before each pass."""
+
+    eventful: bool
+    asked: list[list[Expr]] = field(default_factory=list)
+    around: bool = False  # another loop whose passes run-time numbers say lies in it
+    long: bool = False  # more passes than are run
+
+    def names(self) -> set[str]:
+        return {n for one in self.asked for e in one for n in run_time(e)}
+
+
+class Rounds:
+    """The loops of one run, by their nodes' ids."""
+
+    def __init__(self) -> None:
+        self.loops: dict[int, Loop] = {}
+        self._open: list[tuple[int, list[list[Expr]]]] = []
+        self._asking = False
+
+    @contextmanager
+    def inside(self, node: int, eventful: bool) -> Iterator[None]:
+        """A loop runs; one that a condition of another has is a part of this."""
+        if self._asking and not eventful:
+            yield
+            return
+        loop = self.loops.setdefault(node, Loop(eventful))
+        kept, self._asking = self._asking, False
+        passes: list[list[Expr]] = []
+        self._open.append((node, passes))
+        try:
+            yield
+        finally:
+            self._open.pop()
+            self._asking = kept
+            if len(passes) > len(loop.asked):
+                loop.asked = passes
+            if eventful and any(run_time(e) for one in passes for e in one):
+                for outer, _ in self._open:
+                    self.loops[outer].around = True
+
+    @contextmanager
+    def asking(self, body: bool = False) -> Iterator[None]:
+        """Whether there is another pass is asked; ``body``: by what the body has, too."""
+        if self._asking:
+            yield
+            return
+        if self._open:
+            self._open[-1][1].append([])
+        kept, self._asking = self._asking, True
+        try:
+            yield
+        finally:
+            self._asking = kept or body
+
+    def asked(self, condition: Expr) -> None:
+        if self._asking and self._open:
+            passes = self._open[-1][1]
+            if passes:
+                passes[-1].append(condition)
+
+    def enough(self, node: int, passes: int) -> bool:
+        """More tiles tell nothing new, each of them having steps of its own."""
+        return passes > 2 * OUTER and self.loops[node].around
+
+    def too_long(self, node: int) -> None:
+        if node in self.loops:
+            self.loops[node].long = True
+
+    def tiles(self) -> int:
+        """The most passes of a loop that may go from tile to tile."""
+        return max(
+            (len(x.asked) - 1 for x in self.loops.values() if x.eventful and (x.around or of_grid(x))), default=0
+        )
+
+    def names(self) -> frozenset[str]:
+        """The numbers that say how often loops with steps run; of memory the buffers."""
+        found = {n for x in self.loops.values() if x.eventful for n in x.names() if not n.startswith(GRID)}
+        return frozenset(n.partition("[")[0] if n.startswith(MEMORY) else n for n in found)
+
+
+def run_time(e: Expr) -> set[str]:
+    """What an expression is made of that is no index of a thread or block."""
+    return {v.name for v in e.variables() if not v.name.startswith(INDEX)}
+
+
+def of_grid(loop: Loop) -> bool:
+    return any(n.startswith(GRID) for n in loop.names())
+
+
+def agree(runs: Iterable[Rounds]) -> bool:
+    """Whether roles cannot run apart: of any two, one asks for no number that the other does not ask for.
+
+    Two numbers that a host passes may go together, the steps of a tile and the extent that they are made of, say.
+    """
+    sets = sorted({r.names() for r in runs}, key=len)
+    return all(a <= b for a, b in itertools.pairwise(sets))

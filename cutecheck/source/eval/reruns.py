@@ -1,0 +1,257 @@
+"""Kernels run once more, pass by pass: the runs of a kernel, of one path for all threads or one of each role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from cutecheck.facts import Span
+from cutecheck.facts.replayed import Replay, Step, Thread
+from cutecheck.model.expr import Expr
+from cutecheck.source.eval.calls import run_function
+from cutecheck.source.eval.launches import REPLAYED, key_of
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.overloads import Candidate
+from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
+from cutecheck.source.eval.record.numbers import several_tiles
+from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, Replaying, ReplayOver
+from cutecheck.source.eval.record.rounds import Numbers, agree
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import BudgetExceeded, Object, Value
+
+_MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
+_REPLAYED = 200_000  # steps of a kernel that is run pass by pass
+_WARP = 32
+_WARPGROUP = 128
+_OF_ROLES = tuple(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
+_MOST_ROLES = 10
+
+
+def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value], symbol: str, span: Span) -> None:
+    """Run a kernel once more, pass by pass, where it copies in loops: what is in which stage when."""
+    recorder, limits = m.recorder, m.budget.limits
+    told = any(c.kernel == symbol and c.subject for c in recorder.calls.values())
+    if not m.dialect.by_value or limits.many or not (told or _pipelined(m, symbol)):
+        return
+    if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
+        return  # of many instantiations one stands for the others
+    walked, steps = m.history.replayed.get(id(best.fn), (0, 0))
+    if walked >= _MOST_REPLAYED or steps > _REPLAYED:
+        return
+    args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
+    start = _Start(best, self_, args, span)
+    made, cost = _roles(m, start, recorder.threads_of(symbol)) if told else _one_path(m, start)
+    m.history.replayed[id(best.fn)] = walked + 1, steps + cost
+    if made is not None:
+        recorder.replayed(made, symbol, best.fn.span)
+
+
+def _one_path(m: Machine, start: _Start) -> tuple[Replay | None, int]:
+    """The run of a kernel whose threads go the same way, and the cost; nothing where it has no steps."""
+    running, complete = _run(m, start, False)
+    cost = running.cost
+    made_smaller = False
+    if running.chose and not complete:
+        other = _run(m, start, True)
+        cost += other[0].cost
+        if len(other[0].steps) > len(running.steps):
+            running, complete = other
+    if running.long and not complete:
+        other = _run(m, start, running.given, least=FEWER)
+        cost += other[0].cost
+        smaller = [with_fewer(a) for a in start.args]
+        if not other[1] and any(a is not b for a, b in zip(start.args, smaller, strict=True)):
+            other = _run(m, replace(start, args=smaller), running.given, least=FEWER)
+            other[0].steps[:] = apart_from_ends(other[0].steps)
+            cost, made_smaller = cost + other[0].cost, other[1]
+        running, complete = other if other[1] else (running, complete)
+    if not running.steps:
+        return None, cost
+    missed = running.slices.missed() if complete and not made_smaller else ()
+    made = Replay(tuple(running.steps), complete, (), missed)
+    for numbers in several_tiles(running):
+        again, ended = _run(m, start, running.given, numbers=numbers)
+        cost += again.cost
+        if again.rounds.tiles() > 1 and ended:
+            return replace(made, more=Replay(tuple(apart_from_ends(again.steps)), ended)), cost
+    return made, cost
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What is run: a kernel, its object, what it is given, and where it is launched."""
+
+    best: Candidate
+    self_: Object | None
+    args: list[Value]
+    span: Span
+
+
+@dataclass(slots=True)
+class _Team:
+    """The runs of some threads of a block, at the same numbers; one of each role, another of one with several warps."""
+
+    block: int
+    numbers: Numbers = field(default_factory=dict)
+    remembers: bool = True
+    asked: dict[Expr, None] = field(default_factory=dict)
+    views: dict[object, int] = field(default_factory=dict)
+    found: list[Replaying] = field(default_factory=list)
+    ended: list[bool] = field(default_factory=list)
+    all_roles: bool = False
+    cost: int = 0
+
+    def run(self, m: Machine, start: _Start, thread: int) -> Replaying:
+        running, complete = _run(
+            m, start, False, thread, AT_LEAST, self.views, numbers=self.numbers, remembers=self.remembers
+        )
+        self.asked.update(running.asked)
+        self.found.append(running)
+        self.ended.append(complete)
+        self.cost += running.cost
+        return running
+
+    def answers(self, m: Machine, thread: int) -> tuple[object, ...]:
+        asks = Replaying(m, thread=thread)
+        return (thread % _WARP == 0, *map(asks.number, self.asked))
+
+    def left(self, m: Machine) -> list[int]:
+        """Threads whose role was not run."""
+        known = {self.answers(m, f.thread or 0) for f in self.found}
+        return [t for t in _OF_ROLES if t < self.block and self.answers(m, t) not in known]
+
+    def replay(self, m: Machine) -> Replay:
+        kinds = {t: self.answers(m, t) for t in _OF_ROLES if t < self.block}
+        told = [self.answers(m, f.thread or 0) for f in self.found]
+        threads = tuple(
+            Thread(f.thread or 0, tuple(f.steps), complete, _counts(f.thread or 0, kind, told, kinds))
+            for f, complete, kind in zip(self.found, self.ended, told, strict=True)
+        )
+        sure = self.all_roles and all(self.ended) and all(f.sure for f in self.found) and self.block % _WARP == 0
+        return Replay((), False, threads, sure=sure)
+
+    @property
+    def agrees(self) -> bool:
+        """Roles that read the same numbers are told the same by them: each of those that have steps asks for them."""
+        stored = {b for f in self.found for b in f.memory.stored}
+        read = {b for f in self.found for b in f.memory.read}
+        return not stored & read and agree(f.rounds for f in self.found if any(_is_step(s) for s in f.steps))
+
+
+def _is_step(step: Step) -> bool:
+    return step.kind in ("barrier", "load", "copy", "gemm", "drain", "named")
+
+
+def _roles(m: Machine, start: _Start, block: int) -> tuple[Replay, int]:
+    """The runs of some threads, whether these are all that differ and what holds them back is known, and the cost.
+
+    Of a persistent kernel at numbers at which a block has several tiles, if its roles then agree on them.
+    """
+    team, cost = _Team(block), 0
+    for numbers in _team(m, start, team, True) or []:
+        first = _Team(block, numbers)
+        running = first.run(m, start, team.found[-1].thread or 0)
+        if first.ended == [True] and running.rounds.tiles() > 1:
+            _team(m, start, first)
+            if first.agrees:
+                return first.replay(m), team.cost + cost + first.cost
+            cost += first.cost
+            break
+        cost += first.cost
+    if not team.all_roles:
+        cost += team.cost
+        team = _Team(block)
+        _team(m, start, team)
+    if any(f.memory.read for f in team.found) and not team.agrees:
+        cost += team.cost
+        team = _Team(block, remembers=False)
+        _team(m, start, team)
+    return team.replay(m), cost + team.cost
+
+
+def _team(m: Machine, start: _Start, team: _Team, asks: bool = False) -> list[Numbers] | None:
+    """Run the threads. ``asks``: no more of them once they tell of numbers at which there are several tiles: these."""
+    left = team.left(m)
+    while left and len(team.found) < _MOST_ROLES:
+        running = team.run(m, start, left[0])
+        tried = several_tiles(running) if asks else []
+        if tried:
+            return tried
+        left = team.left(m)
+    team.all_roles = not left
+    for role in list(team.found):
+        thread = role.thread or 0
+        kind = team.answers(m, thread)
+        others = [t for t in _OF_ROLES if t < team.block and t != thread and team.answers(m, t) == kind]
+        if thread % _WARP == 0:  # one that is elected stands for its warp, unless other warpgroups elect one, too
+            others = [t for t in others if t // _WARPGROUP != thread // _WARPGROUP]
+        if others and len(role.steps) > 1:
+            team.run(m, start, others[-1])
+    return None
+
+
+def _counts(
+    thread: int, kind: tuple[object, ...], told: list[tuple[object, ...]], kinds: dict[int, tuple[object, ...]]
+) -> int:
+    """How many threads of the block a thread stands for, with the other lanes of its warps where it is not elected.
+
+    Where a second thread of its role was run, that stands for its own warp.
+    """
+    lanes = 1 if thread % _WARP == 0 else _WARP - 1
+    warps = sum(k == kind for k in kinds.values())
+    if told.count(kind) < 2:
+        return lanes * warps
+    first = next(t for t, k in kinds.items() if k == kind)
+    return lanes * (warps - 1) if thread == first else lanes
+
+
+def _run(
+    m: Machine,
+    start: _Start,
+    given: bool,
+    thread: int | None = None,
+    least: int = AT_LEAST,
+    views: dict[object, int] | None = None,
+    numbers: Numbers | None = None,
+    remembers: bool = True,
+) -> tuple[Replaying, bool]:
+    """A kernel's run pass by pass, and whether it came to the kernel's end."""
+    recorder, best, complete = m.recorder, start.best, True
+    running = Replaying(m, given, thread, least, views, numbers, remembers)
+    cut, used = dict(recorder.cut), m.budget.used
+    kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
+    try:
+        with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(_REPLAYED):
+            recorder.replaying = m.dialect.replaying = running
+            env = Env(best.env, "function", self_=start.self_)
+            run_function(m, best.entry, best.fn, env, start.args, {}, start.span)
+    except (ReplayOver, BudgetExceeded):  # what the root has left is for its walk
+        complete = False
+    finally:
+        recorder.replaying = m.dialect.replaying = None
+        m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering = kept
+        recorder.cut = cut
+        running.cost = m.budget.used - used
+        m.budget.used = m.budget.next_check = used
+    return running, complete
+
+
+def _pipelined(m: Machine, symbol: str) -> bool:
+    """Whether the kernel reads, in a loop, shared memory that it fills in a loop."""
+    found = [e for e in m.recorder.events.values() if e.kernel == symbol and e.loops]
+    written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
+    read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
+    return bool((written & read) - {None})
+
+
+@contextmanager
+def apart(m: Machine) -> Iterator[None]:
+    """A kernel gets copies: it writes no variable of its host, nor need what it writes be kept after it."""
+    host = m.addressed, m.pointed, m.leaked, m.callable
+    m.addressed, m.pointed, m.leaked, m.callable = {}, {}, {}, {}
+    try:
+        with m.journal.forgetting():
+            yield
+    finally:
+        m.addressed, m.pointed, m.leaked, m.callable = host
