@@ -27,6 +27,7 @@ from cutecheck.rules.derive.barriers import (
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.lanes import in_turns, in_warps
+from cutecheck.rules.derive.made import wrong_steps
 from cutecheck.rules.derive.protocol import pipelines
 from cutecheck.rules.replayed import Replayed
 
@@ -128,9 +129,9 @@ class BarrierStepMissing(Replayed):
     )
 
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
-        """Steps of CUTLASS's pipelines have a rule of their own."""
+        """Steps of CUTLASS's pipelines have a rule of their own, which says what is wrong with one."""
         made = [p.made for p in pipelines(context).values()] if fault.kind == "stuck" else []
-        if any((m.kernel, m.arch) == (call.kernel, call.arch) for m in made):
+        if any((m.kernel, m.arch) == (call.kernel, call.arch) and wrong_steps(m, context) for m in made):
             return True
         return super()._is_said(fault, call, context)
 

@@ -7,19 +7,7 @@ from collections.abc import Iterable
 from cutecheck.facts import Call
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.announced import EXPECTS
-from cutecheck.rules.derive.protocol import BY_THREADS, BY_TMA, pipelines
-from cutecheck.rules.derive.stages import not_synchronised, other_releases, same_stage, too_few_consumers
-from cutecheck.rules.derive.steps import (
-    not_acquired,
-    not_advanced,
-    not_committed,
-    not_released,
-    not_waited,
-    other_state,
-    too_few_barriers,
-    too_many_stages,
-)
+from cutecheck.rules.derive.made import wrong_steps
 
 _EXAMPLE = """
         import cutlass
@@ -129,23 +117,8 @@ class PipelineStepMissing(Rule):
     invalid = (_EXAMPLE % "pass",)
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
-        pipeline = pipelines(context).get((call.subject, call.arch)) if call.subject else None
-        if pipeline is None or pipeline.made is not call or pipeline.escapes:
-            return
-        if pipeline.kind not in (*BY_TMA, *BY_THREADS):
-            return
-        announced = any(c.function in EXPECTS and c.kernel == call.kernel for c in context.facts.calls)
-        others = [c for c in context.facts.calls if c.subject and (c.kernel, c.arch) == (call.kernel, call.arch)]
-        for found in (
-            None if announced else not_acquired(pipeline), not_waited(pipeline), not_released(pipeline, others),
-            not_committed(pipeline), too_many_stages(pipeline),
-            not_advanced(pipeline, others), other_state(pipeline), too_few_barriers(pipeline),
-            same_stage(pipeline), too_few_consumers(pipeline), not_synchronised(pipeline, context),
-            other_releases(pipeline, context),
-        ):  # fmt: skip
-            if found is not None:
-                at, message, label, advice = found
-                yield self.finding(
-                    at.span, message, label=label, help=advice, related=[Related(call.span, "the pipeline")],
-                    enclosing=at.enclosing, arch=call.arch,
-                )  # fmt: skip
+        for at, message, label, advice in wrong_steps(call, context):
+            yield self.finding(
+                at.span, message, label=label, help=advice, related=[Related(call.span, "the pipeline")],
+                enclosing=at.enclosing, arch=call.arch,
+            )  # fmt: skip

@@ -176,7 +176,9 @@ def used(m: Machine, fn: Value, args: list[Value], span: Span) -> str:
         if name in ("operator++", "operator+=", "advance"):
             _note(m, "advance", of, span)
         elif name == "operator=":
-            _note(m, "advance" if args and made_at(args[0]) == of else "escapes", of, span)
+            same = bool(args) and made_at(args[0]) == of
+            if same or m.recorder.replaying is None:  # a run pass by pass goes on with what the state then is
+                _note(m, "advance" if same else "escapes", of, span)
         return ""
     tries = _TRIES.match(name)
     kept = args[0] if args and isinstance(args[0], Object) else None

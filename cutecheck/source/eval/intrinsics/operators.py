@@ -178,7 +178,8 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
         if isinstance(v.type, (ScalarType, PtrType, ValueType)):
             own = v.space == "rmem" or isinstance(v.offset, Unknown) or varies(v.offset)
             replay = m.dialect.replaying
-            if replay is not None and not own and v.space != "smem" and isinstance(v.type, ScalarType):
+            scalar = isinstance(v.type, ScalarType) and v.space != "smem"
+            if replay is not None and scalar and not own and not isinstance(v.offset, Unknown):
                 name = replay.loaded(v.buffer, as_expr(v.offset))
                 if name is not None:
                     return symbolic(m, v.type, name, span)

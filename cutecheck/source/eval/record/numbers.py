@@ -16,9 +16,10 @@ from cutecheck.source.eval.record.rounds import GRID, MEMORY, OUTER, Loop, Numbe
 
 Value = Callable[[Expr, Numbers], int | None]  # of an expression, under other numbers
 
-_ODD = (11, 9, 7, 13, 5, 3)  # steps of each: odd, so that barriers come round to the other phase; more than most stages
+_ODD = (7, 9, 11, 5, 13, 3)  # steps of each: odd, so that barriers come round to the other phase; more than most stages
 _MOST = 1024  # of numbers that are tried
-_SMALLER_GRIDS = (96, 12)  # where no single condition says how many tiles there are
+_FEW_BLOCKS = 12  # where no single condition says how many tiles there are
+_WIDER = (4, 16, 64)  # where a block had too many still
 _RELATIONS = ("lt", "le", "eq", "ne")
 
 
@@ -46,8 +47,8 @@ def several_tiles(run: Replaying) -> list[Numbers]:
     for loop in grid:
         found = _fewer_blocks(loop, numbers, value, OUTER if inner or loop.around else _ODD[0])
         if found is not None:
-            return [numbers | {f"{GRID}x": n} for n in (found, *_SMALLER_GRIDS)]
-    return [numbers | {f"{GRID}x": n} for n in _SMALLER_GRIDS]
+            return [numbers | {f"{GRID}x": found * n} for n in (1, *_WIDER)]
+    return [numbers | {f"{GRID}x": _FEW_BLOCKS * n} for n in (1, *_WIDER)]
 
 
 def _fewer_blocks(loop: Loop, numbers: Numbers, value: Value, passes: int) -> int | None:

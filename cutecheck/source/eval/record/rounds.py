@@ -14,7 +14,7 @@ Numbers = dict[str, int]
 
 GRID = "gridDim."
 MEMORY = "*"  # starts the name of a number that was read from global memory
-OUTER = 3  # tiles of a block
+OUTER = 5  # tiles of a block
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ class Rounds:
 
     def enough(self, node: int, passes: int) -> bool:
         """More tiles tell nothing new, each of them having steps of its own."""
-        return passes > 2 * OUTER and self.loops[node].around
+        return passes > OUTER + 1 and self.loops[node].around
 
     def too_long(self, node: int) -> None:
         if node in self.loops:
