@@ -10,7 +10,11 @@ _WHERE = frozenset({"", "cutlass::arch", "arch"})
 
 def is_barrier(value: Value) -> bool:
     """A barrier in memory, or a pointer to one: both stand for the place."""
-    if not isinstance(value, Pointer) or not isinstance(value.type, ExternType):
+    return isinstance(value, Pointer) and is_barrier_type(value.type)
+
+
+def is_barrier_type(of: Value) -> bool:
+    if not isinstance(of, ExternType):
         return False
-    space, _, name = value.type.name.removeprefix("::").rpartition("::")
+    space, _, name = of.name.removeprefix("::").rpartition("::")
     return name in BARRIERS and space in _WHERE

@@ -93,6 +93,9 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     if isinstance(called, str):
         groups = getattr(fn, "targs", None) if called.endswith(_WAITS_FOR_GROUPS) else None
         synchronises(m, called, [*(groups or ()), *args], span)
+        replay = m.recorder.acts()
+        if replay is not None and isinstance(fn, FuncSet):
+            replay.goes_into([e.decl.span.path for e in fn.entries if e.decl.body is not None], span)
     if isinstance(called, str) and _allocates_tensor_memory(called, fn):
         m.recorder.synchronises(m, called, [*args, *kwargs.values()], span, "tensor memory")
     if isinstance(called, str) and called.endswith(_REGISTERS):

@@ -11,10 +11,11 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import Major
 from cutecheck.model.basis import ScaledBasis, Underscore
-from cutecheck.model.ints import Dyn, Sym, as_expr
+from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import slots
+from cutecheck.source.eval.barrier_types import is_barrier_type
 from cutecheck.source.eval.intrinsics import strings, tensors
 from cutecheck.source.eval.intrinsics.dispatch import call_value
 from cutecheck.source.eval.intrinsics.refusals import describe, guarded
@@ -195,7 +196,22 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
 
 
 def cast_pointer(m: Machine, p: Pointer, inner: Value, span: Span) -> Value:
-    return tensors.cast_pointer_to(p, inner)
+    found = tensors.cast_pointer_to(p, inner)
+    if isinstance(found.offset, Unknown) and not isinstance(p.offset, Unknown):
+        old, new = _bits(m, p.type, span), _bits(m, inner, span)
+        if old is not None and new is not None and (isinstance(p.offset, int) or old % new == 0):
+            return replace(found, offset=p.offset * old // new if old % new else p.offset * (old // new))
+    return found
+
+
+def _bits(m: Machine, t: Value, span: Span) -> int | None:
+    """Of an object of a class, too: `reinterpret_cast<uint64_t*>(&barriers[i])`."""
+    from cutecheck.source.eval.memory import size_bytes
+
+    if is_barrier_type(t):
+        return 64  # where its header is not read
+    size = size_bytes(m, t, span)
+    return None if isinstance(size, Unknown) or known_value(size) is None else 8 * int(size) or None
 
 
 def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value | None:

@@ -253,6 +253,11 @@ class Replaying:
         numbers = [a for a in given if isinstance(a, int) and not isinstance(a, bool)]
         self.add(Step("call", span, where, function, numbers[0] if len(numbers) == 1 else None))
 
+    def goes_into(self, bodies: list[str], span: Span) -> None:
+        """A function of the program's own, in these files: what its body does is known by its steps."""
+        if bodies and not any(_OF_LIBRARY.search(path) for path in bodies):
+            self.known.add(span)
+
     def _held(self, name: str, args: list[Value], span: Span, where: str) -> None:
         """A call that holds threads back, in the run of one of them."""
         function = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
