@@ -37,6 +37,8 @@ class Step:
 
     ``maybe``: under a condition that threads answer differently. ``caller``: where the function around it was called.
     ``adds``: whether a product is added to its accumulators (WGMMA, UMMA); None where that is not known.
+    ``arrives``: how often the thread arrives at a barrier; None where that is not known. Asynchronous: once its MMAs
+    are done (``tcgen05.commit``). A barrier's ``init`` has the arrivals that it counts as its ``number``.
     """
 
     kind: str
@@ -49,6 +51,7 @@ class Step:
     maybe: bool = False
     caller: Span | None = None
     adds: bool | None = None
+    arrives: int | None = None
 
 
 @record(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class Replay:
     ``threads``: those of some threads instead, one for each role, where what a kernel does is told by barriers.
     ``sure``: these threads do all that threads of the block do, and nothing that may hold them back is unknown.
     ``missed``: a tile of a buffer, by its coordinate and the extent of its mode, that is not sliced as the others are.
+    ``counted``: each thread of the block does as one of these, so that their arrivals can be counted.
     ``more``: the run at other numbers, at which a block has several tiles.
     """
 
@@ -77,3 +81,4 @@ class Replay:
     missed: tuple[tuple[str, int, int], ...] = ()
     sure: bool = True
     more: Replay | None = None
+    counted: bool = False

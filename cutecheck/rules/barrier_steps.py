@@ -113,7 +113,7 @@ class BarrierStepMissing(Replayed):
         PTX ISA, mbarrier; cutlass/arch/barrier.h; examples/cute/tutorial/hopper/wgmma_tma_sm90.cu
     """
 
-    kinds = ("crowded", "shut", "stuck")
+    kinds = ("crowded", "shut", "stuck", "scant", "overfull")
     code = "CUT217"
     name = "barrier-wrong-steps"
     family = "lint"
@@ -133,7 +133,19 @@ class BarrierStepMissing(Replayed):
         made = [p.made for p in pipelines(context).values()] if fault.kind == "stuck" else []
         if any((m.kernel, m.arch) == (call.kernel, call.arch) and wrong_steps(m, context) for m in made):
             return True
+        if fault.kind in ("scant", "overfull") and self._counted_apart(call, context):
+            return True
         return super()._is_said(fault, call, context)
+
+    def _counted_apart(self, call: Call, context: Context) -> bool:
+        """What the steps of some barrier of the kernel say without a run is said of these."""
+        mine = [
+            b for (s, arch), b in barriers(context).items() if (s.partition("|")[0], arch) == (call.kernel, call.arch)
+        ]
+        threads = threads_of_block(call, context)
+        asked = (too_few_arrivals, all_expect, too_few_arrive)
+        judged = [b for b in mine if not b.escapes and b.initialises]
+        return any(ask(b, threads) is not None for b in judged for ask in asked)
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)

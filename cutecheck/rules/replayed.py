@@ -117,6 +117,16 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "start the producer at the phase that counts as over (1: nothing is in the stages yet), and flip it each time "
         "that the stages come round", "others wait here",
     ),
+    "scant": (
+        "the barrier counts {number} arrival(s) a phase, and {tile} come, too few for the phases that are waited for: "
+        "a wait for it never ends", "{number} counted, {tile} come",
+        "initialise it with as many as arrive in one phase", "",
+    ),
+    "overfull": (
+        "the barrier counts {number} arrival(s) a phase, and {tile} come, more than the phases that are waited for "
+        "take: a phase is over before all have arrived", "{number} counted, {tile} come",
+        "initialise it with as many as arrive in one phase, or let fewer arrive (one thread of each warp, say)", "",
+    ),
     "replaced": (
         "this product replaces what is in `{name}`, a sum that nothing has used: it is not added to it "
         "(ScaleOut::Zero)", "not added", "accumulate_ = ScaleOut::One after the first product", "lost",
@@ -133,7 +143,14 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
 }  # fmt: skip
 
 
-_NO_EVENTS = ("crowded", "shut", "stuck", "unfinished")  # faults of other steps than copies and products
+_NO_EVENTS = (
+    "crowded",
+    "shut",
+    "stuck",
+    "scant",
+    "overfull",
+    "unfinished",
+)  # faults of other steps than copies and products
 
 
 class Replayed(Rule):

@@ -29,6 +29,8 @@ Kind = Literal[
     "crowded",
     "shut",
     "stuck",
+    "scant",
+    "overfull",
     "replaced",
     "unfinished",
 ]

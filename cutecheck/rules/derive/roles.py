@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from cutecheck.facts.replayed import Place, Replay, Step, Thread
 from cutecheck.rules.derive.accumulators import Accumulators
+from cutecheck.rules.derive.arrivals import miscounted
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
 
@@ -64,8 +65,10 @@ class _Worker:
         self.waits: int | None = None  # how often the named barrier had opened when it came there
         self.sums = Accumulators(stored)
         self.reading: list[_Tile] = []  # what WGMMAs read that no group holds yet
+        self.committing: list[_Tile] = []  # what UMMAs read that no commit tells of yet
         self.groups: list[list[_Tile]] = []  # what those of groups read that are not waited for
         steps = thread.steps
+        self.commits = any(s.kind == "barrier" and s.asynchronous for s in steps)
         self.counts_groups = any(s.function == "warpgroup_wait" for s in steps) and not any(map(_unseen, steps))
 
     def retired(self, me: int, left: int) -> None:
@@ -79,8 +82,10 @@ class _Worker:
 
 
 class _Block:
-    def __init__(self, threads: tuple[Thread, ...], sure: bool) -> None:
-        self.sure = sure
+    def __init__(self, replay: Replay) -> None:
+        threads = replay.threads
+        self.sure = replay.sure
+        self.counted = replay.counted
         self.memory = Memory()
         self.named: dict[str, _Named] = defaultdict(_Named)
         stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
@@ -97,6 +102,7 @@ class _Block:
         self.now: dict[_Key, _Tile] = {}
         self.count: dict[_Key, int] = defaultdict(int)
         self.faults: list[Fault] = []
+        self.waited: dict[_Barrier, int] = {}  # phases of a barrier that some thread has waited for
 
     def run(self) -> list[Fault]:
         while True:
@@ -111,6 +117,7 @@ class _Block:
                     self._arrive_now(i, w)
             if not moved and not self._met():
                 self._never_opens()
+                self._count()
                 return self.faults
 
     def _met(self) -> bool:
@@ -202,6 +209,12 @@ class _Block:
         w.waits = None
         return True
 
+    def _count(self) -> None:
+        """All have done what they do: whether as many have arrived at each barrier as it counts."""
+        done = all(w.at == len(w.thread.steps) for w in self.workers)
+        if self.sure and self.counted and done and not self._others_come():
+            self.faults += miscounted(tuple(w.thread for w in self.workers), self.waited)
+
     def _never_opens(self) -> None:
         """All that go on wait: at named barriers for more threads than come, or for phases that none of them ends."""
         here = [w for w in self.workers if w.at < len(w.thread.steps)]
@@ -230,9 +243,14 @@ class _Block:
                     return False
                 _learn(w.clock, gate.over[known])
                 w.clock[at] = known
+                self.waited[at] = max(self.waited.get(at, 0), known + 1)
         elif step.function == "expect":
             w.due, w.expecting = at, (at, len(gate.over) + len(gate.arrived[me]))
         elif step.function == "arrive":
+            if step.asynchronous:
+                for tile in w.committing:
+                    tile.reads[me] = w.clock[me], tile.reads[me][1]
+                w.committing = []
             self._arrive(me, w, at)
         return True
 
@@ -262,6 +280,9 @@ class _Block:
         if step.function == "wgmma" and w.counts_groups:
             tile.reads[me] = _NEVER, step  # until its group has been waited for
             w.reading.append(tile)
+        elif step.function == "umma" and w.commits:
+            tile.reads[me] = _NEVER, step  # until a barrier is told that it is done
+            w.committing.append(tile)
 
     def _load(self, me: int, w: _Worker, step: Step) -> None:
         place = step.places[1]
@@ -360,4 +381,4 @@ def _learn(clock: Clock, other: Clock) -> None:
 
 def faults_of_roles(replay: Replay) -> list[Fault]:
     """What goes wrong between the threads of a block."""
-    return _Block(replay.threads, replay.sure).run()
+    return _Block(replay).run()

@@ -32,6 +32,7 @@ _STEPS = {
 }  # fmt: skip
 # one arrival of each thread that comes here, at a barrier of its own block: with so many operands
 _LOCAL = {"arrive_and_expect_tx": 2, "set_barrier_transaction_bytes": 2, "arrive": 1, "arrive_barrier": 1}
+_COMMITS = {"umma_arrive": 1, "umma_arrive_multicast": 0, "umma_arrive_2x1SM": 0, "umma_arrive_multicast_2x1SM": 0}
 _ADDS = ("expect_transaction",)  # tells of bytes, and does not arrive
 _OTHER_KINDS = ("NamedBarrier", "OrderedSequenceBarrier", "GenericBarrier", "Pipeline")
 _ADDRESSES = frozenset({"cast_smem_ptr_to_uint", "__cvta_generic_to_shared", "cutlass_get_smem_pointer"})
@@ -66,7 +67,8 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
             if where != NOWHERE:
                 m.recorder.worked_by_library(where, span)
             return DEFER
-        _note(m, kind, given, span, 1 if len(given) == _LOCAL.get(name) else 0 if name in _ADDS else None)
+        arrivals = 1 if len(given) == _LOCAL.get(name) else 0 if name in _ADDS else None
+        _note(m, kind, given, span, arrivals, _COMMITS.get(name))
         if not isinstance(fn, FuncSet):  # which writes none of its arguments, though none of the files says so
             known = isinstance(fn, Intrinsic) and own is not None
             known |= m.dialect.replaying is not None and isinstance(fn, (Extern, ExternType))
@@ -116,9 +118,12 @@ def _of_class(fn: Value, full: str, kind: str) -> bool:
     return class_name(cls).endswith(f"::{kind}") if cls is not None else f"{kind}::" in full
 
 
-def _note(m: Machine, kind: str, given: list[Value], span: Span, arrivals: int | None) -> None:
+def _note(
+    m: Machine, kind: str, given: list[Value], span: Span, arrivals: int | None, commits: int | None = None
+) -> None:  # fmt: skip
     where, offset = _place(m, given, span)
-    m.recorder.barrier(kind, where, span, (offset, *(m.dialect.to_model(v) for v in given[1:2])), arrivals)
+    operands = (offset, *(m.dialect.to_model(v) for v in given[1:2]))
+    m.recorder.barrier(kind, where, span, operands, arrivals, commits)
 
 
 def _place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:

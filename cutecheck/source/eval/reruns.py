@@ -129,7 +129,15 @@ class _Team:
             for f, complete, kind in zip(self.found, self.ended, told, strict=True)
         )
         sure = self.all_roles and all(self.ended) and all(f.sure for f in self.found) and self.block % _WARP == 0
-        return Replay((), False, threads, sure=sure)
+        return Replay((), False, threads, sure=sure, counted=sure and self._counted(m, told))
+
+    def _counted(self, m: Machine, told: list[tuple[object, ...]]) -> bool:
+        """Whether each thread of the block does as one that was run, where barriers count arrivals."""
+        if not any(s.kind == "barrier" and s.function == "init" for f in self.found for s in f.steps):
+            return False
+        if any(v.name.startswith("threadIdx.") and v.name != "threadIdx.x" for e in self.asked for v in e.variables()):
+            return False
+        return all(self.answers(m, t) == self.answers(m, t - t % _WARP + 1) for t in range(self.block) if t % _WARP > 1)
 
     @property
     def agrees(self) -> bool:

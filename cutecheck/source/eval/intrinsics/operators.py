@@ -211,7 +211,8 @@ def _bits(m: Machine, t: Value, span: Span) -> int | None:
     if is_barrier_type(t):
         return 64  # where its header is not read
     size = size_bytes(m, t, span)
-    return None if isinstance(size, Unknown) or known_value(size) is None else 8 * int(size) or None
+    known = None if isinstance(size, Unknown) else known_value(size)
+    return 8 * known if known else None
 
 
 def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value | None:

@@ -114,18 +114,21 @@ class EventRecorder(LaunchRecorder):
         )  # fmt: skip
 
     def barrier(
-        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], arrivals: int | None = None
+        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], arrivals: int | None = None,
+        commits: int | None = None,
     ) -> None:  # fmt: skip
         """Something is done with a barrier in a buffer: its offset there, and the number that is given; each time.
 
-        ``arrivals`` of each thread that comes here, at a barrier of its own block, where that is known.
+        ``arrivals`` of each thread that comes here, at a barrier of its own block, where that is known; ``commits``:
+        of each warp, once its MMAs are done (0: it is not known how many).
         """
         replay = self.acts()
         if replay is not None and self.frame is not None:
             if kind == "named":
                 replay.named("sync", arguments, span, self.frame.symbol)
             else:
-                replay.barrier(kind, buffer, span, self.frame.symbol, arguments)
+                arrives = arrivals if commits is None else commits or None
+                replay.barrier(kind, buffer, span, self.frame.symbol, arguments, arrives, commits is not None)
         self._step_noted(kind, buffer, span, arguments, arrivals)
 
     def _step_noted(

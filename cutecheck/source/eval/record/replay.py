@@ -37,6 +37,7 @@ FLAG = Domain(values=(0, 1))  # of what is true or false
 AT_LEAST = 768  # of a run-time number: some tiles of a matrix, a multiple of most of their extents
 FEWER = 192  # where 768 are too many passes of a loop
 _MOST_STEPS = 4000
+_WARP = 32
 _BLOCKS = 4  # along y and z of the grid; along x so many that no block has a second tile
 PASSES = 26  # of one loop; its later ones are as those before
 _NUMBER = re.compile(r"#(\d+)")
@@ -270,11 +271,18 @@ class Replaying:
         elif not _LETS_GO.search(function) and not _OF_LIBRARY.search(span.path):
             self.held.add(span)
 
-    def barrier(self, kind: str, buffer: str, span: Span, where: str, arguments: tuple[Value, ...]) -> None:
-        """Something is done with a barrier in shared memory, or with one of the hardware."""
+    def barrier(
+        self, kind: str, buffer: str, span: Span, where: str, arguments: tuple[Value, ...],
+        arrives: int | None = None, commits: bool = False,
+    ) -> None:  # fmt: skip
+        """Something is done with a barrier in shared memory, or with one of the hardware.
+
+        ``commits``: by the MMAs of a warp, whose elected lane tells of them.
+        """
         self.known.add(span)
         if kind == "init" and self.thread is not None:
-            return  # which of them, a loop over an array need not tell
+            self._counts(buffer, span, where, arguments)
+            return
         if self.thread is None or not all(self.under):
             self.end()
         numbers = [self._whole(a) for a in arguments]
@@ -283,7 +291,16 @@ class Replaying:
         if kind == "wait" and (len(numbers) < 2 or numbers[1] is None):
             self.end()
         at = Place("", span, "smem", buffer, numbers[0] or 0)
-        self.add(Step("barrier", span, where, kind, numbers[1] if len(numbers) > 1 else None, (at,)))
+        if commits and arrives is not None and (self.thread or 0) % _WARP:
+            arrives = 0
+        number = numbers[1] if len(numbers) > 1 else None
+        self.add(Step("barrier", span, where, kind, number, (at,), commits, arrives=arrives))
+
+    def _counts(self, buffer: str, span: Span, where: str, arguments: tuple[Value, ...]) -> None:
+        """A barrier is told how many arrivals it counts; which one, a loop over an array need not tell."""
+        at, count = (self._whole(arguments[0]), self._whole(arguments[1])) if len(arguments) > 1 else (None, None)
+        if buffer != "?" and at is not None and count is not None and not self.under:
+            self.add(Step("barrier", span, where, "init", count, (Place("", span, "smem", buffer, at),)))
 
     def pipelined(self, name: str, of: str, span: Span, where: str, keywords: tuple[tuple[str, object], ...]) -> None:
         """A step of a pipeline of the library, as what it does with its barriers: one that says when a stage is full,
