@@ -18,31 +18,57 @@ Barrier = tuple[str, int]
 _PHASES = 2  # that are waited for, from which on the arrivals behind the last wait are the fewer
 
 
-def miscounted(threads: tuple[Thread, ...], waited: dict[Barrier, int]) -> Iterator[Fault]:
-    """Barriers whose count goes not with who arrives; ``waited``: how many phases of each a thread has waited for."""
+def counts(threads: tuple[Thread, ...]) -> dict[Barrier, int]:
+    """What barriers count that are initialised once, and at which it is known how often each thread arrives."""
     inits: dict[Barrier, list[Step]] = defaultdict(list)
-    come: dict[Barrier, int | None] = defaultdict(int)
-    once: dict[Barrier, int] = defaultdict(int)  # if each place is come to once a phase
+    vague: set[Barrier] = set()
     for thread in threads:
-        places: set[tuple[Barrier, Span]] = set()
         for step in thread.steps:
             if step.kind != "barrier" or not step.places:
                 continue
-            at = step.places[0].buffer, step.places[0].offset
             if step.function == "init":
-                inits[at] += [step] * thread.counts
+                inits[_at(step)] += [step] * thread.counts
+            elif step.function in ("arrive", "expect") and step.arrives is None:
+                vague.add(_at(step))
+    return {
+        at: s[0].number or 0 for at, s in inits.items() if len(s) == 1 and (s[0].number or 0) > 0 and at not in vague
+    }
+
+
+def miscounted(
+    threads: tuple[Thread, ...], counted: list[Barrier], waited: dict[Barrier, int], ends: bool
+) -> Iterator[Fault]:
+    """Of barriers that can be counted those whose count goes not with who arrives.
+
+    ``waited``: how many phases of each a thread has waited for, or waits for now; ``ends``: all threads come to an end.
+    """
+    come: dict[Barrier, int] = defaultdict(int)
+    once: dict[Barrier, int] = defaultdict(int)  # if each place is come to once a phase
+    inits: dict[Barrier, Step] = {}
+    for thread in threads:
+        places: set[tuple[Barrier, Span]] = set()
+        for step in (s for s in thread.steps if s.kind == "barrier" and s.places):
+            at = _at(step)
+            if step.function == "init":
+                inits[at] = step
             elif step.function in ("arrive", "expect"):
-                known = come[at]
-                come[at] = None if known is None or step.arrives is None else known + thread.counts * step.arrives
-                if (at, step.span) not in places:
-                    once[at] += thread.counts * (step.arrives or 0)
-                    places.add((at, step.span))
-    for at, steps in inits.items():
-        count, arrived, phases = steps[0].number or 0, come[at], waited.get(at, 0)
-        if len(steps) != 1 or count < 1 or not arrived or not phases:
+                times = thread.counts * (step.arrives or 0)
+                come[at] += times
+                once[at] += 0 if (at, step.span) in places else times
+                places.add((at, step.span))
+    for at in counted:
+        init, arrived, phases = inits[at], come[at], waited.get(at, 0)
+        count = init.number or 0
+        if not arrived or not phases:
             continue
         shown = once[at] if once[at] != count else arrived // phases
-        if arrived < count * phases:
-            yield Fault("scant", steps[0], steps[0].places[0], None, shown)
-        elif phases >= _PHASES and arrived >= count * (phases + 2) and 4 * arrived >= 5 * count * phases:
-            yield Fault("overfull", steps[0], steps[0].places[0], None, shown)
+        if arrived < count * phases and once[at] != count:
+            yield Fault("scant", init, init.places[0], None, shown)
+        elif not ends or phases < _PHASES:
+            continue
+        elif arrived >= count * (phases + 2) and 4 * arrived >= 5 * count * phases:
+            yield Fault("overfull", init, init.places[0], None, shown)
+
+
+def _at(step: Step) -> Barrier:
+    return step.places[0].buffer, step.places[0].offset

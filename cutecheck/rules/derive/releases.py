@@ -39,14 +39,14 @@ def _later(event: Event, step: Call) -> bool:
 
 def _by_hand(event: Event, context: Context) -> Iterator[Call]:
     """Arrivals at barriers that a TMA load into what the WGMMA reads waits for, of the stage that it reads."""
-    stages = {t.buffer: _variables(t.offset) for t in event.operands if t.space == "smem" and t.buffer is not None}
+    stages = {t.buffer: _stage(t.offset) for t in event.operands if t.space == "smem" and t.buffer is not None}
     for (_, arch), mine in barriers(context).items():
         steps = mine.steps["arrive"]
         if arch != event.arch or mine.escapes or not steps or steps[0].kernel != event.kernel:
             continue
         filled = {e.operands[1].buffer for e in context.facts.events if is_load(e) and _after(e, mine.steps["wait"])}
         for step in steps:
-            index = _variables(step.arguments[0]) if step.arguments else None
+            index = _stage(step.arguments[0], True) if step.arguments else None
             if index is not None and _later(event, step) and any(
                 buffer in filled and stage == index for buffer, stage in stages.items()
             ):  # fmt: skip
@@ -66,8 +66,14 @@ def _after(load: Event, waits: list[Call]) -> bool:
     )  # fmt: skip
 
 
-def _variables(offset: object) -> frozenset[str] | None:
-    return frozenset(v.name for v in as_expr(offset).variables()) if isinstance(offset, (int, Dyn)) else None
+def _stage(offset: object, plain: bool = False) -> frozenset[str] | None:
+    """What a stage is computed by: `(stage + 3) % 4` is another than `stage`. ``plain``: nothing is added to it."""
+    if not isinstance(offset, (int, Dyn)):
+        return None
+    terms = as_expr(offset).terms
+    if plain and any(not monomial for monomial, _ in terms) and any(monomial for monomial, _ in terms):
+        return None
+    return frozenset(str(atom) for monomial, _ in terms for atom in monomial)
 
 
 def _of_pipelines(event: Event, context: Context) -> Iterator[Call]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from cutecheck.facts.replayed import Place, Replay, Step, Thread
 from cutecheck.rules.derive.accumulators import Accumulators
-from cutecheck.rules.derive.arrivals import miscounted
+from cutecheck.rules.derive.arrivals import counts, miscounted
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
 
@@ -31,6 +31,27 @@ class _Gate:
 
     over: list[Clock] = field(default_factory=list)
     arrived: dict[int, list[Clock]] = field(default_factory=lambda: defaultdict(list))
+    count: int = 0  # arrivals that end a phase, where these can be counted; else all must arrive that ever do
+    came: list[tuple[int, int, Clock]] = field(default_factory=list)  # who, how many, and what they know
+
+    def come(self, worker: int, times: int, clock: Clock) -> None:
+        """So many arrive, and may end a phase, or several."""
+        if times:
+            self.came.append((worker, times, dict(clock)))
+        while sum(n for _, n, _ in self.came) >= self.count:
+            known = dict(self.over[-1]) if self.over else {}
+            left = self.count
+            while left:
+                who, n, knows = self.came.pop(0)
+                _learn(known, knows)
+                if n > left:
+                    self.came.insert(0, (who, n - left, knows))
+                left -= min(n, left)
+            self.over.append(known)
+
+    def pending(self, worker: int) -> int:
+        """Arrivals of a thread since the last phase that is over."""
+        return sum(who == worker for who, _, _ in self.came) if self.count else len(self.arrived[worker])
 
 
 @dataclass(slots=True)
@@ -60,7 +81,7 @@ class _Worker:
         self.at = 0
         self.clock: Clock = {}
         self.expecting: tuple[_Barrier, int] | None = None  # of the loads that come
-        self.due: _Barrier | None = None  # arrives there once its loads are made
+        self.due: tuple[_Barrier, Step] | None = None  # arrives there once its loads are made
         self.told_after = _told_after(thread.steps)  # loads whose bytes are announced after them: at which barrier
         self.waits: int | None = None  # how often the named barrier had opened when it came there
         self.sums = Accumulators(stored)
@@ -103,6 +124,9 @@ class _Block:
         self.count: dict[_Key, int] = defaultdict(int)
         self.faults: list[Fault] = []
         self.waited: dict[_Barrier, int] = {}  # phases of a barrier that some thread has waited for
+        if self.sure and self.counted and not self._others_come():
+            for at, count in counts(threads).items():
+                self.gates[at].count = count
 
     def run(self) -> list[Fault]:
         while True:
@@ -116,8 +140,9 @@ class _Block:
                         return self.faults  # what it does next is not known
                     self._arrive_now(i, w)
             if not moved and not self._met():
+                if all(w.at == len(w.thread.steps) for w in self.workers):
+                    self._count()
                 self._never_opens()
-                self._count()
                 return self.faults
 
     def _met(self) -> bool:
@@ -209,18 +234,28 @@ class _Block:
         w.waits = None
         return True
 
-    def _count(self) -> None:
-        """All have done what they do: whether as many have arrived at each barrier as it counts."""
-        done = all(w.at == len(w.thread.steps) for w in self.workers)
-        if self.sure and self.counted and done and not self._others_come():
-            self.faults += miscounted(tuple(w.thread for w in self.workers), self.waited)
+    def _count(self) -> bool:
+        """Nobody goes on: whether fewer or more arrive at some barrier than it counts."""
+        ends = all(w.at == len(w.thread.steps) for w in self.workers)
+        counted = [at for at, gate in self.gates.items() if gate.count]
+        found = list(miscounted(tuple(w.thread for w in self.workers), counted, self.waited, ends))
+        self.faults += found
+        return bool(found)
+
+    def _must_open(self, at: _Barrier) -> bool:
+        """What ends a phase of the barrier is known: its count, or that all that arrive do so in each phase."""
+        steps = [[s.span for s in self.workers[i].thread.steps if _arrives(s, at)] for i in self.comers[at]]
+        return bool(steps) and (self.gates[at].count > 0 or all(s == steps[0] for s in steps))
 
     def _never_opens(self) -> None:
         """All that go on wait: at named barriers for more threads than come, or for phases that none of them ends."""
         here = [w for w in self.workers if w.at < len(w.thread.steps)]
         steps = [w.thread.steps[w.at] for w in here]
-        for step in (s for s in steps if s.kind == "barrier") if self.sure and not self._others_come() else ():
-            if self.comers[_gate(step)]:
+        waits = [s for s in steps if s.kind == "barrier"] if self.sure and not self._others_come() else []
+        if waits and self._count():
+            return
+        for step in waits:
+            if self._must_open(_gate(step)):
                 other = next((s for s in steps if s.kind == "barrier" and _gate(s) != _gate(step)), None)
                 self._note("stuck", step, step.places[0], other, 0)
                 return
@@ -239,28 +274,31 @@ class _Block:
             w.sums.waited()
             known = w.clock.get(at, -1) + 1  # phases that are over for certain: no more need be when it is asked
             if known & 1 == (step.number or 0) & 1:
+                self.waited[at] = max(self.waited.get(at, 0), known + 1)
                 if len(gate.over) <= known:
                     return False
                 _learn(w.clock, gate.over[known])
                 w.clock[at] = known
-                self.waited[at] = max(self.waited.get(at, 0), known + 1)
         elif step.function == "expect":
-            w.due, w.expecting = at, (at, len(gate.over) + len(gate.arrived[me]))
+            w.due, w.expecting = (at, step), (at, len(gate.over) + gate.pending(me))
         elif step.function == "arrive":
             if step.asynchronous:
                 for tile in w.committing:
                     tile.reads[me] = w.clock[me], tile.reads[me][1]
                 w.committing = []
-            self._arrive(me, w, at)
+            self._arrive(me, w, at, step)
         return True
 
     def _arrive_now(self, me: int, w: _Worker) -> None:
         if w.due is not None:
-            at, w.due = w.due, None
-            self._arrive(me, w, at)
+            (at, step), w.due = w.due, None
+            self._arrive(me, w, at, step)
 
-    def _arrive(self, me: int, w: _Worker, at: _Barrier) -> None:
+    def _arrive(self, me: int, w: _Worker, at: _Barrier, step: Step) -> None:
         gate = self.gates[at]
+        if gate.count:
+            gate.come(me, w.thread.counts * (step.arrives or 0), w.clock)
+            return
         gate.arrived[me].append(dict(w.clock))
         while all(gate.arrived[i] for i in self.comers[at]):
             known = dict(gate.over[-1]) if gate.over else {}
@@ -289,7 +327,7 @@ class _Block:
         key, before = _key(place), self.now.get(_key(place))
         after = w.told_after.get(w.at)
         if after is not None:
-            w.expecting = after, len(self.gates[after].over) + len(self.gates[after].arrived[me])
+            w.expecting = after, len(self.gates[after].over) + self.gates[after].pending(me)
         elif w.at in w.told_after:
             w.expecting = None
         if w.expecting is None:
@@ -368,6 +406,10 @@ def _holds(key: _Key, other: _Key) -> bool:
     """Whether what is filled has all bits of what is read, which may be those of one warpgroup."""
     (buffer, (lo, hi)), (another, (low, high)) = key, other
     return key == other or (buffer == another and lo <= low < high <= hi)
+
+
+def _arrives(step: Step, at: _Barrier) -> bool:
+    return step.kind == "barrier" and step.function in ("arrive", "expect") and _gate(step) == at
 
 
 def _meets(step: Step) -> bool:

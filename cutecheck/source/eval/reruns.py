@@ -24,7 +24,7 @@ _MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
 _REPLAYED = 200_000  # steps of a kernel that is run pass by pass
 _WARP = 32
 _WARPGROUP = 128
-_OF_ROLES = tuple(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
+_OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
 _MOST_ROLES = 10
 
 
@@ -99,6 +99,8 @@ class _Team:
     views: dict[object, int] = field(default_factory=dict)
     found: list[Replaying] = field(default_factory=list)
     ended: list[bool] = field(default_factory=list)
+    known: dict[int, tuple[object, ...]] = field(default_factory=dict)  # what threads answer to what was asked
+    asked_before: int = 0
     all_roles: bool = False
     cost: int = 0
 
@@ -113,31 +115,37 @@ class _Team:
         return running
 
     def answers(self, m: Machine, thread: int) -> tuple[object, ...]:
-        asks = Replaying(m, thread=thread)
-        return (thread % _WARP == 0, *map(asks.number, self.asked))
+        """What a thread answers to all that was asked of threads so far; one that is elected is another role."""
+        if self.asked_before != len(self.asked):
+            self.asked_before = len(self.asked)
+            self.known.clear()
+        if thread not in self.known:
+            asks = Replaying(m, thread=thread)
+            self.known[thread] = (thread % _WARP == 0, *map(asks.number, self.asked))
+        return self.known[thread]
 
     def left(self, m: Machine) -> list[int]:
-        """Threads whose role was not run."""
-        known = {self.answers(m, f.thread or 0) for f in self.found}
-        return [t for t in _OF_ROLES if t < self.block and self.answers(m, t) not in known]
+        """Threads whose role was not run: the first two of each warp come first."""
+        run = {self.answers(m, f.thread or 0) for f in self.found}
+        left = [t for t in sorted(_OF_ROLES) if t < self.block and self.answers(m, t) not in run]
+        return left or [t for t in range(self.block) if self.answers(m, t) not in run]
 
     def replay(self, m: Machine) -> Replay:
-        kinds = {t: self.answers(m, t) for t in _OF_ROLES if t < self.block}
-        told = [self.answers(m, f.thread or 0) for f in self.found]
         threads = tuple(
-            Thread(f.thread or 0, tuple(f.steps), complete, _counts(f.thread or 0, kind, told, kinds))
-            for f, complete, kind in zip(self.found, self.ended, told, strict=True)
+            Thread(f.thread or 0, tuple(f.steps), complete, self._stands_for(m, f.thread or 0))
+            for f, complete in zip(self.found, self.ended, strict=True)
         )
         sure = self.all_roles and all(self.ended) and all(f.sure for f in self.found) and self.block % _WARP == 0
-        return Replay((), False, threads, sure=sure, counted=sure and self._counted(m, told))
+        names = {v.name for e in self.asked for v in e.variables() if v.name.startswith("threadIdx.")}
+        return Replay((), False, threads, sure=sure, counted=sure and names <= {"threadIdx.x"})
 
-    def _counted(self, m: Machine, told: list[tuple[object, ...]]) -> bool:
-        """Whether each thread of the block does as one that was run, where barriers count arrivals."""
-        if not any(s.kind == "barrier" and s.function == "init" for f in self.found for s in f.steps):
-            return False
-        if any(v.name.startswith("threadIdx.") and v.name != "threadIdx.x" for e in self.asked for v in e.variables()):
-            return False
-        return all(self.answers(m, t) == self.answers(m, t - t % _WARP + 1) for t in range(self.block) if t % _WARP > 1)
+    def _stands_for(self, m: Machine, thread: int) -> int:
+        """How many threads of the block a thread stands for: those of its role, of a second one those of its warp."""
+        kind = self.answers(m, thread)
+        alike = [t for t in range(self.block) if self.answers(m, t) == kind]
+        runs = [f.thread or 0 for f in self.found if self.answers(m, f.thread or 0) == kind]
+        own = [t for t in alike if t // _WARP == runs[-1] // _WARP] if len(runs) > 1 else []
+        return len(own) if thread == runs[-1] and own else len(alike) - len(own)
 
     @property
     def agrees(self) -> bool:
@@ -191,27 +199,13 @@ def _team(m: Machine, start: _Start, team: _Team, asks: bool = False) -> list[Nu
     for role in list(team.found):
         thread = role.thread or 0
         kind = team.answers(m, thread)
-        others = [t for t in _OF_ROLES if t < team.block and t != thread and team.answers(m, t) == kind]
+        alike = [t for t in range(team.block) if t != thread and team.answers(m, t) == kind]
+        others = [t for t in alike if t in _OF_ROLES] or alike
         if thread % _WARP == 0:  # one that is elected stands for its warp, unless other warpgroups elect one, too
             others = [t for t in others if t // _WARPGROUP != thread // _WARPGROUP]
         if others and len(role.steps) > 1:
             team.run(m, start, others[-1])
     return None
-
-
-def _counts(
-    thread: int, kind: tuple[object, ...], told: list[tuple[object, ...]], kinds: dict[int, tuple[object, ...]]
-) -> int:
-    """How many threads of the block a thread stands for, with the other lanes of its warps where it is not elected.
-
-    Where a second thread of its role was run, that stands for its own warp.
-    """
-    lanes = 1 if thread % _WARP == 0 else _WARP - 1
-    warps = sum(k == kind for k in kinds.values())
-    if told.count(kind) < 2:
-        return lanes * warps
-    first = next(t for t, k in kinds.items() if k == kind)
-    return lanes * (warps - 1) if thread == first else lanes
 
 
 def _run(

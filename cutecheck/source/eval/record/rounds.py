@@ -81,7 +81,7 @@ class Rounds:
 
     def enough(self, node: int, passes: int) -> bool:
         """More tiles tell nothing new, each of them having steps of its own."""
-        return passes > OUTER + 1 and self.loops[node].around
+        return passes > OUTER + 1 and node in self.loops and self.loops[node].around
 
     def too_long(self, node: int) -> None:
         if node in self.loops:
