@@ -15,6 +15,7 @@ from cutecheck.facts.span import Span
 from cutecheck.rules.derive.faults import Fault
 
 Barrier = tuple[str, int]
+_WARP = 32
 _PHASES = 2  # that are waited for, from which on the arrivals behind the last wait are the fewer
 
 
@@ -22,14 +23,20 @@ def counts(threads: tuple[Thread, ...]) -> dict[Barrier, int]:
     """What barriers count that are initialised once, and at which it is known how often each thread arrives."""
     inits: dict[Barrier, list[Step]] = defaultdict(list)
     vague: set[Barrier] = set()
+    told: set[tuple[Barrier, Span, int]] = set()  # by whose first lane a commit of a warp is counted
+    for thread in threads:
+        first = thread.number % _WARP == 0
+        told |= {(_at(s), s.span, thread.number // _WARP) for s in thread.steps if first and _commits(s)}
     for thread in threads:
         for step in thread.steps:
             if step.kind != "barrier" or not step.places:
                 continue
             if step.function == "init":
                 inits[_at(step)] += [step] * thread.counts
-            elif step.function in ("arrive", "expect") and step.arrives is None:
-                vague.add(_at(step))
+            elif step.function in ("arrive", "expect"):
+                known = not _commits(step) or (_at(step), step.span, thread.number // _WARP) in told
+                if step.arrives is None or not known:
+                    vague.add(_at(step))
     return {
         at: s[0].number or 0 for at, s in inits.items() if len(s) == 1 and (s[0].number or 0) > 0 and at not in vague
     }
@@ -68,6 +75,10 @@ def miscounted(
             continue
         elif arrived >= count * (phases + 2) and 4 * arrived >= 5 * count * phases:
             yield Fault("overfull", init, init.places[0], None, shown)
+
+
+def _commits(step: Step) -> bool:
+    return step.kind == "barrier" and step.asynchronous and bool(step.places)
 
 
 def _at(step: Step) -> Barrier:

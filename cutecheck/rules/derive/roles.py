@@ -20,6 +20,7 @@ from cutecheck.rules.derive.role_memory import Clock, How, Memory
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
 _Barrier = tuple[str, int]
 _Key = tuple[str, tuple[int, int]]
+_WARP = 32
 _WARPGROUP = 128
 _NEVER = 1 << 62
 _MEETING = frozenset({"__syncthreads", "syncthreads", "cluster_sync", "cluster_wait"})
@@ -314,6 +315,8 @@ class _Block:
             return
         if tile.gate is not None and w.clock.get(tile.gate, -1) < tile.phase:
             self._note("unready", step, place, tile.step, tile.number)
+        if step.function == "umma" and w.thread.number % _WARP:
+            return  # one lane of the warp issues it, as all come to it
         tile.reads[me] = w.clock[me], step
         if step.function == "wgmma" and w.counts_groups:
             tile.reads[me] = _NEVER, step  # until its group has been waited for
