@@ -71,7 +71,7 @@ def miscounted(
         shown = once[at] if once[at] != count else arrived // phases
         if arrived < count * phases and once[at] != count:
             yield Fault("scant", init, init.places[0], None, shown)
-        elif not ends or phases < _PHASES:
+        elif not ends or phases < _PHASES or once[at] == count:
             continue
         elif arrived >= count * (phases + 2) and 4 * arrived >= 5 * count * phases:
             yield Fault("overfull", init, init.places[0], None, shown)
