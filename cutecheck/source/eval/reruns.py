@@ -14,7 +14,7 @@ from cutecheck.source.eval.launches import REPLAYED, key_of
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
-from cutecheck.source.eval.record.numbers import several_tiles
+from cutecheck.source.eval.record.numbers import several_tiles, undivided
 from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, Replaying, ReplayOver
 from cutecheck.source.eval.record.rounds import Numbers, agree
 from cutecheck.source.eval.scope import Env
@@ -164,17 +164,10 @@ def _roles(m: Machine, start: _Start, block: int) -> tuple[Replay, int]:
 
     Of a persistent kernel at numbers at which a block has several tiles, if its roles then agree on them.
     """
-    team, cost = _Team(block), 0
-    for numbers in _team(m, start, team, True) or []:
-        first = _Team(block, numbers)
-        running = first.run(m, start, team.found[-1].thread or 0)
-        if first.ended == [True] and running.rounds.tiles() > 1:
-            _team(m, start, first)
-            if first.agrees:
-                return first.replay(m), team.cost + cost + first.cost
-            cost += first.cost
-            break
-        cost += first.cost
+    team = _Team(block)
+    several, cost = _tiles(m, start, team, _team(m, start, team, True) or [])
+    if several is not None:
+        return several.replay(m), cost + team.cost
     if not team.all_roles:
         cost += team.cost
         team = _Team(block)
@@ -184,6 +177,24 @@ def _roles(m: Machine, start: _Start, block: int) -> tuple[Replay, int]:
         team = _Team(block, remembers=False)
         _team(m, start, team)
     return team.replay(m), cost + team.cost
+
+
+def _tiles(m: Machine, start: _Start, team: _Team, tried: list[Numbers]) -> tuple[_Team | None, int]:
+    """The runs at numbers at which a block has several tiles, where they tell of all roles alike; and the cost."""
+    divisors: dict[str, int] = {}
+    cost = 0
+    while tried:
+        some = _Team(team.block, tried.pop(0))
+        running = some.run(m, start, team.found[-1].thread or 0)
+        if some.ended == [True] and running.rounds.tiles() > 1:
+            _team(m, start, some)
+            apart = undivided(some.found)
+            if some.agrees and not apart:
+                return some, cost + some.cost
+            tried = several_tiles(team.found[-1], apart) if some.agrees and not divisors else []
+            divisors = apart
+        cost += some.cost
+    return None, cost
 
 
 def _team(m: Machine, start: _Start, team: _Team, asks: bool = False) -> list[Numbers] | None:

@@ -109,6 +109,9 @@ def may_write(
         elif isinstance(value, ObjectPointer) and foreign.undeclared(fn):
             losses.lose(m, value.to, name, node.span)
         elif losses.of_cuda(name) and (i > 0 or isinstance(value, Pointer)):
+            replay = m.recorder.acts()
+            if replay is not None and isinstance(value, Pointer):
+                replay.memory.stored.add(value.buffer)
             if i == 0:  # the others are numbers
                 losses.lost_under(m, value, node.span)
         elif writes_arguments(name):

@@ -7,9 +7,10 @@ over to the next tile shows at others: some tiles a block, of an odd number of s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import lcm
 
-from cutecheck.model.expr import Expr, Op, Var
+from cutecheck.model.expr import Expr, Op, Var, atom_expr
 from cutecheck.source.eval.record.past import INDEX
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import GRID, MEMORY, OUTER, Loop, Numbers, of_grid, run_time
@@ -23,8 +24,11 @@ _WIDER = (4, 16, 64)  # where a block had too many still
 _RELATIONS = ("lt", "le", "eq", "ne")
 
 
-def several_tiles(run: Replaying) -> list[Numbers]:
-    """Numbers at which a block of a persistent kernel has some tiles, the likeliest first; none of other kernels."""
+def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> list[Numbers]:
+    """Numbers at which a block of a persistent kernel has some tiles, the likeliest first; none of other kernels.
+
+    ``divisors``: what divides them, as roles need that were not run yet.
+    """
     loops = run.rounds.loops
 
     def value(e: Expr, numbers: Numbers) -> int | None:
@@ -39,9 +43,9 @@ def several_tiles(run: Replaying) -> list[Numbers]:
         numbers |= {f"{GRID}y": 1, f"{GRID}z": 1}
     inner = [x for x in loops.values() if x.eventful and not x.around and not of_grid(x) and x.names()]
     for loop in inner:
-        numbers |= _passes(loop, _ODD, numbers, value)
+        numbers |= _passes(loop, _ODD, numbers, value, divisors or {})
     for loop in (x for x in loops.values() if x.long and x not in inner):
-        numbers |= _passes(loop, (OUTER,), numbers, value)
+        numbers |= _passes(loop, (OUTER,), numbers, value, divisors or {})
     if not grid:
         return [numbers] if numbers else []
     for loop in grid:
@@ -66,14 +70,18 @@ def _fewer_blocks(loop: Loop, numbers: Numbers, value: Value, passes: int) -> in
     return None
 
 
-def _passes(loop: Loop, targets: tuple[int, ...], numbers: Numbers, value: Value) -> Numbers:
+def _passes(
+    loop: Loop, targets: tuple[int, ...], numbers: Numbers, value: Value, divisors: Mapping[str, int]
+) -> Numbers:
     """A number at which a loop has so many passes, a multiple of what it was divided by."""
     for e in (e for one in loop.asked[:1] for e in one):
         for side in _sides(e):
             for v in sorted(side.variables(), key=lambda v: v.name):
                 if v.name.startswith((*INDEX, GRID)) or v.name in numbers:
                     continue
-                found = _number(side, v, targets, numbers, value)
+                found = _number(
+                    side, v, targets, numbers, value, max(1, lcm(v.domain.divisor(), divisors.get(v.name, 1)))
+                )
                 if found is not None:
                     return _of_buffer(v.name, found)
     return {}
@@ -95,8 +103,9 @@ def _sides(e: Expr) -> Iterator[Expr]:
                         yield bare
 
 
-def _number(side: Expr, v: Var, targets: tuple[int, ...], numbers: Numbers, value: Value) -> int | None:
-    step = max(1, v.domain.divisor())
+def _number(
+    side: Expr, v: Var, targets: tuple[int, ...], numbers: Numbers, value: Value, step: int
+) -> int | None:  # fmt: skip
     lo, hi = v.domain.bounds()
     best: tuple[int, int] | None = None
     found = None
@@ -111,3 +120,17 @@ def _number(side: Expr, v: Var, targets: tuple[int, ...], numbers: Numbers, valu
         if best is None or rank < best:
             best, found = rank, n
     return found
+
+
+def undivided(runs: Iterable[Replaying]) -> dict[str, int]:
+    """What divides run-time numbers in conditions of some role, where a number is no multiple of it.
+
+    One role may round it down, another up: a host passes multiples, perhaps, and they are as many.
+    """
+    found: dict[Var, int] = {}
+    values: dict[Var, int | None] = {}
+    for run in runs:
+        for v, by in run.rounds.divisors.items():
+            found[v] = lcm(found.get(v, 1), by)
+            values[v] = run.number(atom_expr(v))
+    return {v.name: by for v, by in found.items() if (value := values[v]) is None or value % by}

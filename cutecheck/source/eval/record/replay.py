@@ -344,6 +344,8 @@ class Replaying:
         if not any(s.kind == "copy" for s in self.steps):
             self.entered = self.machine.made
         self.slices.extents.update(n for f in facts if f.space == "gmem" for n in extent_names(f.root_layout))
+        if kind in ("copy", "drain") and facts[-1].space == "gmem" and facts[-1].buffer:
+            self.memory.stored.add(facts[-1].buffer)
         places = [self.place(f) for f in facts]
         places = [p if p is None or end is None else replace(p, past=end) for p, end in zip(places, past, strict=True)]
         found = tuple(p for p in places if p is not None)

@@ -6,8 +6,10 @@ import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
+from math import lcm
 
-from cutecheck.model.expr import Expr
+from cutecheck.model.expr import Expr, Var
 from cutecheck.source.eval.record.past import INDEX
 
 Numbers = dict[str, int]
@@ -37,6 +39,7 @@ class Rounds:
         self.loops: dict[int, Loop] = {}
         self._open: list[tuple[int, list[list[Expr]]]] = []
         self._asking = False
+        self.divisors: dict[Var, int] = {}  # what run-time numbers are divided by in conditions
 
     @contextmanager
     def inside(self, node: int, eventful: bool) -> Iterator[None]:
@@ -74,6 +77,8 @@ class Rounds:
             self._asking = kept or body
 
     def asked(self, condition: Expr) -> None:
+        for v, by in divided(condition):
+            self.divisors[v] = lcm(self.divisors.get(v, 1), by)
         if self._asking and self._open:
             passes = self._open[-1][1]
             if passes:
@@ -84,8 +89,9 @@ class Rounds:
         return passes > OUTER + 1 and node in self.loops and self.loops[node].around
 
     def too_long(self, node: int) -> None:
-        if node in self.loops:
-            self.loops[node].long = True
+        at = node if node in self.loops else self._open[-1][0] if self._open else None
+        if at is not None:
+            self.loops[at].long = True
 
     def tiles(self) -> int:
         """The most passes of a loop that may go from tile to tile."""
@@ -97,6 +103,27 @@ class Rounds:
         """The numbers that say how often loops with steps run; of memory the buffers."""
         found = {n for x in self.loops.values() if x.eventful for n in x.names() if not n.startswith(GRID)}
         return frozenset(n.partition("[")[0] if n.startswith(MEMORY) else n for n in found)
+
+
+@lru_cache(maxsize=1 << 12)
+def divided(e: Expr, by: int = 1) -> tuple[tuple[Var, int], ...]:
+    """The run-time numbers of an expression, each with what it is divided by: of ``K / 64 / 2`` it is 128."""
+    found: list[tuple[Var, int]] = []
+    for monomial, _ in e.terms:
+        for atom in monomial:
+            if isinstance(atom, Var):
+                if by > 1 and not atom.name.startswith(INDEX):
+                    found.append((atom, by))
+                continue
+            last = constant(atom.args[-1]) if atom.kind in ("div", "shr") else None
+            within = by if last is None or last <= 0 else by * (last if atom.kind == "div" else 1 << min(last, 30))
+            for a in atom.args:
+                found += divided(a, within)
+    return tuple(found)
+
+
+def constant(e: Expr) -> int | None:
+    return None if e.variables() else e.evaluate({})
 
 
 def run_time(e: Expr) -> set[str]:

@@ -57,9 +57,14 @@ def _stored(m: Machine, node: ir.Assign, env: Env) -> None:
     """An element of a tensor is assigned to: a step of a kernel that is run pass by pass."""
     target = node.target
     base = target.fn if isinstance(target, ir.Call) else target.base if isinstance(target, ir.Index) else None
-    if m.recorder.acts() is None or not isinstance(base, (ir.Name, ir.Attr)):
+    base = target.operand if isinstance(target, ir.Unary) and target.op == "*" else base
+    replay = m.recorder.acts()
+    if replay is None or not isinstance(base, (ir.Name, ir.Attr)):
         return
     tensor = places.whole(m, base, env)
+    pointer = tensor.pointer if isinstance(tensor, TensorVal) else tensor
+    if isinstance(pointer, Pointer) and pointer.space not in ("rmem", "smem"):
+        replay.memory.stored.add(pointer.buffer)
     if isinstance(tensor, TensorVal):
         m.recorder.element(tensor, True, node.span)
 
