@@ -87,8 +87,9 @@ class BarrierStepMissing(Replayed):
         each pass, or as those of one role, where conditions on the thread's index pick them and ``elect_one()`` one of
         each warp: no fewer where they tell of bytes, too, and few where one thread does. A ``NamedBarrier`` that all
         threads of a block come to, or those of one role and no others, counts as many; where the kernel can be run
-        thread by thread, as many as come there in any of its passes, and the threads do not come to a stop at waits
-        for phases that none of them ends.
+        thread by thread, as many as come there in any of its passes, the threads do not come to a stop at waits
+        for phases that none of them ends, and barriers in shared memory count as many as arrive for the phases that are
+        waited for; blocks of persistent kernels take several tiles.
 
     Why
         All of it compiles. A wait whose barrier nobody tells never ends; one for a phase that is over ends at once, and

@@ -308,6 +308,8 @@ class _Block:
             gate.over.append(known)
 
     def _read(self, me: int, w: _Worker, step: Step, place: Place) -> None:
+        if step.function == "umma" and w.thread.number % _WARP:
+            return  # all lanes come to it, and one issues it
         tile = next((t for k, t in self.now.items() if _holds(k, _key(place))), None)
         if tile is None:
             if any(_holds(k, _key(place)) for k in self.filled):
@@ -315,8 +317,6 @@ class _Block:
             return
         if tile.gate is not None and w.clock.get(tile.gate, -1) < tile.phase:
             self._note("unready", step, place, tile.step, tile.number)
-        if step.function == "umma" and w.thread.number % _WARP:
-            return  # one lane of the warp issues it, as all come to it
         tile.reads[me] = w.clock[me], step
         if step.function == "wgmma" and w.counts_groups:
             tile.reads[me] = _NEVER, step  # until its group has been waited for

@@ -210,7 +210,8 @@ def _team(m: Machine, start: _Start, team: _Team, asks: bool = False) -> list[Nu
     for role in list(team.found):
         thread = role.thread or 0
         kind = team.answers(m, thread)
-        alike = [t for t in range(team.block) if t != thread and team.answers(m, t) == kind]
+        elsewhere = [t for t in range(team.block) if t // _WARP != thread // _WARP]
+        alike = [t for t in elsewhere if team.answers(m, t) == kind]
         others = [t for t in alike if t in _OF_ROLES] or alike
         if thread % _WARP == 0:  # one that is elected stands for its warp, unless other warpgroups elect one, too
             others = [t for t in others if t // _WARPGROUP != thread // _WARPGROUP]
