@@ -22,6 +22,7 @@ from cutecheck.source.eval.values import BudgetExceeded, Object, Value
 
 _MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
 _REPLAYED = 200_000  # steps of a kernel that is run pass by pass
+_COSTLY = 60_000  # of a run, from which on it is not run for several tiles as well
 _WARP = 32
 _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
@@ -70,10 +71,12 @@ def _one_path(m: Machine, start: _Start) -> tuple[Replay | None, int]:
         return None, cost
     missed = running.slices.missed() if complete and not made_smaller else ()
     made = Replay(tuple(running.steps), complete, (), missed)
-    for numbers in several_tiles(running):
+    for numbers in several_tiles(running) if running.cost <= _COSTLY else ():
         again, ended = _run(m, start, running.given, numbers=numbers)
         cost += again.cost
-        if again.rounds.tiles() > 1 and ended:
+        if again.rounds.tiles() <= 1:
+            break  # nor has a block more of them where there are more blocks
+        if ended:
             return replace(made, more=Replay(tuple(apart_from_ends(again.steps)), ended)), cost
     return made, cost
 
@@ -193,6 +196,8 @@ def _tiles(m: Machine, start: _Start, team: _Team, tried: list[Numbers]) -> tupl
                 return some, cost + some.cost
             tried = several_tiles(team.found[-1], apart) if some.agrees and not divisors else []
             divisors = apart
+        elif running.rounds.tiles() <= 1:
+            tried = []  # nor has a block more of them where there are more blocks
         cost += some.cost
     return None, cost
 
@@ -233,6 +238,7 @@ def _run(
     """A kernel's run pass by pass, and whether it came to the kernel's end."""
     recorder, best, complete = m.recorder, start.best, True
     running = Replaying(m, given, thread, least, views, numbers, remembers)
+    running.memory.of = frozenset(p.name for p in best.fn.params)
     cut, used = dict(recorder.cut), m.budget.used
     kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
     try:

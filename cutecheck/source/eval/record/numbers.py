@@ -63,10 +63,11 @@ def _fewer_blocks(loop: Loop, numbers: Numbers, value: Value, passes: int) -> in
         return None if found is None else bool(found)
 
     for e in (e for one in loop.asked[1:2] for e in one if f"{GRID}x" in run_time(e)):
-        for blocks in range(_MOST // passes, 0, -1):
-            one, last = at(e, 0), at(e, (passes - 1) * blocks)
-            if one is not None and one == last and at(e, passes * blocks) == (not one):
-                return blocks
+        one = at(e, 0)
+        for n in (*range(passes, 1, -1), passes + 1) if one is not None else ():
+            for blocks in range(_MOST // n, 0, -1):
+                if at(e, (n - 1) * blocks) == one and at(e, n * blocks) == (not one):
+                    return blocks
     return None
 
 

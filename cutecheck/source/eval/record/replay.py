@@ -130,7 +130,7 @@ class Replaying:
     def loaded(self, buffer: str, offset: Expr) -> str | None:
         """The name of the number that lies there in global memory, which no thread changes; the same for all roles."""
         at = self.number(offset)
-        if at is None or not self.memory.remembers:
+        if at is None or not self.memory.remembers or buffer.partition(".")[0] not in self.memory.of:
             return None
         name = self.memory.name(buffer, at)
         if name not in self.numbers:
@@ -420,6 +420,7 @@ class Loaded:
         self.remembers = remembers
         self.read: set[str] = set()
         self.stored: set[str] = set()
+        self.of: frozenset[str] = frozenset()  # the kernel's parameters: what they lead to
 
     def name(self, buffer: str, at: int) -> str:
         self.read.add(buffer)
