@@ -96,9 +96,11 @@ class SliceOfOneThread(Rule):
             )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        if call.function != "axpby" or not call.kernel or len(call.arguments) < 4:
+            return
         block = [e.threads for e in context.facts.events if (e.kernel, e.arch) == (call.kernel, call.arch)]
         threads = min((known_value(t) or 1 for t in block if t is not None), default=1)
-        if call.function == "axpby" and call.kernel and threads > 1 and len(call.arguments) > 3:
+        if threads > 1:
             yield from self._found(call, [t for t in call.arguments[3:4] if isinstance(t, TensorFact)], threads)
 
     def _found(self, at: Event | Call, tensors: Iterable[TensorFact], threads: int) -> Iterable[Finding]:

@@ -9,9 +9,19 @@ from cutecheck.model.expr.ranges import at_least, atom_divisor, bounds, divisor
 from cutecheck.model.expr.terms import ANY, CONCRETE, Atom, Domain, Expr, Monomial, Op, OpKind, Var
 
 
+_CONSTANTS: dict[int, Expr] = {}
+_MOST_CONSTANTS = 1 << 14
+
+
 def const(value: int) -> Expr:
     """A number; a unit it has (bits, bytes, elements) stays outside."""
-    return Expr((((), int(value)),) if value else ())
+    value = int(value)
+    made = _CONSTANTS.get(value)
+    if made is None:
+        made = Expr((((), value),) if value else ())
+        if len(_CONSTANTS) < _MOST_CONSTANTS:
+            _CONSTANTS[value] = made
+    return made
 
 
 def atom_expr(atom: Atom) -> Expr:
