@@ -199,8 +199,11 @@ def cast_pointer(m: Machine, p: Pointer, inner: Value, span: Span) -> Value:
     found = tensors.cast_pointer_to(p, inner)
     if isinstance(found.offset, Unknown) and not isinstance(p.offset, Unknown):
         old, new = _bits(m, p.type, span), _bits(m, inner, span)
-        if old is not None and new is not None and (isinstance(p.offset, int) or old % new == 0):
-            return replace(found, offset=p.offset * old // new if old % new else p.offset * (old // new))
+        if old is not None and new is not None:
+            if old % new == 0:
+                return replace(found, offset=p.offset * (old // new))
+            if isinstance(p.offset, int) and p.offset * old % new == 0:
+                return replace(found, offset=p.offset * old // new)
     return found
 
 
