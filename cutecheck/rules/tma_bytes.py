@@ -12,7 +12,7 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.announced import ADDS, EXPECTS, announced_bytes, announcements, brought_by
-from cutecheck.rules.derive.protocol import BY_TMA, expected, fills, in_pairs, pipelines
+from cutecheck.rules.derive.protocol import BY_TMA, expected, fills, in_pairs, pipelines, stage_bytes
 from cutecheck.rules.derive.told import bytes_of, told
 
 
@@ -172,15 +172,15 @@ class TmaTransactionBytes(Rule):
     def _of_pipeline(self, call: Call, context: Context) -> Iterable[Finding]:
         """``tx_count`` of a pipeline, against what is loaded between one acquired stage and the next."""
         pipeline = pipelines(context).get((call.subject, call.arch))
-        want = pipeline.number("tx_count") if pipeline is not None else None
-        if pipeline is None or pipeline.made is not call or want is None or pipeline.escapes:
+        if pipeline is None or pipeline.made is not call or pipeline.escapes:
             return
         if pipeline.kind not in BY_TMA or pipeline.adds:
             return
         for loads in fills(pipeline):
             paired = in_pairs(pipeline, loads)
             brought = [brought_by(e, paired) for e in loads]
-            if None in brought:
+            want = stage_bytes(pipeline, loads)
+            if None in brought or want is None:
                 continue
             have = sum(cast("list[int]", brought)) * (2 if paired else 1)
             if not paired and expected(pipeline, have, want):

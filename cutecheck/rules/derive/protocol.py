@@ -45,6 +45,7 @@ class Pipeline:
     reads: list[Event] = field(default_factory=list)  # of the shared memory that the loads fill, and nothing else does
     states: dict[str, State] = field(default_factory=dict)  # what steps are given, by where they were made
     barriers: list[Call] = field(default_factory=list)  # what gives one of its barriers
+    announces: list[Call] = field(default_factory=list)  # bytes that a class around it tells instead of `tx_count`
     adds: bool = False  # bytes are added to what a barrier expects
     escapes: bool = False  # code that is not followed may do any of it
 
@@ -81,6 +82,8 @@ def pipelines(context: Context) -> dict[tuple[str, str], Pipeline]:
                     pipeline.states[state.made.subject] = state
             elif pipeline is not None and call.function == "escapes":
                 pipeline.escapes = True
+            elif pipeline is not None and call.function == "announces":
+                pipeline.announces.append(call)
             elif pipeline is not None and call.function == "producer_get_barrier":
                 pipeline.barriers.append(call)
             elif pipeline is not None and call.function == "producer_expect_transaction":
@@ -188,6 +191,17 @@ def expected(pipeline: Pipeline, brought: int, told: int) -> bool:
     return told == brought or (pipeline.kind in _OF_UMMA and told == 2 * brought and not alone)
 
 
+def stage_bytes(pipeline: Pipeline, loads: list[Event]) -> int | None:
+    """What the stage of these loads is told to expect; None where that is not known."""
+    acquired = max((a.order for a in pipeline.steps["acquire"] if a.order < loads[0].order), default=0)
+    own = [a for a in pipeline.announces if acquired < a.order < loads[0].order]
+    if not own:
+        return pipeline.number("tx_count")
+    told = dict(own[0].keywords).get("tx_count")
+    alike = len(own) == 1 and set(own[0].guards) == set(loads[0].guards) and own[0].loops == loads[0].loops
+    return told if alike and isinstance(told, int) else None
+
+
 def fills(pipeline: Pipeline) -> list[list[Event]]:
     """The loads into each stage that is acquired, where they are certainly all of it.
 
@@ -227,5 +241,6 @@ __all__ = [
     "inside",
     "outermost",
     "pipelines",
+    "stage_bytes",
     "state_of",
 ]

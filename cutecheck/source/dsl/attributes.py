@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.dsl import classes, cute_values, modules, patches
+from cutecheck.source.dsl import classes, cute_values, modules, patches, reclassed
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.values import NONE, Module, Namespace
 from cutecheck.source.eval.containers import written
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.values import FuncSet, Object, Value
+from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 def store(m: Machine, base: Value, name: str, value: Value, span: Span) -> None:
     """``base.name = value``."""
-    if isinstance(base, Object):
+    if isinstance(base, Object) and name == reclassed.NAME:
+        reclassed.reclass(m, base, value, span)
+    elif isinstance(base, Extern) and name == reclassed.NAME:
+        reclassed.reclass_foreign(m, base, value)
+    elif isinstance(base, Object):
         classes.set_attribute(m, base, name, value, span)
     elif isinstance(base, ClassInst):
         m.journal.set(base.memo["space"], name, value)

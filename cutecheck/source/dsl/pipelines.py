@@ -15,7 +15,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.algebra import size
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import Layout
-from cutecheck.source.dsl import barriers
+from cutecheck.source.dsl import barriers, modules
 from cutecheck.source.eval.values import Extern, FuncSet, Object, Pointer, Value, constant
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _MADE = re.compile(r".*?\.(?:create|make_pipeline_state)\(\.\.\.\)(@\d+:\d+(?:~\
 _STATE = "make_pipeline_state"
 _USES = re.compile(r"(?:^|_)(?:acquire|commit|wait|release|tail|arrive|advance)(?:_|$)")
 _HOLDERS = ("sync_object_full", "barrier_storage", "mbarrier_base")
+_OWN = ("producer_acquire", "producer_commit", "producer_tail", "consumer_wait", "consumer_release")
 _LINKS = ("pipeline", "origin")  # ends of the names of fields that lead to a pipeline
 _DEPTH = 4
 
@@ -59,13 +60,19 @@ def _place(pointer: Pointer) -> str:
 def used(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:
     """Note a method of a pipeline that is about to be called, or a pipeline that is given to who knows whom."""
     name, of = "", ""
-    if isinstance(fn, FuncSet) and isinstance(fn.self_, Object) and _USES.search(fn.name):
-        if fn.self_.fields.keys().isdisjoint(_HOLDERS[1:]):  # an array of barriers is part of a pipeline
-            name, of = fn.name, subject(fn.self_)
+    owner: Value = fn.self_ if isinstance(fn, FuncSet) else None
+    if isinstance(fn, FuncSet) and isinstance(owner, Extern) and _USES.search(fn.name):
+        name, of = fn.name, subject(owner)  # a class of the tree around one of the package's
+    elif isinstance(fn, FuncSet) and isinstance(owner, Object) and _USES.search(fn.name):
+        if owner.fields.keys().isdisjoint(_HOLDERS[1:]):  # an array of barriers is part of a pipeline
+            name, of = fn.name, subject(owner)
+        else:
+            _by_hand(m, fn.name, subject(owner), args, kwargs, span)
     elif isinstance(fn, Extern):
         name, of = fn.what.rpartition(".")[2], subject(fn)
         if ".sync_object" in fn.what:
-            name = "escapes"  # its barriers one by one
+            _by_hand(m, name, of, args, kwargs, span)
+            of = ""
         elif not _USES.search(name):
             of = ""
     if of and not name.startswith(("try_", "consumer_try", "producer_try")) and not _in_tail(m):
@@ -76,6 +83,24 @@ def used(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], spa
             for v in given if isinstance(given, (tuple, list)) else (given,):
                 if isinstance(v, (Object, Extern)) and (lost := subject(v)):
                     m.recorder.pipelined("escapes", lost, span)
+
+
+def _by_hand(m: Machine, name: str, place: str, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:
+    """Note what a class around a pipeline, or a kernel, does with one of its arrays of barriers.
+
+    In a method that stands for one of the pipeline's it is part of that step; bytes that are announced there are the
+    stage's. Elsewhere it may be any step.
+    """
+    frame = m.recorder.frame
+    if frame is None or not place:
+        return
+    of = modules.state(m).get("halves of pipelines", {}).get(place, place)
+    method = frame.symbol.rpartition("::")[2]
+    if name == "arrive_and_expect_tx" and method == "producer_acquire":
+        told = constant(kwargs["tx_count"] if "tx_count" in kwargs else args[1] if len(args) > 1 else None)
+        m.recorder.pipelined("announces", of, span, () if told is None else (("tx_count", told),))
+    elif method not in _OWN:
+        m.recorder.pipelined("escapes", of, span)
 
 
 def _in_tail(m: Machine) -> bool:
@@ -103,6 +128,9 @@ def created(
         given |= dict(zip(("type", "num_stages"), args, strict=False)) if made == _STATE else {}
     of = subject(value) if made.startswith("Pipeline") or made == _STATE else ""
     if of:
+        if isinstance(value, Object):
+            halves = modules.state(m).setdefault("halves of pipelines", {})
+            halves[subject(value.fields.get("sync_object_empty"))] = of
         numbers: list[tuple[str, object]] = [(k, constant(given[k])) for k in ("num_stages", "tx_count") if k in given]
         user = given.get("type")
         if isinstance(user, Extern):

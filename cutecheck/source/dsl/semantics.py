@@ -31,6 +31,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     package,
     pipelines,
     protocol,
+    reclassed,
     reflection,
     stdlib,
     tables,
@@ -267,7 +268,8 @@ class DslDialect(Merging):
             if found is not None:
                 return None if found is NONE else found
         if isinstance(base, Extern):
-            return Extern(f"{base.what}.{name}", span)
+            own = reclassed.foreign_attribute(m, base, name, span)
+            return (None if own is NONE else own) if own is not None else Extern(f"{base.what}.{name}", span)
         return Unknown(f"no attribute `{name}` is known of {builtins.describe(base)}", span)
 
     @contained
