@@ -97,6 +97,8 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
     if name == "make_smem_layout_atom" and ".nvgpu" in module:
         kind = "tcgen05" if "tcgen05" in module else "warpgroup"
         return Intrinsic(f"dsl.make_smem_layout_atom {kind}")
+    if name == "commit" and ".tcgen05" in module:
+        return Extern(f"{module}.{name}")  # a step at a barrier: its source takes the address apart
     if name in ("make_tmem_layout_sfa", "make_tmem_layout_sfb"):
         return Builtin(f"cute.{name}")
     if name in ("make_tmem_copy", "make_s2t_copy", "get_s2t_smem_desc_tensor"):
