@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from cutecheck.facts import Call, Event
+from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.announced import ADDS, array_of, brought_by, is_load
+from cutecheck.rules.derive.announced import ADDS, announced_bytes, array_of, brought_by, is_load
 
 _EXPECT = "mbarrier.expect"
 _OPEN = ("", "?")
@@ -44,13 +45,40 @@ def told(context: Context) -> dict[tuple[object, str, str], Told | None]:
                 steps[(array_of(event.signals), event.arch)].append(event)
         found: dict[tuple[object, str, str], Told | None] = {}
         for (_, arch), items in steps.items():
-            for one in _paired(sorted(items, key=lambda x: x.order)):
+            for one in (o for part in _apart(sorted(items, key=lambda x: x.order)) for o in _paired(part)):
+                if announced_bytes(one.call) is None and bytes_of(one) is None:
+                    continue  # walked with nothing known of the tensors: another walk may know
                 key = (one.call.span, one.call.kernel, arch)
                 sure = (one.call.kernel, arch) not in vague and (one.call.span, arch) not in added
                 known = found.get(key, one)
                 found[key] = one if sure and known is not None and _alike(known, one) else None
         context.memo["told"] = found
     return cast("dict[tuple[object, str, str], Told | None]", context.memo["told"])
+
+
+def _apart(items: list[Call | Event]) -> list[list[Call | Event]]:
+    """Steps at the barriers of one array, by where they start there: those of several arrays may stand in one.
+
+    Together where one of them is not told of bytes or has no load: an index may be spelled in two ways.
+    """
+    parts: dict[int | None, list[Call | Event]] = defaultdict(list)
+    for item in items:
+        parts[_start(item)].append(item)
+    kinds = [{isinstance(i, Call) for i in part} for part in parts.values()]
+    return [items] if None in parts or any(len(k) < 2 for k in kinds) else list(parts.values())
+
+
+def _start(item: Call | Event) -> int | None:
+    if isinstance(item, Event):
+        return int(item.signals[len(array_of(item.signals)) + 1 :] or 0)
+    at = item.arguments[0] if item.arguments else None
+    if not isinstance(at, (int, Dyn)):
+        return None
+    expr = as_expr(at)
+    try:
+        return expr.evaluate({v.name: 0 for v in expr.variables()})
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
 
 
 def _paired(items: list[Call | Event]) -> list[Told]:
