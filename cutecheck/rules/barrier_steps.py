@@ -11,9 +11,10 @@ from cutecheck.facts import NOT_WALKED, Call, Span, Unknown
 from cutecheck.findings import Finding
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.barrier_arrays import arrays, initialised_twice, too_few_of_all
 from cutecheck.rules.derive.barriers import (
+    Barriers,
     all_expect,
-    barriers,
     not_arrived,
     not_expected,
     not_initialised,
@@ -141,7 +142,9 @@ class BarrierStepMissing(Replayed):
     def _counted_apart(self, call: Call, context: Context) -> bool:
         """What the steps of some barrier of the kernel say without a run is said of these."""
         mine = [
-            b for (s, arch), b in barriers(context).items() if (s.partition("|")[0], arch) == (call.kernel, call.arch)
+            b
+            for (s, arch, _), b in barriers(context).items()
+            if (s.partition("|")[0], arch) == (call.kernel, call.arch)
         ]
         threads = threads_of_block(call, context)
         asked = (too_few_arrivals, all_expect, too_few_arrive)
@@ -156,13 +159,15 @@ class BarrierStepMissing(Replayed):
             if call.function == _NAMED:
                 yield from self._named(call, context)
             return
-        mine = barriers(context).get((call.subject, call.arch))
-        if mine is None or mine.escapes or not mine.initialises or mine.first() is not call:
-            return
+        for mine in arrays(context).get(id(call), ()):
+            yield from self._of_array(mine, call, context)
+
+    def _of_array(self, mine: Barriers, call: Call, context: Context) -> Iterable[Finding]:
         threads = threads_of_block(call, context)
         for found in (
             not_initialised(mine), not_expected(mine), not_waited(mine), not_arrived(mine), one_not_told(mine),
             same_phase(mine), too_few_arrivals(mine, threads), all_expect(mine, threads), too_few_arrive(mine, threads),
+            too_few_of_all(mine, threads), initialised_twice(mine),
         ):  # fmt: skip
             if found is not None:
                 at, message, label, advice = found

@@ -16,6 +16,7 @@ from cutecheck.rules.derive.guards import inner, selects_threads
 from cutecheck.rules.derive.lanes import coming, passing
 from cutecheck.rules.derive.protocol import cut_short
 from cutecheck.rules.derive.steps import Found
+from cutecheck.rules.derive.walks import Walks
 
 _KINDS = ("init", "expect", "wait", "arrive")
 _STEP = "mbarrier."
@@ -41,13 +42,14 @@ class Barriers:
         return min(reached, key=lambda r: r.order, default=None)
 
 
-def barriers(context: Context) -> dict[tuple[str, str], Barriers]:
-    """By kernel and buffer, and architecture; of kernels whose barriers are all known."""
+def barriers(context: Context) -> dict[tuple[str, str, int], Barriers]:
+    """By kernel and buffer, architecture and walk; of walks in which all barriers of the kernel are known."""
     if "barriers" not in context.memo:
-        found: dict[tuple[str, str], Barriers] = {}
-        vague: set[tuple[str, str]] = set()
+        found: dict[tuple[str, str, int], Barriers] = {}
+        vague: set[tuple[str, str, int]] = set()
+        walks = Walks(context)
         for call in sorted(context.facts.calls, key=lambda c: c.order):
-            kernel = (call.kernel, call.arch)
+            kernel = (call.kernel, call.arch, walks.of(call))
             if isinstance(call.result, Unknown) and call.result.reason == NOT_WALKED:
                 vague.add(kernel)
             if not call.function.startswith(_STEP):
@@ -58,25 +60,25 @@ def barriers(context: Context) -> dict[tuple[str, str], Barriers]:
             if buffer == "?" or cut_short(context, call):
                 vague.add(kernel)
                 continue
-            mine = found.setdefault((call.subject, call.arch), Barriers(buffer.rpartition("::")[2]))
+            mine = found.setdefault((call.subject, *kernel[1:]), Barriers(buffer.rpartition("::")[2]))
             if kind in mine.steps:
                 mine.steps[kind].append(call)
             else:
                 mine.escapes = True
         for event in context.facts.events:
             if is_load(event):
-                told = found.get((array_of(event.signals), event.arch))
+                told = found.get((array_of(event.signals), event.arch, walks.of(event)))
                 if told is not None:
                     told.loads.append(event)
                 elif not event.signals:
-                    vague.add((event.kernel, event.arch))
-        starts = {(s.partition("|")[0], arch) for (s, arch), b in found.items() if b.steps["init"]}
-        for (subject, arch), mine in found.items():
-            kernel = (subject.partition("|")[0], arch)
+                    vague.add((event.kernel, event.arch, walks.of(event)))
+        starts = {(s.partition("|")[0], arch, walk) for (s, arch, walk), b in found.items() if b.steps["init"]}
+        for (subject, arch, walk), mine in found.items():
+            kernel = (subject.partition("|")[0], arch, walk)
             mine.escapes |= kernel in vague
             mine.initialises = kernel in starts
         context.memo["barriers"] = found
-    return cast("dict[tuple[str, str], Barriers]", context.memo["barriers"])
+    return cast("dict[tuple[str, str, int], Barriers]", context.memo["barriers"])
 
 
 def not_initialised(b: Barriers) -> Found:
@@ -197,19 +199,21 @@ def _phase(wait: Call) -> int | None:
 
 
 def too_few_arrivals(b: Barriers, threads: int | None) -> Found:
-    """Barriers that count fewer arrivals than threads that arrive, all of the block at one place."""
-    arrives, count = b.steps["arrive"], _counted(b)
-    if threads is None or count is None or b.steps["expect"] or len({c.span for c in arrives}) != 1:
+    """Barriers that count fewer arrivals than threads that arrive, all of the block or of a role, at one place."""
+    count = counted(b)
+    if threads is None or count is None or b.steps["expect"]:
         return None
-    guards = {g for c in arrives for g in inner(c.guards)}
-    arrive = threads if not guards else coming(guards, threads) if all(map(_local, arrives)) else None
-    if arrive is None or count >= arrive or not all(map(_of_all, arrives)):
-        return None
-    return (
-        arrives[0], f"{_who(arrive, threads)} at the barriers in `{b.name}`, which count {count}: a phase ends before "
-        "all have arrived",
-        f"{arrive} arrive, {count} are counted", f"initialise the barrier with {arrive}, or let {count} arrive",
-    )  # fmt: skip
+    for step in b.steps["arrive"]:
+        guards = inner(step.guards)
+        arrive = threads if not guards else coming(guards, threads) if local(step) else None
+        if arrive is None or count >= arrive or not _of_all(step):
+            continue
+        return (
+            step, f"{_who(arrive, threads)} at the barriers in `{b.name}`, which count {count}: a phase ends before "
+            "all have arrived",
+            f"{arrive} arrive, {count} are counted", f"initialise the barrier with {arrive}, or let {count} arrive",
+        )  # fmt: skip
+    return None
 
 
 def _who(arrive: int, threads: int) -> str:
@@ -218,9 +222,9 @@ def _who(arrive: int, threads: int) -> str:
 
 def all_expect(b: Barriers, threads: int | None) -> Found:
     """Each thread of the block, or of a warp, arrives and tells of the bytes, at barriers that count fewer arrivals."""
-    count = _counted(b)
+    count = counted(b)
     for step in b.steps["expect"] if threads is not None and count is not None else ():
-        if threads is None or count is None or not _local(step) or not _of_all(step):
+        if threads is None or count is None or not local(step) or not _of_all(step):
             continue
         arrive = coming(inner(step.guards), threads)
         if arrive is not None and count < arrive:
@@ -235,8 +239,8 @@ def all_expect(b: Barriers, threads: int | None) -> Found:
 
 def too_few_arrive(b: Barriers, threads: int | None) -> Found:
     """Barriers that count more arrivals than can come before the next wait for them: it never ends."""
-    count, arrives, expects = _counted(b), b.steps["arrive"], b.steps["expect"]
-    if threads is None or count is None or not b.steps["wait"] or not all(map(_local, (*arrives, *expects))):
+    count, arrives, expects = counted(b), b.steps["arrive"], b.steps["expect"]
+    if threads is None or count is None or not b.steps["wait"] or not all(map(local, (*arrives, *expects))):
         return None
     places = {c.span for c in (*arrives, *expects)}
     sure = {coming(inner(c.guards), threads) for c in (*arrives, *expects)}
@@ -282,7 +286,7 @@ def _of_all(step: Call) -> bool:
     return not any("threadIdx" in v.name or per_thread(v.name) for v in as_expr(offset).variables())
 
 
-def _local(step: Call) -> bool:
+def local(step: Call) -> bool:
     return _arrivals(step) == 1
 
 
@@ -290,7 +294,7 @@ def _arrivals(step: Call) -> object:
     return dict(step.keywords).get("arrivals")
 
 
-def _counted(b: Barriers) -> int | None:
+def counted(b: Barriers) -> int | None:
     """The arrivals that all barriers of the array count."""
     inits = b.steps["init"]
     counts = {known_value(a) if isinstance(a := c.arguments[-1], (int, Dyn, Sym)) else None for c in inits}
@@ -329,6 +333,8 @@ __all__ = [
     "Barriers",
     "all_expect",
     "barriers",
+    "counted",
+    "local",
     "not_arrived",
     "not_expected",
     "not_initialised",

@@ -81,6 +81,16 @@ def coming(guards: Iterable[Guard], threads: int) -> int | None:
     return len({t // WARP for t in found})
 
 
+def who(guards: Iterable[Guard], threads: int) -> frozenset[int] | None:
+    """The threads that pass all guards; of a warp of which ``elect_one()`` lets one through, its first."""
+    every = list(guards)
+    others = _but_elections(every)
+    found = _passers(others, threads)
+    if found is None or len(others) == len(every):
+        return None if found is None else frozenset(found)
+    return frozenset(t // WARP * WARP for t in found)
+
+
 def in_warps(guards: Iterable[Guard], threads: int) -> int | None:
     """Threads of the warps of which any passes all guards: as the barriers of the hardware count them."""
     found = _passers(_but_elections(guards), threads)

@@ -40,7 +40,7 @@ def _later(event: Event, step: Call) -> bool:
 def _by_hand(event: Event, context: Context) -> Iterator[Call]:
     """Arrivals at barriers that a TMA load into what the WGMMA reads waits for, of the stage that it reads."""
     stages = {t.buffer: _stage(t.offset) for t in event.operands if t.space == "smem" and t.buffer is not None}
-    for (_, arch), mine in barriers(context).items():
+    for (_, arch, _), mine in barriers(context).items():
         steps = mine.steps["arrive"]
         if arch != event.arch or mine.escapes or not steps or steps[0].kernel != event.kernel:
             continue

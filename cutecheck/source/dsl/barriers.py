@@ -45,7 +45,18 @@ _GROUP = re.compile(r"CooperativeGroup\(agent=Thread, size=(\d+)\)$")
 _HOMES = ("arch.", "tcgen05.")  # ends of the modules that have them
 _LOOKS = ("isinstance", "type", "hasattr", "const_expr", "printf", "print", "pointer.data_ptr", "pointer.iterator",
           "pointer.align", "dataclass.replace", "dataclasses.replace")  # fmt: skip
-_KEEPS = ("list.", "dict.", "tuple", "list", "dict", "zip", "enumerate", "range", "len", "functools.partial")  # as it was
+_KEEPS = (
+    "list.",
+    "dict.",
+    "tuple",
+    "list",
+    "dict",
+    "zip",
+    "enumerate",
+    "range",
+    "len",
+    "functools.partial",
+)  # as it was
 NOWHERE = "?"
 NAMED = "named"  # barriers of the hardware, by number
 _BARRIER_BITS = 64

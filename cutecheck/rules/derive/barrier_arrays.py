@@ -1,0 +1,107 @@
+"""Arrays of barriers that stand in one: a kernel may initialise those of several uses at offsets of one array."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import cast
+
+from cutecheck.facts import Call
+from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.announced import array_of
+from cutecheck.rules.derive.barriers import Barriers, barriers, counted, local
+from cutecheck.rules.derive.guards import inner, selects_threads
+from cutecheck.rules.derive.lanes import WARP, who
+from cutecheck.rules.derive.steps import Found
+
+
+def parts(whole: Barriers) -> list[Barriers]:
+    """By the places that initialise them; the array itself where one does, or a step may be at barriers of several."""
+    places: dict[object, set[int]] = defaultdict(set)
+    for init in whole.steps["init"]:
+        at = known_value(init.arguments[0]) if isinstance(init.arguments[0], (int, Dyn, Sym)) else None
+        if at is None:
+            return [whole]
+        places[init.span].add(at)
+    offsets = list(places.values())
+    if len(offsets) < 2 or sum(map(len, offsets)) != len(set().union(*offsets)):
+        return [whole]
+    found = [Barriers(f"{whole.name}[{min(o)}:{max(o) + 1}]", initialises=True) for o in offsets]
+    for kind, steps in whole.steps.items():
+        for step in steps:
+            mine = _of(_start(step), offsets)
+            if mine is None:
+                return [whole]
+            found[mine].steps[kind].append(step)
+    for load in whole.loads:
+        mine = _of(int(load.signals[len(array_of(load.signals)) + 1 :] or 0), offsets)
+        if mine is None:
+            return [whole]
+        found[mine].loads.append(load)
+    for part in found:
+        part.escapes = whole.escapes
+    return found
+
+
+def arrays(context: Context) -> dict[int, list[Barriers]]:
+    """Those that are judged, by the first call (its identity) at the array that they are in."""
+    if "barrier arrays" not in context.memo:
+        judged = [b for b in barriers(context).values() if b.initialises and not b.escapes]
+        context.memo["barrier arrays"] = {id(b.first()): parts(b) for b in judged}
+    return cast("dict[int, list[Barriers]]", context.memo["barrier arrays"])
+
+
+def too_few_of_all(b: Barriers, threads: int | None) -> Found:
+    """Barriers that count more arrivals than there are threads that arrive, at several places."""
+    count, arrives = counted(b), b.steps["arrive"]
+    if threads is None or count is None or not b.steps["wait"] or b.steps["expect"]:
+        return None
+    if len({c.span for c in arrives}) < 2 or not all(local(c) for c in arrives):
+        return None
+    every = [who(inner(c.guards), threads) for c in arrives]
+    if None in every:
+        return None
+    most = len(frozenset().union(*cast("list[frozenset[int]]", every)))
+    if not most or count <= most or (count % most == 0 and count != WARP * most):
+        return None  # each may arrive more than once
+    return (
+        arrives[0], f"the barriers in `{b.name}` count {count} arrivals, and {most} threads arrive: they never open",
+        f"{count} are counted", "initialise the barrier with as many as arrive in one phase",
+    )  # fmt: skip
+
+
+def initialised_twice(whole: Barriers) -> Found:
+    """One barrier that two places initialise, for other numbers of arrivals: uses that overlap in their array."""
+    known: dict[int, Call] = {}
+    for init in whole.steps["init"]:
+        numbers = [known_value(a) if isinstance(a, (int, Dyn, Sym)) else None for a in init.arguments[:2]]
+        if None in numbers or not all(selects_threads([g]) for g in inner(init.guards)):
+            continue
+        at = cast("int", numbers[0])
+        other = known.setdefault(at, init)
+        if other.span != init.span and other.loops == init.loops:
+            return (
+                init, f"barrier {at} of `{whole.name}` is initialised twice, at line {other.span.line} too: two uses "
+                "share it",
+                "initialised before", "give each use barriers of its own: the offsets of one begin where others end",
+            )  # fmt: skip
+    return None
+
+
+def _of(start: int | None, offsets: list[set[int]]) -> int | None:
+    return next((i for i, o in enumerate(offsets) if start in o), None)
+
+
+def _start(step: Call) -> int | None:
+    """Where a step's barrier stands at the first stage."""
+    offset = step.arguments[0] if step.arguments else None
+    if not isinstance(offset, (int, Dyn)):
+        return None
+    expr = as_expr(offset)
+    try:
+        return expr.evaluate({v.name: 0 for v in expr.variables()})
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+
+
+__all__ = ["arrays", "initialised_twice", "too_few_of_all"]
