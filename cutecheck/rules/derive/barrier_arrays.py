@@ -19,7 +19,7 @@ def parts(whole: Barriers) -> list[Barriers]:
     """By the places that initialise them; the array itself where one does, or a step may be at barriers of several."""
     places: dict[object, set[int]] = defaultdict(set)
     for init in whole.steps["init"]:
-        at = known_value(init.arguments[0]) if isinstance(init.arguments[0], (int, Dyn, Sym)) else None
+        at = _constant(init)
         if at is None:
             return [whole]
         places[init.span].add(at)
@@ -58,16 +58,24 @@ def too_few_of_all(b: Barriers, threads: int | None) -> Found:
         return None
     if len({c.span for c in arrives}) < 2 or not all(local(c) for c in arrives):
         return None
-    every = [who(inner(c.guards), threads) for c in arrives]
-    if None in every:
-        return None
-    most = len(frozenset().union(*cast("list[frozenset[int]]", every)))
-    if not most or count <= most or (count % most == 0 and count != WARP * most):
-        return None  # each may arrive more than once
-    return (
-        arrives[0], f"the barriers in `{b.name}` count {count} arrivals, and {most} threads arrive: they never open",
-        f"{count} are counted", "initialise the barrier with as many as arrive in one phase",
-    )  # fmt: skip
+    for barrier in sorted({at for i in b.steps["init"] if (at := _constant(i)) is not None}):
+        coming = [c for c in arrives if _constant(c) in (None, barrier)]
+        every = [who(inner(c.guards), threads) for c in coming]
+        if None in every:
+            return None
+        most = len(frozenset().union(*cast("list[frozenset[int]]", every)))
+        if most and count > most and (count % most != 0 or count == WARP * most):  # each may arrive more than once
+            return (
+                coming[0], f"the barriers in `{b.name}` count {count} arrivals, and {most} threads arrive: they never "
+                "open",
+                f"{count} are counted", "initialise the barrier with as many as arrive in one phase",
+            )  # fmt: skip
+    return None
+
+
+def _constant(step: Call) -> int | None:
+    at = step.arguments[0] if step.arguments else None
+    return known_value(at) if isinstance(at, (int, Dyn, Sym)) else None
 
 
 def initialised_twice(whole: Barriers) -> Found:
