@@ -351,10 +351,12 @@ def operator(m: Machine, op: str, left: Value, right: Value, span: Span) -> Valu
         a, b = arch_number(left.name), arch_number(right.name)
         order = {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
         return order.get(op)
+    if op == "+" and isinstance(right, Pointer) and not isinstance(left, Pointer):
+        left, right = right, left
     if isinstance(left, Pointer) and op in ("+", "-"):
         from cutecheck.source.eval.intrinsics import advance
 
-        return advance(m, left, _index_number(m, right), span)
+        return advance(m, left, _index_number(m, right if op == "+" else m.dialect.unary("-", right, span)), span)
     if isinstance(left, HostTensor) or isinstance(right, HostTensor):
         from cutecheck.source.dsl.torch_ops import binary
 

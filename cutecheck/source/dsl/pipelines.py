@@ -28,6 +28,7 @@ _USES = re.compile(r"(?:^|_)(?:acquire|commit|wait|release|tail|arrive|advance)(
 _HOLDERS = ("sync_object_full", "barrier_storage", "mbarrier_base")
 _OWN = ("producer_acquire", "producer_commit", "producer_tail", "consumer_wait", "consumer_release")
 _LINKS = ("pipeline", "origin")  # ends of the names of fields that lead to a pipeline
+_NUMBERS = ("num_stages", "tx_count")
 _DEPTH = 4
 
 
@@ -103,6 +104,17 @@ def _by_hand(m: Machine, name: str, place: str, args: list[Value], kwargs: dict[
         m.recorder.pipelined("escapes", of, span)
 
 
+def number(m: Machine, base: Extern, name: str) -> Value | None:
+    """``tx_count`` and ``num_stages`` of a pipeline, or of one of its arrays of barriers, as it was made with them."""
+    if name not in _NUMBERS:
+        return None
+    known: dict[str, dict[str, Value]] = modules.state(m).get("numbers of pipelines", {})
+    whose = base.what.removesuffix(".sync_object_full")
+    if name == "num_stages":
+        whose = whose.removesuffix(".sync_object_empty")
+    return known.get(whose, {}).get(name)
+
+
 def _in_tail(m: Machine) -> bool:
     """A producer's tail waits for what was released: nothing of the main loop's."""
     frame = m.recorder.frame
@@ -125,6 +137,9 @@ def created(
         made = found[1] if found is not None else _STATE if fn.what.endswith(f".{_STATE}") else ""
         mark = _mark(m, given.get("barrier_storage"), span) if made else ""
         value = replace(value, what=f"{fn.what}(...){mark}") if mark else value
+        if mark and made != _STATE:
+            own = {n: given[n] for n in _NUMBERS if n in given}
+            modules.state(m).setdefault("numbers of pipelines", {})[value.what] = own
         given |= dict(zip(("type", "num_stages"), args, strict=False)) if made == _STATE else {}
     of = subject(value) if made.startswith("Pipeline") or made == _STATE else ""
     if of:
@@ -169,4 +184,4 @@ def _room(m: Machine, storage: Value) -> int | None:
     return None if found is None or found.fact.size_bytes is None else constant(found.fact.size_bytes)
 
 
-__all__ = ["created", "subject", "used"]
+__all__ = ["created", "number", "subject", "used"]

@@ -269,6 +269,7 @@ class DslDialect(Merging):
                 return None if found is NONE else found
         if isinstance(base, Extern):
             own = reclassed.foreign_attribute(m, base, name, span)
+            own = own if own is not None else pipelines.number(m, base, name)
             return (None if own is NONE else own) if own is not None else Extern(f"{base.what}.{name}", span)
         return Unknown(f"no attribute `{name}` is known of {builtins.describe(base)}", span)
 

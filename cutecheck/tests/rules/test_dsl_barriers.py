@@ -102,6 +102,7 @@ COUNT = "cute.arch.mbarrier_init(empty + i, 128)"
 MEETS = "    cute.arch.sync_threads()\n"
 NAMED = "pipeline.NamedBarrier"
 END = "        mB[tidx]"
+PIPELINE = dedent(PipelineStepMissing.valid[0])
 Swaps = tuple[tuple[str, str], ...]
 
 
@@ -187,6 +188,95 @@ def test_barriers_of_both_kinds_in_one_array(tmp_path: Path) -> None:
     assert code == "CUT805"
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), ""),
+        # counted by warps; by a warp more than arrives; one barrier in both uses
+        (
+            ((COUNT, COUNT.replace("128", "4")),),
+            "[4:8]`, which count 4",
+        ),
+        (((COUNT, COUNT.replace("128", "160")),), "count 160 arrivals, and 128 threads arrive"),
+        (
+            (("empty = full + STAGES\n", "empty = full + STAGES - 1\n"),),
+            "is initialised twice, at line",
+        ),
+    ],
+)
+def test_uses_in_one_array_are_judged_apart(tmp_path: Path, more: Swaps, said: str) -> None:
+    every = (ONE_ARRAY[0], *more, ONE_ARRAY[1]) if "twice" not in said else (*ONE_ARRAY, *more)
+    messages = [m for _, m in found(tmp_path, *every)]
+    assert len(messages) == (said != "")
+    assert all(said in m for m in messages)
+
+
+def test_arrivals_at_several_places(tmp_path: Path) -> None:
+    again = (END, "        cute.arch.mbarrier_arrive(empty + 1)\n" + END)
+    assert found(tmp_path, *ONE_ARRAY, again) == []
+    ((code, said),) = found(tmp_path, *ONE_ARRAY, again, (COUNT, COUNT.replace("128", "160")))
+    assert code == "CUT217"
+    assert "count 160 arrivals, and 128 threads arrive" in said
+
+
+def test_barriers_that_a_partial_carries(tmp_path: Path) -> None:
+    given = (
+        (MEETS, MEETS + "    tell = partial(cute.arch.mbarrier_arrive_and_expect_tx, full)\n"),
+        ("import cutlass.pipeline", "from functools import partial\nimport cutlass.pipeline"),
+        (EXPECT, EXPECT.replace("16384", "32768")),
+    )
+    ((code, _),) = found(tmp_path, *given)
+    assert code == "CUT805"
+
+
+AROUND = """
+@dataclass(frozen=True)
+class Around(pipeline.PipelineTmaAsync):
+    @staticmethod
+    def create(*args, **kwargs):
+        made = pipeline.PipelineTmaAsync.create(*args, **kwargs)
+        object.__setattr__(made, "__class__", Around)
+        return made
+
+    def producer_acquire(self, state, extra=0):
+        self.sync_object_empty.wait(state.index, state.phase)
+        if extra == 0:
+            self.sync_object_full.arrive(state.index, self.producer_mask)
+        else:
+            self.sync_object_full.arrive_and_expect_tx(state.index, self.sync_object_full.tx_count + extra)
+
+
+@cute.kernel"""
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"), [("8192", ""), ("4096", "expects 12288 bytes"), ("0", "expects 8192 bytes")]
+)
+def test_a_class_around_a_pipeline_tells_of_more_bytes(tmp_path: Path, extra: str, said: str) -> None:
+    text = PIPELINE.replace("import cutlass\n", "import cutlass\nfrom dataclasses import dataclass\n", 1)
+    text = text.replace("@cute.kernel", AROUND, 1).replace(
+        "pipe = pipeline.PipelineTmaAsync.create", "pipe = Around.create"
+    )
+    text = text.replace("tx_count=16384", "tx_count=8192").replace("acquire(state)", f"acquire(state, extra={extra})")
+    (tmp_path / "main.py").write_text(text)
+    made = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False))
+    assert not made.failures
+    messages = [f.message for f in made.findings]
+    assert len(messages) == (said != "")
+    assert all(said in m for m in messages)
+
+
+def test_barriers_of_a_pipeline_one_by_one(tmp_path: Path) -> None:
+    """What a kernel does with them may be any step."""
+    waits = ("pipe.consumer_wait(read)", "pipe.sync_object_full.wait(read.index, read.phase)")
+    text = PIPELINE.replace(*waits)
+    assert text != PIPELINE
+    (tmp_path / "main.py").write_text(text)
+    made = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False))
+    assert not made.failures
+    assert not made.findings
+
+
 ADDED = ("arrive_and_expect_tx(full + stage, 16384)", "expect_tx(full + stage, 16384)")
 
 
@@ -198,7 +288,6 @@ def test_bytes_that_are_told_of_are_no_arrival(tmp_path: Path) -> None:
     assert "nothing ever arrives at" in message
 
 
-PIPELINE = dedent(PipelineStepMissing.valid[0])
 GROUP = "consumer_group=pipeline.CooperativeGroup(pipeline.Agent.Thread, 4)"
 
 

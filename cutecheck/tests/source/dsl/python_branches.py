@@ -1,6 +1,33 @@
 """Pieces of Python whose ``R`` depends on ``U``, 0 or 1, which is not known. One an empty line apart."""
 
 BODIES = r"""
+class C:
+    def n(self): return 4
+class D(C):
+    def n(self): return 8
+c = C()
+if U: c.__class__ = D
+R = c.n()
+
+class C:
+    def n(self): return 4
+class D(C):
+    def n(self): return 8
+c = C()
+for i in range(U + 1):
+    if i: c.__class__ = D
+R = c.n()
+
+class C:
+    def n(self): return 4
+class D(C):
+    def n(self): return 8
+class E(C):
+    pass
+c = C()
+c.__class__ = D if U else E
+R = c.n(), 3
+
 x = []
 if U: x.append(4)
 else: x.append(7)

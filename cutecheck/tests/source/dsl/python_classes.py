@@ -3,6 +3,18 @@
 # ruff: noqa: E501
 
 BODIES = r"""
+class C:
+    def n(self): return 4
+class D(C):
+    def n(self): return 8
+c, d, e = C(), C(), C()
+c.__class__ = D
+object.__setattr__(d, "__class__", D)
+if e.n() == 4:
+    e.__class__ = D
+    e.k = 1
+R = c.n(), d.n(), e.n(), isinstance(c, D), type(c) is D, C().n()
+
 from operator import itemgetter, attrgetter, mul, add, methodcaller
 class P:
     def __init__(self): self.x = 4

@@ -216,3 +216,25 @@ host()
     assert isinstance(atom, dict) and atom["layout_src_tv"] == atom["layout_dst_tv"] == "(1,1):(0,0)"
     automatic = copy_atom(OpValue("CopyUniversalOp"), DType(type_, Bits(bits)), None)
     assert automatic.src_bits == automatic.dst_bits == Layout((1, bits), (0, 1))
+
+
+def test_pointers_that_go_back(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+@cute.kernel
+def kernel():
+    start = cutlass.utils.SmemAllocator().allocate_array(cutlass.Float32, 64)
+    held = cute.make_rmem_tensor((4, 1), cutlass.Float32)
+    for at in (start + 64 - 4, 60 + start, start + 60, (start + 64) + -4):
+        cute.autovec_copy(cute.make_tensor(at, cute.make_layout((4, 1))), held)
+
+@cute.jit
+def host():
+    kernel().launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+cute.compile(host)
+"""
+    )
+    found = events(driver(tmp_path, text))
+    assert {str(e.operands[0].offset) for e in found} == {"60"}
