@@ -11,8 +11,11 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.announced import array_of
 from cutecheck.rules.derive.barriers import Barriers, barriers, counted, local
 from cutecheck.rules.derive.guards import inner, selects_threads
-from cutecheck.rules.derive.lanes import WARP, who
+from cutecheck.rules.derive.lanes import who
 from cutecheck.rules.derive.steps import Found
+
+
+_WARP = 32
 
 
 def parts(whole: Barriers) -> list[Barriers]:
@@ -64,7 +67,7 @@ def too_few_of_all(b: Barriers, threads: int | None) -> Found:
         if None in every:
             return None
         most = len(frozenset().union(*cast("list[frozenset[int]]", every)))
-        if most and count > most and (count % most != 0 or count == WARP * most):  # each may arrive more than once
+        if most and count > most and (count % most != 0 or count == _WARP * most):  # each may arrive more than once
             return (
                 coming[0], f"the barriers in `{b.name}` count {count} arrivals, and {most} threads arrive: they never "
                 "open",
