@@ -14,7 +14,6 @@ from cutecheck.rules.derive.guards import inner, selects_threads
 from cutecheck.rules.derive.lanes import who
 from cutecheck.rules.derive.steps import Found
 
-
 _WARP = 32
 
 

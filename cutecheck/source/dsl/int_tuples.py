@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
+from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.ints import Dyn
+from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl.builtins import builtin, sequence
 from cutecheck.source.dsl.containers import MAX_ITEMS
 from cutecheck.source.eval.values import Extern, Scalar, Value
@@ -53,6 +56,34 @@ def _repeated(m: Machine, args: list[Value], kwargs: Named, span: Span) -> Value
     if not isinstance(count, int) or not 0 < count <= MAX_ITEMS:
         return Unknown("how often a tuple repeats", span)
     return (x,) * count
+
+
+@builtin("cute.repeat_like")
+def _repeated_like(m: Machine, args: list[Value], kwargs: Named, span: Span) -> Value:
+    """``repeat_like(x, target)``: in C++ the other way round."""
+    x, target = _given(args, kwargs, 0, "x"), _given(args, kwargs, 1, "target")
+    return target if isinstance(target, (Unknown, Extern)) else it.repeat_like(target, x)
+
+
+@builtin("cute.basis_value")
+def _basis_value(m: Machine, args: list[Value], kwargs: Named, span: Span) -> Value:
+    e = _given(args, kwargs, 0, "e")
+    return e.value if isinstance(e, ScaledBasis) else e
+
+
+@builtin("cute.basis_get")
+def _basis_get(m: Machine, args: list[Value], kwargs: Named, span: Span) -> Value:
+    basis, t = _given(args, kwargs, 0, "basis"), _given(args, kwargs, 1, "t")
+    if isinstance(basis, (Unknown, Extern)) or not isinstance(t, (tuple, Layout, ComposedLayout)):
+        return Unknown("the parts of a value that is not known", span)
+    if not isinstance(basis, ScaledBasis) or not basis.path:
+        return t
+    from cutecheck.source.eval.intrinsics import guarded
+
+    path = basis.path
+    if isinstance(t, tuple):
+        return guarded(m, "basis_get", span, lambda: it.get(t, *path))
+    return guarded(m, "basis_get", span, lambda: alg.get(t, *path))
 
 
 @builtin("cute.transform_leaf")

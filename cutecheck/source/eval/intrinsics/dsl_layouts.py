@@ -115,7 +115,7 @@ for _name in (
     "zipped_product", "tiled_product", "flat_product", "blocked_product", "flatten", "depth", "nullspace",
     "make_identity_layout", "max_common_layout", "max_common_vector", "get_swizzle_portion", "get_nonswizzle_portion",
     "make_composed_layout", "round_up", "shape_div", "product", "product_each", "product_like", "repeat",
-    "repeat_like", "front", "dice", "is_congruent", "is_weakly_congruent", "make_layout_like",
+    "front", "dice", "is_congruent", "is_weakly_congruent", "make_layout_like",
 ):  # fmt: skip
     function(f"dsl.{_name}")(_run(_name))
 
@@ -172,6 +172,15 @@ def _slice(c: Call) -> Value:
     if isinstance(src, TensorVal):
         return tensors.sliced(c, src, coord)
     return alg.slice(coord, src)
+
+
+@function("dsl.slice_and_offset")
+def _slice_and_offset(c: Call) -> Value:
+    """The coordinate first, unlike ``slice_``."""
+    coord, src = number(c, c.arg(0)), c.args[1] if len(c.args) > 1 else c.kwargs["src"]
+    if not isinstance(src, Layout):
+        raise Unsupported("slice_and_offset of what is no plain layout")
+    return alg.slice(coord, src), alg.crd2idx(coord, src)
 
 
 @function("dsl.domain_offset")

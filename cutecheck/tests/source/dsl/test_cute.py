@@ -10,7 +10,7 @@ import pytest
 
 from cutecheck.model.layout import ComposedLayout
 from cutecheck.source.evaluate import evaluate
-from cutecheck.tests.source.dsl.run import HEAD, driver, events, results
+from cutecheck.tests.source.dsl.run import HEAD, driver, events, results, variables
 
 GUIDE = (
     HEAD
@@ -433,3 +433,22 @@ def test_parts_of_one_mode(tmp_path: Path) -> None:
         v["layout"] for (_, c), v2 in results(driver(tmp_path, text)).items() if c == "local_partition" for v in v2
     ]  # type: ignore[index]
     assert found == ["(8):(256)", "(64):(16)", "(4,2):(16,1024)", "(1,32):(0,64)"]
+
+
+def test_arguments_whose_order_is_not_that_of_cpp(tmp_path: Path) -> None:
+    """As 4.8.1 has them."""
+    found = variables(
+        tmp_path,
+        """
+        import cutlass.cute as cute
+        a = cute.repeat_like(3, (1, (2, 2))), cute.repeat_like(2, 5)
+        b = cute.basis_value(cute.E(1) * 5), cute.basis_value(7)
+        c = cute.basis_get(cute.E([1, 0]), (2, (3, 4))), cute.basis_get(5, (2, 3))
+        rest, at = cute.slice_and_offset((None, 2), cute.make_layout((4, 8)))
+        d = rest.shape, at
+    """,
+    )
+    assert found["a"] == ((3, (3, 3)), 2)
+    assert found["b"] == (5, 7)
+    assert found["c"] == (3, (2, 3))
+    assert found["d"] in (((4,), 8), (4, 8))
