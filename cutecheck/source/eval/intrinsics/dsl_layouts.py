@@ -171,7 +171,10 @@ def _slice(c: Call) -> Value:
     src, coord = c.arg(0), number(c, c.args[1] if len(c.args) > 1 else c.kwargs["coord"])
     if isinstance(src, TensorVal):
         return tensors.sliced(c, src, coord)
-    return alg.slice(coord, src)
+    part = alg.slice(coord, src)
+    if isinstance(part, Layout) and isinstance(src, ComposedLayout) and isinstance(src.a, Swizzle):
+        return ComposedLayout(Swizzle(0, 4, 3), 0, part)  # C++ CuTe leaves the layout alone
+    return part
 
 
 @function("dsl.slice_and_offset")

@@ -452,3 +452,20 @@ def test_arguments_whose_order_is_not_that_of_cpp(tmp_path: Path) -> None:
     assert found["b"] == (5, 7)
     assert found["c"] == (3, (2, 3))
     assert found["d"] in (((4,), 8), (4, 8))
+
+
+def test_slices_whose_swizzle_does_nothing_stay_composed(tmp_path: Path) -> None:
+    """As 4.8.1 prints them."""
+    text = (
+        HEAD
+        + """
+whole = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, cute.make_layout((8, 64), stride=(64, 1)))
+row = cute.slice_(whole, (3, None))
+cute.make_layout(row.outer.shape, stride=row.outer.stride)
+column = cute.slice_(whole, (None, 3))
+cute.make_layout(column.outer.shape, stride=column.outer.stride)
+cute.make_layout(cute.cosize(column))
+"""
+    )
+    made = {str(r).replace("_", "") for rs in results(driver(tmp_path, text)).values() for r in rs}
+    assert {"((8,4,2)):((1,-8,32))", "(8):(72)", "505"} <= made
