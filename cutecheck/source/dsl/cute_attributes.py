@@ -27,7 +27,7 @@ from cutecheck.source.dsl.values import (
     TmaInfo,
 )
 from cutecheck.source.eval.intrinsics.dsl_layouts import leading_dim
-from cutecheck.source.eval.intrinsics.dsl_show import pointer_alignment
+from cutecheck.source.eval.intrinsics.dsl_show import atom_tv, pointer_alignment
 from cutecheck.source.eval.values import (
     EnumVal,
     Extern,
@@ -318,8 +318,8 @@ def _tiled_field(obj: Any, atom: Any, name: str) -> Value:
             return own[name]()
     if isinstance(atom, MMAAtom):
         table: dict[str, Value] = {
-            "shape_mnk": atom.shape_mnk, "thr_id": atom.thr_id, "tv_layout_A": atom.a_tv, "tv_layout_B": atom.b_tv,
-            "tv_layout_C": atom.c_tv, "op": _op(atom),
+            "shape_mnk": atom.shape_mnk, "thr_id": atom.thr_id, "tv_layout_A": atom_tv(atom, atom.a_tv),
+            "tv_layout_B": atom_tv(atom, atom.b_tv), "tv_layout_C": atom_tv(atom, atom.c_tv), "op": _op(atom),
         }  # fmt: skip
         return table.get(name)
     table = {

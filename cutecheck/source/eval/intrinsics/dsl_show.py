@@ -282,8 +282,8 @@ def _mma_atom(a: MMAAtom) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _tv(a: MMAAtom, layout: Layout) -> str:
-    # the one CTA of a tensor-memory MMA keeps the stride that a second would have
+def atom_tv(a: MMAAtom, layout: Layout) -> Layout:
+    """As the DSL has it: the one CTA of a tensor-memory MMA keeps the stride that a second would have."""
     if (
         a.op.removeprefix("SM103::").startswith(("SM100", "SM103"))
         and isinstance(layout.shape, tuple)
@@ -291,8 +291,12 @@ def _tv(a: MMAAtom, layout: Layout) -> str:
     ):
         values = layout.shape[1]
         rows = values[0] if isinstance(values, tuple) else values
-        layout = Layout(layout.shape, (rows, *layout.stride[1:]))  # type: ignore[index]
-    return show_dsl(layout)
+        return Layout(layout.shape, (rows, *layout.stride[1:]))  # type: ignore[index]
+    return layout
+
+
+def _tv(a: MMAAtom, layout: Layout) -> str:
+    return show_dsl(atom_tv(a, layout))
 
 
 def _tiled_copy(t: TiledCopy) -> dict[str, Any]:

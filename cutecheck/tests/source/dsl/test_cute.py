@@ -303,6 +303,7 @@ def test_operations_of_tensor_memory(tmp_path: Path) -> None:
         "m = cute.make_tiled_mma(op)\n"
         "c = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition(32)), cutlass.Float32)\n"
         "d = cute.dice((128, 64, 32), (1, None, 1))\n"
+        "e = cute.make_ordered_layout(m.tv_layout_A.stride, order=(0, 1))\n"
     )
     found = {call: group[0] for (_, call), group in results(driver(tmp_path, text, arch="sm_100a")).items()}
     mma: Any = found["make_tiled_mma"]
@@ -311,6 +312,7 @@ def test_operations_of_tensor_memory(tmp_path: Path) -> None:
         'f32), frag_kind = ss, c_scale_exp = 0>, atom_layout_MNK = <"(1,1,1):(0,0,0)">, permutation_MNK = <"[_;_;_]">>'
     )
     assert mma["tv_layout_A"] == "(1,(128,16)):(128,(1,128))"
+    assert found["make_ordered_layout"] == "(128,(1,128)):(1,(0,128))"
     assert mma["tv_layout_C_tiled"] == "(1,((128,128),(1,1))):(0,((1,128),(0,0)))"
     load: Any = found["make_copy_atom"]
     assert load["type"] == "!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x32>"
