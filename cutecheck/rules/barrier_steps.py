@@ -86,7 +86,9 @@ class BarrierStepMissing(Replayed):
         this one of the array as at others, and waits for it where something arrives; the phase of a wait in a loop that
         goes on is not a constant; and it counts as many arrivals as the block has threads, where all of them arrive in
         each pass, or as those of one role, where conditions on the thread's index pick them and ``elect_one()`` one of
-        each warp: no fewer where they tell of bytes, too, and few where one thread does. A ``NamedBarrier`` that all
+        each warp: no fewer where they tell of bytes, too, and few where one thread does; no more than the threads of
+        all roles that arrive at it. No two places initialise one barrier: where several uses stand in one array, each
+        is what one place initialises. A ``NamedBarrier`` that all
         threads of a block come to, or those of one role and no others, counts as many; where the kernel can be run
         thread by thread, as many as come there in any of its passes, the threads do not come to a stop at waits
         for phases that none of them ends, and barriers in shared memory count as many as arrive for the phases that are
