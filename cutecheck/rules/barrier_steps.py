@@ -15,6 +15,7 @@ from cutecheck.rules.derive.barrier_arrays import arrays, initialised_twice, too
 from cutecheck.rules.derive.barriers import (
     Barriers,
     all_expect,
+    barriers,
     not_arrived,
     not_expected,
     not_initialised,

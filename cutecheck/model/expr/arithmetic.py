@@ -8,7 +8,6 @@ from functools import lru_cache
 from cutecheck.model.expr.ranges import at_least, atom_divisor, bounds, divisor
 from cutecheck.model.expr.terms import ANY, CONCRETE, Atom, Domain, Expr, Monomial, Op, OpKind, Var
 
-
 _CONSTANTS: dict[int, Expr] = {}
 _MOST_CONSTANTS = 1 << 14
 
