@@ -77,9 +77,10 @@ def block_modes(part: Guarded) -> dict[int, str]:
                 size, unit = known_value(extent), stride.substitute(values).constant
                 if size is not None and unit and step == size * unit:
                     walked[mode] = size
-            if len(walked) > 1:  # one whole row is a step along either mode, but only along one is there a next one
-                extents = {m: known_value(part.extents[m]) for m in walked}
-                walked = {m: n for m, n in walked.items() if (e := extents[m]) is None or e > n}
+            # one whole row is a step along either mode; of a mode with one tile alone there is no next one: the step
+            # leads to another tensor
+            extents = {m: known_value(part.extents[m]) for m in walked}
+            walked = {m: n for m, n in walked.items() if (e := extents[m]) is None or e > n}
             if len(walked) == 1:
                 found[next(iter(walked))] = name
     except (KeyError, ZeroDivisionError, ValueError):

@@ -106,9 +106,9 @@ def steps(context: Context) -> dict[str, list[Call]]:
     if "groups" not in context.memo:
         found: dict[str, list[Call]] = {}
         meant = [c for c in context.facts.calls if isinstance(c.result, Unknown) and c.result.reason == "a barrier"]
-        followed = {_name(c.enclosing) for c in meant} - {*_WAITS, *COMMITS}
+        followed = {name_of(c.enclosing) for c in meant} - {*_WAITS, *COMMITS}
         for call in meant:
-            inner = _name(call.enclosing)
+            inner = name_of(call.enclosing)
             if call.function in ("barrier", "commit") and inner in (*_WAITS, *COMMITS):
                 continue  # the assembly of a function that was counted where it is called
             if call.function in followed and call.function not in (*_WAITS, *COMMITS):
@@ -121,7 +121,7 @@ def steps(context: Context) -> dict[str, list[Call]]:
     return cast("dict[str, list[Call]]", context.memo["groups"])
 
 
-def _name(symbol: str) -> str:
+def name_of(symbol: str) -> str:
     """Of a function, without namespaces and template arguments."""
     return symbol.partition("<")[0].rpartition("::")[2]
 

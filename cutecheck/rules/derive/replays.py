@@ -14,7 +14,7 @@ from cutecheck.facts import Call
 from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.faults import Fault, Kind
-from cutecheck.rules.derive.groups import COMMITS
+from cutecheck.rules.derive.groups import COMMITS, name_of
 from cutecheck.rules.derive.outside import outside
 from cutecheck.rules.derive.ownership import shared_alike
 from cutecheck.rules.derive.roles import faults_of_roles
@@ -73,7 +73,8 @@ class _Run:
     def run(self) -> list[Fault]:
         for at, step in enumerate(self.replay.steps):
             if step.kind == "call":
-                self._call(step, at)
+                if not self._is_helper(step, at):
+                    self._call(step, at)
             elif step.kind == "copy" and len(step.places) == 2:
                 self._copy(step, at)
             elif step.kind == "gemm" and len(step.places) in (3, 4):
@@ -97,6 +98,13 @@ class _Run:
             del self.products[key]
         for held in [k for k in self.held if k[0] == place.buffer]:
             self.held[held] = None
+
+    def _is_helper(self, step: Step, at: int) -> bool:
+        """The call of a function whose own wait, commit or barrier comes next, which is what counts."""
+        if step.function in COMMITS or step.function in _WAITS:
+            return False
+        after = next(iter(self.replay.steps[at + 1 : at + 2]), None)
+        return after is not None and after.kind == "call" and name_of(after.enclosing) == step.function
 
     def _call(self, step: Step, at: int) -> None:
         if step.function in COMMITS:

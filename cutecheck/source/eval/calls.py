@@ -67,7 +67,7 @@ _SYNCHRONISES = re.compile(
     r"|fence|commit|warpgroup_arrive|tma_store_arrive|(?:^|\.|consumer_)release$|(?:^|\.|producer_)tail$",
     re.IGNORECASE,
 )
-_WAITS_FOR_GROUPS = ("cp_async_wait", "warpgroup_wait", "tma_store_wait")
+_WAITS_FOR_GROUPS = ("cp_async_wait", "cp_async_wait_group", "warpgroup_wait", "tma_store_wait")
 _REGISTERS = ("warpgroup_reg_alloc", "warpgroup_reg_dealloc", "setmaxregister_increase", "setmaxregister_decrease")
 _ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
 # launches that are function calls are the evaluator's own, also where CUTLASS is in the tree

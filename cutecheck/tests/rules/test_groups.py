@@ -294,3 +294,45 @@ def test_a_condition_leaves_out_passes_of_a_loop(tmp_path: Path) -> None:
         path.write_text(PREAMBLE + text.replace("LAST", last))
         report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
         assert [f.code for f in report.findings if f.code == "CUT212"] == codes
+
+
+WRAPPERS = """
+namespace ptx {
+__device__ __forceinline__ void commit_group() { asm volatile("cp.async.commit_group;\\n" ::); }
+template <int N> __device__ __forceinline__ void wait_group() { asm volatile("cp.async.wait_group %0;\\n" ::"n"(N)); }
+template <int N> __device__ void drain() { asm volatile("cp.async.wait_group %[left];" :: [left] "n"(N) : "memory"); }
+__device__ void wait_all() { asm volatile("cp.async.wait_all;\\n" ::: "memory"); }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wait", "expected"),
+    [
+        ("ptx::wait_group<2>();", []),
+        ("ptx::wait_group<3>();", ["CUT213"]),
+        ("ptx::drain<2>();", []),
+        ("ptx::drain<3>();", ["CUT213"]),
+        ('asm volatile("cp.async.wait_group %0;" :: "n"(4 - 1));', ["CUT213"]),
+        ('asm volatile("cp.async.wait_group 2;");', []),
+        ('asm volatile("cp.async.wait_group 3;");', ["CUT213"]),
+        ("ptx::wait_all();", []),
+    ],
+)
+def test_groups_of_own_assembly(wait: str, expected: list[str], tmp_path: Path) -> None:
+    """Functions of other names wait for the groups that their assembly says, and for no other thread."""
+    text = KERNEL.replace("cp_async_wait<%(wait)s>();", wait.replace("%", "%%"))
+    fill = FILL.replace("cp_async_fence", "ptx::commit_group")
+    given = {
+        "name": "pipe",
+        "stages": 3,
+        "prologue": 2,
+        "commit": "ptx::commit_group();",
+        "before": fill,
+        "helpers": "",
+    }
+    path = tmp_path / "pipe.cu"
+    path.write_text(PREAMBLE + WRAPPERS + text % given)
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+    assert not report.failures and not report.errors
+    assert sorted({f.code for f in report.findings} - {"CUT218"}) == expected

@@ -146,3 +146,31 @@ def test_threads_of_another_warpgroup_than_the_first(tmp_path: Path, slice_: str
     (tmp_path / "kernel.cu").write_text(PREAMBLE + SECOND_GROUP.replace("SLICE", slice_))
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
     assert [f.code for f in made.findings if f.code == "CUT604"] == ["CUT604"] * reported
+
+
+ROW = """
+using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{}, Layout<Shape<_1, _128>>{},
+    Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(128) row(float const* in, float* out, int n) {
+  // cutecheck: assume n % 4 == 0
+  Tensor m = make_tensor(make_gmem_ptr(in + int64_t(blockIdx.x) * n), make_shape(_1{}, n), make_stride(n, _1{}));
+  Tensor c = local_tile(make_identity_tensor(shape(m)), Shape<_1, _512>{}, make_coord(0, _));
+  Tensor g = local_tile(m, Shape<_1, _512>{}, make_coord(0, _));
+  auto t = Load{}.get_slice(threadIdx.x);
+  Tensor tg = t.partition_S(g), tc = t.partition_S(c);
+  Tensor r = make_fragment_like(tg(_, _, _, 0));
+  for (int i = 0; i < size<3>(tg); ++i) {
+    Tensor p = make_tensor<bool>(make_shape(size<1>(tg), size<2>(tg)));
+    for (int j = 0; j < size(p); ++j) p(j) = elem_less(tc(0, 0, j, i), shape(m));
+    copy_if(Load{}, p, tg(_, _, _, i), r);
+    out[threadIdx.x] = r(0);
+  }
+}
+"""
+
+
+def test_a_block_for_each_row_that_has_a_tensor_of_its_own(tmp_path: Path) -> None:
+    """Its only row is walked by no block index: that leads to another row's tensor."""
+    (tmp_path / "kernel.cu").write_text(PREAMBLE + ROW)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",)))
+    assert [f.code for f in made.findings] == []

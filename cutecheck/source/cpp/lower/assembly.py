@@ -19,6 +19,14 @@ _HARMLESS = re.compile(
     r"|ret|discard|applypriority|createpolicy|dp4a|dp2a|sad|pmevent)(?!\w))"
 )
 
+# what one statement of assembly may do with groups, and CuTe's function that does the same
+_STEPS = {
+    "cp.async.commit_group": "cp_async_fence", "cp.async.wait_all": "cp_async_wait",
+    "cp.async.wait_group": "cp_async_wait_group",
+}  # fmt: skip
+_STEP = re.compile(r"(cp\.async\.(?:commit_group|wait_all|wait_group))(?:\s+(?:(\d+)|%(\d+)|%\[(\w+)\]))?\s*$")
+_OPERAND = re.compile(r'(?:\[\s*(\w+)\s*\]\s*)?"[^"\n]*"\s*\(')
+
 
 def sections(text: str) -> list[str]:
     """What stands between the colons outside of strings: the template's strings, outputs, inputs, what it clobbers."""
@@ -44,6 +52,44 @@ def pointed(text: str) -> tuple[str, ...]:
 
 def writes_memory(text: str) -> bool:
     """Whether an instruction is none of those that are known to write no memory."""
+    return any(_HARMLESS.match(line) is None for line in _lines(text))
+
+
+def step(text: str) -> tuple[str, int | tuple[int, int] | None] | None:
+    """What the only instruction does with groups of ``cp.async``, by the name of CuTe's function that does the same.
+
+    With it the number of groups that a wait leaves open, or where the operand with it begins and ends in the text.
+    """
+    lines = [line.strip(" {}") for line in _lines(text)]
+    lines = [line for line in lines if line]
+    found = _STEP.match(lines[0]) if len(lines) == 1 else None
+    if found is None:
+        return None
+    name = _STEPS[found[1]]
+    if name != "cp_async_wait_group":
+        return (name, 0 if name == "cp_async_wait" else None) if found[2] is found[3] is found[4] is None else None
+    if found[2] is not None:
+        return name, int(found[2])
+    given = _operands(text)
+    if found[4] is not None:
+        at = next((at for at, (called, _) in enumerate(given) if called == found[4]), len(given))
+    else:
+        at = int(found[3]) if found[3] is not None else len(given)
+    return (name, given[at][1]) if at < len(given) else None
+
+
+def _lines(text: str) -> list[str]:
     code = "".join(part[1:-1] for part in _PARTS.findall(sections(text)[0]) if part[0] == '"')
-    lines = _BLANK.sub(" ", _COMMENT.sub(" ", code)).split(";")
-    return any(_HARMLESS.match(line) is None for line in lines)
+    return _BLANK.sub(" ", _COMMENT.sub(" ", code)).split(";")
+
+
+def _operands(text: str) -> list[tuple[str, tuple[int, int]]]:
+    """Symbolic names of all operands, and where their expressions begin and end."""
+    found: list[tuple[str, tuple[int, int]]] = []
+    for match in _OPERAND.finditer(text):
+        depth, end = 1, match.end()
+        while end < len(text) and depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        found.append((match[1] or "", (match.end(), end - 1)))
+    return found

@@ -25,7 +25,7 @@ from cutecheck.source.eval.intrinsics.registry import KEEP_QUALIFIERS
 from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, missing, namespace_of, type_member
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.qualified import plain
-from cutecheck.source.eval.record.kinds import CONFIG_NAMES
+from cutecheck.source.eval.record.kinds import CONFIG_NAMES, NOTED_BY_NAME
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.tuples import Elements, Held
 from cutecheck.source.eval.types import is_type, type_key, type_of
@@ -86,11 +86,21 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
         m.eval(node.made, env)  # its virtual methods may be called from anywhere (source/uncalled.py)
     if node.reason.startswith("syntax") and not m.recorder.rehearsal:
         m.recorder.unread[node.span] = f"{node.reason}: nothing is said of this statement"
-    if node.reason.endswith("a barrier"):
+    if node.step is not None:
+        _step(m, node.step, node, env)
+    elif node.reason.endswith("a barrier"):
         m.recorder.synchronises(m, "asm.barrier", [], node.span)
     elif node.reason.endswith("a commit"):
         m.recorder.synchronises(m, "asm.commit", [], node.span)
     return Unknown(node.reason, node.span)
+
+
+def _step(m: Machine, step: tuple[str, ir.Expr | None], node: ir.Opaque, env: Env) -> None:
+    """A wait for groups or their commit, as CuTe's function of that name: but where that was noted when it was called."""
+    name, number = step
+    around = "" if m.recorder.frame is None else m.recorder.frame.symbol.partition("<")[0].rpartition("::")[2]
+    if around not in NOTED_BY_NAME:
+        m.recorder.synchronises(m, name, [] if number is None else [m.eval(number, env)], node.span)
 
 
 def _stores(m: Machine, node: ir.Opaque, env: Env) -> None:

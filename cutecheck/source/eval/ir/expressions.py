@@ -259,7 +259,8 @@ class Opaque:
     """Source text that was not lowered, and why; ``names`` are the identifiers in it (for escapes).
 
     ``written``: those that it may write; None for all of them. ``memory``: it may write what addresses lead to.
-    ``made``: the type that a ``new`` makes an object of.
+    ``made``: the type that a ``new`` makes an object of. ``step``: what assembly does with groups of asynchronous copies
+    or products, by the name of the function that does the same in CuTe, and the number that it is given.
     """
 
     reason: str
@@ -268,6 +269,7 @@ class Opaque:
     written: tuple[str, ...] | None = None
     memory: bool = False
     made: Expr | None = None
+    step: tuple[str, Expr | None] | None = None
 
 
 @record(frozen=True, slots=True)
