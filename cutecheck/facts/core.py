@@ -56,7 +56,8 @@ class Guard:
     loop around it changes, and alike in all threads. ``host``: it stands around the launch of the kernel.
     ``holds``: what it says of numbers, as far as that is followed. ``parts``: threads may answer it
     differently, by a value that is not followed; ``asks``: its value (not turned round where it is ``negated``), where
-    that depends on the index of the thread alone.
+    that depends on the index of the thread alone. ``alike``: its value is followed, and the same for all threads of a
+    block.
     """
 
     text: str
@@ -69,6 +70,7 @@ class Guard:
     holds: tuple[Condition, ...] = ()
     parts: bool = False
     asks: Expr | None = None
+    alike: bool = False
 
 
 @record(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from cutecheck.facts import Event, Predicate, Span, TensorFact, Unknown
 from cutecheck.facts.core import Bound
@@ -15,7 +16,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Int, as_expr, known_value
-from cutecheck.model.layout import Layout
+from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.records import record
 from cutecheck.rules.base import Context
@@ -31,7 +32,7 @@ class Guarded:
     """A partition of a global tensor by a tiled copy, with the modes of the whole tensor.
 
     ``extents`` and ``strides`` of the whole tensor's modes, ``tile`` the extents of what was partitioned, ``offset`` of
-    the thread's first element; one mode a leaf.
+    the thread's first element; one mode a leaf. Modes that were sliced away before (``m(_, head, _)``) are none of them.
     """
 
     extents: tuple[Int, ...]
@@ -50,9 +51,33 @@ def guarded(tensor: TensorFact) -> Guarded | None:
     modes = leaves(root.shape, root.stride)
     rank = len(root.shape) if isinstance(root.shape, tuple) else 1
     sizes = mode_sizes(tile)
-    if modes is None or len(modes) != rank or len(sizes) < rank:
+    if modes is None or len(modes) != rank:
+        return None
+    kept = _kept([s for _, s in modes], tile, sizes)
+    if kept is not None:
+        modes, rank = [modes[i] for i in kept], len(kept)
+    if len(sizes) < rank:
         return None
     return Guarded(tuple(e for e, _ in modes), tuple(s for _, s in modes), tuple(sizes[:rank]), as_expr(tensor.offset))
+
+
+def _kept(strides: list[Int], tile: AnyLayout, sizes: list[Int]) -> list[int] | None:
+    """Which modes of the whole tensor the tile's first ones go along, by their strides; None where all may be."""
+    flat = [leaves(s, d) for s, d in zip(tile.shape, tile.stride, strict=True)] if _is_flat(tile) else []
+    found: list[int] = []
+    for size, mode in zip(sizes, flat, strict=False):
+        if mode is None or len(mode) != 1:
+            return None
+        later = range(found[-1] + 1 if found else 0, len(strides))
+        alike = [i for i in later if as_expr(strides[i]) == as_expr(mode[0][1])]
+        if not alike and known_value(size) != 1:
+            break
+        found += alike[:1] or later[:1]
+    return found if 0 < len(found) < len(strides) else None
+
+
+def _is_flat(tile: AnyLayout) -> TypeGuard[Layout]:
+    return isinstance(tile, Layout) and isinstance(tile.shape, tuple) and isinstance(tile.stride, tuple)
 
 
 def symbols(expressions: Iterable[Expr]) -> dict[str, Expr]:

@@ -19,20 +19,41 @@ def kernel_name(launch: Launch) -> str:
     return launch.kernel.split("<")[0]
 
 
-def dynamic_bytes(buffer: SmemBuffer, facts: Facts) -> int | None:
-    """Bytes of dynamic shared memory of every launch of the kernel that declares the buffer, the least; None: open.
+def dynamic_bytes(buffer: SmemBuffer, context: Context) -> int | None:
+    """Bytes of dynamic shared memory of every launch of the kernel that has the buffer, the least; None: open.
 
-    The DSL's kernels allocate theirs: a buffer of no known size is then not all that the launch asks for.
+    Several kernels may call the function that declares it: then those of the kernel that is given most. The DSL's
+    kernels allocate theirs: a buffer of no known size is then not all that the launch asks for.
     """
-    if buffer.span.is_python or in_static(buffer, facts):
+    if buffer.span.is_python or in_static(buffer, context.facts):
         return None
-    sizes = [
-        None if x.smem_bytes is None else known_value(x.smem_bytes)
-        for x in facts.launches
-        if x.origin == "launch" and x.kernel == buffer.enclosing and x.arch in ("", buffer.arch)
-    ]
-    known = [s for s in sizes if s is not None]
-    return min(known) if known and len(known) == len(sizes) else None
+    found: list[int] = []
+    for kernel in _kernels_with(context).get((buffer.buffer_id, buffer.arch), {buffer.enclosing}):
+        sizes = [
+            None if x.smem_bytes is None else known_value(x.smem_bytes)
+            for x in context.facts.launches
+            if x.origin == "launch" and x.kernel == kernel and x.arch in ("", buffer.arch)
+        ]
+        known = [s for s in sizes if s is not None]
+        if not known or len(known) < len(sizes):
+            return None
+        found.append(min(known))
+    return max(found)
+
+
+def _kernels_with(context: Context) -> dict[tuple[str, str], set[str]]:
+    """The kernels that copy to or from a buffer, or a member of it, or multiply what is there."""
+    if "kernels with" not in context.memo:
+        found: dict[tuple[str, str], set[str]] = {}
+        for event in context.facts.events:
+            for tensor in event.operands if event.kernel else ():
+                name = tensor.buffer if tensor.space == "smem" else None
+                while name:
+                    found.setdefault((name, event.arch), set()).add(event.kernel)
+                    before, _, member = name.rpartition(".")
+                    name = "" if "::" in member else before
+        context.memo["kernels with"] = found
+    return cast("dict[tuple[str, str], set[str]]", context.memo["kernels with"])
 
 
 def allocated(launch: Launch, context: Context) -> list[SmemBuffer]:
@@ -66,13 +87,13 @@ def in_static(buffer: SmemBuffer, facts: Facts) -> bool:
     )
 
 
-def left_of(buffer: SmemBuffer, facts: Facts) -> int | None:
+def left_of(buffer: SmemBuffer, context: Context) -> int | None:
     """Bytes of dynamic shared memory from the start of a member of a struct that lies in it, by the least launch."""
     start = None if buffer.start_bytes is None else known_value(buffer.start_bytes)
     whole = next(
-        (b for b in facts.buffers if b.size_bytes is None and b.arch == buffer.arch and _holds(b, buffer)), None
+        (b for b in context.facts.buffers if b.size_bytes is None and b.arch == buffer.arch and _holds(b, buffer)), None
     )
-    launched = None if whole is None or start is None else dynamic_bytes(whole, facts)
+    launched = None if whole is None or start is None else dynamic_bytes(whole, context)
     return None if launched is None or start is None else launched - start
 
 

@@ -16,11 +16,11 @@ from cutecheck.rules.derive.neighbours import lies_over_more
 
 def room_in(buffer: SmemBuffer, context: Context) -> tuple[int, bool] | None:
     """Bytes from a buffer's start to its end, or to the end of what the launch asks for (then true)."""
-    size = buffer.size_bytes if buffer.size_bytes is not None else dynamic_bytes(buffer, context.facts)
+    size = buffer.size_bytes if buffer.size_bytes is not None else dynamic_bytes(buffer, context)
     total = None if size is None else known_value(size)
     if total is None:
         return None
-    left = left_of(buffer, context.facts)
+    left = left_of(buffer, context)
     if left is not None and left < total:
         return max(left, 0), True
     return int(total), buffer.size_bytes is None

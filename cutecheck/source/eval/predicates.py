@@ -61,7 +61,12 @@ def conjunction(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tupl
     """The comparisons that all must be true, or with ``holds`` False all false; False where a part is not followed."""
     if isinstance(node, ir.Unary) and node.op in ("!", "not"):
         return conjunction(m, node.operand, env, not holds)
-    if isinstance(node, ir.Binary) and node.op in (_AND if holds else _OR):
+    if isinstance(node, ir.Binary) and node.op in (*_AND, *_OR):
+        other = _undecided(m, node, env)
+        if other is not None:
+            return conjunction(m, other, env, holds)
+        if node.op in (_OR if holds else _AND):
+            return [], False
         left, all_left = conjunction(m, node.left, env, holds)
         right, all_right = conjunction(m, node.right, env, holds)
         return left + right, all_left and all_right
@@ -81,6 +86,15 @@ def conjunction(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tupl
     if isinstance(node, ir.Cast):
         return conjunction(m, node.operand, env, holds)
     return [], False
+
+
+def _undecided(m: Machine, node: ir.Binary, env: Env) -> ir.Expr | None:
+    """What ``kEven || row < rows`` asks where ``kEven`` is known to be false, and ``kCheck && ...`` where it is true."""
+    for side, other in ((node.left, node.right), (node.right, node.left)):
+        named = isinstance(side, (ir.Name, ir.Scoped, ir.Unary, ir.Lit)) and changes_nothing(side)
+        if named and m.dialect.truth(m.eval(side, env)) is (node.op in _AND):
+            return other
+    return None
 
 
 def _compared(m: Machine, low: ir.Expr, high: ir.Expr, closed: bool, env: Env) -> tuple[list[Bound], bool]:

@@ -75,8 +75,9 @@ def _statements(m: Machine, node: ir.Block, inner: Env) -> Done:
                     cond = m.tested.get(id(stmt))
                     ends = _leaves(stmt.then) or not stays
                     if ends:  # else it may hold as well
-                        parts = not followed(cond) and differs(m, stmt.cond, cond, inner)
-                        guard = replace(guard, parts=parts, asks=of_thread(cond))
+                        parts, says = differs(m, stmt.cond, cond, inner), followed(cond)
+                        alike = says and not parts
+                        guard = replace(guard, parts=parts and not says, asks=of_thread(cond), alike=alike)
                     own = by_thread(m, stmt.cond, cond, inner)
                     passed.enter_context(m.recorder.guarded(guard, own))
                     if ends:

@@ -55,7 +55,8 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     says = predicates.stated(m, node.cond, inner)
     where = getattr(node.cond, "span", node.span)
     guard = Guard(text, where, False, tuple(bounds), complete, changing, False, says)
-    guard = replace(guard, parts=parts and not followed(cond), asks=of_thread(cond))
+    known_by = followed(cond)
+    guard = replace(guard, parts=parts and not known_by, asks=of_thread(cond), alike=known_by and not parts)
     return _both(m, node.then, node.other, inner, guard, cond, parts, node.cond)
 
 
