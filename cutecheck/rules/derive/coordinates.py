@@ -88,29 +88,46 @@ def symbols(expressions: Iterable[Expr]) -> dict[str, Expr]:
 
 def block_modes(part: Guarded) -> dict[int, str]:
     """Modes of the whole tensor that a block index walks in steps of the tile: mode -> name of the index."""
+    return _walked(part, {v.name for v in part.offset.variables() if v.name.startswith("blockIdx.")})
+
+
+def loop_modes(part: Guarded) -> dict[int, str]:
+    """Modes that a number which loops change walks in steps of the tile, either way: mode -> its name."""
+    sizes = {v.name for n in (*part.extents, *part.strides) for v in as_expr(n).variables()}
+    names = {v.name for v in part.offset.variables()} - sizes
+    return _walked(part, {n for n in names if "#" in n and PER_THREAD not in n and not n.startswith(INDICES)})
+
+
+def _walked(part: Guarded, indices: set[str]) -> dict[int, str]:
     strides = [as_expr(s) for s in part.strides]
-    values = symbols([part.offset, *strides])
-    offset = part.offset.substitute(values)
-    names = {v.name for v in offset.variables()}
+    every = symbols([part.offset, *strides])
     found: dict[int, str] = {}
-    try:
-        base = offset.evaluate(dict.fromkeys(names, 0))
-        for name in sorted(n for n in names if n.startswith("blockIdx.")):
-            step = offset.evaluate({n: int(n == name) for n in names}) - base
-            walked: dict[int, int] = {}
-            for mode, (extent, stride) in enumerate(zip(part.tile, strides, strict=True)):
-                size, unit = known_value(extent), stride.substitute(values).constant
-                if size is not None and unit and step == size * unit:
-                    walked[mode] = size
-            # one whole row is a step along either mode; of a mode with one tile alone there is no next one: the step
-            # leads to another tensor
-            extents = {m: known_value(part.extents[m]) for m in walked}
-            walked = {m: n for m, n in walked.items() if (e := extents[m]) is None or e > n}
-            if len(walked) == 1:
-                found[next(iter(walked))] = name
-    except (KeyError, ZeroDivisionError, ValueError):
-        return {}
+    for name in sorted(indices):
+        step = _step(part.offset.substitute({n: e for n, e in every.items() if n != name}), name)
+        if step is None:
+            continue
+        walked: dict[int, int] = {}
+        for mode, (extent, stride) in enumerate(zip(part.tile, strides, strict=True)):
+            size, unit = known_value(extent), stride.substitute(every).constant
+            if size is not None and unit and step == size * unit:
+                walked[mode] = size
+        # one whole row is a step along either mode; of a mode with one tile alone there is no next one: the step
+        # leads to another tensor
+        extents = {m: known_value(part.extents[m]) for m in walked}
+        walked = {m: n for m, n in walked.items() if (e := extents[m]) is None or e > n}
+        if len(walked) == 1:
+            found[next(iter(walked))] = name
     return found
+
+
+def _step(offset: Expr, name: str) -> int | None:
+    """By how much an offset grows from 0 to 1 of an index, the others being 0; either way of what loops change."""
+    others = dict.fromkeys((v.name for v in offset.variables()), 0)
+    try:
+        step = offset.evaluate({**others, name: 1}) - offset.evaluate({**others, name: 0})
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+    return step if name.startswith("blockIdx.") else abs(step)
 
 
 def advance(value: Int, index: str) -> int | None:

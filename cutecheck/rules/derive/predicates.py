@@ -24,6 +24,7 @@ from cutecheck.rules.derive.coordinates import (
     bounded_mode,
     foreign,
     left_of,
+    loop_modes,
     unvaried,
 )
 from cutecheck.rules.derive.guards import inner
@@ -114,7 +115,7 @@ def fault_of(
     if apart is not None:
         which = ", ".join(map(str, apart.instruction[1:] if not apart.instruction[0] else apart.instruction))
         return _elsewhere(apart, f"instruction ({which})", "that of the first", tensor)
-    return next(_of_limits(event, predicate, tensor, part, context), None)
+    return next(_of_limits(event, asked, tensor, part, context), None)
 
 
 def _elsewhere(apart: Astray, which: str, first: str, tensor: TensorFact) -> Fault:
@@ -128,10 +129,18 @@ def _elsewhere(apart: Astray, which: str, first: str, tensor: TensorFact) -> Fau
     )
 
 
+def _goes_along(asked: Sequence[Predicate], index: str, part: Guarded) -> bool:
+    """A coordinate is made with this number, or with one that the copy is not at (of another call of its function)."""
+    mine = {v.name for v in part.offset.variables()} - {index}
+    values = (as_expr(c) for p in asked for b in p.bounds for c in (b.value, *b.coordinates))
+    return any("#" in v.name and v.name not in mine for value in values for v in value.variables())
+
+
 def _of_limits(
-    event: Event, predicate: Predicate, tensor: TensorFact, part: Guarded, context: Context
+    event: Event, asked: Sequence[Predicate], tensor: TensorFact, part: Guarded, context: Context
 ) -> Iterator[Fault]:
     """Limits that are not those of the modes they are compared with."""
+    predicate = asked[0]
     bounds = {m: b for b in predicate.bounds if (m := bounded_mode(b.value, b.coordinates)) is not None}
     limits = {m: b.limit for m, b in bounds.items()}
     yield from _one_too_far(event, predicate, tensor, part, context)
@@ -155,6 +164,11 @@ def _of_limits(
                 f"`{limit}` is {part_of}no extent of this tensor",
                 f"compare mode {mode} with {part_of}`{own}`",
             )
+    for mode, index in sorted(loop_modes(part).items()):
+        extent, tile = part.extents[mode], part.tile[mode]
+        whole = mode in limits and left_of(limits[mode], extent) == 0 and not _goes_along(asked, index, part)
+        if whole and _open(event, extent, tile, context):
+            yield _whole(tensor, mode, limits[mode], index.partition("#")[0])
     for mode, index in sorted(block_modes(part).items()):
         extent, tile = part.extents[mode], part.tile[mode]
         if mode in limits:
@@ -165,12 +179,7 @@ def _of_limits(
             if step is None or step == known_value(tile):
                 continue
             if taken == 0 and step == 0:
-                yield Fault(
-                    f"the coordinates of `{tensor.name}`'s predicates start at the tile, but mode {mode} is "
-                    f"compared with `{limits[mode]}`, the extent of the whole matrix",
-                    f"no `{index}` in the coordinate",
-                    "tile the identity tensor of the whole matrix, or compare with what is left from the tile on",
-                )
+                yield _whole(tensor, mode, limits[mode], index)
             elif taken == 0:
                 yield Fault(
                     f"the coordinates of `{tensor.name}`'s predicates are tiled otherwise than the matrix: along mode "
@@ -193,6 +202,15 @@ def _of_limits(
                 f"mode {mode} is not compared",
                 f"compare mode {mode} with `{extent}` too, or state `// cutecheck: assume {extent} % {tile} == 0`",
             )
+
+
+def _whole(tensor: TensorFact, mode: int, limit: Int, index: str) -> Fault:
+    return Fault(
+        f"the coordinates of `{tensor.name}`'s predicates start at the tile, but mode {mode} is compared with "
+        f"`{limit}`, the extent of the whole matrix",
+        f"no `{index}` in the coordinate",
+        "tile the identity tensor of the whole matrix, or compare with what is left from the tile on",
+    )
 
 
 def _one_too_far(
