@@ -103,7 +103,7 @@ def _walked(part: Guarded, indices: set[str]) -> dict[int, str]:
     every = symbols([part.offset, *strides])
     found: dict[int, str] = {}
     for name in sorted(indices):
-        step = _step(part.offset.substitute({n: e for n, e in every.items() if n != name}), name)
+        step = _step(part.offset, {n: e for n, e in every.items() if n != name}, name)
         if step is None:
             continue
         walked: dict[int, int] = {}
@@ -120,12 +120,13 @@ def _walked(part: Guarded, indices: set[str]) -> dict[int, str]:
     return found
 
 
-def _step(offset: Expr, name: str) -> int | None:
+def _step(offset: Expr, values: dict[str, Expr], name: str) -> int | None:
     """By how much an offset grows from 0 to 1 of an index, the others being 0; either way of what loops change."""
-    others = dict.fromkeys((v.name for v in offset.variables()), 0)
     try:
+        offset = offset.substitute(values)
+        others = dict.fromkeys((v.name for v in offset.variables()), 0)
         step = offset.evaluate({**others, name: 1}) - offset.evaluate({**others, name: 0})
-    except (KeyError, ZeroDivisionError, ValueError):
+    except (KeyError, ZeroDivisionError, ValueError, OverflowError):
         return None
     return step if name.startswith("blockIdx.") else abs(step)
 
@@ -138,7 +139,7 @@ def advance(value: Int, index: str) -> int | None:
         return 0
     try:
         at = [expression.evaluate({n: i * (n == index) for n in names}) for i in range(4)]
-    except (KeyError, ZeroDivisionError, ValueError):
+    except (KeyError, ZeroDivisionError, ValueError, OverflowError):
         return None
     return at[1] - at[0] if len({b - a for a, b in itertools.pairwise(at)}) == 1 else None
 
@@ -168,7 +169,7 @@ def left_of(limit: Int, extent: Int) -> Int | None:
         return None
     try:
         return extent - limit if taken.evaluate(dict.fromkeys(names, 0)) == 0 else None
-    except (KeyError, ZeroDivisionError, ValueError):
+    except (KeyError, ZeroDivisionError, ValueError, OverflowError):
         return None
 
 
@@ -180,7 +181,7 @@ def beyond(bound: Bound, mode: int, extent: Int) -> int | None:
         return None
     try:
         return left.evaluate({v.name: 0 for v in left.variables()})
-    except (KeyError, ZeroDivisionError, ValueError):
+    except (KeyError, ZeroDivisionError, ValueError, OverflowError):
         return None
 
 

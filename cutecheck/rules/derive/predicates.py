@@ -224,6 +224,8 @@ def _one_too_far(
             of_modes.setdefault(mode, []).append(bound)
     for mode, bounds in sorted(of_modes.items()):
         over = [beyond(b, mode, part.extents[mode]) for b in bounds]
+        if any(n is not None and n >= (known_value(part.tile[mode]) or n + 1) for n in over):
+            continue  # the tensor is one tile of what the limit is of
         if not predicate.complete or _elsewhere_bounded(event) or not all(n is not None and n > 0 for n in over):
             continue
         bound, many = bounds[0], over[0] or 0
