@@ -86,7 +86,12 @@ class BlockTooLarge(Rule):
         needed = threads_of(event.tiled)
         if event.kind != "copy" or atom is None or needed is None or event.threads is None:
             return
-        if any(not g.alike for g in inner(event.guards)) or not open_limits(event, context) or "_TMA_" in atom.op or "BULK" in atom.op:
+        if (
+            any(not g.alike for g in inner(event.guards))
+            or not open_limits(event, context)
+            or "_TMA_" in atom.op
+            or "BULK" in atom.op
+        ):
             return
         have, want = known_value(event.threads), known_value(needed)
         if have is None or want is None or have <= want:

@@ -174,3 +174,47 @@ def test_a_block_for_each_row_that_has_a_tensor_of_its_own(tmp_path: Path) -> No
     (tmp_path / "kernel.cu").write_text(PREAMBLE + ROW)
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",)))
     assert [f.code for f in made.findings] == []
+
+
+HEADS = """
+using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+template <bool Even>
+__global__ void __launch_bounds__(128) rows(half_t const* in, float* out, int n, int heads, int64_t row, int64_t head) {
+  // cutecheck: assume row % 8 == 0
+  // cutecheck: assume head % 8 == 0
+  Tensor m = make_tensor(make_gmem_ptr(in), make_shape(n, heads, _64{}), make_stride(row, head, _1{}));
+  Tensor g = local_tile(m(_, blockIdx.y, _), Shape<_64, _64>{}, make_coord(WHERE, 0));
+  Tensor c = make_identity_tensor(Shape<_64, _64>{});
+  auto t = Load{}.get_slice(threadIdx.x);
+  Tensor tg = t.partition_S(g), tc = t.partition_S(c);
+  Tensor r = make_fragment_like(tg(_, _, _ COUNT));
+  clear(r);
+  BODY
+  out[threadIdx.x] = float(r(0));
+}
+void run(half_t const* in, float* out, int n, int heads, int64_t row, int64_t head) {
+  rows<false><<<dim3(8, heads), 128>>>(in, out, n, heads, row, head);
+}
+"""
+BLOCK = "for (int i = 0; i < size<1>(tg); ++i) if (Even || get<0>(tc(0, i, 0)) < LIMIT) copy(Load{}, tg(_, i, _), r(_, i, _));"
+LOOP = """for (int b = size<3>(tg) - 1; b >= 0; --b)
+    for (int i = 0; i < size<1>(tg); ++i)
+      if (Even || get<0>(tc(0, i, 0)) < LIMIT) copy(Load{}, tg(_, i, _, b), r(_, i, _));"""
+
+
+@pytest.mark.parametrize(
+    ("body", "where", "count", "limit", "reported"),
+    [
+        (BLOCK, "blockIdx.x", "", "n - 64 * blockIdx.x", False),
+        (BLOCK, "blockIdx.x", "", "n", True),
+        (LOOP, "_", ", 0", "n - 64 * b", False),
+        (LOOP, "_", ", 0", "n", True),
+    ],
+)
+def test_rows_of_one_head(tmp_path: Path, body: str, where: str, count: str, limit: str, reported: bool) -> None:
+    """The mode of heads is sliced away; where the rows are even is decided when the kernel is compiled."""
+    text = HEADS.replace("BODY", body).replace("WHERE", where).replace("COUNT", count).replace("LIMIT", limit)
+    (tmp_path / "kernel.cu").write_text(PREAMBLE + text)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",)))
+    assert [f.code for f in made.findings] == ["CUT604"] * reported

@@ -1,0 +1,64 @@
+"""Kernels that leave their work to a device function: it declares the array, and returns where a block has no work."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.rules.examples import PREAMBLE
+
+KERNEL = """
+using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+    Layout<Shape<Int<ROWS>, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+using Tile = Layout<Shape<_64, _64>, Stride<_64, _1>>;
+struct Storage { array_aligned<half_t, 64 * 64, 128> a; array_aligned<half_t, 64 * 64, 128> b; };
+__device__ void work(half_t const* in, half_t* out, int tiles) {
+  extern __shared__ __align__(128) char raw[];
+  auto& storage = *reinterpret_cast<Storage*>(raw);
+  if (tiles - int(blockIdx.x) <= 0) { return; }
+  Tensor g = make_tensor(make_gmem_ptr(in), Tile{});
+  Tensor o = make_tensor(make_gmem_ptr(out), Tile{});
+  Tensor s = make_tensor(make_smem_ptr(storage.b.data()), Tile{});
+  auto t = Load{}.get_slice(threadIdx.x);
+  copy(Load{}, t.partition_S(g), t.partition_D(s));
+  __syncthreads();
+  copy(Load{}, t.partition_S(s), t.partition_D(o));
+}
+__global__ void __launch_bounds__(128) one(half_t const* in, half_t* out, int tiles) { work(in, out, tiles); }
+MORE
+void run(half_t const* in, half_t* out, int tiles) {
+  one<<<tiles, 128, BYTES>>>(in, out, tiles);
+  OTHER
+}
+"""
+FITS = "sizeof(Storage)"
+MORE = "__global__ void __launch_bounds__(128) two(half_t const* in, half_t* out, int tiles) { work(in, out, tiles); }"
+TWO = "two<<<tiles, 128, sizeof(Storage)>>>(in, out, tiles);"
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "other", "expected"),
+    [
+        (16, FITS, "", set()),
+        (16, "sizeof(Storage) / 2", "", {"CUT209"}),
+        (16, "sizeof(Storage) / 2", TWO, {"CUT209"}),  # the other kernel is given enough
+        (8, FITS, "", {"CUT706"}),
+    ],
+)
+def test_array_of_a_device_function(tmp_path: Path, rows: int, size: str, other: str, expected: set[str]) -> None:
+    text = KERNEL.replace("ROWS", str(rows)).replace("BYTES", size).replace("OTHER", other)
+    text = text.replace("MORE", MORE if other else "")
+    (tmp_path / "kernel.cu").write_text(PREAMBLE + text)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",)))
+    assert not made.errors
+    assert {f.code for f in made.findings} - {"CUT101", "CUT102", "CUT103"} == expected
+
+
+def test_threads_that_return_by_themselves(tmp_path: Path) -> None:
+    """A condition that threads answer each for itself may leave out those that the copy has no part for."""
+    text = KERNEL.replace("ROWS", "8").replace("BYTES", FITS).replace("OTHER", "").replace("MORE", "")
+    text = text.replace("if (tiles - int(blockIdx.x) <= 0)", "if (tiles - int(threadIdx.x) <= 0)")
+    (tmp_path / "kernel.cu").write_text(PREAMBLE + text)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",), select=("CUT706",)))
+    assert not made.findings
