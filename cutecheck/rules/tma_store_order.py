@@ -15,7 +15,7 @@ from cutecheck.rules.derive.uses import Use, exclusive, order, uses_of
 from cutecheck.rules.derive.waits import overlaps
 from cutecheck.rules.replayed import Replayed
 
-_FENCE = re.compile(r"fence_proxy|fence_view|tma_store_fence|proxy_fence|^fence$|_fence$")
+_FENCE = re.compile(r"fence_proxy|fence_view|tma_store_fence|proxy_fence|fence_async|async_fence|^fence$|_fence$")
 _OTHERS = re.compile(r"cp_async_commit|cp_async_fence|cp_async_wait|commit_batch|warpgroup|init|cluster|mbarrier")
 _COMMIT = re.compile(r"commit|tma_store_arrive|arrive")
 _WAIT = re.compile(r"bulk_wait|store_wait|acquire|tail|wait_group|wait")

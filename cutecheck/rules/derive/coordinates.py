@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from typing import TypeGuard
 
 from cutecheck.facts import Event, Predicate, Span, TensorFact, Unknown
 from cutecheck.facts.core import Bound
@@ -21,7 +20,7 @@ from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.guards import inner
-from cutecheck.rules.derive.vectors import leaves, mode_sizes
+from cutecheck.rules.derive.vectors import Mode, leaves, mode_sizes
 
 _BASE = 1 << 24
 INDICES = ("threadIdx.", "blockIdx.")
@@ -63,7 +62,9 @@ def guarded(tensor: TensorFact) -> Guarded | None:
 
 def _kept(strides: list[Int], tile: AnyLayout, sizes: list[Int]) -> list[int] | None:
     """Which modes of the whole tensor the tile's first ones go along, by their strides; None where all may be."""
-    flat = [leaves(s, d) for s, d in zip(tile.shape, tile.stride, strict=True)] if _is_flat(tile) else []
+    flat: list[list[Mode] | None] = []
+    if isinstance(tile, Layout) and isinstance(tile.shape, tuple) and isinstance(tile.stride, tuple):
+        flat = [leaves(s, d) for s, d in zip(tile.shape, tile.stride, strict=True)]
     found: list[int] = []
     for size, mode in zip(sizes, flat, strict=False):
         if mode is None or len(mode) != 1:
@@ -74,10 +75,6 @@ def _kept(strides: list[Int], tile: AnyLayout, sizes: list[Int]) -> list[int] | 
             break
         found += alike[:1] or later[:1]
     return found if 0 < len(found) < len(strides) else None
-
-
-def _is_flat(tile: AnyLayout) -> TypeGuard[Layout]:
-    return isinstance(tile, Layout) and isinstance(tile.shape, tuple) and isinstance(tile.stride, tuple)
 
 
 def symbols(expressions: Iterable[Expr]) -> dict[str, Expr]:

@@ -62,3 +62,44 @@ def test_threads_that_return_by_themselves(tmp_path: Path) -> None:
     (tmp_path / "kernel.cu").write_text(PREAMBLE + text)
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",), select=("CUT706",)))
     assert not made.findings
+
+
+STORE = """
+using Tile = Layout<Shape<_64, _64>, Stride<_64, _1>>;
+using Write = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+namespace own {
+__device__ void order() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+__device__ void close() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+template <int N> __device__ void done() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory"); }
+}
+template <class Tma>
+__global__ void __launch_bounds__(128) save(CUTE_GRID_CONSTANT Tma const tma, half_t const* in) {
+  __shared__ alignas(128) half_t smem[cosize_v<Tile>];
+  Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
+  auto thr = Write{}.get_slice(threadIdx.x);
+  copy(Write{}, thr.partition_S(make_tensor(make_gmem_ptr(in), Tile{})), thr.partition_D(s));
+  own::order();
+  __syncthreads();
+  Tensor g = local_tile(tma.get_tma_tensor(Shape<_512, _64>{}), Shape<_64, _64>{}, make_coord(blockIdx.x, 0));
+  auto cta = tma.get_slice(0);
+  if (threadIdx.x == 0) {
+    copy(tma, cta.partition_S(s), cta.partition_D(g));
+    own::close();
+    own::done<0>();
+  }
+}
+void run(half_t* out, half_t const* in) {
+  Tensor g = make_tensor(make_gmem_ptr(out), Layout<Shape<_512, _64>, Stride<_64, _1>>{});
+  save<<<8, 128>>>(make_tma_copy(SM90_TMA_STORE{}, g, Tile{}), in);
+}
+"""
+
+
+@pytest.mark.parametrize("without", ["", "  own::order();\n", "    own::close();\n", "    own::done<0>();\n"])
+def test_steps_of_a_store_in_functions_of_other_names(tmp_path: Path, without: str) -> None:
+    """Fences, commits and waits are what their assembly says."""
+    (tmp_path / "kernel.cu").write_text(PREAMBLE + STORE.replace(without, "") if without else PREAMBLE + STORE)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",), select=("CUT216",)))
+    assert not made.errors
+    assert {f.code for f in made.findings} == ({"CUT216"} if without else set())

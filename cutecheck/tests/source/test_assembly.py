@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cutecheck.source.cpp.lower.assembly import outputs, pointed, writes_memory
+from cutecheck.source.cpp.lower.assembly import outputs, pointed, step, writes_memory
 from cutecheck.tests.source.shown import kernel, number
 
 KERNEL = kernel(
@@ -85,3 +85,29 @@ def test_the_parts_of_assembly() -> None:
     assert not writes_memory('asm("@p ld.b32 %0,\\n\\t [%1]; {mma.sync %0, {%1, %2};}\\n" : "=r"(x) : "l"(p))')
     assert not writes_memory('asm volatile("" ::: "memory")')
     assert writes_memory('asm("movl $3, (%0)" :: "r"(p))')
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ('asm volatile("cp.async.commit_group;\\n" ::);', ("cp_async_fence", None)),
+        ('asm volatile("cp.async.wait_all;" ::: "memory");', ("cp_async_wait", 0)),
+        ('asm volatile("cp.async.wait_group 2;");', ("cp_async_wait_group", 2)),
+        ('asm volatile("cp.async.wait_group %0;\\n" ::"n"(N - (1)));', ("cp_async_wait_group", "N - (1)")),
+        (
+            'asm("cp.async.bulk.wait_group.read %[n];" :: [m] "r"(a), [n] "n"(f(b)) : "memory")',
+            ("tma_store_wait", "f(b)"),
+        ),
+        ('asm("wgmma.wait_group.sync.aligned %0;\\n" ::"n"(0) : "memory")', ("warpgroup_wait", "0")),
+        ('asm("fence.proxy.async.shared::cta;" ::: "memory")', ("fence_view_async_shared", None)),
+        ('asm("fence.proxy.tensormap::generic.release.gpu;" ::: "memory")', None),
+        ('asm("cp.async.wait_group %1;" :: "n"(0))', None),
+        ('asm("cp.async.wait_group;")', None),
+        ('asm("cp.async.commit_group; cp.async.wait_group 0;")', None),  # two steps
+    ],
+)
+def test_a_step_of_assembly(text: str, meant: tuple[str, object] | None) -> None:
+    found = step(text)
+    if found is not None and isinstance(found[1], tuple):
+        found = found[0], text[slice(*found[1])]  # type: ignore[assignment]
+    assert found == meant

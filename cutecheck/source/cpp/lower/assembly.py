@@ -19,12 +19,19 @@ _HARMLESS = re.compile(
     r"|ret|discard|applypriority|createpolicy|dp4a|dp2a|sad|pmevent)(?!\w))"
 )
 
-# what one statement of assembly may do with groups, and CuTe's function that does the same
+# what one statement of assembly may do, and CuTe's function that does the same; whether it is given a number
 _STEPS = {
-    "cp.async.commit_group": "cp_async_fence", "cp.async.wait_all": "cp_async_wait",
-    "cp.async.wait_group": "cp_async_wait_group",
+    "cp.async.commit_group": ("cp_async_fence", False), "cp.async.wait_all": ("cp_async_wait", False),
+    "cp.async.wait_group": ("cp_async_wait_group", True),
+    "cp.async.bulk.commit_group": ("tma_store_arrive", False),
+    "cp.async.bulk.wait_group": ("tma_store_wait", True), "cp.async.bulk.wait_group.read": ("tma_store_wait", True),
+    "wgmma.fence.sync.aligned": ("warpgroup_arrive", False),
+    "wgmma.commit_group.sync.aligned": ("warpgroup_commit_batch", False),
+    "wgmma.wait_group.sync.aligned": ("warpgroup_wait", True),
+    "fence.proxy.async": ("fence_view_async_shared", False),
+    "fence.proxy.async.shared::cta": ("fence_view_async_shared", False),
 }  # fmt: skip
-_STEP = re.compile(r"(cp\.async\.(?:commit_group|wait_all|wait_group))(?:\s+(?:(\d+)|%(\d+)|%\[(\w+)\]))?\s*$")
+_STEP = re.compile(r"([a-z_.:]+)(?:\s+(?:(\d+)|%(\d+)|%\[(\w+)\]))?\s*$")
 _OPERAND = re.compile(r'(?:\[\s*(\w+)\s*\]\s*)?"[^"\n]*"\s*\(')
 
 
@@ -56,26 +63,25 @@ def writes_memory(text: str) -> bool:
 
 
 def step(text: str) -> tuple[str, int | tuple[int, int] | None] | None:
-    """What the only instruction does with groups of ``cp.async``, by the name of CuTe's function that does the same.
+    """What the only instruction does with groups or as a fence, by the name of CuTe's function that does the same.
 
     With it the number of groups that a wait leaves open, or where the operand with it begins and ends in the text.
     """
     lines = [line.strip(" {}") for line in _lines(text)]
     lines = [line for line in lines if line]
     found = _STEP.match(lines[0]) if len(lines) == 1 else None
-    if found is None:
+    known = _STEPS.get(found[1]) if found is not None else None
+    if found is None or known is None:
         return None
-    name = _STEPS[found[1]]
-    if name != "cp_async_wait_group":
-        return (name, 0 if name == "cp_async_wait" else None) if found[2] is found[3] is found[4] is None else None
+    name, counts = known
+    given = [found[n] for n in (2, 3, 4)]
+    if not counts or not any(given):
+        return None if counts or any(given) else (name, 0 if name == "cp_async_wait" else None)
     if found[2] is not None:
         return name, int(found[2])
-    given = _operands(text)
-    if found[4] is not None:
-        at = next((at for at, (called, _) in enumerate(given) if called == found[4]), len(given))
-    else:
-        at = int(found[3]) if found[3] is not None else len(given)
-    return (name, given[at][1]) if at < len(given) else None
+    operands = _operands(text)
+    at = int(found[3]) if found[3] else next((n for n, (called, _) in enumerate(operands) if called == found[4]), -1)
+    return (name, operands[at][1]) if 0 <= at < len(operands) else None
 
 
 def _lines(text: str) -> list[str]:

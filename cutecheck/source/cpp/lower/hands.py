@@ -83,13 +83,16 @@ class Hands:
     def _step_of_assembly(self, text: str, begin: int) -> tuple[str, ir.Expr | None] | None:
         """What assembly does with groups, where that and the number that it is given are known."""
         step = assembly.step(text)
-        if step is None or not isinstance(step[1], tuple):
-            number = None if step is None else step[1]
-            place = self.span(begin, begin + len(text))
-            return None if step is None else (step[0], None if number is None else ir.Lit(number, "int", place))
-        first, last = step[1]
+        if step is None:
+            return None
+        name, number = step
+        if number is None:
+            return name, None
+        if isinstance(number, int):
+            return name, ir.Lit(number, "int", self.span(begin, begin + len(text)))
+        first, last = number
         value = self.attempt(lambda: self.reread(begin + first, begin + last))
-        return None if value is None else (step[0], value)
+        return None if value is None else (name, value)
 
     def note(self, kind: str, text: str, begin: int, end: int) -> None:
         self.notes.append(ir.Note(kind, text, self.span(begin, end)))

@@ -260,7 +260,7 @@ class Opaque:
 
     ``written``: those that it may write; None for all of them. ``memory``: it may write what addresses lead to.
     ``made``: the type that a ``new`` makes an object of. ``step``: what assembly does with groups of asynchronous copies
-    or products, by the name of the function that does the same in CuTe, and the number that it is given.
+    or products, or as a fence, by the name of the function that does the same in CuTe, and the number that it is given.
     """
 
     reason: str

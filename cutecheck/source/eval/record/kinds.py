@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 
 CONFIG_TYPES = (TiledCopy, TiledMMA, CopyAtom, MMAAtom, Layout, ComposedLayout)
-# functions, of CuTe's or others, that wait for groups or commit them: what they are given is noted where they are called
-NOTED_BY_NAME = ("cp_async_wait", "cp_async_wait_group", "cp_async_fence", "cp_async_commit_group")
+# functions, of CuTe's or others, that wait for groups, commit them or are fences: noted where they are called
+NOTED_BY_NAME = frozenset({
+    "cp_async_wait", "cp_async_wait_group", "cp_async_fence", "cp_async_commit_group", "warpgroup_arrive",
+    "warpgroup_commit_batch", "warpgroup_wait", "tma_store_arrive", "tma_store_wait", "tma_store_fence",
+    "fence_view_async_shared",
+})  # fmt: skip
 CONFIG_NAMES = frozenset({
     "make_tiled_copy", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C", "make_tiled_copy_S",
     "make_tiled_copy_D", "make_tiled_copy_C_atom", "make_tiled_copy_impl", "make_cotiled_copy", "make_tiled_mma",
