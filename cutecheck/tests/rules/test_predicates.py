@@ -197,7 +197,8 @@ void run(half_t const* in, float* out, int n, int heads, int64_t row, int64_t he
   rows<false><<<dim3(8, heads), 128>>>(in, out, n, heads, row, head);
 }
 """
-BLOCK = "for (int i = 0; i < size<1>(tg); ++i) if (Even || get<0>(tc(0, i, 0)) < LIMIT) copy(Load{}, tg(_, i, _), r(_, i, _));"
+BLOCK = """for (int i = 0; i < size<1>(tg); ++i)
+    if (Even || get<0>(tc(0, i, 0)) < LIMIT) copy(Load{}, tg(_, i, _), r(_, i, _));"""
 LOOP = """for (int b = size<3>(tg) - 1; b >= 0; --b)
     for (int i = 0; i < size<1>(tg); ++i)
       if (Even || get<0>(tc(0, i, 0)) < LIMIT) copy(Load{}, tg(_, i, _, b), r(_, i, _));"""
