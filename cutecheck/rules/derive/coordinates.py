@@ -31,7 +31,7 @@ class Guarded:
     """A partition of a global tensor by a tiled copy, with the modes of the whole tensor.
 
     ``extents`` and ``strides`` of the whole tensor's modes, ``tile`` the extents of what was partitioned, ``offset`` of
-    the thread's first element; one mode a leaf. Modes that were sliced away before (``m(_, head, _)``) are none of them.
+    the thread's first element; one mode a leaf. Modes that were sliced away before (``m(_, head, _)``) are left out.
     """
 
     extents: tuple[Int, ...]

@@ -89,7 +89,7 @@ def conjunction(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tupl
 
 
 def _undecided(m: Machine, node: ir.Binary, env: Env) -> ir.Expr | None:
-    """What ``kEven || row < rows`` asks where ``kEven`` is known to be false, and ``kCheck && ...`` where it is true."""
+    """What ``kEven || row < rows`` asks where ``kEven`` is known to be false, ``kCheck && ...`` where it is true."""
     for side, other in ((node.left, node.right), (node.right, node.left)):
         named = isinstance(side, (ir.Name, ir.Scoped, ir.Unary, ir.Lit)) and changes_nothing(side)
         if named and m.dialect.truth(m.eval(side, env)) is (node.op in _AND):

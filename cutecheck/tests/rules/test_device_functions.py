@@ -103,3 +103,39 @@ def test_steps_of_a_store_in_functions_of_other_names(tmp_path: Path, without: s
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",), select=("CUT216",)))
     assert not made.errors
     assert {f.code for f in made.findings} == ({"CUT216"} if without else set())
+
+
+LOAD = """
+using Tile = Layout<Shape<_64, _64>, Stride<_64, _1>>;
+namespace own {
+__device__ void tell(uint64_t* bar, uint32_t bytes) {
+  uint32_t at = cast_smem_ptr_to_uint(bar);
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes));
+}
+}
+template <class Tma>
+__global__ void __launch_bounds__(128) load(CUTE_GRID_CONSTANT Tma const tma) {
+  __shared__ alignas(128) half_t smem[cosize_v<Tile>];
+  __shared__ uint64_t bar;
+  Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
+  Tensor g = local_tile(tma.get_tma_tensor(Shape<_512, _64>{}), Shape<_64, _64>{}, make_coord(blockIdx.x, 0));
+  auto cta = tma.get_slice(0);
+  if (threadIdx.x == 0) {
+    own::tell(&bar, BYTES);
+    copy(tma.with(bar), cta.partition_S(g), cta.partition_D(s));
+  }
+}
+void run(half_t* in) {
+  Tensor g = make_tensor(make_gmem_ptr(in), Layout<Shape<_512, _64>, Stride<_64, _1>>{});
+  auto tma = make_tma_copy(SM90_TMA_LOAD{}, g, Tile{});
+  load<<<8, 128>>>(tma);
+}
+"""
+
+
+@pytest.mark.parametrize(("size", "expected"), [("sizeof(half_t) * 64 * 64", set()), ("64 * 64", {"CUT805"})])
+def test_bytes_that_assembly_tells_a_barrier_of(tmp_path: Path, size: str, expected: set[str]) -> None:
+    (tmp_path / "kernel.cu").write_text(PREAMBLE + LOAD.replace("BYTES", size))
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",), select=("CUT805",)))
+    assert not made.errors
+    assert {f.code for f in made.findings} == expected

@@ -103,6 +103,11 @@ def test_the_parts_of_assembly() -> None:
         ('asm("fence.proxy.tensormap::generic.release.gpu;" ::: "memory")', None),
         ('asm("cp.async.wait_group %1;" :: "n"(0))', None),
         ('asm("cp.async.wait_group;")', None),
+        (
+            'asm("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(a), "r"(n))',
+            ("arrive_and_expect_tx", "n"),
+        ),
+        ('asm("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], 64;" ::"r"(a))', ("mbarrier_expect_tx", 64)),
         ('asm("cp.async.commit_group; cp.async.wait_group 0;")', None),  # two steps
     ],
 )

@@ -32,6 +32,11 @@ _STEPS = {
     "fence.proxy.async.shared::cta": ("fence_view_async_shared", False),
 }  # fmt: skip
 _STEP = re.compile(r"([a-z_.:]+)(?:\s+(?:(\d+)|%(\d+)|%\[(\w+)\]))?\s*$")
+ADDS = "mbarrier_expect_tx"  # to what a barrier waits for, and does not arrive
+_EXPECT = re.compile(
+    r"mbarrier\.(?:arrive\.)?expect_tx[\w.:]*\s+(?:(?:_|%\w+|%\[\w+\])\s*,\s*)?\[[^\]]*\]\s*,"
+    r"\s*(?:(\d+)|%(\d+)|%\[(\w+)\])\s*$"
+)
 _OPERAND = re.compile(r'(?:\[\s*(\w+)\s*\]\s*)?"[^"\n]*"\s*\(')
 
 
@@ -63,25 +68,37 @@ def writes_memory(text: str) -> bool:
 
 
 def step(text: str) -> tuple[str, int | tuple[int, int] | None] | None:
-    """What the only instruction does with groups or as a fence, by the name of CuTe's function that does the same.
+    """What the only instruction does with groups, as a fence, or tells a barrier of bytes, by the name of CuTe's function that does the same.
 
-    With it the number of groups that a wait leaves open, or where the operand with it begins and ends in the text.
+    With it the number of groups that a wait leaves open or that of bytes, or where the operand with it begins and ends in the text.
     """
     lines = [line.strip(" {}") for line in _lines(text)]
     lines = [line for line in lines if line]
-    found = _STEP.match(lines[0]) if len(lines) == 1 else None
+    if len(lines) != 1:
+        return None
+    expects, found = _EXPECT.match(lines[0]), _STEP.match(lines[0])
+    if expects is not None:
+        bytes_ = _number(expects.groups(), text)
+        return None if bytes_ is None else ("arrive_and_expect_tx" if ".arrive." in lines[0] else ADDS, bytes_)
     known = _STEPS.get(found[1]) if found is not None else None
     if found is None or known is None:
         return None
     name, counts = known
-    given = [found[n] for n in (2, 3, 4)]
-    if not counts or not any(given):
-        return None if counts or any(given) else (name, 0 if name == "cp_async_wait" else None)
-    if found[2] is not None:
-        return name, int(found[2])
+    given = found.groups()[1:]
+    if counts and any(given):
+        number = _number(given, text)
+        return None if number is None else (name, number)
+    return None if counts or any(given) else (name, 0 if name == "cp_async_wait" else None)
+
+
+def _number(given: tuple[str | None, ...], text: str) -> int | tuple[int, int] | None:
+    """A literal, or where the operand of this number or name begins and ends."""
+    literal, place, name = given
+    if literal:
+        return int(literal)
     operands = _operands(text)
-    at = int(found[3]) if found[3] else next((n for n, (called, _) in enumerate(operands) if called == found[4]), -1)
-    return (name, operands[at][1]) if 0 <= at < len(operands) else None
+    at = int(place) if place else next((n for n, (called, _) in enumerate(operands) if called == name), -1)
+    return operands[at][1] if 0 <= at < len(operands) else None
 
 
 def _lines(text: str) -> list[str]:

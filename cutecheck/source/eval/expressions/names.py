@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
@@ -26,7 +27,7 @@ from cutecheck.source.eval.lookup import Namespace, in_path, lookup, member, mis
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.qualified import plain
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES, NOTED_BY_NAME
-from cutecheck.source.eval.scope import ClassInst, Env, self_of
+from cutecheck.source.eval.scope import ClassInst, Env, Frame, self_of
 from cutecheck.source.eval.tuples import Elements, Held
 from cutecheck.source.eval.types import is_type, type_key, type_of
 from cutecheck.source.eval.values import (
@@ -51,6 +52,7 @@ from cutecheck.source.eval.values import (
     ValueType,
 )
 
+_TELLS = re.compile(r"expect_t|transaction_bytes")  # functions whose calls are noted with the bytes that they are given
 _TUPLES = frozenset({"tuple", "pair"})  # whose elements may be references
 # methods of frameworks' tensors: with `<T>` they give a `T*`
 _TYPED_DATA = frozenset({
@@ -96,11 +98,32 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
 
 
 def _step(m: Machine, step: tuple[str, ir.Expr | None], node: ir.Opaque, env: Env) -> None:
-    """A wait for groups or their commit, as CuTe's function of that name: but where that was noted when it was called."""
+    """A wait for groups, their commit ..., as CuTe's function of that name: but where it was noted when it was called.
+
+    Bytes are told of where the function was called that does nothing else.
+    """
     name, number = step
-    around = "" if m.recorder.frame is None else m.recorder.frame.symbol.partition("<")[0].rpartition("::")[2]
-    if around not in NOTED_BY_NAME:
-        m.recorder.synchronises(m, name, [] if number is None else [m.eval(number, env)], node.span)
+    frame = m.recorder.frame
+    around = "" if frame is None else frame.symbol.partition("<")[0].rpartition("::")[2]
+    tells = name.endswith("expect_tx")
+    if tells:
+        m.recorder.synchronises(m, "asm.barrier", [], node.span)
+    if around in NOTED_BY_NAME or (tells and _TELLS.search(around)):
+        return
+    given = [] if number is None else [m.eval(number, env)]
+    if tells and frame is not None and frame.caller is not None and _only(frame, node):
+        m.recorder.frame = frame.caller
+    try:
+        m.recorder.synchronises(m, name, given, node.span)
+    finally:
+        m.recorder.frame = frame
+
+
+def _only(frame: Frame, node: ir.Opaque) -> bool:
+    """The assembly ends its function, and nothing but variables are declared before."""
+    body = None if frame.function is None or frame.function.body is None else frame.function.body.get().body
+    last = body[-1] if body else None
+    return isinstance(last, ir.ExprStmt) and last.expr is node and all(isinstance(s, ir.Local) for s in body[:-1])
 
 
 def _stores(m: Machine, node: ir.Opaque, env: Env) -> None:

@@ -259,8 +259,9 @@ class Opaque:
     """Source text that was not lowered, and why; ``names`` are the identifiers in it (for escapes).
 
     ``written``: those that it may write; None for all of them. ``memory``: it may write what addresses lead to.
-    ``made``: the type that a ``new`` makes an object of. ``step``: what assembly does with groups of asynchronous copies
-    or products, or as a fence, by the name of the function that does the same in CuTe, and the number that it is given.
+    ``made``: the type that a ``new`` makes an object of. ``step``: what assembly does with groups of asynchronous
+    copies or products, as a fence or with a barrier's bytes, by the name of the function that does the same in CuTe,
+    and the number that it is given.
     """
 
     reason: str
