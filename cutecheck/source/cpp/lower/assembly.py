@@ -68,9 +68,10 @@ def writes_memory(text: str) -> bool:
 
 
 def step(text: str) -> tuple[str, int | tuple[int, int] | None] | None:
-    """What the only instruction does with groups, as a fence, or tells a barrier of bytes, by the name of CuTe's function that does the same.
+    """What the only instruction does with groups, as a fence, or to tell a barrier of bytes: CuTe's function for it.
 
-    With it the number of groups that a wait leaves open or that of bytes, or where the operand with it begins and ends in the text.
+    With it the number of groups that a wait leaves open or of bytes, or where the operand with it begins and ends in
+    the text.
     """
     lines = [line.strip(" {}") for line in _lines(text)]
     lines = [line for line in lines if line]

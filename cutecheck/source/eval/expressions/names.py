@@ -121,7 +121,9 @@ def _step(m: Machine, step: tuple[str, ir.Expr | None], node: ir.Opaque, env: En
 
 def _only(frame: Frame, node: ir.Opaque) -> bool:
     """The assembly ends its function, and nothing but variables are declared before."""
-    body = None if frame.function is None or frame.function.body is None else frame.function.body.get().body
+    if frame.function is None or frame.function.body is None:
+        return False
+    body = frame.function.body.get().body
     last = body[-1] if body else None
     return isinstance(last, ir.ExprStmt) and last.expr is node and all(isinstance(s, ir.Local) for s in body[:-1])
 
