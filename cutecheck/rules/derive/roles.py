@@ -15,11 +15,10 @@ from cutecheck.facts.replayed import Place, Replay, Step, Thread
 from cutecheck.rules.derive.accumulators import Accumulators
 from cutecheck.rules.derive.arrivals import counts, miscounted
 from cutecheck.rules.derive.faults import Fault, Kind
+from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, told_after
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
 
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
-_Barrier = tuple[str, int]
-_Key = tuple[str, tuple[int, int]]
 _PIPELINE = "@"  # starts the name of a pipeline's barriers, which its constructor initialises
 _WARP = 32
 _WARPGROUP = 128
@@ -72,7 +71,7 @@ class _Tile:
 
     step: Step
     number: int
-    gate: _Barrier | None
+    gate: Barrier | None
     phase: int
     reads: dict[int, tuple[int, Step]] = field(default_factory=dict)  # by thread: when they were made
 
@@ -82,9 +81,9 @@ class _Worker:
         self.thread = thread
         self.at = 0
         self.clock: Clock = {}
-        self.expecting: tuple[_Barrier, int] | None = None  # of the loads that come
-        self.due: tuple[_Barrier, Step] | None = None  # arrives there once its loads are made
-        self.told_after = _told_after(thread.steps)  # loads whose bytes are announced after them: at which barrier
+        self.expecting: tuple[Barrier, int] | None = None  # of the loads that come
+        self.due: tuple[Barrier, Step] | None = None  # arrives there once its loads are made
+        self.told_after = told_after(thread.steps)  # loads whose bytes are announced after them: at which barrier
         self.waits: int | None = None  # how often the named barrier had opened when it came there
         self.sums = Accumulators(stored)
         self.reading: list[_Tile] = []  # what WGMMAs read that no group holds yet
@@ -113,19 +112,21 @@ class _Block:
         self.named: dict[str, _Named] = defaultdict(_Named)
         stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
         self.workers = [_Worker(t, stored) for t in threads]
-        self.gates: dict[_Barrier, _Gate] = defaultdict(_Gate)
-        self.comers: dict[_Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
-        self.filled: set[_Key] = set()  # what TMA fills at some time
+        self.gates: dict[Barrier, _Gate] = defaultdict(_Gate)
+        self.comers: dict[Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
+        self.filled: set[Key] = set()  # what TMA fills at some time
         for i, t in enumerate(threads):
             for s in t.steps:
                 if s.kind == "barrier" and s.function in ("arrive", "expect"):
-                    self.comers[_gate(s)].add(i)
+                    self.comers[gate_of(s)].add(i)
                 elif s.kind == "load":
-                    self.filled.add(_key(s.places[1]))
-        self.now: dict[_Key, _Tile] = {}
-        self.count: dict[_Key, int] = defaultdict(int)
+                    self.filled.add(key_of(s.places[1]))
+        self.parted = in_parts(threads)
+        self.filled -= self.parted
+        self.now: dict[Key, _Tile] = {}
+        self.count: dict[Key, int] = defaultdict(int)
         self.faults: list[Fault] = []
-        self.waited: dict[_Barrier, int] = {}  # phases of a barrier that some thread has waited for
+        self.waited: dict[Barrier, int] = {}  # phases of a barrier that some thread has waited for
         if self.sure and self.counted and not self._others_come():
             for at, count in counts(threads).items():
                 self.gates[at].count = count
@@ -187,7 +188,7 @@ class _Block:
                 if place.space == "smem" and step.kind in ("copy", "gemm"):
                     self._read(me, w, step, place)
             if step.kind == "copy" and step.places[1].space == "smem":
-                self.now[_key(step.places[1])] = _Tile(step, 0, None, 0)
+                self.now[key_of(step.places[1])] = _Tile(step, 0, None, 0)
         return True
 
     def _remember(self, me: int, w: _Worker, step: Step) -> None:
@@ -244,7 +245,7 @@ class _Block:
         self.faults += found
         return bool(found)
 
-    def _must_open(self, at: _Barrier) -> bool:
+    def _must_open(self, at: Barrier) -> bool:
         """What ends a phase of the barrier is known: its count, or that all that arrive do so in each phase."""
         steps = [[s.span for s in self.workers[i].thread.steps if _arrives(s, at)] for i in self.comers[at]]
         if at[0].startswith(_PIPELINE) and self._by_hand():
@@ -262,13 +263,13 @@ class _Block:
         here = [w for w in self.workers if w.at < len(w.thread.steps)]
         steps = [w.thread.steps[w.at] for w in here]
         waits = [s for s in steps if s.kind == "barrier"] if self.sure and not self._others_come() else []
-        if any(_gate(s)[0].startswith(_PIPELINE) and not self.comers[_gate(s)] for s in waits):
+        if any(gate_of(s)[0].startswith(_PIPELINE) and not self.comers[gate_of(s)] for s in waits):
             return  # a pipeline of which not all steps are seen
         if waits and self._count():
             return
         for step in waits:
-            if self._must_open(_gate(step)):
-                other = next((s for s in steps if s.kind == "barrier" and _gate(s) != _gate(step)), None)
+            if self._must_open(gate_of(step)):
+                other = next((s for s in steps if s.kind == "barrier" and gate_of(s) != gate_of(step)), None)
                 self._note("stuck", step, step.places[0], other, 0)
                 return
         if self.sure and here and all(w.thread.steps[w.at].kind == "named" for w in here):
@@ -281,7 +282,7 @@ class _Block:
         return any(_unseen(s) or "cluster" in s.function or "MULTICAST" in s.function for s in every)
 
     def _at_barrier(self, me: int, w: _Worker, step: Step) -> bool:
-        gate, at = self.gates[_gate(step)], _gate(step)
+        gate, at = self.gates[gate_of(step)], gate_of(step)
         if step.function == "wait":
             w.sums.waited()
             known = w.clock.get(at, -1) + 1  # phases that are over for certain: no more need be when it is asked
@@ -306,7 +307,7 @@ class _Block:
             (at, step), w.due = w.due, None
             self._arrive(me, w, at, step)
 
-    def _arrive(self, me: int, w: _Worker, at: _Barrier, step: Step) -> None:
+    def _arrive(self, me: int, w: _Worker, at: Barrier, step: Step) -> None:
         gate = self.gates[at]
         if gate.count:
             gate.come(me, w.thread.counts * (step.arrives or 0), w.clock)
@@ -321,9 +322,9 @@ class _Block:
     def _read(self, me: int, w: _Worker, step: Step, place: Place) -> None:
         if step.function == "umma" and w.thread.number % _WARP:
             return  # all lanes come to it, and one issues it
-        tile = next((t for k, t in self.now.items() if _holds(k, _key(place))), None)
+        tile = next((t for k, t in self.now.items() if holds(k, key_of(place))), None)
         if tile is None:
-            if any(_holds(k, _key(place)) for k in self.filled):
+            if any(holds(k, key_of(place)) for k in self.filled):
                 self._note("unready", step, place, None, 0)
             return
         if tile.gate is not None and w.clock.get(tile.gate, -1) < tile.phase:
@@ -338,7 +339,9 @@ class _Block:
 
     def _load(self, me: int, w: _Worker, step: Step) -> None:
         place = step.places[1]
-        key, before = _key(place), self.now.get(_key(place))
+        key, before = key_of(place), self.now.get(key_of(place))
+        if key in self.parted:
+            return
         after = w.told_after.get(w.at)
         if after is not None:
             w.expecting = after, len(self.gates[after].over) + self.gates[after].pending(me)
@@ -382,48 +385,14 @@ def _unseen(step: Step) -> bool:
     return step.kind == "unknown" and not step.places and step.function != "library"
 
 
-_UNNAMED = "tma"  # a load whose barrier is not known by name
-
-
-def _told_after(steps: tuple[Step, ...]) -> dict[int, _Barrier | None]:
-    """The loads whose barrier is told of their bytes after them, as its first step says; and that barrier, if known."""
-    found: dict[int, _Barrier | None] = {}
-    after: dict[str, bool] = {}
-    for at, step in enumerate(steps):
-        if step.kind == "load":
-            of = "" if step.function == _UNNAMED else step.function.rpartition("|")[2]
-        else:
-            of = step.places[0].buffer if step.places else ""
-        if step.kind == "barrier" and step.function == "expect":
-            after.setdefault(of, False)
-        elif step.kind == "load" and of and after.setdefault(of, True):
-            told = (s for s in steps[at + 1 :] if s.kind == "barrier" and s.function == "expect")
-            found[at] = next((_gate(s) for s in told if s.places[0].buffer == of), None)
-    return found
-
-
 def _kind(earlier: How, now: How) -> Kind:
     if earlier == "drain":
         return "undrained"
     return "unstored" if now == "drain" else "undue" if earlier == "load" else "overlaid"
 
 
-def _gate(step: Step) -> _Barrier:
-    return step.places[0].buffer, step.places[0].offset
-
-
-def _key(place: Place) -> _Key:
-    return place.buffer, place.bits
-
-
-def _holds(key: _Key, other: _Key) -> bool:
-    """Whether what is filled has all bits of what is read, which may be those of one warpgroup."""
-    (buffer, (lo, hi)), (another, (low, high)) = key, other
-    return key == other or (buffer == another and lo <= low < high <= hi)
-
-
-def _arrives(step: Step, at: _Barrier) -> bool:
-    return step.kind == "barrier" and step.function in ("arrive", "expect") and _gate(step) == at
+def _arrives(step: Step, at: Barrier) -> bool:
+    return step.kind == "barrier" and step.function in ("arrive", "expect") and gate_of(step) == at
 
 
 def _meets(step: Step) -> bool:
