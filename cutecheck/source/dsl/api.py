@@ -11,7 +11,7 @@ from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.units import Bits
-from cutecheck.source.dsl import cute_values, hopper, tma
+from cutecheck.source.dsl import cute_values, hopper, tma, vectors
 from cutecheck.source.dsl import sites as dsl_sites
 from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
 from cutecheck.source.dsl.values import Builtin, BuiltinType, HostCute
@@ -116,6 +116,8 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
         return Builtin("cute_ext.allocate")
     if module == "cutlass.cute.core" and f"cute.core.{name}" in PYTHON:
         return Builtin(f"cute.core.{name}")
+    if module in ("cutlass.cute", "cutlass.cute.core", "cutlass.cute.tensor") and name in vectors.FUNCTIONS:
+        return Builtin(f"cute.{name}")
     if module.startswith("cutlass.cute"):
         found = _cute_name(module, name)
         if found is not None:

@@ -21,6 +21,7 @@ from cutecheck.source.dsl import (
     modules,
     protocol,
     uncalled,
+    vectors,
 )
 from cutecheck.source.dsl.builtins import FUNCTIONS
 from cutecheck.source.dsl.expressions import YIELD
@@ -217,7 +218,7 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     m.recorder.escape(m, [*args, *kwargs.values()], span)
     if isinstance(fn, Extern):
         handed.call_handed(m, args, kwargs, span)
-        named = barriers.made(fn, args, kwargs, span)
+        named = barriers.made(fn, args, kwargs, span) or vectors.computed(fn, args, span)
         if named is not None:
             return named
         return Extern(f"{fn.what}(...)" if len(fn.what) < 200 else fn.what, span)

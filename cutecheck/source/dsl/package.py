@@ -180,11 +180,6 @@ def _no_effect(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Sp
     return None
 
 
-@builtin("tensor_value.load")
-def _load(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return Extern("vector", span)
-
-
 for _method in (*SLICE_METHODS, *OBJECT_METHODS):
 
     def _tiled(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span, method: str = _method) -> Value:

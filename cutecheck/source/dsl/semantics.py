@@ -18,6 +18,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     classes,
     containers,
     cute_values,
+    elementwise,
     enumerations,
     experimental,
     flow,
@@ -40,6 +41,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     torch_ops,
     type_tests,
     unrolled,
+    vectors,
 )
 from cutecheck.source.dsl.arithmetic import of_sets, of_threads, plain
 from cutecheck.source.dsl.equality import contains, equal
@@ -263,7 +265,13 @@ class DslDialect(Merging):
     def attribute(self, m: Machine, base: Value, name: str, span: Span) -> Value:
         if isinstance(base, Unknown):
             return base
-        for look in (modules.attribute, classes.attribute, cute_values.attribute, builtins.attribute):
+        for look in (
+            modules.attribute,
+            classes.attribute,
+            vectors.attribute,
+            cute_values.attribute,
+            builtins.attribute,
+        ):
             found = look(m, base, name, span)
             if found is not None:
                 return None if found is NONE else found
@@ -305,7 +313,7 @@ class DslDialect(Merging):
         if isinstance(left, Object) or isinstance(right, Object):
             found = classes.operator(m, op, left, right, span)
             return found if found is not None else Unknown(f"operator {op} on an object", span)
-        found = cute_values.operator(m, op, left, right, span)
+        found = vectors.operator(op, left, right, span) or cute_values.operator(m, op, left, right, span)
         if found is not None:
             return found
         if isinstance(left, Extern) or isinstance(right, Extern):
@@ -376,6 +384,9 @@ class DslDialect(Merging):
 
     def passes(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> list[Value] | None:
         return unrolled.passes(m, iterable, node) if functions.in_device_body(m) else None
+
+    def repeats(self, m: Machine, node: ir.Loop, env: Env) -> bool:
+        return functions.in_device_body(m) and elementwise.repeats(m, node, env)
 
     def configured(self, m: Machine, fn: ir.Function) -> tuple[str, ...]:
         return launching.configuration(m, fn)

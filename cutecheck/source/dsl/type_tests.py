@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.dsl import enumerations
+from cutecheck.source.dsl import enumerations, vectors
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.values import (
     NONE,
@@ -48,6 +48,8 @@ def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
     if isinstance(kind, (tuple, list)):
         answers = [instance_of(m, v, k) for k in kind]
         return True if True in answers else None if None in answers else False
+    if vectors.type_of(v) is not None and isinstance(kind, (BuiltinType, ScalarType)):
+        return isinstance(kind, BuiltinType) and kind.name == "TensorSSA"
     if isinstance(v, (Unknown, Extern)) or isinstance(kind, (Unknown, Extern)):
         return None
     if isinstance(kind, ClassInst):
@@ -92,6 +94,8 @@ def instance_of(m: Machine, v: Value, kind: Value) -> bool | None:
             "MethodType": (), "BuiltinFunctionType": Builtin, "MethodWrapperType": (), "partial": Partial,
             "torch.Tensor": HostTensor,
         }  # fmt: skip
+        if kind.name == "TensorSSA":  # vectors that are known were answered above
+            return None if isinstance(v, Scalar) and v.ctype == "vector" else False
         if kind.name in more:
             return isinstance(v, more[kind.name])
         return False if v is None or isinstance(v, (int, str, float, tuple, list, dict)) else None

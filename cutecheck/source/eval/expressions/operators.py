@@ -116,7 +116,10 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
             return places.overloaded(m, value, "operator*", node.span)
         return intrinsics.dereference(m, value, node.span)
     if isinstance(value, (Unknown, Extern)):
-        return value if isinstance(value, Unknown) else Extern(value.what, node.span)
+        if isinstance(value, Unknown):
+            return value
+        alike = not m.dialect.by_value and node.op in ("-", "+", "~")  # a vector of the DSL stays one
+        return Extern(value.what, node.span, value.type if alike else None)
     if isinstance(value, Object) and m.dialect.by_value:
         kind = ranking.operand(m, node.operand, m.chosen, value, env)
         own = own_operators.unary(m, "!" if node.op == "not" else node.op, value, node.span, kind)

@@ -42,6 +42,7 @@ from cutecheck.source.eval.statements.inductions import (
     values_of,
 )
 from cutecheck.source.eval.statements.inert import inert
+from cutecheck.source.eval.statements.passes import walked_passes
 from cutecheck.source.eval.statements.recurrences import (
     NotCountedError,
     Recurrence,
@@ -395,7 +396,7 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
     with m.budget.iterating():
         copied = m.dialect.by_value and not _refers(m, node, env)
         lent = m.dialect.by_value and _refers(m, node, env, True) and type(iterable) in (Elements, Held)
-        for i, item in enumerate(items):
+        for i, item in walked_passes(m, node, env, items):
             used, found = m.budget.used, m.recorder.found()
             own: Value
             if of is not None and not isinstance(item, Object) and not isinstance(node.target, ir.Bind):
