@@ -11,6 +11,7 @@ from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.source.dsl import vectors
 from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.intrinsics.dsl_show import ordered, show, without_arithmetic, without_quotients
 from cutecheck.source.eval.record.kinds import has_open, site_kind
@@ -73,8 +74,8 @@ def named(
     bad = value if isinstance(value, (Unknown, Extern)) else None
     if isinstance(value, TensorVal) and isinstance(value.layout, Unknown):
         bad = value.layout
-    if isinstance(value, Object):
-        return  # a helper that makes an object of its own
+    if isinstance(value, Object) or vectors.type_of(value) is not None:
+        return  # a helper that makes an object of its own, or computes numbers
     if bad is not None:
         reason = bad if isinstance(bad, Unknown) else Unknown(f"`{bad.what}` is not followed", span)
         key = (span.path, span.line, span.column, call, reason.reason)
