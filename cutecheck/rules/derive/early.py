@@ -9,8 +9,8 @@ from cutecheck.rules.derive.groups import Pending, unknown_fill
 from cutecheck.rules.derive.overlaid import comes_later
 from cutecheck.rules.derive.pipelines import Late, late
 from cutecheck.rules.derive.targets import atom_of_event
-from cutecheck.rules.derive.uses import Use, exclusive, order
-from cutecheck.rules.derive.waits import fills, in_flight, lost, never_waited, overlaps, short, written_since
+from cutecheck.rules.derive.uses import Order, Use, exclusive, order
+from cutecheck.rules.derive.waits import by_cp_async, fills, in_flight, lost, never_waited, overlaps, short, written_since
 
 
 @record(frozen=True, slots=True)
@@ -27,7 +27,10 @@ def read_early(use: Use, context: Context) -> Fault | None:
     """A read of what an asynchronous copy brings, before it has been waited for."""
     reached = order(context)
     filled = next((u for u in reached.before(use) if fills(u) and overlaps(u, use)), None)
-    if filled is None or exclusive(filled.event, use.event) or written_since(filled, use, reached):
+    if filled is None:
+        filled = _by_a_helper(use, reached)
+        return None if filled is None else _unwaited(filled, use)
+    if exclusive(filled.event, use.event) or written_since(filled, use, reached):
         return None
     if any(fills(u) and overlaps(u, use) for u in reached.elsewhere(use)):
         return None  # a helper fills the first stages, say: which of the copies this reads is not known
@@ -44,6 +47,16 @@ def read_early(use: Use, context: Context) -> Fault | None:
         return _late(use, behind)
     unseen = None if unknown_fill(use, context) else never_waited(use, context)
     return None if unseen is None else _never(use, unseen)
+
+
+def _by_a_helper(use: Use, reached: Order) -> Use | None:
+    """A cp.async of another function, where nothing at all has waited since its first call, and nothing else stores."""
+    others = [u for u in reached.elsewhere(use) if u.written and overlaps(u, use)]
+    if not others or not all(map(by_cp_async, others)) or any(u.written for u in reached.before(use)):
+        return None
+    filled = min(others, key=lambda u: u.event.order)
+    early = filled.event.order > reached.waited(use)
+    return filled if early and not any(exclusive(u.event, use.event) for u in others) else None
 
 
 def stored_over(use: Use, context: Context) -> Fault | None:

@@ -91,3 +91,63 @@ def test_what_a_helper_fills_later_does_not_excuse_a_read(tmp_path: Path, code: 
     (tmp_path / "kernel.py").write_text(LATER.replace(last, f"{last}        fetch(0, 0)\n"))
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=(code,)))
     assert [f.code for f in report.findings] and not report.errors
+
+
+FILLED = """
+import cutlass
+import cutlass.cute as cute
+from cutlass import Float16
+from cutlass.cute.nvgpu import cpasync
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+
+@cute.jit
+def copy(src: cute.Tensor, dst: cute.Tensor):
+    cute.copy(cute.make_copy_atom(cpasync.CopyG2SOp(), Float16, num_bits_per_copy=128), src, dst)
+
+
+@cute.kernel
+def kernel(a: cute.Tensor, b: cute.Tensor):
+    tid, _, _ = cute.arch.thread_idx()
+    sA, sB = (cutlass.utils.SmemAllocator().allocate_tensor(Float16, cute.make_layout((32, 32), stride=(32, 1)), 16)
+              for _ in "ab")
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float16, num_bits_per_copy=128)
+    tiled = cute.make_tiled_copy_tv(atom, cute.make_layout((32, 4), stride=(4, 1)), cute.make_layout((1, 8)))
+    thr = tiled.get_slice(tid)
+    gA, gB = (thr.partition_S(cute.local_tile(t, (32, 32), (0, 0))) for t in (a, b))
+    mine, yours = thr.partition_D(sA), thr.partition_D(sB)
+    r = cute.make_fragment_like(mine)
+    copy(gA, mine)
+    copy(gB, yours)
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.autovec_copy(mine, r)
+
+
+@cute.jit
+def host(a: cute.Tensor, b: cute.Tensor):
+    kernel(a, b).launch(grid=(1, 1, 1), block=[128, 1, 1])
+
+
+a, b = (make_fake_compact_tensor(Float16, (32, cute.sym_int(divisibility=32)), stride_order=(1, 0), assumed_align=16)
+        for _ in "ab")
+cute.compile(host, a, b)
+"""
+WAIT = "    cute.arch.cp_async_wait_group(0)\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (("", ""), []),
+        ((WAIT, ""), ["CUT213"]),
+        ((f"{WAIT}    cute.autovec_copy(mine, r)", f"    cute.autovec_copy(mine, r)\n{WAIT}"), ["CUT213"]),
+        ((WAIT, "    r.fill(0.0)\n    cute.autovec_copy(r, mine)\n"), []),  # the read may be of these
+    ],
+)
+def test_what_a_helper_fills_has_to_be_waited_for(tmp_path: Path, change: tuple[str, str], found: list[str]) -> None:
+    text = FILLED.replace(*change) if change[0] else FILLED
+    (tmp_path / "kernel.py").write_text(text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT213",)))
+    reads = [f for f in report.findings if "reads" in f.message]
+    assert [f.code for f in reads] == found and not report.errors
