@@ -10,7 +10,16 @@ from cutecheck.rules.derive.overlaid import comes_later
 from cutecheck.rules.derive.pipelines import Late, late
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Order, Use, exclusive, order
-from cutecheck.rules.derive.waits import by_cp_async, fills, in_flight, lost, never_waited, overlaps, short, written_since
+from cutecheck.rules.derive.waits import (
+    by_cp_async,
+    fills,
+    in_flight,
+    lost,
+    never_waited,
+    overlaps,
+    short,
+    written_since,
+)
 
 
 @record(frozen=True, slots=True)

@@ -186,14 +186,28 @@ def _extremes(layout: Layout) -> tuple[int, int, int]:
     return min(image, default=-1), max(image, default=-1), len(image)
 
 
+def _extremes_by_modes(layout: Layout, values: Values) -> tuple[int, int, int]:
+    """The same of any layout at some values, its modes listed one by one: an offset is a sum of one of each."""
+    least, most, count = 0, 0, 1
+    for extent, stride in pairs(layout.shape, layout.stride):
+        step = number(stride, values)
+        size = number(extent, values)
+        if count * max(size, 1) > LIMIT:
+            raise TooLargeError
+        steps = [i * step for i in range(size)]
+        if not steps:
+            return -1, -1, 0
+        least, most, count = least + min(steps), most + max(steps), count * len(steps)
+    return least, most, count
+
+
 def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
     layout, start = c.layout, c.offset.evaluate(values)
     allocation = number(c.allocation, values)
     if isinstance(layout, Layout):
-        if _numbers_alone(layout):
-            least, most, count = _extremes(layout)
-            if start + least >= 0 and start + most < allocation:
-                return None, (("cosize", start + most + 1), ("allocation", allocation)), count
+        least, most, count = _extremes(layout) if _numbers_alone(layout) else _extremes_by_modes(layout, values)
+        if count and start + least >= 0 and start + most < allocation:
+            return None, (("cosize", start + most + 1), ("allocation", allocation)), count
         image = [start + x for x in offsets(layout, values)]
     elif isinstance(layout.a, Swizzle) and isinstance(layout.offset, int) and isinstance(layout.b, Layout):
         base = c.base.evaluate(values)

@@ -22,21 +22,22 @@ X = ex.var("x", Domain(0, 7))
 
 @given(
     st.tuples(st.integers(0, 4), st.one_of(st.integers(1, 5), st.just("n"))),
-    st.tuples(st.integers(-3, 4), st.integers(0, 6)),
+    st.tuples(st.integers(-3, 4), st.one_of(st.integers(0, 6), st.just("x"))),
     st.integers(-2, 3),
     st.integers(-4, 4),
     st.integers(1, 40),
 )
 def test_a_layout_fits(
-    shape: tuple[int, int | str], stride: tuple[int, int], factor: int, start: int, allocation: int
+    shape: tuple[int, int | str], stride: tuple[int, int | str], factor: int, start: int, allocation: int
 ) -> None:
     n = Sym(ex.var("n", Domain(1, 4)))
     second: Int = n if shape[1] == "n" else int(shape[1])
     offset = ex.add(ex.mul(X, ex.const(factor)), ex.const(start))
-    layout = Layout((shape[0], second), stride)
+    step: Int = Sym(X) if stride[1] == "x" else int(stride[1])
+    layout = Layout((shape[0], second), (stride[0], step))
     answer = brute.run(make_obligation(p.CosizeFits(layout, Elements(allocation), offset)), Options())
     expected = all(
-        0 <= factor * x + start + i * stride[0] + j * stride[1] < allocation
+        0 <= factor * x + start + i * stride[0] + j * (x if stride[1] == "x" else int(stride[1])) < allocation
         for x in range(8)
         for extent in (range(1, 5) if shape[1] == "n" else [int(shape[1])])
         for i, j in itertools.product(range(shape[0]), range(extent))
