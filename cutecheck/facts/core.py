@@ -172,6 +172,7 @@ class SmemBuffer:
     accesses_complete: bool = True
     escapes: tuple[Unknown, ...] = ()
     start_bytes: ByteCount | None = None  # of a member, from the start of its struct
+    unbound: bool = False  # of a kernel of the DSL that was looked at with arguments that nothing binds
 
 
 @record(frozen=True, slots=True)
@@ -192,6 +193,7 @@ class Launch:
     origin: Literal["launch", "launch_bounds", "size_check", "attribute"] = "launch"
     guards: tuple[Guard, ...] = ()
     grid: tuple[Int, ...] = ()
+    unbound: bool = False  # by code of the DSL that was looked at with arguments that nothing binds
 
 
 @record(frozen=True, slots=True)

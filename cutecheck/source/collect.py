@@ -77,7 +77,7 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
     for b in recorder.buffer_facts():
         _keep(b, out.buffers)
     for s in recorder.launches.values():
-        out.launches.setdefault(_launch(s), s)
+        _add_launch(s, out)
     out.lints.update({s: lint for s, lint in recorder.lints.items() if s.path in reported})
     for key, predicate in recorder.predicates.items():
         if predicate.span.path in reported:
@@ -106,6 +106,18 @@ def _launch(s: Launch) -> tuple[object, ...]:
     return (s.span, of, s.arch)
 
 
+def _add_launch(s: Launch, out: Collected) -> None:
+    old = out.launches.setdefault(_launch(s), s)
+    if old.unbound and not s.unbound:
+        out.launches[_launch(s)] = s
+
+
+def bound_launches(out: Collected) -> list[Launch]:
+    """Launches, but for those with arguments that nothing binds of kernels that are launched with others."""
+    bound = {(s.kernel, s.arch) for s in out.launches.values() if not s.unbound}
+    return [s for s in out.launches.values() if not s.unbound or (s.kernel, s.arch) not in bound]
+
+
 def _escaped(recorder: Recorder, reported: frozenset[str], out: Collected) -> None:
     """Pipelines that are made where it is reported, and used where it is not: not all of their steps are known."""
     lost = {e.signals for e in recorder.events.values() if e.signals and e.span.path not in reported}
@@ -119,9 +131,14 @@ def _escaped(recorder: Recorder, reported: frozenset[str], out: Collected) -> No
 
 
 def _keep(buffer: SmemBuffer, into: dict[tuple[str, str], SmemBuffer]) -> None:
-    """Two allocations of one name and of other sizes are one of a size that is not known."""
+    """Two allocations of one name and of other sizes are one of a size that is not known.
+
+    Of a kernel that something binds, what was seen of it with arguments that nothing binds does not count.
+    """
     old = into.setdefault((buffer.buffer_id, buffer.arch), buffer)
-    if old is not buffer:
+    if old.unbound != buffer.unbound:
+        into[buffer.buffer_id, buffer.arch] = buffer if old.unbound else old
+    elif old is not buffer:
         into[buffer.buffer_id, buffer.arch] = replace(
             old,
             size_bytes=old.size_bytes if old.size_bytes == buffer.size_bytes else None,
@@ -156,8 +173,7 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
     for b in part.buffers.values():
         _keep(named.shared(b) if names else b, out.buffers)
     for launch in part.launches.values():
-        new = named.launch(launch) if names else launch
-        out.launches.setdefault(_launch(new), new)
+        _add_launch(named.launch(launch) if names else launch, out)
     for key, known in part.predicates.items():
         predicate = named.predicate(known) if names else known
         out.predicates.setdefault(named.key(key) if names else key, predicate)

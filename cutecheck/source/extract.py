@@ -14,7 +14,7 @@ from cutecheck.model.version import cute_version
 from cutecheck.source import embedded
 from cutecheck.source.bindings import unmatched
 from cutecheck.source.builds.macros import BuildMacros, build_macros
-from cutecheck.source.collect import Collected, absorb, bound_elsewhere, uncovered
+from cutecheck.source.collect import Collected, absorb, bound_elsewhere, bound_launches, uncovered
 from cutecheck.source.collectives import collectives
 from cutecheck.source.cpp import errors
 from cutecheck.source.cpp.absent import unfound
@@ -139,7 +139,7 @@ def _extract(request: ExtractRequest) -> Facts:
         sites=tuple(sorted(out.sites.values(), key=lambda s: (s.span, s.symbol, s.arch))),
         events=tuple(sorted(out.events.values(), key=lambda e: (e.span, e.enclosing, e.arch))),
         buffers=tuple(sorted(out.buffers.values(), key=lambda b: (b.span, b.buffer_id, b.arch))),
-        launches=tuple(sorted(out.launches.values(), key=lambda s: (s.span, s.kernel, s.arch))),
+        launches=tuple(sorted(bound_launches(out), key=lambda s: (s.span, s.kernel, s.arch))),
         calls=tuple(sorted(out.facts.values(), key=lambda c: (c.span, c.enclosing, c.arch))),
         lints=tuple(sorted(out.lints.values(), key=lambda s: s.span)),
         predicates=tuple(sorted(out.predicates.values(), key=lambda p: (p.span, p.buffer, p.enclosing, p.arch))),

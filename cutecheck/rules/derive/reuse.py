@@ -10,7 +10,8 @@ from cutecheck.model.prove.domains import condition_value
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES, open_limits
 from cutecheck.rules.derive.targets import atom_of_event
-from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, memory, order, uniform
+from cutecheck.rules.derive.uses import Order, Use, by_others, elements, exclusive, memory, order, uniform
+from cutecheck.rules.derive.waits import fills
 
 _PASSES = 256  # of the loops around an access, which are tried one by one
 
@@ -38,6 +39,24 @@ def overtakes(use: Use, context: Context) -> Use | None:
             if earlier.root != use.root or earlier.tensor.dtype != use.tensor.dtype or _stores_results(use):
                 return earlier
         elif earlier.written and not use.written and by_others(earlier, use):
+            return earlier
+    return None if use.written else _stored_elsewhere(use, reached)
+
+
+def _stored_elsewhere(read: Use, reached: Order) -> Use | None:
+    """What another function stores, a helper or who calls this one, after the last barrier before the first read."""
+    held = reached.held(read)
+    for earlier in reached.elsewhere(read):
+        if (
+            not earlier.written
+            or fills(earlier)
+            or earlier.event.order < held
+            or earlier.event.kernel != read.event.kernel
+        ):
+            continue
+        if earlier.last <= read.first or read.last <= earlier.first or exclusive(earlier.event, read.event):
+            continue
+        if not _apart(earlier, read) and by_others(earlier, read):
             return earlier
     return None
 

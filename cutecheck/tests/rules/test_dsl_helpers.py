@@ -151,3 +151,71 @@ def test_what_a_helper_fills_has_to_be_waited_for(tmp_path: Path, change: tuple[
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT213",)))
     reads = [f for f in report.findings if "reads" in f.message]
     assert [f.code for f in reads] == found and not report.errors
+
+
+STORED = """
+import cutlass
+import cutlass.cute as cute
+from cutlass import Float16, Float32
+from cutlass.cute.nvgpu import warp
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+
+@cute.jit
+def gemm(mma: cute.TiledMma, acc: cute.Tensor, rA: cute.Tensor, rB: cute.Tensor, sA: cute.Tensor, load: cute.TiledCopy):
+    view = load.retile(rA)
+    for k in cutlass.range_constexpr(cute.size(sA.shape[2])):
+        cute.copy(load, sA[None, None, k], view[None, None, k])
+        cute.gemm(mma, acc, rA[None, None, k], rB[None, None, k], acc)
+
+
+@cute.kernel
+def kernel(layout: cute.Layout, mma: cute.TiledMma):
+    tid, _, _ = cute.arch.thread_idx()
+    sP = cutlass.utils.SmemAllocator().allocate_tensor(Float16, layout, 128)
+    thr = mma.get_slice(tid)
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float16, num_bits_per_copy=32)
+    store = cute.make_tiled_copy_C(atom, mma).get_slice(tid)
+    load = cute.make_tiled_copy_A(cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), Float16), mma).get_slice(tid)
+    rP = cute.make_rmem_tensor(thr.partition_shape_C((64, 64)), Float16)
+    acc = cute.make_rmem_tensor(thr.partition_shape_C((64, 64)), Float32)
+    rP.fill(0.0)
+    acc.fill(0.0)
+    rA = thr.make_fragment_A(thr.partition_A(sP))
+    rB = cute.make_rmem_tensor(thr.partition_shape_B((64, 64)), Float16)
+    rB.fill(0.0)
+    cute.copy(store, store.retile(rP), store.partition_D(sP))
+    cute.arch.barrier()
+    gemm(mma, acc, rA, rB, load.partition_S(sP), load)
+
+
+@cute.jit
+def host(n):
+    atom = cute.make_layout((8, 64), stride=(64, 1))
+    layout = cute.tile_to_shape(cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, atom), (64, 64), (0, 1))
+    mma = cute.make_tiled_mma(warp.MmaF16BF16Op(Float16, Float32, (16, 8, 16)), (2, 2, 1), permutation_mnk=(32, 32, 16))
+    kernel(layout, mma).launch(grid=(n, 1, 1), block=[128, 1, 1]{smem})
+
+
+def run(n):
+    cute.compile(host, n)
+"""
+
+
+@pytest.mark.parametrize(("barrier", "found"), [("    cute.arch.barrier()\n", []), ("", ["CUT212"])])
+def test_what_a_helper_reads_is_held_back(tmp_path: Path, barrier: str, found: list[str]) -> None:
+    text = STORED.replace("    cute.arch.barrier()\n", barrier).replace("{smem}", "") + "\n\nrun(cutlass.Int32(4))\n"
+    (tmp_path / "kernel.py").write_text(text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT212",)))
+    assert [f.code for f in report.findings] == found and not report.errors
+
+
+@pytest.mark.parametrize(("smem", "found"), [(8192, []), (4096, ["CUT702"])])
+def test_a_kernel_that_a_driver_binds_is_not_one_of_unknown_size(tmp_path: Path, smem: int, found: list[str]) -> None:
+    size = f"\n\ndef bytes_of(n):\n    return int(n) if isinstance(n, str) else {smem}\n"
+    (tmp_path / "kernel.py").write_text(STORED.replace("{smem}", ", smem=bytes_of(n)") + size)
+    (tmp_path / "drive.py").write_text("from kernel import run\nfrom cutlass import Int32\n\nrun(Int32(4))\n")
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT702",)))
+    assert [f.code for f in report.findings] == found and not report.errors
+    assert [b.size_bytes for b in report.facts.buffers] == [8192]
+    assert [x.smem_bytes for x in report.facts.launches] == [smem]

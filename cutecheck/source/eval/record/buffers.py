@@ -96,6 +96,16 @@ class BufferRecorder(RecorderState):
         self, ident: str, name: str, span: Span, size: Int | None, align: int | None, t: Value, start: int | None = None
     ) -> None:
         known = self.buffers.get(ident)
+        unbound = self.open and span.is_python
+        if known is not None and known.fact.unbound and not unbound:
+            known.fact = replace(
+                known.fact, unbound=False, size_bytes=Bytes(size) if isinstance(size, int) else size,
+                alignment_bytes=None if align is None else Bytes(align),
+            )  # fmt: skip
+            known.escapes.clear()
+            return
+        if known is not None and unbound and not known.fact.unbound:
+            return
         if known is not None:
             if known.fact.size_bytes != size:
                 # a union's members are one buffer, with the first of an anonymous struct in it
@@ -109,7 +119,7 @@ class BufferRecorder(RecorderState):
         fact = SmemBuffer(
             ident, name, span, self.arch, where,
             Bytes(size) if isinstance(size, int) else size, None if align is None else Bytes(align), bits,
-            start_bytes=None if start is None else Bytes(start),
+            start_bytes=None if start is None else Bytes(start), unbound=unbound,
         )  # fmt: skip
         self.buffers[ident] = _Buffer(fact)
 

@@ -147,6 +147,7 @@ class LaunchRecorder(RecorderState):
         key = (symbol, span, f"{block} {smem}")
         before = self.launches.get(key)  # what its kernel does is kept of the first launch, with its variables
         grid = before.grid if before is not None else self.pending[-1][4] if self.pending else ()
+        unbound = self.open and span.is_python and (before is None or before.unbound)
         self.launches[key] = Launch(
-            symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards), grid=grid
+            symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards), grid=grid, unbound=unbound
         )  # fmt: skip
