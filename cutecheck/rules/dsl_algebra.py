@@ -19,7 +19,8 @@ class AcceptedSilently(Rule):
     What it checks
         ``tile_to_shape`` and the divides give as many elements as there are; ``composition`` and ``complement`` are
         given what C++ CuTe takes; ``make_swizzle`` gives the swizzle that was written, and in a composed layout it does
-        not do the same to every row; an MMA's atom layout gives each warp its own work; a copy is of whole warps.
+        not do the same to every row; an MMA's atom layout gives each warp its own work; a copy is of whole warps. A
+        number of Python that picks from a mode of a tensor in shared or tensor memory or registers is one of its own.
 
     Why
         The DSL asserts none of these. ``tile_to_shape`` of a target that is no multiple of the atom comes out larger,

@@ -40,9 +40,17 @@ def of_call(call: Call) -> Accepted | None:
             return _rows_alike(call.result)
         case "composition" | "complement" if isinstance(call.result, (Layout, ComposedLayout)):
             return _refused(call)
+        case "coordinate":
+            return _outside(*call.arguments)
         case name if name in _DIVIDES:
             return _grown_divide(call)
     return None
+
+
+def _outside(layout: object, at: object, extent: object) -> Accepted:
+    shape = str(layout).partition(":")[0]
+    text = f"{at} is no coordinate of a mode of {extent}, of {shape}: what it picks is another tensor's, or nothing's"
+    return Accepted(text, f"coordinates go from 0 to {extent} - 1; make the mode larger", "coverage")
 
 
 def of_tiled_copy(copy: TiledCopy) -> Accepted | None:

@@ -16,7 +16,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledMMA
-from cutecheck.source.dsl import storage
+from cutecheck.source.dsl import coordinates, storage
 from cutecheck.source.dsl.cute_attributes import ENUMERATIONS, INTEGERS, arch_number, attribute
 from cutecheck.source.dsl.values import (
     SPREAD,
@@ -283,6 +283,7 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
             coord = _inside(m, number(c, m.dialect.to_model(key)), base.layout)
             if isinstance(coord, TensorVal):
                 return Scalar(None, "vector")
+            coordinates.past(c, base, coord)
             if base.pointer is not None and isinstance(base.layout, Layout):
                 _touched(c, base, coord, False)
             if isinstance(coord, tuple) and not alg.has_underscore(coord) and base.pointer is not None:
@@ -328,10 +329,13 @@ def stored(m: Machine, t: TensorVal, key: Value, value: Value, span: Span) -> No
             from cutecheck.source.eval.intrinsics.dsl_layouts import number
 
             c = Call(m, "tensor", (), [], span)
-            guarded(
-                m, "tensor index", span,
-                lambda: _touched(c, t, _inside(m, number(c, m.dialect.to_model(key)), t.layout), True),
-            )  # fmt: skip
+
+            def run() -> Value:
+                coord = _inside(m, number(c, m.dialect.to_model(key)), t.layout)
+                coordinates.past(c, t, coord)
+                return _touched(c, t, coord, True)
+
+            guarded(m, "tensor index", span, run)
 
 
 def _touched(c: Call, t: TensorVal, coord: Any, written: bool) -> Value:
