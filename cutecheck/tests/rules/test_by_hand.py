@@ -240,7 +240,7 @@ __global__ void __launch_bounds__(128) kernel(int needed, float* out) {
     for (int i = 0; i < 2; ++i) {
       Bar::init(&sh.pipe.full_barrier_[i], 128);
       Bar::init(&sh.pipe.empty_barrier_[i], 128);
-      Bar::init(&sh.order[i], 128);
+      Bar::init(&sh.order[i], 1);
     }
   }
   __syncthreads();
