@@ -107,6 +107,9 @@ def converted(value: Int, source: str, target: str) -> Int:
     if bits < _WIDE:
         return Dyn(_cut(value.expr, bits, signed))
     if not _masks(value.expr, bits):
+        if signed and _beyond(value.expr, bits):  # `int x = c ? -8 : threadIdx.x` was unsigned on the way
+            stripped = _stripped(value.expr, bits)
+            return Dyn(_cut(stripped, bits, True) if _beyond(stripped, bits) else stripped)
         fits = signed or (_natural(value.expr) and _fits(value.expr, bits))
         return value if fits else Dyn(_masked(value.expr, bits))
     if not signed:
@@ -144,6 +147,13 @@ def _fits(e: Expr, bits: int) -> bool:
     if top is not None and all((v.domain.bounds()[1] or 1 << bits) <= _SMALL for v in e.variables()):
         return False
     return _alone(e) or not _masks(e, bits)
+
+
+def _beyond(e: Expr, bits: int) -> bool:
+    """Whether it has numbers that stand for negative ones: factors, or values of what was joined."""
+    if any(abs(c) >> (bits - 1) for _, c in e.terms):
+        return True
+    return any((v.domain.bounds()[1] or 0) >> (bits - 1) > 0 for v in e.variables())
 
 
 def _alone(e: Expr) -> bool:

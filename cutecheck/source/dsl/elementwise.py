@@ -6,7 +6,6 @@ calls functions that do no more; no condition in it asks which pass it is. A few
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span
@@ -14,7 +13,7 @@ from cutecheck.model.identity import once
 from cutecheck.records import record
 from cutecheck.source.dsl.values import Builtin
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.mentions import names_in
+from cutecheck.source.eval.mentions import names_in, parts_in
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import Extern, FuncSet, Intrinsic, TensorVal, Value
@@ -69,7 +68,7 @@ def _plain(node: ir.Loop) -> _Plain | None:
     calls: list[ir.Call] = []
     indexed: dict[str, ir.Name] = {}
     stored = _stored(node.body)
-    for at in _parts(node.body):
+    for at in parts_in(node.body):
         if isinstance(at, ir.Call):
             if at.launch is not None:
                 return None
@@ -105,9 +104,9 @@ _NEVER = (
 def _stored(body: ir.Block) -> set[int]:
     """Expressions whose value goes into elements alone, which are not followed."""
     found: set[int] = set()
-    for at in _parts(body):
+    for at in parts_in(body):
         if isinstance(at, ir.Assign) and isinstance(at.target, ir.Index):
-            found.update(map(id, _parts(at.value)))
+            found.update(map(id, parts_in(at.value)))
     return found
 
 
@@ -115,7 +114,7 @@ def _own_names(node: ir.Loop) -> frozenset[str] | None:
     """The loop's item, what its body assigns to, and items of inner loops that depend on these."""
     targets: list[Any] = [node.target]
     inner: list[ir.Loop] = []
-    for at in _parts(node.body):
+    for at in parts_in(node.body):
         if isinstance(at, ir.Assign):
             targets.append(at.target)
         elif isinstance(at, ir.Loop):
@@ -188,7 +187,7 @@ def _function(m: Machine, decl: Any, env: Env, depth: int) -> bool:
     if not isinstance(decl, ir.Function) or decl.body is None or "kernel" in decl.flags:
         return False
     own = frozenset(p.name for p in decl.params)
-    for at in _parts(decl.body.get()):
+    for at in parts_in(decl.body.get()):
         if isinstance(at, (*_MORE, ir.Local)):
             return False
         if isinstance(at, ir.Assign) and not isinstance(at.target, (ir.Name, ir.Sequence_)):
@@ -206,14 +205,3 @@ def _function(m: Machine, decl: Any, env: Env, depth: int) -> bool:
 
 
 _MORE = (ir.Attempt, ir.Comprehension, ir.Lambda, ir.Loop, ir.Opaque, ir.Raise, ir.Try, ir.With)
-
-
-def _parts(node: Any) -> Iterator[Any]:
-    stack = [node]
-    while stack:
-        at = stack.pop()
-        if isinstance(at, (tuple, list)):
-            stack.extend(at)
-        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
-            yield at
-            stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f not in ("span", "full_span"))

@@ -40,6 +40,18 @@ def nodes_in(node: Any) -> Iterator[Any]:
         stack.extend(_inner(at))
 
 
+def parts_in(node: Any) -> Iterator[Any]:
+    """The nodes of an expression or statement, itself first, but bodies that are parsed when they are asked for."""
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, (tuple, list)):
+            stack.extend(at)
+        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
+            yield at
+            stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f not in ("span", "full_span"))
+
+
 def _names(node: Any, inner: Callable[[Any], Iterable[Any]]) -> tuple[str, ...]:
     out: list[str] = []
     stack = [node]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cutecheck.facts import Span, Unknown
+from cutecheck.facts import Unknown
 from cutecheck.model.atoms import CopyAtom, MMAAtom, UnknownAtomError
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
@@ -14,6 +14,7 @@ from cutecheck.source.eval.intrinsics.atoms import copy_atom
 from cutecheck.source.eval.intrinsics.cooperative import parts, policy
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.intrinsics.tensors import OBJECT
+from cutecheck.source.eval.mentions import parts_in
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import CuteOp, Extern, Intrinsic, Scalar, Slice, Tag, TensorVal, Value, Zipped
 
@@ -133,13 +134,7 @@ def written(name: str, args: Sequence[Value]) -> list[TensorVal]:
 
 def not_walked(m: Machine, body: Any, env: Env, why: Unknown) -> None:
     """The copies and gemms of a body that is not walked: that they are there, and why nothing is known of them."""
-    stack = [body]
-    while stack:
-        at = stack.pop()
-        if isinstance(at, (tuple, list)):
-            stack.extend(at)
-        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
-            stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f not in ("span", "full_span"))
+    for at in parts_in(body):
         if not isinstance(at, ir.Call) or getattr(at.fn, "ident", "") not in (*_COPIES, *_GEMMS):
             continue
         with m.recorder.rehearsing():

@@ -6,14 +6,13 @@ anything else are walked once for all their iterations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from cutecheck.facts import Span
 from cutecheck.model.identity import once
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.mentions import parts_in
 from cutecheck.source.eval.repeatable import is_assignment
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.tuples import Elements
@@ -63,7 +62,7 @@ def _worth(node: ir.Loop, env: Env) -> bool:
 def _written(node: Any) -> tuple[str, ...]:
     """Names of variables that are written, or of which a part is."""
     found: dict[str, None] = {}
-    for at in _parts(node):
+    for at in parts_in(node):
         target: Any = None
         if isinstance(at, ir.Assign):
             target = at.target
@@ -82,7 +81,7 @@ def _written(node: Any) -> tuple[str, ...]:
 def _plain(node: Any) -> tuple[ir.Expr, ...] | None:
     """What a statement calls, if it does nothing but compute; None if it may do more."""
     called: list[ir.Expr] = []
-    for at in _parts(node):
+    for at in parts_in(node):
         if isinstance(at, _NEVER) or (isinstance(at, ir.Jump) and at.kind in ("goto", "raise")):
             return None
         if isinstance(at, ir.Local):
@@ -96,17 +95,6 @@ def _plain(node: Any) -> tuple[ir.Expr, ...] | None:
                 return None
             called.append(at.fn)
     return tuple(called)
-
-
-def _parts(node: Any) -> Iterator[Any]:
-    stack = [node]
-    while stack:
-        at = stack.pop()
-        if isinstance(at, (tuple, list)):
-            stack.extend(at)
-        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
-            yield at
-            stack.extend(getattr(at, f) for f in at.__dataclass_fields__ if f not in ("span", "full_span"))
 
 
 def _computes(m: Machine, fn: ir.Expr, env: Env, depth: int) -> bool:
