@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from cutecheck.facts import Event
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.coordinates import guarded, predicates_of
+from cutecheck.rules.derive.coordinates import guarded, own_limit, predicates_of
 from cutecheck.rules.derive.predicates import fault_of
 
 
@@ -102,6 +102,8 @@ class PredicateCoordinates(Rule):
         tensor = next((t for t in event.operands[:2] if guarded(t) is not None), None)
         part = None if tensor is None else guarded(tensor)
         if len(predicates) != 1 or tensor is None or part is None:
+            return
+        if any(own_limit(b) for p in predicates[0] for b in p.bounds):
             return
         fault = fault_of(event, predicates[0], tensor, part, context)
         if fault is None:

@@ -40,7 +40,7 @@ def of_call(call: Call) -> Accepted | None:
             return _rows_alike(call.result)
         case "composition" | "complement" if isinstance(call.result, (Layout, ComposedLayout)):
             return _refused(call)
-        case "coordinate":
+        case "coordinate" if not any(g.bounds for g in call.guards):  # which may let none of them pass
             return _outside(*call.arguments)
         case name if name in _DIVIDES:
             return _grown_divide(call)

@@ -153,6 +153,11 @@ def bounded_mode(value: Int, coordinates: tuple[Int, ...]) -> int | None:
     return same[0] if len(same) == 1 else exact[0] if len(exact) == 1 else None
 
 
+def own_limit(bound: Bound) -> bool:
+    """A limit of each thread's own: ``first(0, m) < rows - mine(0)`` asks about both, which is not followed."""
+    return any("threadIdx" in v.name or PER_THREAD in v.name for v in as_expr(bound.limit).variables())
+
+
 def left_of(limit: Int, extent: Int) -> Int | None:
     """What blocks before this one take of an extent, where a limit is what they leave of it: ``m - 64 * blockIdx.x``.
 

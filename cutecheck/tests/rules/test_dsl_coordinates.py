@@ -20,6 +20,7 @@ def kernel(n):
     stages = 2
     s = cutlass.utils.SmemAllocator().allocate_tensor(Float32, cute.make_layout((32, 8, stages)), byte_alignment=128)
     r = cute.make_rmem_tensor((4, (2, 3)), Float32)
+    rows = cute.make_identity_tensor((64, 8))
     z = cute.make_tensor(r.iterator, cute.make_layout((4, 2), stride=(1, 0)))
     {0}
 
@@ -43,6 +44,8 @@ cute.compile(host, cutlass.Int32(3))
         ("s[0, 8, 0] = 1.0", True),
         ("x = r[23]", False),
         ("x = r[24]", True),
+        ("if rows[24, 0][0] < n: x = r[24]", False),  # of a row that the matrix may not have
+        ("if cute.arch.thread_idx()[0] < 3: x = r[24]", True),
         ("x = r[3, (1, 2)]", False),
         ("x = r[3, (2, 0)]", True),
         ("x = r[3, 5]", False),

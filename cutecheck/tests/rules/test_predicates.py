@@ -199,6 +199,9 @@ void run(half_t const* in, float* out, int n, int heads, int64_t row, int64_t he
 """
 BLOCK = """for (int i = 0; i < size<1>(tg); ++i)
     if (Even || get<0>(tc(0, i, 0)) < LIMIT) copy(Load{}, tg(_, i, _), r(_, i, _));"""
+FIRST = """Tensor first = Load{}.get_slice(0).partition_S(c);
+  for (int i = 0; i < size<1>(tg); ++i)
+    if (get<0>(first(0, i, 0)) < LIMIT - get<0>(tc(0, 0, 0))) copy(Load{}, tg(_, i, _), r(_, i, _));"""
 LOOP = """for (int b = size<3>(tg) - 1; b >= 0; --b)
     for (int i = 0; i < size<1>(tg); ++i)
       if (Even || get<0>(tc(0, i, 0)) < LIMIT) copy(Load{}, tg(_, i, _, b), r(_, i, _));"""
@@ -209,6 +212,7 @@ LOOP = """for (int b = size<3>(tg) - 1; b >= 0; --b)
     [
         (BLOCK, "blockIdx.x", "", "n - 64 * blockIdx.x", False),
         (BLOCK, "blockIdx.x", "", "n", True),
+        (FIRST, "blockIdx.x", "", "n - 64 * (int)blockIdx.x", False),  # what is known at compile time on one side
         (LOOP, "_", ", 0", "n - 64 * b", False),
         (LOOP, "_", ", 0", "n", True),
     ],
