@@ -81,7 +81,7 @@ def _constant(step: Call) -> int | None:
 
 
 def initialised_twice(whole: Barriers) -> Found:
-    """One barrier that two places initialise, for other numbers of arrivals: uses that overlap in their array."""
+    """One barrier that two places initialise: uses that overlap in their array."""
     known: dict[int, Call] = {}
     for init in whole.steps["init"]:
         numbers = [known_value(a) if isinstance(a, (int, Dyn, Sym)) else None for a in init.arguments[:2]]
