@@ -73,6 +73,7 @@ class Replay:
     ``missed``: a tile of a buffer, by its coordinate and the extent of its mode, that is not sliced as the others are.
     ``counted``: each thread of the block does as one of these, so that their arrivals can be counted.
     ``more``: the run at other numbers, at which a block has several tiles.
+    ``tiles``: copies of global memory, and products, of a kernel of which the other steps are not all known.
     """
 
     steps: tuple[Step, ...]
@@ -82,3 +83,4 @@ class Replay:
     sure: bool = True
     more: Replay | None = None
     counted: bool = False
+    tiles: tuple[Step, ...] = ()

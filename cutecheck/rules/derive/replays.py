@@ -274,7 +274,7 @@ def _others(sources: set[object], source: object) -> bool:
 def _past(replay: Replay) -> list[Fault]:
     """Copies and products at stages and tiles that do not exist, the first of each place."""
     found: dict[tuple[object, str], Fault] = {}
-    for step in (*replay.steps, *(s for thread in replay.threads for s in thread.steps)):
+    for step in (*replay.steps, *replay.tiles, *(s for thread in replay.threads for s in thread.steps)):
         for place in step.places:
             if place.past is not None and not step.maybe and place.space in ("smem", "gmem"):
                 kind: Kind = "past stage" if place.space == "smem" else "past tile"
@@ -285,8 +285,9 @@ def _past(replay: Replay) -> list[Fault]:
 def _missed(replay: Replay) -> list[Fault]:
     """Tiles that no copy brings, in a kernel with products that brings the others, at the last copy of these."""
     found = []
-    for buffer, tile, most in replay.missed if any(s.kind == "gemm" for s in replay.steps) else ():
-        copies = [s for s in replay.steps if s.kind == "copy" and s.places[0].buffer == buffer]
+    steps = (*replay.steps, *replay.tiles)
+    for buffer, tile, most in replay.missed if any(s.kind == "gemm" for s in steps) else ():
+        copies = [s for s in steps if s.kind == "copy" and s.places[0].buffer == buffer]
         if copies and copies[-1].places[0].space == "gmem":
             found.append(Fault("missed", copies[-1], replace(copies[-1].places[0], past=(tile, most))))
     return found

@@ -15,8 +15,9 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
 from cutecheck.source.eval.record.numbers import several_tiles, undivided
-from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, Replaying, ReplayOver
+from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, MORE_PASSES, Replaying, ReplayOver
 from cutecheck.source.eval.record.rounds import Numbers, agree
+from cutecheck.source.eval.record.tiles import MOST_COST, TileWalk
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import BudgetExceeded, Object, Value
 
@@ -33,7 +34,8 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     """Run a kernel once more, pass by pass, where it copies in loops: what is in which stage when."""
     recorder, limits = m.recorder, m.budget.limits
     told = any(c.kernel == symbol and c.subject for c in recorder.calls.values())
-    if not m.dialect.by_value or limits.many or not (told or _pipelined(m, symbol)):
+    pipelined = not told and _pipelined(m, symbol)
+    if not m.dialect.by_value or limits.many or not (told or pipelined or _tiled(m, symbol)):
         return
     if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
         return  # of many instantiations one stands for the others
@@ -42,7 +44,13 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         return
     args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
     start = _Start(best, self_, args, span)
-    made, cost = _roles(m, start, recorder.threads_of(symbol)) if told else _one_path(m, start)
+    if told:
+        made, cost = _roles(m, start, recorder.threads_of(symbol))
+    else:
+        made, cost = _one_path(m, start) if pipelined else (None, 0)
+        if (made is None or not made.complete) and _tiled(m, symbol):
+            made, more = _with_tiles(m, start, made)
+            cost += more
     m.history.replayed[id(best.fn)] = walked + 1, steps + cost
     if made is not None:
         recorder.replayed(made, symbol, best.fn.span)
@@ -59,11 +67,13 @@ def _one_path(m: Machine, start: _Start) -> tuple[Replay | None, int]:
         if len(other[0].steps) > len(running.steps):
             running, complete = other
     if running.long and not complete:
-        other = _run(m, start, running.given, least=FEWER)
+        fewer = Replaying(m, running.given, least=FEWER, passes=MORE_PASSES)
+        other = _run(m, start, running.given, made=fewer, most=_COSTLY)
         cost += other[0].cost
         smaller = [with_fewer(a) for a in start.args]
         if not other[1] and any(a is not b for a, b in zip(start.args, smaller, strict=True)):
-            other = _run(m, replace(start, args=smaller), running.given, least=FEWER)
+            fewer = Replaying(m, running.given, least=FEWER, passes=MORE_PASSES)
+            other = _run(m, replace(start, args=smaller), running.given, made=fewer, most=_COSTLY)
             other[0].steps[:] = apart_from_ends(other[0].steps)
             cost, made_smaller = cost + other[0].cost, other[1]
         running, complete = other if other[1] else (running, complete)
@@ -79,6 +89,19 @@ def _one_path(m: Machine, start: _Start) -> tuple[Replay | None, int]:
         if ended:
             return replace(made, more=Replay(tuple(apart_from_ends(again.steps)), ended)), cost
     return made, cost
+
+
+def _with_tiles(m: Machine, start: _Start, made: Replay | None) -> tuple[Replay | None, int]:
+    """What is known of a kernel with the tiles that it takes, and what that cost; as it was where these are not all."""
+    walk, complete = _run(m, start, False, made=TileWalk(m), most=MOST_COST)
+    cost = walk.cost
+    if walk.chose and not complete:
+        walk, complete = _run(m, start, True, made=TileWalk(m, given=True), most=MOST_COST)
+        cost += walk.cost
+    if not complete:
+        return made, cost
+    known = made if made is not None else Replay((), False)
+    return replace(known, tiles=tuple(walk.steps), missed=walk.slices.missed()), cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,15 +257,17 @@ def _run(
     views: dict[object, int] | None = None,
     numbers: Numbers | None = None,
     remembers: bool = True,
+    made: Replaying | None = None,
+    most: int = _REPLAYED,
 ) -> tuple[Replaying, bool]:
-    """A kernel's run pass by pass, and whether it came to the kernel's end."""
+    """A kernel's run pass by pass (``made``: this one), of so many steps, and whether it came to the kernel's end."""
     recorder, best, complete = m.recorder, start.best, True
-    running = Replaying(m, given, thread, least, views, numbers, remembers)
+    running = made if made is not None else Replaying(m, given, thread, least, views, numbers, remembers)
     running.memory.of = frozenset(p.name for p in best.fn.params)
     cut, used = dict(recorder.cut), m.budget.used
     kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
     try:
-        with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(_REPLAYED):
+        with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(most):
             recorder.replaying = m.dialect.replaying = running
             env = Env(best.env, "function", self_=start.self_)
             run_function(m, best.entry, best.fn, env, start.args, {}, start.span)
@@ -263,6 +288,15 @@ def _pipelined(m: Machine, symbol: str) -> bool:
     written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
     read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
     return bool((written & read) - {None})
+
+
+def _tiled(m: Machine, symbol: str) -> bool:
+    """Whether the kernel copies global memory in a loop."""
+    return any(
+        t.space == "gmem"
+        for e in m.recorder.events.values() if e.kernel == symbol and e.loops and e.kind == "copy"
+        for t in e.operands
+    )  # fmt: skip
 
 
 @contextmanager

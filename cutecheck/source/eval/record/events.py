@@ -230,7 +230,7 @@ class EventRecorder(LaunchRecorder):
     def replayed(self, fact: Replay, kernel: str, span: Span) -> None:
         """A kernel was run pass by pass."""
         self.clock += 1
-        every = (*fact.steps, *(s for t in fact.threads for s in t.steps))
+        every = (*fact.steps, *fact.tiles, *(s for t in fact.threads for s in t.steps))
         copies = (s.span for s in every if s.kind in ("copy", "load") and not is_cute_header(s.span.path))
         at = next(copies, span)  # the file of the kernel itself may not be one that is reported
         self.calls[("replay", kernel, span)] = CallFact(

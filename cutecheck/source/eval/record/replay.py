@@ -40,6 +40,7 @@ _MOST_STEPS = 4000
 _WARP = 32
 _BLOCKS = 4  # along y and z of the grid; along x so many that no block has a second tile
 PASSES = 26  # of one loop; its later ones are as those before
+MORE_PASSES = 130  # of one where the tiles of a row are few, or its length is a constant
 _NUMBER = re.compile(r"#(\d+)")
 _WRAPPERS = ("cp_async_wait", "cp_async_wait_group", "cp_async_fence", "cp_async_commit_group", "commit")
 _RELATIONS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le}
@@ -78,6 +79,7 @@ class Replaying:
     def __init__(
         self, m: Machine, given: bool = False, thread: int | None = None, least: int = AT_LEAST,
         views: dict[object, int] | None = None, numbers: Numbers | None = None, remembers: bool = True,
+        passes: int = PASSES,
     ) -> None:  # fmt: skip
         self.machine = m
         self.made = m.made
@@ -93,7 +95,8 @@ class Replaying:
         self.steps: list[Step] = []
         self.at: dict[int, Span] = {}  # the statement that runs in each function, by how deep its call is
         self.least = least  # of run-time numbers
-        self.long = False  # a loop has more passes than are run
+        self.passes = passes  # of one loop that are run
+        self.long = False  # a loop has more of them
         self.slices = Slices(self)
         # layouts of tensors in shared memory, and their numbers
         self.views: dict[object, int] = {} if views is None else views

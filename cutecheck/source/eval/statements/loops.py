@@ -149,7 +149,7 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         return broken_off(m, node.body, node.span, inner)
     replay = m.recorder.acts()
     if replay is not None and id(node) in m.recorder.eventful:
-        done = _unroll(m, node, inner, PASSES)
+        done = _unroll(m, node, inner, replay.passes)
         if done is None:
             replay.end()
         return done
