@@ -6,6 +6,7 @@ from cutecheck.facts.span import Span
 from cutecheck.records import record
 
 REPLAY = "a kernel run pass by pass"  # the result of a Call that has a Replay as its argument
+ANY_BARRIER = -1  # the offset of an ``init`` of which it is not known which barrier of the buffer it is of
 
 
 @record(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class Step:
     ``maybe``: under a condition that threads answer differently. ``caller``: where the function around it was called.
     ``adds``: whether a product is added to its accumulators (WGMMA, UMMA); None where that is not known.
     ``arrives``: how often the thread arrives at a barrier; None where that is not known. Asynchronous: once its MMAs
-    are done (``tcgen05.commit``). A barrier's ``init`` has the arrivals that it counts as its ``number``.
+    are done (``tcgen05.commit``). A barrier's ``init`` has the arrivals that it counts as its ``number``, if
+    these and the barrier are known.
     """
 
     kind: str

@@ -135,6 +135,18 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "`{name}` is used while the WGMMA that computes it may still run: its group has not been waited for",
         "no warpgroup_wait since", "commit the group and wait for it (warpgroup_wait<0>)", "computed here",
     ),
+    "uninitialised": (
+        "barrier {tile} of its array is used, and nothing initialises it, as others of the array are",
+        "barrier {tile}", "initialise each barrier of the array", "others are initialised here",
+    ),
+    "unwritten": (
+        "`{name}` is read, and nothing has written these registers before", "never written",
+        "copy what is meant into it first, or clear it", "",
+    ),
+    "unfilled": (
+        "`{name}` is read, and nothing in the kernel writes this shared memory", "never written",
+        "copy what is meant into it first", "",
+    ),
     "past tile": (
         "`{name}` is sliced at {past[0]} of a mode with the coordinates 0 .. {last}, when the kernel is run pass by "
         "pass: there is no such tile, and the copy leaves the matrix", "{past[0]} of 0 .. {last}",
@@ -150,6 +162,7 @@ _NO_EVENTS = (
     "scant",
     "overfull",
     "unfinished",
+    "uninitialised",
 )  # faults of other steps than copies and products
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from cutecheck.facts.replayed import Step, Thread
+from cutecheck.facts.replayed import ANY_BARRIER, Step, Thread
 from cutecheck.facts.span import Span
 from cutecheck.rules.derive.faults import Fault
 
@@ -75,6 +75,22 @@ def miscounted(
             continue
         elif arrived >= count * (phases + 2) and 4 * arrived >= 5 * count * phases:
             yield Fault("overfull", init, init.places[0], None, shown)
+
+
+def uninitialised(threads: tuple[Thread, ...]) -> Fault | None:
+    """The first use of a barrier that nothing initialises, of an array of which others are, each of them known."""
+    steps = [s for t in threads for s in t.steps if s.kind == "barrier" and s.places]
+    made: dict[str, dict[int, Step]] = defaultdict(dict)
+    for step in steps:
+        if step.function == "init":
+            buffer, offset = _at(step)
+            made[buffer].setdefault(offset, step)
+    for step in steps:
+        buffer, offset = _at(step)
+        known = made.get(buffer, {})
+        if known and offset not in known and ANY_BARRIER not in known and "?" not in made:
+            return Fault("uninitialised", step, step.places[0], next(iter(known.values())), offset)
+    return None
 
 
 def _commits(step: Step) -> bool:

@@ -33,6 +33,9 @@ Kind = Literal[
     "overfull",
     "replaced",
     "unfinished",
+    "uninitialised",
+    "unwritten",
+    "unfilled",
 ]
 
 

@@ -293,6 +293,16 @@ def _missed(replay: Replay) -> list[Fault]:
     return found
 
 
+def _unwritten(replay: Replay) -> list[Fault]:
+    """Reads of fragments and of shared memory that nothing has written."""
+    found = []
+    for step in (s for s in replay.tiles if s.kind == "unwritten"):
+        place = step.places[0]
+        kind: Kind = "unfilled" if place.space == "smem" else "unset" if step.function == "accumulates" else "unwritten"
+        found.append(Fault(kind, step, place))
+    return found
+
+
 def faults_of(call: Call, context: Context) -> list[Fault]:
     """What goes wrong in a kernel that was run; nothing of other calls."""
     replay = call.arguments[0] if call.function == "replay" and call.arguments else None
@@ -304,5 +314,6 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
         if replay.more is not None:
             told = {(f.kind, f.step.span) for f in made}
             made += [f for f in _Run(replay.more).run() if (f.kind, f.step.span) not in told]
-        found[id(replay)] = [*made, *_past(replay), *_missed(replay), *outside(replay, call, context)]
+        unset = [f for f in _unwritten(replay) if (f.kind, f.step.span) not in {(g.kind, g.step.span) for g in made}]
+        found[id(replay)] = [*made, *unset, *_past(replay), *_missed(replay), *outside(replay, call, context)]
     return found[id(replay)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from cutecheck.facts.replayed import Place, Replay, Step, Thread
 from cutecheck.rules.derive.accumulators import Accumulators
-from cutecheck.rules.derive.arrivals import counts, miscounted
+from cutecheck.rules.derive.arrivals import counts, miscounted, uninitialised
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, told_after
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
@@ -132,6 +132,9 @@ class _Block:
                 self.gates[at].count = count
 
     def run(self) -> list[Fault]:
+        missing = uninitialised(tuple(w.thread for w in self.workers)) if self.sure else None
+        if missing is not None:
+            return [missing]
         while True:
             moved = False
             for i, w in enumerate(self.workers):
@@ -277,9 +280,14 @@ class _Block:
             self._note("shut", step, step.places[0], None, self.named[step.places[0].buffer].came)
 
     def _others_come(self) -> bool:
-        """Other blocks may arrive at barriers of this one, or code that is not run."""
+        """Other blocks may arrive at barriers of this one, or code that is not run.
+
+        Blocks that only wait for each other do not, unless two of them share their products (UMMA).
+        """
         every = [s for w in self.workers for s in w.thread.steps]
-        return any(_unseen(s) or "cluster" in s.function or "MULTICAST" in s.function for s in every)
+        meets = _MEETING if not any(s.function == "umma" for s in every) else frozenset()
+        clusters = any("cluster" in s.function and s.function not in meets for s in every)
+        return clusters or any(_unseen(s) or "MULTICAST" in s.function for s in every)
 
     def _at_barrier(self, me: int, w: _Worker, step: Step) -> bool:
         gate, at = self.gates[gate_of(step)], gate_of(step)

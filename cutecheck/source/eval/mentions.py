@@ -71,6 +71,20 @@ def names_in(node: Any) -> tuple[str, ...]:
     return _names(node, _inner)
 
 
+_ASKS = frozenset({"size", "rank", "shape", "cosize", "depth", "layout", "sizeof"})  # of a tensor, not of what is in it
+
+
+@once
+def names_of_contents(node: Any) -> tuple[str, ...]:
+    """Those of which more is asked than how large they are."""
+    return _names(node, _inner_of_contents)
+
+
+def _inner_of_contents(node: Any) -> Iterable[Any]:
+    asks = isinstance(node, ir.Call) and isinstance(node.fn, (ir.Name, ir.Scoped)) and node.fn.ident in _ASKS
+    return () if asks else _inner(node)
+
+
 @once
 def unexpanded(pattern: Any) -> tuple[str, ...]:
     """Names in what is expanded over packs, bodies of lambdas included, but not those in expansions inside of it."""

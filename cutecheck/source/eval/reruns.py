@@ -34,8 +34,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     """Run a kernel once more, pass by pass, where it copies in loops: what is in which stage when."""
     recorder, limits = m.recorder, m.budget.limits
     told = any(c.kernel == symbol and c.subject for c in recorder.calls.values())
-    pipelined = not told and _pipelined(m, symbol)
-    if not m.dialect.by_value or limits.many or not (told or pipelined or _tiled(m, symbol)):
+    if not m.dialect.by_value or limits.many or not any(e.kernel == symbol for e in recorder.events.values()):
         return
     if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
         return  # of many instantiations one stands for the others
@@ -44,13 +43,13 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         return
     args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
     start = _Start(best, self_, args, span)
+    made: Replay | None
     if told:
         made, cost = _roles(m, start, recorder.threads_of(symbol))
     else:
-        made, cost = _one_path(m, start) if pipelined else (None, 0)
-        if (made is None or not made.complete) and _tiled(m, symbol):
-            made, more = _with_tiles(m, start, made)
-            cost += more
+        made, cost = _one_path(m, start) if _pipelined(m, symbol) else (None, 0)
+    made, more = _with_tiles(m, start, made)
+    cost += more
     m.history.replayed[id(best.fn)] = walked + 1, steps + cost
     if made is not None:
         recorder.replayed(made, symbol, best.fn.span)
@@ -93,15 +92,20 @@ def _one_path(m: Machine, start: _Start) -> tuple[Replay | None, int]:
 
 def _with_tiles(m: Machine, start: _Start, made: Replay | None) -> tuple[Replay | None, int]:
     """What is known of a kernel with the tiles that it takes, and what that cost; as it was where these are not all."""
-    walk, complete = _run(m, start, False, made=TileWalk(m), most=MOST_COST)
+    walk = TileWalk(m)
+    complete = _run(m, start, False, made=walk, most=MOST_COST)[1]
     cost = walk.cost
     if walk.chose and not complete:
-        walk, complete = _run(m, start, True, made=TileWalk(m, given=True), most=MOST_COST)
+        walk = TileWalk(m, given=True)
+        complete = _run(m, start, True, made=walk, most=MOST_COST)[1]
         cost += walk.cost
     if not complete:
         return made, cost
     known = made if made is not None else Replay((), False)
-    return replace(known, tiles=tuple(walk.steps), missed=walk.slices.missed()), cost
+    whole = known.complete or known.threads
+    steps = [s for s in walk.steps if s.kind == "unwritten" or not whole]
+    missed = known.missed if whole else walk.slices.missed()
+    return replace(known, tiles=(*steps, *walk.unwritten()), missed=missed), cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,15 +292,6 @@ def _pipelined(m: Machine, symbol: str) -> bool:
     written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
     read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
     return bool((written & read) - {None})
-
-
-def _tiled(m: Machine, symbol: str) -> bool:
-    """Whether the kernel copies global memory in a loop."""
-    return any(
-        t.space == "gmem"
-        for e in m.recorder.events.values() if e.kernel == symbol and e.loops and e.kind == "copy"
-        for t in e.operands
-    )  # fmt: skip
 
 
 @contextmanager

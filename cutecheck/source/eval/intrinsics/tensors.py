@@ -219,6 +219,8 @@ def sliced(c: Call, t: TensorVal, coord: Any) -> Value:
     if not alg.has_underscore(coord):
         if t.pointer is None:
             return c.m.dialect.from_model(_shift(t.offset, alg.apply_layout(t.layout, coord)))
+        if c.m.dialect.replaying is not None:
+            c.m.dialect.replaying.touched(t.pointer.buffer, t.pointer.space)
         return Scalar(None, t.dtype.name if t.dtype is not None else "value")
     layout, offset = under_pointer(t.layout, lambda plain: alg.slice_and_offset(coord, plain))
     made = t.derive(layout, _shift(t.offset, offset), "slice" if t.provenance == "view" else t.provenance)
@@ -313,6 +315,8 @@ def _data(c: Call) -> Value:
     t = c.arg(0)
     if t.pointer is None:
         return t.offset if isinstance(t.offset, tuple) else t
+    if c.m.dialect.replaying is not None and t.pointer.space == "rmem":
+        c.m.dialect.replaying.touched(t.pointer.buffer, "rmem")
     from cutecheck.source.eval.statements.assignments import data
 
     own = data(t, c.span)

@@ -25,6 +25,7 @@ from cutecheck.source.eval.values import (
     Pack,
     Scalar,
     ScalarType,
+    TensorVal,
     Value,
     ValueType,
     constant,
@@ -149,6 +150,7 @@ def any_coordinate(m: Machine, shape: Value) -> Value:
 def _transform(c: Call) -> Value:
     """``transform(t, f)`` and ``transform(t, u, f)`` of tuples; of tensors it writes elements: not followed."""
     *operands, f = c.args
+    c.m.recorder.escape(c.m, [t for t in operands if isinstance(t, TensorVal)], c.span)
     if not operands or not all(isinstance(t, tuple) and len(t) == len(operands[0]) for t in operands):
         return unwalked(c, f, next((t for t in operands if isinstance(t, Unknown)), NOTHING))
     out = []

@@ -125,13 +125,19 @@ class BufferRecorder(RecorderState):
 
     def escape(self, m: Machine, values: list[Value], span: Span) -> None:
         """Values that reach code which was not followed: shared buffers among them are incomplete."""
+        replay = self.acts()
         for v in (part for value in values for part in (value.parts if isinstance(value, Zipped) else (value,))):
             pointer = v.pointer if isinstance(v, (TensorVal, Object)) else v
+            if replay is not None and isinstance(pointer, Pointer):
+                replay.touched(pointer.buffer, pointer.space)
             if isinstance(pointer, Pointer) and pointer.buffer in self.buffers:
                 self.buffers[pointer.buffer].escapes.append(Unknown("passed to code that was not followed", span))
 
     def escape_all(self, span: Span) -> None:
         """A function that is not walked may use any of them by name."""
+        replay = self.acts()
+        if replay is not None:
+            replay.anything()
         for buffer in self.buffers.values():
             buffer.escapes.append(Unknown("a function that is not walked may use it", span))
 

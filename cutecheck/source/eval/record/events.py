@@ -257,6 +257,10 @@ class EventRecorder(LaunchRecorder):
         """A copy or gemm happens; ``active``: in so many threads, from the first on (None: in all)."""
         replay = self.acts()
         if replay is not None and self.frame is not None:
+            if isinstance(predicate, TensorVal):
+                named = self.call.args[-3:-2] if self.call is not None and self.call.span == c.span else ()
+                at = named[0].value.span if named else c.span
+                replay.asks(self._tensor(predicate, at), c.span, self.frame.symbol)
             self._step(replay, kind, c, tiled, operands, predicate is not None, signals)
         if self._events_off or self.frame is None:
             return

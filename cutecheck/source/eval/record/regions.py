@@ -47,6 +47,20 @@ def regions(fact: TensorFact, root: object, offset: int, begin: int) -> tuple[tu
     return whole, (first, first + (length - (extent - 1) * step) * int(bits))
 
 
+def whole_of(fact: TensorFact, begin: int) -> tuple[int, int]:
+    """The bits of the whole tensor that an operand is of; an end before the start where it is not known."""
+    root = fact.root_layout
+    inner = root.b if isinstance(root, ComposedLayout) else root
+    bits = fact.root_bits or (fact.dtype.bits if fact.dtype is not None else None)
+    if not isinstance(inner, Layout) or not bits:
+        return _OPEN
+    try:
+        length = known_value(cosize(inner))
+    except (CuteError, UndecidedError):
+        return _OPEN
+    return _OPEN if length is None else (begin, begin + length * int(bits))
+
+
 def _goes_on(fact: TensorFact, stage: int) -> bool:
     """Whether an operand has elements that are a whole stage apart."""
     if isinstance(fact.layout, Unknown):

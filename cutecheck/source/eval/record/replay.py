@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from cutecheck.facts import NOT_WALKED, Span, TensorFact, Unknown
-from cutecheck.facts.replayed import Place, Step
+from cutecheck.facts.replayed import ANY_BARRIER, Place, Step
 from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
@@ -218,6 +218,15 @@ class Replaying:
             return self.scaled[id(frame), name][2]
         return None if not name or mma in self.scalable or self.machine.recorder.scales else True
 
+    def touched(self, buffer: str, space: str) -> None:
+        """An element of a tensor is taken, or a pointer to it."""
+
+    def anything(self) -> None:
+        """Assembly that is not known, or what a function does that is not walked."""
+
+    def asks(self, fact: TensorFact, span: Span, where: str) -> None:
+        """The predicates of a copy are read."""
+
     def makes(self, buffer: str, span: Span) -> None:
         """Registers that nothing has set yet: what was there before is another tensor's."""
         if self.thread is not None:
@@ -302,8 +311,9 @@ class Replaying:
     def _counts(self, buffer: str, span: Span, where: str, arguments: tuple[Value, ...]) -> None:
         """A barrier is told how many arrivals it counts; which one, a loop over an array need not tell."""
         at, count = (self._whole(arguments[0]), self._whole(arguments[1])) if len(arguments) > 1 else (None, None)
-        if buffer != "?" and at is not None and count is not None and not self.under:
-            self.add(Step("barrier", span, where, "init", count, (Place("", span, "smem", buffer, at),)))
+        if buffer == "?" or at is None or count is None or self.under:
+            at, count = ANY_BARRIER, None
+        self.add(Step("barrier", span, where, "init", count, (Place("", span, "smem", buffer, at),)))
 
     def pipelined(self, name: str, of: str, span: Span, where: str, keywords: tuple[tuple[str, object], ...]) -> None:
         """A step of a pipeline of the library, as what it does with its barriers: one that says when a stage is full,
@@ -408,12 +418,16 @@ class Replaying:
         whole, stage = regions(fact, root, offset, begin)
         if stage is None:
             return None
-        started = self.machine.recorder.starts.get(fact.buffer, None if "." in fact.buffer.rpartition("::")[2] else 0)
-        within = None if started is None else (variable_of(fact.buffer), 8 * started)
+        within = self.within(fact.buffer)
         if whole[1] < whole[0]:
             whole = stage = (begin, -1 - view)  # other views of it are not compared
         at = whole, stage, view, fact.source, None, within
         return Place(fact.name, fact.span, fact.space, fact.buffer, offset, *at)
+
+    def within(self, buffer: str) -> tuple[str, int] | None:
+        """The variable in shared memory that a buffer is a member of, and the bits before it there."""
+        started = self.machine.recorder.starts.get(buffer, None if "." in buffer.rpartition("::")[2] else 0)
+        return None if started is None else (variable_of(buffer), 8 * started)
 
 
 class Loaded:
@@ -450,6 +464,11 @@ def _given(v: Var, least: int) -> int:
     if hi is not None and value > hi:
         value = hi // step * step
     return lo if lo is not None and value < lo else value
+
+
+def of_library(span: Span) -> bool:
+    """Whether this stands in a header of CuTe or CUTLASS."""
+    return _OF_LIBRARY.search(span.path) is not None
 
 
 def _short(symbol: str) -> str:

@@ -1,13 +1,17 @@
-"""A kernel run once more for the tiles of global memory alone: which of them its copies take, whatever orders them."""
+"""A kernel run once more for what it takes and leaves, whatever orders it: tiles of global memory that its copies take,
+and registers and shared memory that it reads and nothing writes.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutecheck.facts import Span, TensorFact
+from cutecheck.facts import NOT_WALKED, Span, TensorFact
 from cutecheck.facts.replayed import Place, Step
+from cutecheck.model.ints import as_expr
 from cutecheck.source.eval.record.past import extent_names
-from cutecheck.source.eval.record.replay import Replaying
+from cutecheck.source.eval.record.regions import by_hardware, variable_of, whole_of
+from cutecheck.source.eval.record.replay import Replaying, of_library
 from cutecheck.source.eval.values import Value
 
 if TYPE_CHECKING:
@@ -15,51 +19,86 @@ if TYPE_CHECKING:
 
 MOST_PASSES = 520  # of one loop: those of long rows
 MOST_COST = 40_000  # steps of the evaluation
+_FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
 
 
 class TileWalk(Replaying):
-    """The run of all threads of a kernel of whose shared memory, barriers or WGMMAs not all is known.
+    """The run of all threads of a kernel, of whose barriers and asynchronous instructions not all need be known.
 
-    It has copies of global memory and products as its steps, the latter without places.
+    Its steps are copies of global memory and products (those without places), and ``unwritten``: a fragment is read
+    that nothing has written (``accumulates``: by a product that adds to it), or shared memory that nothing writes.
+    What is done to a tensor by other means than CuTe's (an element is taken, a pointer to it) may write it.
     """
 
     def __init__(self, m: Machine, given: bool = False) -> None:
         super().__init__(m, given, passes=MOST_PASSES)
+        self.set: set[str] = set()  # buffers of registers that are written, or may be
+        self.stores: list[Place] = []  # what is written in shared memory; no buffer where that is not known
+        self.loads: dict[str, tuple[Span, str, Place]] = {}  # the first read of each buffer there
+
+    def unwritten(self) -> list[Step]:
+        """Reads of shared memory that nothing in the whole run writes."""
+        found = [x for x in self.loads.values() if not any(_may_overlap(x[2], s) for s in self.stores)]
+        return [Step("unwritten", span, where, "", None, (place,)) for span, where, place in found]
+
+    def touched(self, buffer: str, space: str) -> None:
+        """An element is taken, or a pointer: it may be written."""
+        if space == "rmem":
+            self.set.add(buffer)
+        elif space != "gmem":
+            self.stores.append(Place("", Span("", 0, 0, 0, 0), "smem", buffer, 0, (0, -1)))
+
+    def anything(self) -> None:
+        """Assembly, or a function that is not walked, may write all."""
+        self.touched("", "smem")
 
     def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
-        """Registers are not followed."""
+        self.set.update(buffers)
 
     def makes(self, buffer: str, span: Span) -> None:
-        """Nor are they here."""
+        """A fragment is declared again in the next pass of a loop: what was in it may still be there, by chance."""
 
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
-        """Nor here."""
+        for fact in facts:
+            self._written(fact)
 
     def element(self, fact: TensorFact, written: bool, span: Span, where: str) -> None:
-        """Nor here."""
+        self.touched(fact.buffer or "", fact.space)
 
     def named(self, way: str, arguments: tuple[Value, ...], span: Span, where: str) -> None:
         """Whom it holds back is not asked."""
 
     def called(self, name: str, args: list[Value], what: str, span: Span, where: str, looped: bool) -> None:
-        """Nor here."""
+        if what == NOT_WALKED:
+            self.end()
 
     def barrier(
         self, kind: str, buffer: str, span: Span, where: str, arguments: tuple[Value, ...],
         arrives: int | None = None, commits: bool = False,
     ) -> None:  # fmt: skip
-        """Nor here."""
+        """Whom it holds back is not asked."""
 
     def pipelined(self, name: str, of: str, span: Span, where: str, keywords: tuple[tuple[str, object], ...]) -> None:
         """Nor here."""
+
+    def asks(self, fact: TensorFact, span: Span, where: str) -> None:
+        """The predicates of a copy."""
+        self._read(fact, span, where)
 
     def happened(
         self, kind: str, name: str, span: Span, where: str, tiled: object, facts: list[TensorFact],
         past: list[tuple[int, int] | None], predicated: bool, depth: int, signals: str = "", adds: bool | None = None,
     ) -> None:  # fmt: skip
-        """A copy or gemm: which tiles of global memory it takes."""
+        """A copy or gemm."""
         if not all(self.under):
             self.end()
+        *inputs, target = facts if kind != "gemm" or len(facts) < 4 else (*facts[1:], facts[0])
+        sums = kind == "gemm" and not by_hardware(kind, tiled, facts)[2]
+        for fact in inputs[:1] if kind != "gemm" else inputs[:2]:
+            self._read(fact, span, where)
+        if sums:
+            self._read(facts[-1], span, where, "accumulates")
+        self._written(target)
         places = tuple(
             Place(f.name, f.span, "gmem", f.buffer or "", 0, past=end)
             for f, end in zip(facts, past, strict=True) if f.space == "gmem"
@@ -68,3 +107,48 @@ class TileWalk(Replaying):
             return
         self.slices.extents.update(n for f in facts if f.space == "gmem" for n in extent_names(f.root_layout))
         self.add(Step(kind, span, where, name, None, places, False, bool(self.under) or predicated))
+
+    def _read(self, fact: TensorFact, span: Span, where: str, how: str = "") -> None:
+        buffer = fact.buffer or ""
+        if fact.space == "rmem" and buffer.startswith(_FRAGMENT) and buffer not in self.set:
+            self.set.add(buffer)
+            if not of_library(span):
+                self.add(Step("unwritten", span, where, how, None, (Place(fact.name, fact.span, "rmem", buffer, 0),)))
+        elif fact.space == "smem" and buffer and not of_library(span):
+            self.loads.setdefault(buffer, (span, where, self._where(fact)))
+
+    def _written(self, fact: TensorFact) -> None:
+        if fact.space == "rmem":
+            self.set.add(fact.buffer or "")
+        elif fact.space == "smem":
+            self.stores.append(self._where(fact))
+
+    def _where(self, fact: TensorFact) -> Place:
+        """The tensor in shared memory that an operand is of; one without an end where that is not known."""
+        buffer, whole = fact.buffer or "", (0, -1)
+        begin = None if fact.root_start_bits is None else self.number(as_expr(fact.root_start_bits))
+        if begin is not None:
+            whole = whole_of(fact, begin)
+        return Place(fact.name, fact.span, "smem", buffer, 0, whole, whole=self.within(buffer))
+
+
+def _may_overlap(read: Place, store: Place) -> bool:
+    """Whether a store to shared memory may be one to the tensor that is read."""
+    if not store.buffer:
+        return True
+    if variable_of(read.buffer) != variable_of(store.buffer):
+        return False
+    spans = [_interval(p, same=read.buffer == store.buffer) for p in (read, store)]
+    if any(s is None for s in spans):
+        return True
+    (low, high), (lo, hi) = (s or (0, 0) for s in spans)
+    return low < hi and lo < high
+
+
+def _interval(place: Place, same: bool) -> tuple[int, int] | None:
+    """The bits of the whole tensor in its variable, or in its buffer, which both tensors are in."""
+    low, high = place.root
+    if high <= low or (place.whole is None and not same):
+        return None
+    before = 0 if same or place.whole is None else place.whole[1]
+    return before + low, before + high

@@ -14,7 +14,7 @@ from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env, self_of
-from cutecheck.source.eval.statements import elements
+from cutecheck.source.eval.statements import elements, touches
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
@@ -56,6 +56,8 @@ def _bind(m: Machine, node: ir.Bind, env: Env) -> Done:
 def _stored(m: Machine, node: ir.Assign, env: Env) -> None:
     """An element of a tensor is assigned to: a step of a kernel that is run pass by pass."""
     target = node.target
+    if m.recorder.acts() is not None and not isinstance(target, ir.Name):
+        touches.assigned(m, target, env)
     base = target.fn if isinstance(target, ir.Call) else target.base if isinstance(target, ir.Index) else None
     base = target.operand if isinstance(target, ir.Unary) and target.op == "*" else base
     replay = m.recorder.acts()

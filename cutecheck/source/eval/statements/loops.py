@@ -26,7 +26,7 @@ from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.record.replay import PASSES
 from cutecheck.source.eval.record.rounds import Rounds
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements import computed
+from cutecheck.source.eval.statements import computed, touches
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.branches import arm, broken_off
 from cutecheck.source.eval.statements.done import Done
@@ -55,7 +55,7 @@ from cutecheck.source.eval.statements.recurrences import (
 )
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.tuples import Elements, Held
-from cutecheck.source.eval.values import Object, Reference, Scalar, TensorVal, Value, serials
+from cutecheck.source.eval.values import Object, Reference, Scalar, Value, serials
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
@@ -89,25 +89,13 @@ def range_length(value: range) -> int:
     return max(0, -((value.start - value.stop) // value.step))
 
 
-def _registers(node: ir.Loop, env: Env) -> dict[str, str]:
-    """Tensors in registers that a loop names, and their names."""
-    found: dict[str, str] = {}
-    for name in names_in(node):
-        at = env.find_var(name)
-        value = at.vars.get(name) if at is not None else None
-        if isinstance(value, Reference) and len(value.cells) == 1:
-            value = value.cells[0][0].get(value.cells[0][1])
-        if isinstance(value, TensorVal) and value.space == "rmem" and value.pointer is not None:
-            found.setdefault(value.pointer.buffer, name)
-    return found
-
-
 @runs(ir.Loop)
 def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     quiet = inert(m, node, env)
     replay = m.recorder.acts()
     if replay is not None and id(node) not in m.recorder.eventful:
-        registers = _registers(node, env)
+        registers = touches.registers(node, env)
+        touches.named(replay, node, env)
         done = None if quiet or registers else _counted(m, node, env)
         if done is not None:
             return done

@@ -1,0 +1,67 @@
+"""CUT221 read-before-write."""
+
+from __future__ import annotations
+
+from cutecheck.rules.replayed import Replayed
+
+_EXAMPLE = """
+        using Mma = decltype(make_tiled_mma(UniversalFMA<float>{}, Layout<Shape<_16, _8, _1>>{}));
+        __global__ void __launch_bounds__(128) product(float const* A, float const* B, float* C) {
+          auto thr = Mma{}.get_slice(threadIdx.x);
+          Tensor gA = thr.partition_A(make_tensor(make_gmem_ptr(A), Layout<Shape<_16, _8>>{}));
+          Tensor gB = thr.partition_B(make_tensor(make_gmem_ptr(B), Layout<Shape<_8, _8>>{}));
+          Tensor gC = thr.partition_C(make_tensor(make_gmem_ptr(C), Layout<Shape<_16, _8>>{}));
+          Tensor rA = make_fragment_like(gA), rB = make_fragment_like(gB), acc = make_fragment_like(gC);
+          clear(acc);
+          copy(gA, rA);
+          %s
+          gemm(Mma{}, rA, rB, acc);
+          copy(acc, gC);
+        }
+        void run(float const* A, float const* B, float* C) { product<<<1, 128>>>(A, B, C); }
+        """
+
+
+class ReadBeforeWrite(Replayed):
+    """A fragment or shared memory is read that nothing has written.
+
+    What it checks
+        Of kernels that can be run pass by pass to their end, whatever orders their threads: before a copy or product
+        reads a fragment in registers, or a copy its predicates, something copied to it, cleared it, or took one of its
+        elements or a pointer to it; and what copies and products read of shared memory, something in the kernel
+        writes: a copy, a TMA load, a store of an element, assembly.
+
+    Why
+        Registers and shared memory have no initial values, and the compiler says nothing of either: a copy that was
+        forgotten, or goes to another tensor, leaves what an earlier kernel left, often the right values of an
+        earlier run.
+
+    Example
+        Tensor rB = make_fragment_like(gB);
+        gemm(mma, rA, rB, acc);
+
+    Use instead
+        Tensor rB = make_fragment_like(gB);
+        copy(gB, rB);
+        gemm(mma, rA, rB, acc);
+
+    Assumptions
+        What is passed to code that is not followed is written there.
+
+    Fix
+        Copy to the tensor that is read.
+
+    References
+        cute/tensor_impl.hpp (make_fragment_like)
+    """
+
+    kinds = ("unwritten", "unfilled")
+    code = "CUT221"
+    name = "read-before-write"
+    family = "lint"
+    severity = "error"
+    confidence = "heuristic"
+    unasked = "None: it runs the kernel's steps in their order."
+    arch = ("sm_80",)
+    valid = (_EXAMPLE % "copy(gB, rB);",)
+    invalid = (_EXAMPLE % "",)
