@@ -25,8 +25,9 @@ _FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their regis
 class TileWalk(Replaying):
     """The run of all threads of a kernel, of whose barriers and asynchronous instructions not all need be known.
 
-    Its steps are copies of global memory and products (those without places), and ``unwritten``: a fragment is read
-    that nothing has written (``accumulates``: by a product that adds to it), or shared memory that nothing writes.
+    Its steps are copies of global memory and products, with places in global memory and those stages in shared memory
+    that do not exist, and ``unwritten``: a fragment is read that nothing has written (``accumulates``: by a product
+    that adds to it), or shared memory that nothing writes.
     What is done to a tensor by other means than CuTe's (an element is taken, a pointer to it) may write it.
     """
 
@@ -100,8 +101,8 @@ class TileWalk(Replaying):
             self._read(facts[-1], span, where, "accumulates")
         self._written(target)
         places = tuple(
-            Place(f.name, f.span, "gmem", f.buffer or "", 0, past=end)
-            for f, end in zip(facts, past, strict=True) if f.space == "gmem"
+            Place(f.name, f.span, f.space, f.buffer or "", 0, past=end)
+            for f, end in zip(facts, past, strict=True) if f.space == "gmem" or (f.space == "smem" and end is not None)
         )  # fmt: skip
         if not places and kind != "gemm":
             return
