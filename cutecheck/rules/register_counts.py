@@ -28,6 +28,8 @@ _EXAMPLE = """
           __shared__ alignas(1024) half_t a[cosize_v<Smem>], b[cosize_v<Smem>];
           if (threadIdx.x < 128) {
             cutlass::arch::warpgroup_reg_dealloc<%s>();
+            a[threadIdx.x] = half_t(0);
+            b[threadIdx.x] = half_t(0);
           } else {
             cutlass::arch::warpgroup_reg_alloc<%s>();
             auto thr = Mma{}.get_slice(threadIdx.x - 128);

@@ -43,7 +43,7 @@ from cutecheck.rules.permutation_not_bijective import PermutationNotBijective
 from cutecheck.rules.pipeline_steps import PipelineStepMissing
 from cutecheck.rules.predicate_coordinates import PredicateCoordinates
 from cutecheck.rules.predicate_shape import PredicateShape
-from cutecheck.rules.read_before_write import ReadBeforeWrite
+from cutecheck.rules.read_without_write import ReadWithoutWrite
 from cutecheck.rules.register_counts import RegisterCounts
 from cutecheck.rules.slow_plain_copy import SlowPlainCopy
 from cutecheck.rules.smem_base_alignment import SmemBaseAlignment
@@ -99,7 +99,7 @@ RULES: tuple[type[Rule], ...] = (
     StageNeverChanges,
     TileOfAnotherBlock,
     AccumulatorNotSet,
-    ReadBeforeWrite,
+    ReadWithoutWrite,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,

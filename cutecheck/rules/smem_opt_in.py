@@ -51,6 +51,7 @@ class DynamicSmemOptIn(Rule):
         """
         __global__ void __launch_bounds__(128) tiles(float* out) {
           extern __shared__ float smem[];
+          smem[threadIdx.x] = 0;
           Tensor s = make_tensor(make_smem_ptr(smem), Layout<Shape<_128, _128>>{});
           Tensor g = make_tensor(make_gmem_ptr(out), Layout<Shape<_128, _128>>{});
           copy(s(threadIdx.x, _), g(threadIdx.x, _));
@@ -65,6 +66,7 @@ class DynamicSmemOptIn(Rule):
         """
         __global__ void __launch_bounds__(128) tiles(float* out) {
           extern __shared__ float smem[];
+          smem[threadIdx.x] = 0;
           Tensor s = make_tensor(make_smem_ptr(smem), Layout<Shape<_128, _128>>{});
           Tensor g = make_tensor(make_gmem_ptr(out), Layout<Shape<_128, _128>>{});
           copy(s(threadIdx.x, _), g(threadIdx.x, _));

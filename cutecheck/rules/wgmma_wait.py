@@ -24,6 +24,8 @@ _EXAMPLE = """
         using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
         __global__ void __launch_bounds__(128) product(half_t* out) {
           __shared__ alignas(1024) half_t a[cosize_v<Smem>], b[cosize_v<Smem>];
+          a[threadIdx.x] = half_t(0);
+          b[threadIdx.x] = half_t(0);
           auto thr = Mma{}.get_slice(threadIdx.x);
           Tensor rA = thr.make_fragment_A(thr.partition_A(make_tensor(make_smem_ptr(a), Smem{})));
           Tensor rB = thr.make_fragment_B(thr.partition_B(make_tensor(make_smem_ptr(b), Smem{})));

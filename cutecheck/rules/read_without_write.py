@@ -1,4 +1,4 @@
-"""CUT221 read-before-write."""
+"""CUT221 read-without-write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXAMPLE = """
         """
 
 
-class ReadBeforeWrite(Replayed):
+class ReadWithoutWrite(Replayed):
     """A fragment or shared memory is read that nothing has written.
 
     What it checks
@@ -57,7 +57,7 @@ class ReadBeforeWrite(Replayed):
 
     kinds = ("unwritten", "unfilled")
     code = "CUT221"
-    name = "read-before-write"
+    name = "read-without-write"
     family = "lint"
     severity = "error"
     confidence = "heuristic"
