@@ -280,14 +280,9 @@ class _Block:
             self._note("shut", step, step.places[0], None, self.named[step.places[0].buffer].came)
 
     def _others_come(self) -> bool:
-        """Other blocks may arrive at barriers of this one, or code that is not run.
-
-        Blocks that only wait for each other do not, unless two of them share their products (UMMA).
-        """
+        """Other blocks may arrive at barriers of this one, or code that is not run."""
         every = [s for w in self.workers for s in w.thread.steps]
-        meets = _MEETING if not any(s.function == "umma" for s in every) else frozenset()
-        clusters = any("cluster" in s.function and s.function not in meets for s in every)
-        return clusters or any(_unseen(s) or "MULTICAST" in s.function for s in every)
+        return any(_unseen(s) or "cluster" in s.function or "MULTICAST" in s.function for s in every)
 
     def _at_barrier(self, me: int, w: _Worker, step: Step) -> bool:
         gate, at = self.gates[gate_of(step)], gate_of(step)

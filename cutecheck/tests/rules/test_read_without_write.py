@@ -154,17 +154,9 @@ def test_one_tile_too_few_in_a_kernel_without_shared_memory(tmp_path: Path) -> N
 
 INIT = "for (int i = 0; i < 2; ++i) {\n      Full::init"
 SHORT = KERNEL.replace(", out, tiles);", ", out, 8);")
-BY_ALL = "if (threadIdx.x == 0 && i + 2 < tiles) {"
 
 
 def test_a_barrier_of_an_array_that_is_not_initialised(tmp_path: Path) -> None:
     assert codes(tmp_path, SHORT) == []
     (found,) = codes(tmp_path, SHORT.replace(INIT, INIT.replace("i = 0", "i = 1")))
     assert found.startswith("CUT217 barrier 0 of its array is used, and nothing initialises it")
-
-
-def test_blocks_that_wait_for_each_other_do_not_arrive_at_each_other_s_barriers(tmp_path: Path) -> None:
-    met = SHORT.replace("__syncthreads();", "cute::cluster_sync();")
-    assert codes(tmp_path, met) == []
-    found = codes(tmp_path, met.replace(BY_ALL, BY_ALL.replace("threadIdx.x == 0", "threadIdx.x < 32")))
-    assert any(c.startswith("CUT217 the barrier counts 1 arrival(s) a phase, and 33 come") for c in found)

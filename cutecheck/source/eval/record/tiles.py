@@ -11,13 +11,12 @@ from cutecheck.facts.replayed import Place, Step
 from cutecheck.model.ints import as_expr
 from cutecheck.source.eval.record.past import extent_names
 from cutecheck.source.eval.record.regions import by_hardware, variable_of, whole_of
-from cutecheck.source.eval.record.replay import Replaying, of_library
+from cutecheck.source.eval.record.replay import MORE_PASSES, Replaying, of_library
 from cutecheck.source.eval.values import Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
-MOST_PASSES = 520  # of one loop: those of long rows
 MOST_COST = 40_000  # steps of the evaluation
 _FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
 
@@ -32,7 +31,7 @@ class TileWalk(Replaying):
     """
 
     def __init__(self, m: Machine, given: bool = False) -> None:
-        super().__init__(m, given, passes=MOST_PASSES)
+        super().__init__(m, given, passes=MORE_PASSES)
         self.set: set[str] = set()  # buffers of registers that are written, or may be
         self.stores: list[Place] = []  # what is written in shared memory; no buffer where that is not known
         self.loads: dict[str, tuple[Span, str, Place]] = {}  # the first read of each buffer there
