@@ -122,6 +122,7 @@ def _counted(m: Machine, node: ir.Loop, env: Env) -> Done | None:
     if node.init is not None:
         m.run(node.init, inner)
     done = _unroll(m, node, inner, PASSES, _COUNTED)
+    leaks.gone(m, inner)  # before they are no variables of it
     if done is None:
         m.journal.undo(mark)
     return done
