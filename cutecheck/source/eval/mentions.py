@@ -99,6 +99,38 @@ def _inner_of_pattern(node: Any) -> Iterable[Any]:
     return (node.get(),) if isinstance(node, ir.Lazy) else _inner(node)
 
 
+@once
+def used_otherwise(function: ir.Function) -> frozenset[str]:
+    """Variables and members of which a function does more than make tensors over them, ``make_smem_ptr(s.a)``, or see
+    the memory that they are as an object, ``*reinterpret_cast<Storage*>(raw)``; bodies of lambdas included."""
+    out = set[str]()
+    stack: list[Any] = [function]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, ir.Lazy):
+            stack.append(at.get())
+        elif (isinstance(at, ir.Call) and getattr(at.fn, "ident", "") == "make_smem_ptr") or _is_view(at):
+            continue
+        elif isinstance(at, ir.Opaque):
+            out.update(at.names)
+        elif isinstance(at, ir.Attr):
+            out.add(at.ident)
+            if not isinstance(at.base, ir.Name):
+                stack.append(at.base)
+        elif isinstance(at, ir.Name):
+            out.add(at.ident)
+        else:
+            stack.extend(_inner(at))
+    return frozenset(out)
+
+
+def _is_view(node: Any) -> bool:
+    """``*reinterpret_cast<Storage*>(raw)``, ``reinterpret_cast<Storage&>(raw)``."""
+    refers = isinstance(node, ir.Cast) and isinstance(node.type, ir.TypeMod) and node.type.kind == "ref"
+    cast = node.operand if isinstance(node, ir.Unary) and node.op == "*" else node if refers else None
+    return isinstance(cast, ir.Cast) and isinstance(cast.operand, ir.Name)
+
+
 def mentions(node: Any, names: Sequence[str]) -> bool:
     """True when an expression spells one of the names, qualified or not."""
     stack = [node]

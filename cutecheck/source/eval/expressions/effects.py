@@ -103,15 +103,13 @@ def may_write(
     for value, where in zip(args, cells, strict=False):
         if type(value) is Elements:
             leaks.leak_place(m, None, where)
-    replay = m.recorder.acts()
     for i, value in enumerate(args):
-        if replay is not None and isinstance(value, Pointer) and (writes_arguments(name) or fills(name)):
-            replay.touched(value.buffer, value.space)
         if isinstance(value, Address):
             losses.forget_cells(m, value.cells, node.span)
         elif isinstance(value, ObjectPointer) and foreign.undeclared(fn):
             losses.lose(m, value.to, name, node.span)
         elif losses.of_cuda(name) and (i > 0 or isinstance(value, Pointer)):
+            replay = m.recorder.acts()
             if replay is not None and isinstance(value, Pointer):
                 replay.memory.stored.add(value.buffer)
             if i == 0:  # the others are numbers

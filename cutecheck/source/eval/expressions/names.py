@@ -94,8 +94,8 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
         m.recorder.synchronises(m, "asm.barrier", [], node.span)
     elif node.reason.endswith("a commit"):
         m.recorder.synchronises(m, "asm.commit", [], node.span)
-    elif m.dialect.replaying is not None:
-        m.dialect.replaying.anything()
+    if m.dialect.replaying is not None:
+        m.dialect.replaying.assembly()
     return Unknown(node.reason, node.span)
 
 

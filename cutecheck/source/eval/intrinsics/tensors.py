@@ -315,8 +315,8 @@ def _data(c: Call) -> Value:
     t = c.arg(0)
     if t.pointer is None:
         return t.offset if isinstance(t.offset, tuple) else t
-    if c.m.dialect.replaying is not None and t.pointer.space == "rmem":
-        c.m.dialect.replaying.touched(t.pointer.buffer, "rmem")
+    if c.m.dialect.replaying is not None:
+        c.m.dialect.replaying.touched(t.pointer.buffer, t.pointer.space)
     from cutecheck.source.eval.statements.assignments import data
 
     own = data(t, c.span)

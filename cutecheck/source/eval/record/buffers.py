@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,17 @@ from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.state import RecorderState, _Buffer
 from cutecheck.source.eval.scope import ClassInst, Env
-from cutecheck.source.eval.values import ArrayType, Object, Pointer, ScalarType, TensorVal, Value, Zipped, constant
+from cutecheck.source.eval.values import (
+    ArrayType,
+    Object,
+    Pointer,
+    Reference,
+    ScalarType,
+    TensorVal,
+    Value,
+    Zipped,
+    constant,
+)
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -126,10 +137,11 @@ class BufferRecorder(RecorderState):
     def escape(self, m: Machine, values: list[Value], span: Span) -> None:
         """Values that reach code which was not followed: shared buffers among them are incomplete."""
         replay = self.acts()
+        if replay is not None:
+            for held in _pointers(values):
+                replay.touched(held.buffer, held.space)
         for v in (part for value in values for part in (value.parts if isinstance(value, Zipped) else (value,))):
             pointer = v.pointer if isinstance(v, (TensorVal, Object)) else v
-            if replay is not None and isinstance(pointer, Pointer):
-                replay.touched(pointer.buffer, pointer.space)
             if isinstance(pointer, Pointer) and pointer.buffer in self.buffers:
                 self.buffers[pointer.buffer].escapes.append(Unknown("passed to code that was not followed", span))
 
@@ -151,3 +163,25 @@ class BufferRecorder(RecorderState):
             )
             for b in self.buffers.values()
         )
+
+
+def _pointers(values: Iterable[object]) -> Iterator[Pointer]:
+    """Those of values, and of what they are made of: tuples, and members of objects."""
+    stack, seen = list(values), set[int]()
+    while stack:
+        at = stack.pop()
+        if isinstance(at, Pointer):
+            yield at
+        elif isinstance(at, TensorVal):
+            stack.append(at.pointer)
+        elif isinstance(at, Zipped):
+            stack.extend(at.parts)
+        elif isinstance(at, (tuple, list)):
+            stack.extend(at)
+        elif isinstance(at, Reference) and id(at) not in seen:
+            seen.add(id(at))
+            stack.extend(held.get(name) for held, name in at.cells)
+        elif isinstance(at, Object) and id(at) not in seen:
+            seen.add(id(at))
+            stack.append(at.pointer)
+            stack.extend(at.fields.values())

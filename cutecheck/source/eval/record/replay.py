@@ -17,6 +17,7 @@ from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.past import INDEX, Slices, extent_names
 from cutecheck.source.eval.record.regions import (
     DESCRIPTOR,
@@ -218,11 +219,17 @@ class Replaying:
             return self.scaled[id(frame), name][2]
         return None if not name or mma in self.scalable or self.machine.recorder.scales else True
 
+    def enters(self, function: ir.Function) -> None:
+        """The body of a function runs."""
+
     def touched(self, buffer: str, space: str) -> None:
         """An element of a tensor is taken, or a pointer to it."""
 
     def anything(self) -> None:
-        """Assembly that is not known, or what a function does that is not walked."""
+        """A function that is not walked may write what it can name."""
+
+    def assembly(self) -> None:
+        """Assembly of the program's own is reached: through an address it may write shared memory."""
 
     def asks(self, fact: TensorFact, span: Span, where: str) -> None:
         """The predicates of a copy are read."""

@@ -78,6 +78,8 @@ class SiteRecorder(RecorderState):
         """A function body is about to run: parameters like ``Copy_Atom<Args...> const&`` are configurations."""
         if not self.open:
             self.walked.add(fn.full_span)
+        if self.replaying is not None:
+            self.replaying.enters(fn)
         for p in fn.params:
             t = p.type
             while isinstance(t, ir.TypeMod):

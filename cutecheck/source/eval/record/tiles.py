@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import NOT_WALKED, Span, TensorFact
 from cutecheck.facts.replayed import Place, Step
 from cutecheck.model.ints import as_expr
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.mentions import used_otherwise
 from cutecheck.source.eval.record.past import extent_names
 from cutecheck.source.eval.record.regions import by_hardware, variable_of, whole_of
 from cutecheck.source.eval.record.replay import MORE_PASSES, Replaying, of_library
@@ -35,11 +37,20 @@ class TileWalk(Replaying):
         self.set: set[str] = set()  # buffers of registers that are written, or may be
         self.stores: list[Place] = []  # what is written in shared memory; no buffer where that is not known
         self.loads: dict[str, tuple[Span, str, Place]] = {}  # the first read of each buffer there
+        self.otherwise: set[str] = set()  # variables and members of which more is done than CuTe's
+        self.follows = True  # no code that is not walked may have written registers by another name
 
     def unwritten(self) -> list[Step]:
         """Reads of shared memory that nothing in the whole run writes."""
-        found = [x for x in self.loads.values() if not any(_may_overlap(x[2], s) for s in self.stores)]
+        found = [
+            x for x in self.loads.values()
+            if self.otherwise.isdisjoint(x[2].buffer.rpartition("::")[2].split("."))
+            and not any(self._may_overlap(x[2], s) for s in self.stores)
+        ]  # fmt: skip
         return [Step("unwritten", span, where, "", None, (place,)) for span, where, place in found]
+
+    def enters(self, function: ir.Function) -> None:
+        self.otherwise |= used_otherwise(function)
 
     def touched(self, buffer: str, space: str) -> None:
         """An element is taken, or a pointer: it may be written."""
@@ -49,7 +60,10 @@ class TileWalk(Replaying):
             self.stores.append(Place("", Span("", 0, 0, 0, 0), "smem", buffer, 0, (0, -1)))
 
     def anything(self) -> None:
-        """Assembly, or a function that is not walked, may write all."""
+        self.follows = False
+        self.assembly()
+
+    def assembly(self) -> None:
         self.touched("", "smem")
 
     def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
@@ -112,7 +126,7 @@ class TileWalk(Replaying):
         buffer = fact.buffer or ""
         if fact.space == "rmem" and buffer.startswith(_FRAGMENT) and buffer not in self.set:
             self.set.add(buffer)
-            if not of_library(span):
+            if self.follows and not of_library(span):
                 self.add(Step("unwritten", span, where, how, None, (Place(fact.name, fact.span, "rmem", buffer, 0),)))
         elif fact.space == "smem" and buffer and not of_library(span):
             self.loads.setdefault(buffer, (span, where, self._where(fact)))
@@ -131,18 +145,23 @@ class TileWalk(Replaying):
             whole = whole_of(fact, begin)
         return Place(fact.name, fact.span, "smem", buffer, 0, whole, whole=self.within(buffer))
 
+    def _may_overlap(self, read: Place, store: Place) -> bool:
+        """Whether a store to shared memory may be one to the tensor that is read."""
+        if not store.buffer:
+            return True
+        one, other = variable_of(read.buffer), variable_of(store.buffer)
+        if one != other:  # all `extern __shared__` arrays start at one place
+            return self._is_dynamic(one) and self._is_dynamic(other)
+        spans = [_interval(p, same=read.buffer == store.buffer) for p in (read, store)]
+        if any(s is None for s in spans):
+            return True
+        (low, high), (lo, hi) = (s or (0, 0) for s in spans)
+        return low < hi and lo < high
 
-def _may_overlap(read: Place, store: Place) -> bool:
-    """Whether a store to shared memory may be one to the tensor that is read."""
-    if not store.buffer:
-        return True
-    if variable_of(read.buffer) != variable_of(store.buffer):
-        return False
-    spans = [_interval(p, same=read.buffer == store.buffer) for p in (read, store)]
-    if any(s is None for s in spans):
-        return True
-    (low, high), (lo, hi) = (s or (0, 0) for s in spans)
-    return low < hi and lo < high
+    def _is_dynamic(self, variable: str) -> bool:
+        """Whether shared memory is an `extern` array, or its size is not known."""
+        known = self.machine.recorder.buffers.get(variable)
+        return known is None or not isinstance(known.fact.size_bytes, int)
 
 
 def _interval(place: Place, same: bool) -> tuple[int, int] | None:
