@@ -22,8 +22,10 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import BudgetExceeded, Object, Value
 
 _MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
+_MOST_FOR_TILES = 3  # that are run for what they take and leave
 _REPLAYED = 200_000  # steps of a kernel that is run pass by pass
 _COSTLY = 60_000  # of a run, from which on it is not run for several tiles as well
+_MOST_FEWER = 32_000  # of one at fewer tiles, of which more passes of a loop are run
 _WARP = 32
 _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
@@ -48,8 +50,9 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         made, cost = _roles(m, start, recorder.threads_of(symbol))
     else:
         made, cost = _one_path(m, start) if _pipelined(m, symbol) else (None, 0)
-    made, more = _with_tiles(m, start, made)
-    cost += more
+    if walked < _MOST_FOR_TILES:
+        made, more = _with_tiles(m, start, made)
+        cost += more
     m.history.replayed[id(best.fn)] = walked + 1, steps + cost
     if made is not None:
         recorder.replayed(made, symbol, best.fn.span)
@@ -67,12 +70,12 @@ def _one_path(m: Machine, start: _Start) -> tuple[Replay | None, int]:
             running, complete = other
     if running.long and not complete:
         fewer = Replaying(m, running.given, least=FEWER, passes=MORE_PASSES)
-        other = _run(m, start, running.given, made=fewer, most=_COSTLY)
+        other = _run(m, start, running.given, made=fewer, most=_MOST_FEWER)
         cost += other[0].cost
         smaller = [with_fewer(a) for a in start.args]
         if not other[1] and any(a is not b for a, b in zip(start.args, smaller, strict=True)):
             fewer = Replaying(m, running.given, least=FEWER, passes=MORE_PASSES)
-            other = _run(m, replace(start, args=smaller), running.given, made=fewer, most=_COSTLY)
+            other = _run(m, replace(start, args=smaller), running.given, made=fewer, most=_MOST_FEWER)
             other[0].steps[:] = apart_from_ends(other[0].steps)
             cost, made_smaller = cost + other[0].cost, other[1]
         running, complete = other if other[1] else (running, complete)

@@ -19,7 +19,8 @@ from cutecheck.source.eval.values import Value
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
-MOST_COST = 40_000  # steps of the evaluation
+MOST_COST = 20_000  # steps of the evaluation
+_LEAST = 384  # of run-time numbers: some tiles, a multiple of most of their extents
 _FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
 
 
@@ -33,7 +34,7 @@ class TileWalk(Replaying):
     """
 
     def __init__(self, m: Machine, given: bool = False) -> None:
-        super().__init__(m, given, passes=MORE_PASSES)
+        super().__init__(m, given, least=_LEAST, passes=MORE_PASSES)
         self.set: set[str] = set()  # buffers of registers that are written, or may be
         self.stores: list[Place] = []  # what is written in shared memory; no buffer where that is not known
         self.loads: dict[str, tuple[Span, str, Place]] = {}  # the first read of each buffer there
