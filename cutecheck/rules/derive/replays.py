@@ -66,6 +66,7 @@ class _Run:
         self.set: set[str] = set()  # registers that were given values
         self.begins: dict[tuple[Key, int], int] = {}  # where the stage was filled from, the first time
         self.parted: set[tuple[str, Root]] = set()  # buffers of which parts of a stage are filled
+        self.by_hand: set[str] = set()  # buffers of which single elements are read or stored
         self.trusts = True  # no function that is not walked may have done so
         self.crossing: dict[Key, list[Key]] = defaultdict(list)  # tensors that lie over parts of one another
         self.wrong: list[Fault] = []  # products of tiles that do not belong together
@@ -79,11 +80,16 @@ class _Run:
                 self._copy(step, at)
             elif step.kind == "gemm" and len(step.places) in (3, 4):
                 self._product(step, at)
+            elif step.kind == "element":
+                self.by_hand.update(p.buffer for p in step.places)
             elif step.kind == "unknown" and not step.places:
                 self.trusts = self.trusts and step.function == "library"
             else:
                 for place in step.places:
                     self._renew(place)
+        if self.by_hand:  # what single elements of a buffer are is not followed
+            self.faults = [f for f in self.faults if f.place.buffer not in self.by_hand]
+            self.wrong.clear()
         if self.parted:  # a stage is filled part by part: which part is read is not told apart
             return [f for f in self.faults if (f.place.buffer, f.place.root) not in self.parted]
         if not self.faults:

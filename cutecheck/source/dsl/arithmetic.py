@@ -34,12 +34,12 @@ def of_sets(op: str, left: Distinct, right: Distinct, span: Span) -> Value:
     return made if made is not None else Unknown("a set that is not known", span)
 
 
-def of_threads(op: str, left: Value, right: Value) -> Scalar:
+def of_threads(op: str, left: Value, right: Value, always: bool = False) -> Scalar:
     """A comparison that is not decided: its value is kept where threads differ in it by nothing but their index."""
     if op not in _LABELS or not all(isinstance(v, (int, Dyn)) and not isinstance(v, bool) for v in (left, right)):
         return Scalar(None, "bool")
     value = Dyn(ex.op("opaque", as_expr(left), as_expr(right), label=_LABELS[op]))
-    return Scalar(None if of_thread(value) is None else value, "bool")
+    return Scalar(value if always or of_thread(value) is not None else None, "bool")
 
 
 def plain(op: str, left: Any, right: Any, span: Span) -> Value:

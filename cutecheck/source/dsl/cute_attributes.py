@@ -223,7 +223,9 @@ def _tensor(m: Machine, t: TensorVal, name: str, span: Span) -> Value:
         return replace(t.pointer, offset=at, align=t.pointer.align)
     if name == "memspace":
         return EnumVal("AddressSpace", t.space, None)
-    if name in ("fill", "store", "print"):
+    if name in ("fill", "store"):
+        return Builtin(f"tensor_value.{name}", t)
+    if name == "print":
         return Builtin("tensor_value.nothing", t)
     if name == "load":
         return Builtin("tensor_value.load", t)
@@ -303,7 +305,7 @@ def _tiled_field(obj: Any, atom: Any, name: str) -> Value:
     if isinstance(obj, TiledMMA):
         own: dict[str, Any] = {
             "size": lambda: obj.size, "thr_layout_vmnk": lambda: obj.thr_layout_vmnk,
-            "permutation_mnk": lambda: obj.permutation_mnk, "tv_layout_A_tiled": obj.get_layoutA_TV,
+            "permutation_mnk": lambda: _layouts(obj.permutation_mnk), "tv_layout_A_tiled": obj.get_layoutA_TV,
             "tv_layout_B_tiled": obj.get_layoutB_TV, "tv_layout_C_tiled": obj.get_layoutC_TV,
             "atom_layout_mnk": lambda: obj.atom_layout_mnk,
         }  # fmt: skip
@@ -311,7 +313,8 @@ def _tiled_field(obj: Any, atom: Any, name: str) -> Value:
             return own[name]()
     if isinstance(obj, TiledCopy):
         own = {
-            "size": lambda: obj.num_thr, "layout_tv_tiled": lambda: obj.layout_tv, "tiler_mn": lambda: obj.tiler_mn,
+            "size": lambda: obj.num_thr, "layout_tv_tiled": lambda: obj.layout_tv,
+            "tiler_mn": lambda: _layouts(obj.tiler_mn),
             "layout_src_tv_tiled": obj.get_layoutS_TV, "layout_dst_tv_tiled": obj.get_layoutD_TV,
         }  # fmt: skip
         if name in own:
@@ -327,6 +330,11 @@ def _tiled_field(obj: Any, atom: Any, name: str) -> Value:
         "value_type": ScalarType(atom.value_type), "op": _op(atom),
     }  # fmt: skip
     return table.get(name)
+
+
+def _layouts(tiler: Any) -> Any:
+    """A tiler as the DSL gives it back: layouts, ``16:1`` for 16."""
+    return tuple(Layout(x, 1) if type(x) is int else x for x in tiler) if isinstance(tiler, tuple) else tiler
 
 
 def _op(atom: Any) -> Value:

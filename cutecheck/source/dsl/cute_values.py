@@ -16,7 +16,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledMMA
-from cutecheck.source.dsl import coordinates, storage
+from cutecheck.source.dsl import coordinates, replays, storage
 from cutecheck.source.dsl.cute_attributes import ENUMERATIONS, INTEGERS, arch_number, attribute
 from cutecheck.source.dsl.values import (
     SPREAD,
@@ -286,6 +286,9 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
             coordinates.past(c, base, coord)
             if base.pointer is not None and isinstance(base.layout, Layout):
                 _touched(c, base, coord, False)
+            known = None if alg.has_underscore(coord) else replays.loaded(m, base, coord)
+            if known is not None:
+                return known
             if isinstance(coord, tuple) and not alg.has_underscore(coord) and base.pointer is not None:
                 return Scalar(None, base.dtype.name if base.dtype is not None else "value")
             return sliced(c, base, coord)
@@ -322,6 +325,7 @@ def element_of(m: Machine, kind: str) -> Value:
 
 def stored(m: Machine, t: TensorVal, key: Value, value: Value, span: Span) -> None:
     """``t[key] = value``: registers are written; shared memory outside of copies makes its accesses incomplete."""
+    replays.written(m, t, span)
     if t.space == "smem":
         m.recorder.escape(m, [t], span)
         if t.pointer is not None and not isinstance(t.layout, Unknown) and not isinstance(key, Unknown):

@@ -300,7 +300,7 @@ def run(
     device = bool(decl.flags & {"jit", "kernel"})
     host = device and not on_device(m)
     if device:
-        args, kwargs = _device_arguments(m, decl, list(args), kwargs, host or "kernel" in decl.flags, entry.env, span)
+        args, kwargs = device_arguments(m, decl, list(args), kwargs, host or "kernel" in decl.flags, entry.env, span)
     if frame is not None and frame.depth > m.budget.limits.call_depth:
         return Unknown(f"calls nested deeper than {m.budget.limits.call_depth}", span)
     at: Any = frame
@@ -339,7 +339,7 @@ def in_device_body(m: Machine) -> bool:
     return frame is not None and frame.function is not None and bool(frame.function.flags & {"jit", "kernel"})
 
 
-def _device_arguments(
+def device_arguments(
     m: Machine, decl: ir.Function, args: list[Value], kwargs: dict[str, Value], convert: bool, env: Env, span: Span
 ) -> tuple[list[Value], dict[str, Value]]:
     """Arguments as the device function sees them: tensors of the host become CuTe tensors, numbers run-time."""

@@ -10,8 +10,9 @@ from cutecheck.cache import digest
 from cutecheck.facts import Span
 from cutecheck.model.units import Bytes
 from cutecheck.source.dsl import modules
-from cutecheck.source.dsl.functions import run
+from cutecheck.source.dsl.functions import device_arguments, run
 from cutecheck.source.dsl.likeness import likeness
+from cutecheck.source.dsl.replays import replay
 from cutecheck.source.dsl.values import KernelCall
 from cutecheck.source.eval import calls, ir
 from cutecheck.source.eval.scope import Entry
@@ -123,4 +124,6 @@ def _walk(
     m.recorder.launched(symbol, span, threads, smem)
     if any(d is not None for d in dims):
         m.recorder._dims[symbol] = tuple(dims)
-    run(m, call.function, entry, list(call.args), dict(call.kwargs), span)
+    args, kwargs = device_arguments(m, entry.decl, list(call.args), dict(call.kwargs), True, entry.env, span)
+    run(m, call.function, entry, args, kwargs, span)
+    replay(m, entry, entry.decl, args, kwargs, symbol, span)

@@ -14,7 +14,7 @@ from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.model.tiled.scale_factors import tmem_layout_sf
 from cutecheck.model.units import Bits
-from cutecheck.source.dsl import cute_values, storage
+from cutecheck.source.dsl import cute_values, replays, storage
 from cutecheck.source.dsl import sites as dsl_sites
 from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
 from cutecheck.source.dsl.builtins import builtin
@@ -177,6 +177,12 @@ def _toint(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
 
 @builtin("tensor_value.nothing")
 def _no_effect(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return None
+
+
+@builtin("tensor_value.fill", "tensor_value.store")
+def _written(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    replays.written(m, args[0], span)
     return None
 
 

@@ -34,6 +34,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     protocol,
     reclassed,
     reflection,
+    replays,
     stdlib,
     tables,
     text,
@@ -150,7 +151,9 @@ class DslDialect(Merging):
             return bool(value)
         if isinstance(value, (Dyn, Sym)):
             answer = ints.decide(Condition(Rel.NE, value.expr, ints.as_expr(0)))
-            return None if isinstance(answer, Undecided) else answer
+            if isinstance(answer, Undecided):
+                return None if self.replaying is None else self.replaying.truth(value.expr)
+            return answer
         if isinstance(value, (Unknown, Extern, TensorVal)):
             return None
         if isinstance(value, Object) and protocol.has_truth(value):
@@ -199,8 +202,10 @@ class DslDialect(Merging):
             return torch_ops.binary(self.machine, op, left, right, span)
         if op in ("is", "is not", "==", "!="):
             same = equal(left, right, op.startswith("is"))
+            if same is None and self.replaying is not None:
+                same = replays.compared(self.replaying, "==", left, right)
             if same is None:
-                return of_threads(op, left, right)
+                return of_threads(op, left, right, self.replaying is not None)
             return same == (op in ("is", "=="))
         if op in ("in", "not in"):
             found = contains(left, right)
@@ -228,7 +233,10 @@ class DslDialect(Merging):
             a, b, op = b, a, {">": "<", ">=": "<="}[op]
         if op in _COMPARE:
             answer = ints.decide(Condition(_COMPARE[op], ints.as_expr(a), ints.as_expr(b)))
-            return of_threads(op, a, b) if isinstance(answer, Undecided) else answer
+            if not isinstance(answer, Undecided):
+                return answer
+            known = None if self.replaying is None else replays.compared(self.replaying, op, a, b)
+            return of_threads(op, a, b, self.replaying is not None) if known is None else known
         if op == "+":
             return a + b
         if op == "-":
@@ -384,6 +392,9 @@ class DslDialect(Merging):
 
     def passes(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> list[Value] | None:
         return unrolled.passes(m, iterable, node) if functions.in_device_body(m) else None
+
+    def replayed(self, m: Machine, iterable: Value, node: ir.Loop) -> list[Value] | None:
+        return replays.items(m, iterable, node) if isinstance(iterable, RunTimeRange) else None
 
     def repeats(self, m: Machine, node: ir.Loop, env: Env) -> bool:
         return functions.in_device_body(m) and elementwise.repeats(m, node, env)

@@ -97,6 +97,10 @@ class Hooks:
         """The items of a run-time loop that is written out: its body is walked for each, one after the other."""
         return None
 
+    def replayed(self, m: Machine, iterable: Value, node: ir.Loop) -> list[Value] | None:
+        """The items of a run-time loop in a kernel that is run pass by pass; None where they are not known."""
+        return None
+
     def repeats(self, m: Machine, node: ir.Loop, env: Env) -> bool:
         """Further passes of a loop over known items do as the first did, but for what they compute of their item."""
         return False

@@ -189,7 +189,14 @@ def by_thread(m: Machine, node: ir.Expr | None, cond: Value, env: Env) -> bool:
     number = cond.value if isinstance(cond, Scalar) else cond
     if isinstance(number, (int, Dyn, Sym)):
         return varies(number)
+    if isinstance(node, ir.Binary) and node.op in ("and", "or"):
+        return any(by_thread(m, side, _again(m, side, env), env) for side in (node.left, node.right))
     return node is not None and any(_in_registers(m, leaf, env) for leaf in _leaves(node))
+
+
+def _again(m: Machine, node: ir.Expr, env: Env) -> Value:
+    with m.recorder.rehearsing():
+        return m.eval(node, env)
 
 
 def _in_registers(m: Machine, leaf: ir.Expr, env: Env) -> bool:

@@ -16,6 +16,7 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.units import byte_count
 from cutecheck.source.eval.intrinsics import tensors
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.threads import varies
 from cutecheck.source.eval.undetermined import undetermined
 from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, Slice, TensorVal, Value
 
@@ -222,9 +223,21 @@ def _elem_less(c: Call) -> Value:
         a, b = number(c, c.arg(0)), number(c, c.arg(1))
         if it.is_static((a, b)):
             return bool(alg.elem_less(a, b))
+        if c.m.dialect.replaying is not None:
+            return _all_less(c, it.flatten_to_tuple(a), it.flatten_to_tuple(b))
     except (Unsupported, TypeError, ValueError):
         pass
     return Scalar(None, "bool")
+
+
+def _all_less(c: Call, a: tuple[Any, ...], b: tuple[Any, ...]) -> Value:
+    """In a kernel that is run pass by pass: what is not decided keeps what it depends on."""
+    found = [c.m.dialect.binary("<", x, y, c.span) for x, y in zip(a, b, strict=True)]
+    known = [c.m.dialect.truth(v) for v in found]
+    if False in known:
+        return False
+    open_ = [v for v, k in zip(found, known, strict=True) if k is None]
+    return next((v for v in open_ if varies(v)), open_[0]) if open_ else True
 
 
 @function("dsl.is_static")

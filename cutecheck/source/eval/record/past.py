@@ -59,6 +59,8 @@ class Slices:
             if value is None or most is None or 0 <= value < most:
                 continue
             decisive = run_time_names(as_expr(at)) | self.decided
+            if not decisive and run_time_names(extent):
+                continue  # a number of the program's own, which its host knows to be an extent
             if decisive <= (run_time_names(extent) if t.pointer.space == "gmem" else self.extents):
                 return value, most
         return None
@@ -80,6 +82,8 @@ class Slices:
             most = self.replay.number(extent)
             if most is None or len(found) <= _FEW or not self.decided <= run_time_names(extent):
                 continue
+            if not self.decided and run_time_names(extent):
+                continue  # as many as the program says, which its host knows to be all
             left = sorted(set(range(most)) - found)
             out += [(buffer, left[0], most)] if left else []
         return tuple(out)

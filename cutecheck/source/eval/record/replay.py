@@ -56,6 +56,8 @@ _LETS_GO = re.compile(
     r"|launch_dep|wait_on_dep|prefetch|cluster_arrive|block_rank|tma_store_fence|tma_desc|umma_arrive|producer_tail|load_tail)|alloc|free$"
 )
 _OF_LIBRARY = re.compile(r"(?:^|/)(?:include/)?(?:cute|cutlass)/")  # whose steps are known as a whole
+# what the DSL names after waits and barriers, and which makes nothing visible to other threads
+_ASIDE = re.compile(r"shuffle|redux|vote|ballot|fence|griddep|match_")
 _PLAIN = "PipelineTmaAsync.create"  # the pipeline whose steps are known as steps of its barriers
 _FULL, _EMPTY = "", ".empty"
 _PIPELINED = {  # what a step does with which barrier
@@ -87,6 +89,7 @@ class Replaying:
         self.entered = m.made  # numbers of the machine's that were made before the first copy
         self.given = given
         self.thread = thread
+        self.of_elements = False  # a run of all threads goes on where elements of shared memory are read or stored
         self.state: tuple[Value, Value] = (None, None)  # of the pipeline's step that comes
         self.members: dict[str, str] = {}  # barriers that are single members of shared memory, and their whole names
         self.asked: dict[Expr, None] = {}  # conditions that depend on the thread
@@ -256,6 +259,8 @@ class Replaying:
         """A barrier, wait or commit."""
         if what == NOT_WALKED:
             self.add(Step("unknown", span, where, name))
+        elif self.of_elements and (what != "a barrier" or _ASIDE.search(name)):
+            return
         if self.thread is not None:
             self._held(name, args, span, where)
             return
@@ -301,6 +306,8 @@ class Replaying:
         self.known.add(span)
         if kind == "init" and self.thread is not None:
             self._counts(buffer, span, where, arguments)
+            return
+        if self.thread is None and self.of_elements and kind == "escapes":
             return
         if self.thread is None or not all(self.under):
             self.end()
@@ -383,7 +390,10 @@ class Replaying:
     def element(self, fact: TensorFact, written: bool, span: Span, where: str) -> None:
         """A single element is read or stored: of registers, what is stored may be any of them."""
         if fact.space == "smem" and self.thread is None:
-            self.end()
+            if not self.of_elements:
+                self.end()
+            self.add(Step("element", span, where, "", None, (Place(fact.name, span, "smem", fact.buffer or "", 0),)))
+            return
         read = self.thread is not None and not _OF_LIBRARY.search(span.path)
         if fact.buffer and fact.space == "rmem" and (written or read):
             at = Place(fact.name, fact.span, "rmem", fact.buffer, 0)

@@ -103,11 +103,10 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     if quiet and m.recorder.rehearsal and (replay is None or id(node) not in m.recorder.eventful):
         return Done.NORMAL
     clock = m.recorder.clock
-    if not m.dialect.block_scope:
-        return _in_frame(m, node, env, env, quiet)
-    inner = Env(env, "block")
+    inner = Env(env, "block") if m.dialect.block_scope else env
     done = _in_frame(m, node, env, inner, quiet)
-    leaks.gone(m, inner)
+    if inner is not env:
+        leaks.gone(m, inner)
     if m.recorder.clock != clock:
         m.recorder.eventful.add(id(node))
     return done
@@ -356,6 +355,8 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         leaks.leak_root(m, ir.Index(node.iterable, (), node.span), env)
     iterable = places.whole(m, node.iterable, env) if node.iterable is not None else None
     items = iterate(m, iterable, node.span)
+    given = m.dialect.replayed(m, iterable, node) if isinstance(items, Unknown) else None
+    items = items if given is None else given
     if isinstance(items, Unknown):
         loop = Recurrence(m.number(), node.span, env=env)
         havoc(m, node, env, loop, None)

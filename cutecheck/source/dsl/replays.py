@@ -1,0 +1,144 @@
+"""Kernels of the DSL run once more, pass by pass: what is in which stage of shared memory when."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.facts.replayed import Place, Replay, Step
+from cutecheck.model import algebra as alg
+from cutecheck.model.expr import Expr
+from cutecheck.model.integers import INTEGERS, whole_domain_of
+from cutecheck.model.ints import Dyn, Sym, as_expr
+from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.source.dsl.barriers import NAMED
+from cutecheck.source.dsl.values import RunTimeRange
+from cutecheck.source.eval import calls, ir
+from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, PASSES, Replaying, ReplayOver
+from cutecheck.source.eval.reruns import apart
+from cutecheck.source.eval.scope import Entry, Env
+from cutecheck.source.eval.values import BudgetExceeded, TensorVal, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+
+_STEPS = 60_000  # of the evaluation, a kernel that is run pass by pass
+_MOST = 4  # configurations of one kernel that are
+_ENOUGH = 100_000  # steps of these together, after which no other is
+_COMPARE = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
+
+
+def replay(
+    m: Machine, entry: Entry, decl: ir.Function, args: list[Value], kwargs: dict[str, Value], symbol: str, span: Span
+) -> None:
+    """Run a kernel again, where it reads what it copies to shared memory: on the way that all threads go."""
+    if m.recorder.rehearsal or m.recorder.open or not _copies_and_reads(m, symbol):
+        return
+    walked, used = m.history.replayed.get(id(decl), (0, 0))
+    if walked >= _MOST or used > _ENOUGH:
+        return
+    running, complete = _run(m, entry, decl, args, kwargs, span, AT_LEAST)
+    if running.long and not complete:
+        fewer = _run(m, entry, decl, args, kwargs, span, FEWER)
+        running, complete = fewer if fewer[1] or len(fewer[0].steps) > len(running.steps) else (running, complete)
+    m.history.replayed[id(decl)] = walked + 1, used + running.cost
+    if running.steps:
+        missed = running.slices.missed() if complete else ()
+        m.recorder.replayed(Replay(tuple(running.steps), complete, (), missed), symbol, decl.span)
+
+
+def _copies_and_reads(m: Machine, symbol: str) -> bool:
+    """Shared memory is copied to and read, and no barrier in memory tells who waits for what."""
+    subjects = (c.subject for c in m.recorder.calls.values() if c.kernel == symbol)
+    if any(s and not s.endswith(f"|{NAMED}") for s in subjects):
+        return False
+    found = [e for e in m.recorder.events.values() if e.kernel == symbol]
+    written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
+    read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
+    return bool((written & read) - {None})
+
+
+def _run(
+    m: Machine, entry: Entry, decl: ir.Function, args: list[Value], kwargs: dict[str, Value], span: Span, least: int
+) -> tuple[Replaying, bool]:
+    recorder, complete = m.recorder, True
+    running = Replaying(m, least=least)
+    running.of_elements = True
+    running.memory.of = frozenset(p.name for p in decl.params)
+    cut, used = dict(recorder.cut), m.budget.used
+    kept = m.breaks, m.continues, m.attempts, m.loop
+    try:
+        with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(_STEPS):
+            recorder.replaying = m.dialect.replaying = running
+            env = Env(Env(entry.env, "template"), "function")
+            calls.run_function(m, entry, decl, env, list(args), dict(kwargs), span)
+    except (ReplayOver, BudgetExceeded):
+        complete = False
+    finally:
+        recorder.replaying = m.dialect.replaying = None
+        m.breaks, m.continues, m.attempts, m.loop = kept
+        recorder.cut = cut
+        running.cost = m.budget.used - used
+        m.budget.used = m.budget.next_check = used
+    return running, complete
+
+
+def items(m: Machine, loop: RunTimeRange, node: ir.Loop) -> list[Value] | None:
+    """The numbers of a loop's passes, in the run of a kernel; None outside of one, and where threads differ in them."""
+    run = m.recorder.acts()
+    if run is None or id(node) not in m.recorder.eventful:
+        return None
+    limits = [_number(run, x) for x in (loop.start, loop.stop, loop.step)]
+    if None in limits or limits[2] == 0:
+        return None
+    passes = range(*limits)  # type: ignore[arg-type]
+    if len(passes) > PASSES:
+        run.long = True
+        run.end()
+    for x in (loop.start, loop.stop):
+        run.slices.decide(as_expr(x))
+    return list(passes)
+
+
+def compared(run: Replaying, op: str, a: Value, b: Value) -> bool | None:
+    """A comparison of run-time numbers, at those of a run; None where threads may answer differently."""
+    left, right = _number(run, a), _number(run, b)
+    if left is None or right is None:
+        return None
+    for x in (a, b):
+        run.slices.decide(as_expr(x))
+    return bool(_COMPARE[op](left, right))
+
+
+def written(m: Machine, t: Value, span: Span) -> None:
+    """Registers get values that are computed; of shared memory nothing is said here."""
+    run, recorder = m.recorder.acts(), m.recorder
+    if run is None or recorder.frame is None or not isinstance(t, TensorVal):
+        return
+    if t.pointer is not None and t.space == "rmem":
+        at = Place(t.name, span, "rmem", t.pointer.buffer, 0)
+        run.add(Step("fill", span, recorder.frame.symbol, "fill", None, (at,)))
+
+
+def loaded(m: Machine, t: TensorVal, coord: Any) -> Value:
+    """The number that lies there in global memory, one for all roles of a run; None where it is not told apart."""
+    run = m.recorder.acts()
+    if run is None or t.space != "gmem" or t.pointer is None or t.dtype is None or t.dtype.name not in INTEGERS:
+        return None
+    at = None if isinstance(t.layout, Unknown) else alg.apply_layout(t.layout, coord)
+    if not isinstance(at, (int, Dyn)) or not isinstance(t.offset, (int, Dyn)):
+        return None
+    where = as_expr(t.offset + at)
+    name = run.loaded(t.pointer.buffer, where) if _alike(where) else None
+    return None if name is None else Dyn.named(name, whole_domain_of(t.dtype.name))
+
+
+def _number(run: Replaying, value: Value) -> int | None:
+    if type(value) is int:
+        return value
+    return run.number(value.expr) if isinstance(value, (Dyn, Sym)) and _alike(value.expr) else None
+
+
+def _alike(e: Expr) -> bool:
+    return not any(v.name.startswith("threadIdx.") or PER_THREAD in v.name for v in e.variables())
