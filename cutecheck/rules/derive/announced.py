@@ -83,8 +83,9 @@ def _told_since(group: Announced, load: Event, others: list[Call]) -> bool:
 
 
 def is_load(event: Event) -> bool:
+    """A load by TMA; also one of which no more is known than the barrier that it tells."""
     atom = atom_of(event.tiled)
-    return event.kind == "copy" and atom is not None and "TMA_LOAD" in atom.op
+    return event.kind == "copy" and (bool(event.signals) if atom is None else "TMA_LOAD" in atom.op)
 
 
 def array_of(signals: str) -> str:

@@ -16,7 +16,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledMMA
-from cutecheck.source.dsl import coordinates, replays, storage
+from cutecheck.source.dsl import coordinates, modules, replays, storage
 from cutecheck.source.dsl.cute_attributes import ENUMERATIONS, INTEGERS, arch_number, attribute
 from cutecheck.source.dsl.values import (
     SPREAD,
@@ -246,9 +246,22 @@ def _inside(m: Machine, coord: Any, layout: Any) -> Any:
             low, _ = ex.bounds(as_expr(x))
             last = alg.size(mode)
             if (low is None or low < 0) and isinstance(last, int):
-                x = some(m, "index", Domain(0, last - 1, ex.divisor(as_expr(x)) or 1), varies(x))
+                x = _index(m, x, last)
         out.append(x)
     return tuple(out)
+
+
+def _index(m: Machine, x: Dyn, extent: int) -> Dyn:
+    """The number as an index of so many: of the same number the same one."""
+    run = m.dialect.replaying
+    known = None if run is None else run.number(x.expr)
+    if known is not None:
+        return x
+    made: dict[tuple[ex.Expr, int], Dyn] = modules.state(m).setdefault("indices", {})
+    key = (x.expr, extent)
+    if key not in made:
+        made[key] = some(m, "index", Domain(0, extent - 1, ex.divisor(x.expr) or 1), varies(x))
+    return made[key]
 
 
 def _whole_modes(key: Value, rank: int) -> Value:

@@ -11,7 +11,7 @@ from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
-from cutecheck.source.dsl import vectors
+from cutecheck.source.dsl import modules, vectors
 from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.intrinsics.dsl_show import ordered, show, without_arithmetic, without_quotients
 from cutecheck.source.eval.record.kinds import has_open, site_kind
@@ -74,13 +74,17 @@ def named(
     bad = value if isinstance(value, (Unknown, Extern)) else None
     if isinstance(value, TensorVal) and isinstance(value.layout, Unknown):
         bad = value.layout
+    refused: set[tuple[Any, ...]] = modules.state(m).setdefault("refused", set())
     if isinstance(value, Object) or vectors.type_of(value) is not None:
         return  # a helper that makes an object of its own, or computes numbers
     if bad is not None:
         reason = bad if isinstance(bad, Unknown) else Unknown(f"`{bad.what}` is not followed", span)
         key = (span.path, span.line, span.column, call, reason.reason)
-        if any(k[:4] == key[:4] for k in recorder.sites):
+        sure = _refused(m, reason)
+        if key in recorder.sites or (not sure and any(k[:4] == key[:4] for k in recorder.sites)):
             return
+        if sure:
+            refused.add(key)
         status, result, held = ("unbound" if recorder.open else "unknown"), None, None
     else:
         reason = None
@@ -92,7 +96,7 @@ def named(
         if len(same) >= _MAX_VARIANTS:
             return
         for k in same:
-            if recorder.sites[k].status in ("unknown", "unbound"):
+            if recorder.sites[k].status in ("unknown", "unbound") and k not in refused:
                 del recorder.sites[k]
         status, held = ("symbolic" if has_open(value) else "resolved"), value
     kind = site_kind("", held) or kind_of(call)
@@ -104,6 +108,11 @@ def named(
         tuple(recorder.hypotheses), call, result, tuple(map(_argument, args)),
         tuple((k, _argument(a)) for k, a in kwargs.items()),
     )  # fmt: skip
+
+
+def _refused(m: Machine, reason: Unknown) -> bool:
+    """Whether one configuration of several is certainly tried, and refused: no ``try`` is there for it."""
+    return reason.rejected and not m.recorder.open and m.attempts is None and not m.recorder.standing()[1]
 
 
 def _argument(v: Value) -> object:
