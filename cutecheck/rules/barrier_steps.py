@@ -9,6 +9,7 @@ from typing import cast
 
 from cutecheck.facts import NOT_WALKED, Call, Span, Unknown
 from cutecheck.findings import Finding
+from cutecheck.model.access import WARP
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.barrier_arrays import arrays, initialised_twice, too_few_of_all
@@ -28,7 +29,8 @@ from cutecheck.rules.derive.barriers import (
 )
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.guards import inner
-from cutecheck.rules.derive.lanes import in_turns, in_warps
+from cutecheck.rules.derive.lanes import at_most, in_turns, in_warps
+from cutecheck.rules.derive.limits import LARGEST_BLOCK
 from cutecheck.rules.derive.made import wrong_steps
 from cutecheck.rules.derive.protocol import pipelines
 from cutecheck.rules.replayed import Replayed
@@ -183,11 +185,14 @@ class BarrierStepMissing(Replayed):
         count, threads = _number(call, 0), threads_of_block(call, context)
         guards = inner(call.guards)
         come = None if threads is None else in_warps(guards, threads)
-        if count is None or not come or count == come:
+        if count is None or threads is None or count == come:
+            return
+        if not come or (guards and count > come and not _alone(call, context)):
+            most = _at_most(call, threads, context)
+            if most is not None and count > most:
+                yield self._never_opens(call, count, most)
             return
         if guards and (_number(call, 1) is None or in_turns(count, come)):
-            return
-        if guards and count > come and not _alone(call, context):
             return
         who = f"all {come} threads of the block come" if come == threads else f"{come} threads come"
         yield self.finding(
@@ -199,6 +204,28 @@ class BarrierStepMissing(Replayed):
             enclosing=call.enclosing, arch=call.arch,
         )  # fmt: skip
 
+    def _never_opens(self, call: Call, count: int, most: int) -> Finding:
+        return self.finding(
+            call.span,
+            f"at most {most} threads come to a named barrier for {count}: it never opens",
+            label=f"{count} threads",
+            help=f"sync the threads that come, {most} if all do",
+            enclosing=call.enclosing,
+            arch=call.arch,
+        )
+
+
+def _at_most(call: Call, threads: int, context: Context) -> int | None:
+    """Threads of the warps that may come to the barrier, from all places; None where others may that are not seen."""
+    which = _number(call, 1)
+    numbers = _numbers(call, context)
+    if which is None or threads > LARGEST_BLOCK or None in numbers.values():
+        return None
+    places = {s for s, n in numbers.items() if n == which}
+    mine = [c for c in context.facts.calls if c.span in places and (c.kernel, c.arch) == (call.kernel, call.arch)]
+    warps = frozenset(w for c in mine for w in at_most(inner(c.guards), threads))
+    return min(threads, WARP * len(warps))
+
 
 def _number(call: Call, at: int) -> int | None:
     given = call.arguments[at] if len(call.arguments) > at else None
@@ -207,6 +234,11 @@ def _number(call: Call, at: int) -> int | None:
 
 def _alone(call: Call, context: Context) -> bool:
     """No thread comes to this barrier elsewhere, as far as is seen, nor to one that is not known."""
+    return all(s == call.span or n not in (None, _number(call, 1)) for s, n in _numbers(call, context).items())
+
+
+def _numbers(call: Call, context: Context) -> dict[Span, int | None]:
+    """The barriers that the kernel comes to, by place; None for one that is not known."""
     if "named" not in context.memo:
         named: dict[tuple[str, str], dict[Span, int | None]] = defaultdict(dict)
         calls = context.facts.calls
@@ -220,4 +252,4 @@ def _alone(call: Call, context: Context) -> bool:
                 named[c.kernel, c.arch].setdefault(c.span, None)
         context.memo["named"] = named
     others = cast("dict[tuple[str, str], dict[Span, int | None]]", context.memo["named"])
-    return all(s == call.span or n not in (None, _number(call, 1)) for s, n in others[call.kernel, call.arch].items())
+    return others[call.kernel, call.arch]

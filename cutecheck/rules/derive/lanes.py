@@ -97,6 +97,12 @@ def in_warps(guards: Iterable[Guard], threads: int) -> int | None:
     return None if found is None else min(threads, WARP * len({t // WARP for t in found}))
 
 
+def at_most(guards: Iterable[Guard], threads: int) -> frozenset[int]:
+    """The warps that may come, whatever the conditions say that are not on the index of the thread alone."""
+    known = [g for g in _but_elections(guards) if _passed(g) is not None]
+    return frozenset(t // WARP for t in _passers(known, threads) or ())
+
+
 def in_turns(count: int, come: int) -> bool:
     """Warpgroups that run the same code may do so one after the other (pingpong): some of them are all that come."""
     return count % _WARPGROUP == 0 and come % count == 0

@@ -131,7 +131,9 @@ def other_releases(p: Pipeline, context: Context) -> Found:
     if not come or come != coming(known, threads) or come % WARP or come // WARP == told:
         return None
     warps = come // WARP
-    if told < warps and (in_turns(told * WARP, come) or not all(_goes_on_alike(p, s, known) for s in steps)):
+    together = max((_multiplies(r) or 0 for r in p.reads), default=0)
+    turns = together <= told * WARP and in_turns(told * WARP, come)
+    if told < warps and (turns or not all(_goes_on_alike(p, s, known) for s in steps)):
         return None  # each may have stages of its own
     return (
         p.made, f"the {p.kind} counts {told} release{'s' * (told > 1)} of a stage, and {warps} "

@@ -132,6 +132,7 @@ def found(folder: Path, *swaps: tuple[str, str]) -> list[tuple[str, str]]:
         ((MEETS, "    cute.arch.barrier(barrier_id=1, number_of_threads=160)\n"),),
         ((END, "        cute.arch.barrier(barrier_id=1, number_of_threads=128)\n" + END),),
         ((END, "        pipeline.NamedBarrier(barrier_id=1, num_threads=128).arrive_and_wait()\n" + END),),
+        ((END, "        if mB[0] > 0.0:\n            pipeline.NamedBarrier(1, 128).arrive_and_wait()\n" + END),),
         # others come there, too
         ((END, "        pipeline.NamedBarrier(2, 160).arrive_and_wait()\n" + END),
          ("    if warp < 4:", "    if warp == 4:\n        pipeline.NamedBarrier(2, 160).arrive()\n    if warp < 4:")),
@@ -165,6 +166,8 @@ def test_right_kernels(tmp_path: Path, swaps: Swaps) -> None:
          "128 threads come to a named barrier for 64: it opens before"),
         (((END, "        pipeline.NamedBarrier(1, 160).arrive_and_wait()\n" + END),), "CUT217",
          "128 threads come to a named barrier for 160: it never opens"),
+        (((END, "        if mB[0] > 0.0:\n            pipeline.NamedBarrier(1, 160).arrive_and_wait()\n" + END),), "CUT217",
+         "at most 128 threads come to a named barrier for 160: it never opens"),
         # which threads arrive is told by the value of a condition, whatever its name
         ((("    if warp == 0:", "    mine = warp >= 0 and warp < 4\n    if warp == 0:"), ("if warp < 4:", "if mine:"),
           (COUNT, COUNT.replace("128", "32"))), "CUT217", "128 threads arrive at"),
