@@ -177,9 +177,12 @@ def _released_by(made: str, given: dict[str, Value]) -> int | None:
 
 
 def _room(m: Machine, storage: Value) -> int | None:
-    """Bytes of the array that the barriers are in, where they start it; another may follow that of a struct."""
-    if not isinstance(storage, Pointer) or storage.offset != 0 or "." in storage.buffer.rpartition("@")[2]:
+    """Bytes of the array that the barriers are in, where they start it; with those that follow it in a struct."""
+    if not isinstance(storage, Pointer) or storage.offset != 0:
         return None
+    if "." in storage.buffer.rpartition("@")[2]:
+        room: int | None = modules.state(m).get("barrier bytes", {}).get(storage.buffer)
+        return room
     found = m.recorder.buffers.get(storage.buffer)
     return None if found is None or found.fact.size_bytes is None else constant(found.fact.size_bytes)
 

@@ -9,6 +9,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Int
 from cutecheck.model.units import byte_count, bytes_to_hold
 from cutecheck.records import record
+from cutecheck.source.dsl import modules
 from cutecheck.source.dsl.values import Builtin, BuiltinType
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst
@@ -16,6 +17,9 @@ from cutecheck.source.eval.values import ArrayType, Object, Pointer, ScalarType,
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+
+
+_BARRIER_BITS = 64
 
 
 @record(frozen=True, slots=True)
@@ -134,7 +138,28 @@ def member(m: Machine, obj: Object, name: str, span: Span) -> Value:
     inner = t.inner if isinstance(t, ArrayType) else t
     decl: ir.Variable = fields[name]
     m.recorder._buffer(ident, name, decl.span, None if isinstance(size, Unknown) else size, known, t)
+    modules.state(m).setdefault("barrier bytes", {})[ident] = barrier_bytes(m, obj, name, span)
     return Pointer(ident, "smem", inner, 0, known)
+
+
+def barrier_bytes(m: Machine, obj: Object, name: str, span: Span) -> int | None:
+    """Bytes from a member of a struct on that are 64-bit numbers, its own and those of members behind it."""
+    offsets, _, _ = layout(m, obj.cls, span)
+    names = [n for n, _ in obj.cls.memo["fields"]]
+    start, end = offsets[name], 0
+    if not isinstance(start, int) or obj.cls.memo.get("union"):
+        return None
+    for each in names[names.index(name) :]:
+        t, at = field_type(m, obj.cls, each), offsets[each]
+        size = extent(m, t, span)[0]
+        inner = t.type if isinstance(t, Aligned) else t
+        inner = inner.inner if isinstance(inner, ArrayType) else inner
+        if not isinstance(inner, ScalarType) or not isinstance(at, int) or not isinstance(size, int):
+            return None
+        if inner.dtype.bits != _BARRIER_BITS:
+            break
+        end = at + size
+    return end - start
 
 
 def _aligned(base: int, offset: Any) -> int:

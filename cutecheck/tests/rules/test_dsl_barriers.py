@@ -166,7 +166,8 @@ def test_right_kernels(tmp_path: Path, swaps: Swaps) -> None:
          "128 threads come to a named barrier for 64: it opens before"),
         (((END, "        pipeline.NamedBarrier(1, 160).arrive_and_wait()\n" + END),), "CUT217",
          "128 threads come to a named barrier for 160: it never opens"),
-        (((END, "        if mB[0] > 0.0:\n            pipeline.NamedBarrier(1, 160).arrive_and_wait()\n" + END),), "CUT217",
+        (((END, "        if mB[0] > 0.0:\n            pipeline.NamedBarrier(1, 160).arrive_and_wait()\n" + END),),
+         "CUT217",
          "at most 128 threads come to a named barrier for 160: it never opens"),
         # which threads arrive is told by the value of a condition, whatever its name
         ((("    if warp == 0:", "    mine = warp >= 0 and warp < 4\n    if warp == 0:"), ("if warp < 4:", "if mine:"),
@@ -332,3 +333,34 @@ def test_warpgroups_that_take_turns(tmp_path: Path) -> None:
     start = "        stage = cutlass.Int32(0)\n        acc"
     turns = (start, start.replace("\n", "\n        if warp >= 5:\n            stage += 1\n", 1))
     assert found(tmp_path, *more, meets, turns) == []
+
+
+STORAGE = """
+
+@cute.struct
+class Storage:
+    {fields}
+    tile: cute.struct.Align[cute.struct.MemRange[cutlass.Float32, 4], 128]
+
+@cute.kernel
+"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ("bars: cute.struct.MemRange[cutlass.Int64, 4]", ""),
+        ("bars: cute.struct.MemRange[cutlass.Int64, 2]", "the array has 16"),
+        ("bars: cute.struct.MemRange[cutlass.Int64, 2]\n    empty: cute.struct.MemRange[cutlass.Int64, 2]", ""),
+    ],
+    ids=["right", "half", "two arrays"],
+)
+def test_barriers_that_are_a_member(tmp_path: Path, fields: str, said: str) -> None:
+    text = PIPELINE.replace("\n@cute.kernel\n", STORAGE.format(fields=fields), 1)
+    text = text.replace("smem.allocate_array(cutlass.Int64, 4)", "smem.allocate(Storage).bars.data_ptr()")
+    (tmp_path / "main.py").write_text(text)
+    made = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False))
+    assert not made.failures
+    messages = [f.message for f in made.findings if f.code == "CUT214"]
+    assert len(messages) == (said != "")
+    assert all(said in m for m in messages)
