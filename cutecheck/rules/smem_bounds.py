@@ -20,6 +20,7 @@ from cutecheck.rules.derive.accesses import atom_of, static_layout
 from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.ends import always_beyond
 from cutecheck.rules.derive.guards import inner, leaves_out_blocks, selects_threads
+from cutecheck.rules.derive.lanes import neighbours
 from cutecheck.rules.derive.neighbours import lies_over_more
 from cutecheck.rules.derive.outside import room_in
 from cutecheck.rules.derive.places import placed
@@ -50,11 +51,13 @@ class SmemOutOfBounds(Replayed):
         __shared__ half_t smem[cosize_v<SmemA>];
 
     Assumptions
-        Iterations and blocks whose number the source does not say are judged in a run pass by pass alone. Not judged
-        are copies under a predicate or under a condition on the thread, nor a tensor that is laid over several members
-        of one structure, or over what the DSL's allocator gave one after another, of which the first is another
-        tensor's. A copy under another condition happens. An array under a swizzle on addresses starts at a multiple of
-        the blocks that the swizzle stays inside, which is listed where its declaration does not say so.
+        Iterations and blocks whose number the source does not say are judged in a run pass by pass alone; but a stage
+        that only a number of run time picks, ``(_, _, stage)``, comes to be each that the layout has. Not judged
+        are copies under a predicate, under a condition that threads pass which are not neighbours, or under one on the
+        thread that is not known, nor a tensor that is laid over several members of one structure, or over what the
+        DSL's allocator gave one after another, of which the first is another tensor's. A copy under another condition
+        happens. An array under a swizzle on addresses starts at a multiple of the blocks that the swizzle stays inside,
+        which is listed where its declaration does not say so.
 
     Fix
         Allocate ``cosize_v`` of the layout, and launch with the bytes of the layouts that the kernel uses.
@@ -105,9 +108,11 @@ class SmemOutOfBounds(Replayed):
             return
         some = selects_threads(inner(event.guards))
         for tensor in event.operands:
-            if some and (event.predicated or depends_on_thread(tensor)):
+            told = some and depends_on_thread(tensor)
+            threads = _coming(event) if told else None
+            if some and (event.predicated or (told and threads is None)):
                 continue
-            found = beyond(event, tensor, context)
+            found = beyond(event, tensor, context, threads)
             if found is None:
                 continue
             outcome, buffer, elements = found
@@ -133,6 +138,12 @@ class SmemOutOfBounds(Replayed):
             )
 
 
+def _coming(event: Event) -> tuple[int, int] | None:
+    """The first and the last thread that conditions on the index let come to a copy, where all between them do."""
+    block = None if event.threads is None else known_value(event.threads)
+    return None if block is None else neighbours((g for g in inner(event.guards) if selects_threads([g])), block)
+
+
 def depends_on_thread(tensor: TensorFact) -> bool:
     """Whether where a tensor starts may differ from thread to thread."""
     inner = tensor.layout.offset if isinstance(tensor.layout, ComposedLayout) else 0
@@ -143,8 +154,13 @@ def depends_on_thread(tensor: TensorFact) -> bool:
     return any("threadIdx" in name or PER_THREAD in name for name in names)
 
 
-def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome, SmemBuffer, int] | None:
-    """The refuted outcome, the buffer and its elements, for a tensor that leaves its buffer."""
+def beyond(
+    event: Event, tensor: TensorFact, context: Context, threads: tuple[int, int] | None = None
+) -> tuple[Outcome, SmemBuffer, int] | None:
+    """The refuted outcome, the buffer and its elements, for a tensor that leaves its buffer.
+
+    ``threads``: the first and the last that come here, where a condition leaves others out.
+    """
     if tensor.space != "smem" or tensor.dtype is None or not tensor.dtype.bits or tensor.buffer is None:
         return None
     if isinstance(tensor.layout, Unknown) or not static_layout(tensor.layout):
@@ -155,7 +171,7 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
     if any((known_value(a) or 0) % (known_value(b) or 1) for a, b in extents(tensor, event, context)):
         return None  # partition-rounds-up says why
     buffer = next(iter(context.index.buffers.get((tensor.buffer or "", event.arch), [])), None)
-    found = None if buffer is None else placed(event, tensor, buffer)
+    found = None if buffer is None else placed(event, tensor, buffer, threads)
     if found is None or buffer is None:
         return None
     room = room_in(buffer, context)
@@ -185,6 +201,8 @@ def beyond(event: Event, tensor: TensorFact, context: Context) -> tuple[Outcome,
         context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
         return None
     unclear = [g for g in inner(event.guards) if not g.complete and not leaves_out_blocks(g, event)]
+    if threads is not None or not depends_on_thread(tensor):  # it is known which threads come here, or does not matter
+        unclear = [g for g in unclear if g.asks is None]
     each = [replace(payload, base=ex.const(n)) for n in found.starts()] or [payload]
     if found.offset.constant is None and unclear and not all(always_beyond(event, p, unclear, context) for p in each):
         # which threads, and which values of the others, pass the condition is not known

@@ -30,7 +30,8 @@ def same_in_all_blocks(guard: Guard) -> bool:
 def leaves_out_blocks(guard: Guard, event: Event) -> bool:
     """``if (row0 >= m || col0 >= n) return;`` before all loops: of blocks, by its names; in others the copy happens."""
     spans = [loop.span for loop in event.loops]
-    first = all(s.path == guard.span.path and guard.span < s for s in spans) and guard.span < event.span
+    before = guard.span < event.span or event.enclosing != event.kernel  # its helpers may stand above a kernel
+    first = all(s.path == guard.span.path and guard.span < s for s in spans) and before
     return guard.negated and not guard.turns and first and not selects_threads([guard])
 
 

@@ -71,6 +71,12 @@ def _passers(guards: Iterable[Guard], threads: int) -> list[int] | None:
     return [t for t in range(threads) if all(answer[t] for answer in answers if answer is not None)]
 
 
+def neighbours(guards: Iterable[Guard], threads: int) -> tuple[int, int] | None:
+    """The first and the last thread that pass all guards, where all between them do."""
+    found = _passers(guards, threads)
+    return (found[0], found[-1]) if found and found[-1] - found[0] + 1 == len(found) else None
+
+
 def coming(guards: Iterable[Guard], threads: int) -> int | None:
     """As `passing`, where ``elect_one()`` lets one thread of each warp through, too."""
     every = list(guards)

@@ -17,7 +17,8 @@ def lies_over_more(tensor: TensorFact, buffer: SmemBuffer, context: Context) -> 
     A tensor alone that does not fit its member was given too few bytes.
     """
     whole, own = _bytes(tensor), _number(buffer.size_bytes)
-    if whole is None or own is None or whole <= own or known_value(tensor.root_start_bits or 0) != 0:
+    start = tensor.root_start_bits
+    if whole is None or own is None or whole <= own or (start is not None and known_value(start) != 0):
         return False
     held, dot, _ = buffer.buffer_id.rpartition(".")
     if not (dot or buffer.span.is_python) or whole > own + _behind(held, buffer, context):

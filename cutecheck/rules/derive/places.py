@@ -8,8 +8,9 @@ from dataclasses import replace
 from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.expr import Domain, Expr
-from cutecheck.model.ints import Dyn, as_expr, known_value
+from cutecheck.model.expr import Domain, Expr, Op, Var
+from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
+from cutecheck.model.inttuple import flatten_to_tuple
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, MixedBits, SmemPtrFlag, Swizzle
 from cutecheck.model.prove.properties import THREAD, ZERO
 from cutecheck.records import record
@@ -42,12 +43,13 @@ class Placed:
         return ex.divisor(self.base)
 
 
-def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> Placed | None:
-    """Where the elements of the threads of a copy lie.
+def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer, come: tuple[int, int] | None = None) -> Placed | None:
+    """Where the elements of the threads of a copy lie; ``come``: the first and the last that come to it, of neighbours.
 
     None where a variable other than the thread has no bounds, unless it chooses a stage alone, ``i % stages``: then the
-    loop is taken to come round. A swizzle of CuTe's mixed bits is that of the number they
-    stand for. A swizzle on addresses is one on offsets from a multiple of its period.
+    loop is taken to come round; or it is a coordinate of the whole tensor, ``(_, _, stage)``: of a mode all are taken.
+    A swizzle of CuTe's mixed bits is that of the number they stand for. A swizzle on addresses is one on offsets from
+    a multiple of its period.
     """
     if isinstance(tensor.offset, (Unknown, tuple, ScaledBasis)) or isinstance(tensor.layout, Unknown):
         return None
@@ -67,9 +69,14 @@ def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> Placed | Non
         lo, hi = v.domain.bounds()
         if v.name == THREAD or (lo is not None and hi is not None):
             continue
-        length = period((offset, start), v)
-        if lo is None or lo < 0 or length is None or v.name in _guarding(event):
+        length = period((offset, start), v) if lo is not None and lo >= 0 else None
+        stages = _extent(tensor, v, offset, start) if length is None else None
+        if (length is None and stages is None) or v.name in _guarding(event):
             return None
+        if length is None or lo is None:
+            passes[v.name] = ex.var(v.name, Domain(0, (stages or 1) - 1))
+            assumed.append(f"`{v.name.partition('#')[0]}` comes to be each of {stages}")
+            continue
         passes[v.name] = ex.var(v.name, Domain(lo, lo + length - 1, v.domain.step))
         assumed.append(f"the loop over `{v.name.partition('#')[0]}` makes {length} passes or more")
     if passes:
@@ -77,6 +84,8 @@ def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> Placed | Non
         offset, start = offset.substitute(passes), start.substitute(passes)
         if isinstance(layout, ComposedLayout) and start.variables():
             layout = ComposedLayout(layout.a, Dyn(start), layout.b)
+    if come is not None:
+        return _in_threads(made, layout, offset, start, *come)
     threads = thread_count(event)
     block = None if event.threads is None else known_value(event.threads)
     first = first_thread(tensor)
@@ -86,10 +95,33 @@ def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer) -> Placed | Non
     if threads is None:
         return None if any(v.name == THREAD for v in variables) else replace(made, layout=layout, offset=offset)
     tops = [hi for v in variables if v.name == THREAD and (hi := v.domain.bounds()[1]) is not None]
-    known = {THREAD: ex.var(THREAD, Domain(first, min([first + threads - 1, *tops])))}
+    return _in_threads(made, layout, offset, start, first, min([first + threads - 1, *tops]))
+
+
+def _in_threads(made: Placed, layout: AnyLayout, offset: Expr, start: Expr, first: int, last: int) -> Placed:
+    known = {THREAD: ex.var(THREAD, Domain(first, last))}
     if isinstance(layout, ComposedLayout) and start.variables():
         layout = ComposedLayout(layout.a, Dyn(start.substitute(known)), layout.b)
     return replace(made, layout=layout, offset=offset.substitute(known))
+
+
+def _extent(tensor: TensorFact, v: Var, offset: Expr, start: Expr) -> int | None:
+    """How many coordinates a mode of the whole tensor has of which ``v`` is one, and nothing else."""
+    own = tensor.dtype.bits if tensor.dtype is not None else None
+    root = tensor.root_layout.b if isinstance(tensor.root_layout, ComposedLayout) else tensor.root_layout
+    if not isinstance(root, Layout) or v in start.variables() or tensor.root_bits not in (None, own):
+        return None
+    used = [(monomial, factor) for monomial, factor in offset.terms if any(v in _variables(a) for a in monomial)]
+    if len(used) != 1 or used[0][0] != (v,):
+        return None
+    modes = zip(flatten_to_tuple(root.shape), flatten_to_tuple(root.stride), strict=True)
+    sizes = [known_value(s) for s, d in modes if isinstance(d, (int, Dyn, Sym)) and known_value(d) == used[0][1]]
+    sizes = [s for s in sizes if s != 1]
+    return sizes[0] if len(sizes) == 1 else None
+
+
+def _variables(atom: Var | Op) -> set[Var]:
+    return {atom} if isinstance(atom, Var) else {v for a in atom.args for v in a.variables()}
 
 
 def _guarding(event: Event) -> set[str]:
