@@ -23,6 +23,7 @@ from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import thread_count
 from cutecheck.rules.derive.vectors import plain
+from cutecheck.rules.derive.wrappers import wrapping
 
 _MOST = 1 << 17  # elements of a copy that are listed
 
@@ -92,9 +93,7 @@ def order(context: Context) -> Order:
         for event in sorted(context.facts.events, key=lambda e: e.order):
             for use in uses_of(event):
                 found.uses.setdefault((event.enclosing, event.arch, use.tensor.buffer or ""), []).append(use)
-        for call in context.facts.calls:
-            if not isinstance(call.result, Unknown) or call.result.reason != "a barrier":
-                continue
+        for call in _barriers(context):
             if holds_others(call.function):
                 found.barriers.setdefault(call.arch, []).append(call.order)
                 for loop in call.loops:
@@ -105,6 +104,14 @@ def order(context: Context) -> Order:
             times.sort()
         context.memo["uses"] = found
     return cast("Order", context.memo["uses"])
+
+
+def _barriers(context: Context) -> list[Call]:
+    """Barriers and waits, without functions around waits for groups of copies, which are among them."""
+    found = [c for c in context.facts.calls if isinstance(c.result, Unknown) and c.result.reason == "a barrier"]
+    found.sort(key=lambda c: (c.arch, c.order))
+    around = wrapping(found)
+    return [c for at, c in enumerate(found) if at not in around]
 
 
 def holds_others(function: str) -> bool:
