@@ -85,6 +85,8 @@ def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer, come: tuple[int
         if isinstance(layout, ComposedLayout) and start.variables():
             layout = ComposedLayout(layout.a, Dyn(start), layout.b)
     if come is not None:
+        if event.span.is_python or first_thread(tensor) != 0:
+            return None  # a slice that is not the thread's own number
         return _in_threads(made, layout, offset, start, *come)
     threads = thread_count(event)
     block = None if event.threads is None else known_value(event.threads)
