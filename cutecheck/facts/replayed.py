@@ -40,7 +40,7 @@ class Step:
     ``adds``: whether a product is added to its accumulators (WGMMA, UMMA); None where that is not known.
     ``arrives``: how often the thread arrives at a barrier; None where that is not known. Asynchronous: once its MMAs
     are done (``tcgen05.commit``). A barrier's ``init`` has the arrivals that it counts as its ``number``, if
-    these and the barrier are known.
+    these and the barrier are known; ``maybe``: other threads initialise others of its array so.
     """
 
     kind: str

@@ -111,7 +111,8 @@ class BarrierStepMissing(Replayed):
 
     Assumptions
         Steps under conditions count as made. A kernel in which a barrier or the barrier of a load is not known, of
-        which not all was walked, or that gives the array to assembly or to code that is not followed, is not judged.
+        which not all was walked, or that gives the array to code, or to instructions, that are not followed, is not
+        judged.
 
     Fix
         Initialise; expect, load; wait, read, arrive: with phases that flip each time the barriers have come round.

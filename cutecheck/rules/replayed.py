@@ -11,6 +11,7 @@ from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.replays import faults_of
+from cutecheck.rules.derive.role_loads import by_assembly
 
 # message, label, help, and what the other place is
 _SAID: dict[str, tuple[str, str, str, str]] = {
@@ -182,8 +183,8 @@ class Replayed(Rule):
         spans = [fault.step.span, *([fault.other.span] if fault.other is not None else [])]
         at = [e for e in context.facts.events if e.span in spans and (e.kernel, e.arch) == (call.kernel, call.arch)]
         if not any(e.span == fault.step.span for e in at):
-            shown = fault.kind in _NO_EVENTS and fault.step.span.path in {e.span.path for e in context.facts.events}
-            return not shown  # in a file that is not reported
+            shown = fault.kind in _NO_EVENTS or by_assembly(fault.step)
+            return not shown or fault.step.span.path not in _reported(context)
         if fault.kind in ("unseen", "overwritten"):
             if any(_one_warp(e) for e in at if e.span == fault.step.span):
                 return True
@@ -205,6 +206,11 @@ class Replayed(Rule):
             enclosing=call.kernel,
             arch=call.arch,
         )
+
+
+def _reported(context: Context) -> set[str]:
+    steps = (c.span.path for c in context.facts.calls if c.function in ("mbarrier.load", "mbarrier.wait"))
+    return {*(e.span.path for e in context.facts.events), *steps}
 
 
 def _related(fault: Fault, other: str) -> list[Related]:

@@ -11,7 +11,7 @@ from cutecheck.model.ints import Condition, Rel, as_expr
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.announced import ADDS, EXPECTS, announced_bytes, announcements, brought_by
+from cutecheck.rules.derive.announced import ADDS, EXPECTS, announced_bytes, announcements, brought_by, bytes_by
 from cutecheck.rules.derive.protocol import BY_TMA, expected, fills, in_pairs, pipelines, stage_bytes
 from cutecheck.rules.derive.told import bytes_of, told
 
@@ -126,7 +126,7 @@ class TmaTransactionBytes(Rule):
         if group is None or group.calls[-1] is not call or not group.loads:
             return
         expected = [announced_bytes(c) for c in group.calls]
-        brought = [brought_by(e) for e in group.loads]
+        brought = [bytes_by(e) for e in group.loads]
         guards = {g for c in group.calls for g in c.guards}
         if None in expected or None in brought or any(not set(e.guards) <= guards for e in group.loads):
             return
@@ -148,7 +148,7 @@ class TmaTransactionBytes(Rule):
         yield from self._compared(call, want, brought, list(group.loads), group.follow, context)
 
     def _compared(
-        self, call: Call, want: int, brought: list[int], loads: list[Event], follow: bool, context: Context
+        self, call: Call, want: int, brought: list[int], loads: list[Call | Event], follow: bool, context: Context
     ) -> Iterable[Finding]:
         have = sum(brought)
         payload = Holds((Condition(Rel.EQ, as_expr(want), as_expr(have)),), "bytes of the barrier")

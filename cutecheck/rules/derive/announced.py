@@ -19,6 +19,7 @@ from cutecheck.rules.tma_box import tensor_map_of
 ADDS = ("expect_transaction", "mbarrier_expect_tx")
 EXPECTS = ("set_barrier_transaction_bytes", "arrive_and_expect_tx", "mbarrier_arrive_and_expect_tx", *ADDS)
 
+BY_ASSEMBLY = "mbarrier.load"
 _PADDED = (4, 6)
 _START = re.compile(r"\+\d+$")
 
@@ -28,7 +29,7 @@ class Announced:
     """Calls that announce bytes, one after the other, and the TMA loads that follow before the next such call."""
 
     calls: list[Call] = field(default_factory=list)
-    loads: list[Event] = field(default_factory=list)
+    loads: list[Call | Event] = field(default_factory=list)
 
 
 def announcements(context: Context) -> dict[tuple[str, str], list[Announced]]:
@@ -36,7 +37,7 @@ def announcements(context: Context) -> dict[tuple[str, str], list[Announced]]:
     if "announced" not in context.memo:
         steps: dict[tuple[str, str], list[Call | Event]] = defaultdict(list)
         for call in context.facts.calls:
-            if call.function in EXPECTS:
+            if call.function in (*EXPECTS, BY_ASSEMBLY):
                 steps[(call.enclosing, call.arch)].append(call)
         for event in context.facts.events:
             if is_load(event):
@@ -45,11 +46,11 @@ def announcements(context: Context) -> dict[tuple[str, str], list[Announced]]:
         others = _others(context)
         for key, items in steps.items():
             items.sort(key=lambda x: x.order)
-            if not isinstance(items[0], Call):
+            if not _announces(items[0]):
                 continue  # the bytes may be announced after the loads
             for item in items:
                 groups = found[key]
-                if isinstance(item, Call):
+                if isinstance(item, Call) and _announces(item):
                     if not groups or groups[-1].loads:
                         groups.append(Announced())
                     groups[-1].calls.append(item)
@@ -68,7 +69,11 @@ def _others(context: Context) -> dict[tuple[str, str], list[Call]]:
     return found
 
 
-def _told_since(group: Announced, load: Event, others: list[Call]) -> bool:
+def _announces(item: Call | Event) -> bool:
+    return isinstance(item, Call) and item.function != BY_ASSEMBLY
+
+
+def _told_since(group: Announced, load: Call | Event, others: list[Call]) -> bool:
     """Whether another barrier was told of bytes between an announcement and a load: the load may be for that one.
 
     A wrapper says what it is given once more, to the barrier it wraps.
@@ -98,6 +103,14 @@ def announced_bytes(call: Call) -> int | None:
     if call.function == "mbarrier.expect":  # the first is the barrier's place
         numbers = [a for a in call.arguments[1:2] if a in numbers]
     return known_value(numbers[-1]) if numbers else None
+
+
+def bytes_by(load: Call | Event) -> int | None:
+    """Bytes that a load brings to one CTA: of one by assembly those that it is given, if it is."""
+    if isinstance(load, Event):
+        return brought_by(load)
+    given = load.arguments[1] if len(load.arguments) > 1 else None
+    return known_value(given) if isinstance(given, (int, Dyn, Sym)) else None
 
 
 def brought_by(event: Event, paired: bool = False) -> int | None:

@@ -22,6 +22,8 @@ _PHASES = 2  # that are waited for, from which on the arrivals behind the last w
 def counts(threads: tuple[Thread, ...]) -> dict[Barrier, int]:
     """What barriers count that are initialised once, and at which it is known how often each thread arrives."""
     inits: dict[Barrier, list[Step]] = defaultdict(list)
+    alike: dict[str, set[int]] = defaultdict(set)  # what threads initialise, each a barrier of its own in an array
+    used: set[Barrier] = set()
     vague: set[Barrier] = set()
     told: set[tuple[Barrier, Span, int]] = set()  # by whose first lane a commit of a warp is counted
     for thread in threads:
@@ -31,15 +33,21 @@ def counts(threads: tuple[Thread, ...]) -> dict[Barrier, int]:
         for step in thread.steps:
             if step.kind != "barrier" or not step.places:
                 continue
+            if step.function == "init" and step.maybe:
+                alike[_at(step)[0]].add(step.number or 0)
+                continue
+            used.add(_at(step))
             if step.function == "init":
                 inits[_at(step)] += [step] * thread.counts
             elif step.function in ("arrive", "expect"):
                 known = not _commits(step) or (_at(step), step.span, thread.number // _WARP) in told
                 if step.arrives is None or not known:
                     vague.add(_at(step))
-    return {
-        at: s[0].number or 0 for at, s in inits.items() if len(s) == 1 and (s[0].number or 0) > 0 and at not in vague
-    }
+    found = {at: s[0].number or 0 for at, s in inits.items() if len(s) == 1 and at[0] not in alike}
+    for buffer, numbers in alike.items():
+        if len(numbers) == 1 and not any(at[0] == buffer for at in inits):
+            found |= dict.fromkeys((at for at in used if at[0] == buffer), next(iter(numbers)))
+    return {at: count for at, count in found.items() if count > 0 and at not in vague}
 
 
 def miscounted(
@@ -58,6 +66,8 @@ def miscounted(
             at = _at(step)
             if step.function == "init":
                 inits[at] = step
+                if step.maybe:
+                    inits |= {other: step for other in counted if other[0] == at[0]}
             elif step.function in ("arrive", "expect"):
                 times = thread.counts * (step.arrives or 0)
                 come[at] += times
@@ -84,7 +94,7 @@ def uninitialised(threads: tuple[Thread, ...]) -> Fault | None:
     for step in steps:
         if step.function == "init":
             buffer, offset = _at(step)
-            made[buffer].setdefault(offset, step)
+            made[buffer].setdefault(ANY_BARRIER if step.maybe else offset, step)
     for step in steps:
         buffer, offset = _at(step)
         known = made.get(buffer, {})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import cast
 
-from cutecheck.facts import Call
+from cutecheck.facts import Call, Event
 from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.announced import array_of
-from cutecheck.rules.derive.barriers import Barriers, barriers, counted, local
+from cutecheck.rules.derive.barriers import Barriers, barriers, counted, local, range_of
 from cutecheck.rules.derive.guards import inner, selects_threads
 from cutecheck.rules.derive.lanes import who
 from cutecheck.rules.derive.steps import Found
@@ -32,12 +32,13 @@ def parts(whole: Barriers) -> list[Barriers]:
     for kind, steps in whole.steps.items():
         for step in steps:
             mine = _of(_start(step), offsets)
-            if mine is None:
+            if mine is None or _leaves(step, offsets[mine]):
                 return [whole]
             found[mine].steps[kind].append(step)
     for load in whole.loads:
-        mine = _of(int(load.signals[len(array_of(load.signals)) + 1 :] or 0), offsets)
-        if mine is None:
+        start = load.signals[len(array_of(load.signals)) + 1 :] if isinstance(load, Event) else ""
+        mine = _of(_start(load) if isinstance(load, Call) else int(start or 0), offsets)
+        if mine is None or (isinstance(load, Call) and _leaves(load, offsets[mine])):
             return [whole]
         found[mine].loads.append(load)
     for part in found:
@@ -100,6 +101,14 @@ def initialised_twice(whole: Barriers) -> Found:
 
 def _of(start: int | None, offsets: list[set[int]]) -> int | None:
     return next((i for i, o in enumerate(offsets) if start in o), None)
+
+
+def _leaves(step: Call, offsets: set[int]) -> bool:
+    """A step whose index varies may be at other barriers than these."""
+    if _constant(step) is not None:
+        return False
+    ends = range_of(step)
+    return len(offsets) < 2 if ends is None else not min(offsets) <= ends[0] <= ends[1] <= max(offsets)
 
 
 def _start(step: Call) -> int | None:

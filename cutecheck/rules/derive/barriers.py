@@ -33,7 +33,7 @@ class Barriers:
 
     name: str
     steps: dict[str, list[Call]] = field(default_factory=lambda: {k: [] for k in _KINDS})
-    loads: list[Event] = field(default_factory=list)
+    loads: list[Call | Event] = field(default_factory=list)
     escapes: bool = False
     initialises: bool = False  # the kernel initialises some barriers where it is seen
 
@@ -61,7 +61,9 @@ def barriers(context: Context) -> dict[tuple[str, str, int], Barriers]:
                 vague.add(kernel)
                 continue
             mine = found.setdefault((call.subject, *kernel[1:]), Barriers(buffer.rpartition("::")[2]))
-            if kind in mine.steps:
+            if kind == "load":
+                mine.loads.append(call)
+            elif kind in mine.steps:
                 mine.steps[kind].append(call)
             else:
                 mine.escapes = True
@@ -144,9 +146,9 @@ def not_arrived(b: Barriers) -> Found:
 
 def one_not_told(b: Barriers) -> Found:
     """A barrier of the array that is waited for, where all that arrives comes to others of it."""
-    told = [_range(c) for k in ("expect", "arrive") for c in b.steps[k]]
+    told = [range_of(c) for k in ("expect", "arrive") for c in b.steps[k]]
     for wait in b.steps["wait"] if told else ():
-        at = _range(wait)
+        at = range_of(wait)
         if at is None or at[0] != at[1] or not all(r is not None and not r[0] <= at[0] <= r[1] for r in told):
             continue
         return (
@@ -157,7 +159,7 @@ def one_not_told(b: Barriers) -> Found:
     return None
 
 
-def _range(step: Call) -> tuple[int, int] | None:
+def range_of(step: Call) -> tuple[int, int] | None:
     """The barriers of the array that a step may be at."""
     offset = step.arguments[0] if step.arguments else None
     if not isinstance(offset, (int, Dyn, Sym)):
@@ -340,6 +342,7 @@ __all__ = [
     "not_initialised",
     "not_waited",
     "one_not_told",
+    "range_of",
     "same_phase",
     "threads_of_block",
     "too_few_arrivals",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
+from itertools import pairwise
 
 from cutecheck.facts.replayed import Place, Step, Thread
 
@@ -26,6 +28,47 @@ def told_after(steps: tuple[Step, ...]) -> dict[int, Barrier | None]:
             told = (s for s in steps[at + 1 :] if s.kind == "barrier" and s.function == "expect")
             found[at] = next((gate_of(s) for s in told if s.places[0].buffer == of), None)
     return found
+
+
+def sized(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
+    """Loads by assembly say where they begin: they fill the stage that something reads, or up to the next load."""
+    every = [s for t in threads for s in t.steps]
+    if not any(_open(s) for s in every):
+        return threads
+    reads: dict[str, set[tuple[int, int]]] = defaultdict(set)
+    starts: dict[str, set[int]] = defaultdict(set)
+    for step in every:
+        if step.kind == "load":
+            starts[step.places[1].buffer].add(step.places[1].bits[0])
+        elif step.kind in ("copy", "gemm") and step.places:
+            for place in (p for p in step.places if p.space == "smem" and p.root != (0, 0) and p.bits[0] < p.bits[1]):
+                reads[place.buffer].add(place.bits)
+    found = ((t, tuple(_filled(s, reads, starts) if _open(s) else s for s in t.steps)) for t in threads)
+    return tuple(replace(t, steps=steps) for t, steps in found)
+
+
+def by_assembly(step: Step) -> bool:
+    """A load or product of the program's own assembly: no tensor says what it is of."""
+    return _open(step) or (step.kind == "gemm" and not step.places[-1].buffer)
+
+
+def _open(step: Step) -> bool:
+    return step.kind == "load" and step.places[1].root == (0, 0)
+
+
+def _filled(step: Step, reads: dict[str, set[tuple[int, int]]], starts: dict[str, set[int]]) -> Step:
+    place = step.places[1]
+    lo, hi = place.bits
+    within = sorted(((b - a, (a, b)) for a, b in reads[place.buffer] if a <= lo < b and hi <= b))
+    every = sorted(starts[place.buffer])
+    if within:
+        bits = within[0][1]
+    elif hi < lo:
+        gaps = [b - a for a, b in pairwise(every)]
+        bits = (lo, lo + (min(gaps) if gaps else 1))
+    else:
+        bits = place.bits
+    return replace(step, places=(step.places[0], replace(place, bits=bits), *step.places[2:]))
 
 
 def in_parts(threads: tuple[Thread, ...]) -> set[Key]:
@@ -55,4 +98,4 @@ def holds(key: Key, other: Key) -> bool:
     return key == other or (buffer == another and lo <= low < high <= hi)
 
 
-__all__ = ["Barrier", "Key", "gate_of", "holds", "in_parts", "key_of", "told_after"]
+__all__ = ["Barrier", "Key", "by_assembly", "gate_of", "holds", "in_parts", "key_of", "sized", "told_after"]

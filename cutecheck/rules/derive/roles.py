@@ -15,7 +15,7 @@ from cutecheck.facts.replayed import Place, Replay, Step, Thread
 from cutecheck.rules.derive.accumulators import Accumulators
 from cutecheck.rules.derive.arrivals import counts, miscounted, uninitialised
 from cutecheck.rules.derive.faults import Fault, Kind
-from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, told_after
+from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized, told_after
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
 
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
@@ -105,7 +105,7 @@ class _Worker:
 
 class _Block:
     def __init__(self, replay: Replay) -> None:
-        threads = replay.threads
+        threads = sized(replay.threads)
         self.sure = replay.sure
         self.counted = replay.counted
         self.memory = Memory()
@@ -114,11 +114,16 @@ class _Block:
         self.workers = [_Worker(t, stored) for t in threads]
         self.gates: dict[Barrier, _Gate] = defaultdict(_Gate)
         self.comers: dict[Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
+        self.tellers: set[int] = set()  # who arrives at some barrier
+        self.waiters: dict[Barrier, set[int]] = defaultdict(set)
         self.filled: set[Key] = set()  # what TMA fills at some time
         for i, t in enumerate(threads):
             for s in t.steps:
-                if s.kind == "barrier" and s.function in ("arrive", "expect"):
+                if s.kind == "barrier" and s.function in ("arrive", "expect") and not _only_tells(s):
                     self.comers[gate_of(s)].add(i)
+                    self.tellers.add(i)
+                elif s.kind == "barrier" and s.function == "wait":
+                    self.waiters[gate_of(s)].add(i)
                 elif s.kind == "load":
                     self.filled.add(key_of(s.places[1]))
         self.parted = in_parts(threads)
@@ -312,6 +317,8 @@ class _Block:
 
     def _arrive(self, me: int, w: _Worker, at: Barrier, step: Step) -> None:
         gate = self.gates[at]
+        if _only_tells(step):
+            return
         if gate.count:
             gate.come(me, w.thread.counts * (step.arrives or 0), w.clock)
             return
@@ -327,10 +334,11 @@ class _Block:
             return  # all lanes come to it, and one issues it
         tile = next((t for k, t in self.now.items() if holds(k, key_of(place))), None)
         if tile is None:
-            if any(holds(k, key_of(place)) for k in self.filled):
+            if any(holds(k, key_of(place)) for k in self.filled) and not self._lane_waits(me, None, place):
                 self._note("unready", step, place, None, 0)
             return
-        if tile.gate is not None and w.clock.get(tile.gate, -1) < tile.phase:
+        late = tile.gate is not None and w.clock.get(tile.gate, -1) < tile.phase
+        if late and tile.gate is not None and not self._lane_waits(me, tile.gate, place):
             self._note("unready", step, place, tile.step, tile.number)
         tile.reads[me] = w.clock[me], step
         if step.function == "wgmma" and w.counts_groups:
@@ -367,13 +375,27 @@ class _Block:
         """A read of a tile of which this thread need not know that it is done.
 
         A WGMMA is one of all four warps: any thread of theirs may say for the others that it is done with the stage,
-        as CUTLASS's pipelines have it.
+        as CUTLASS's pipelines have it. So may one of a warp for copies of lanes that never say so (``__syncwarp()``).
         """
-        said = {self._team(i) for i, (t, s) in tile.reads.items() if s.function == "wgmma" and w.clock.get(i, 0) >= t}
+        known = [(i, s.function) for i, (t, s) in tile.reads.items() if w.clock.get(i, 0) >= t]
+        said = {self._team(i) for i, function in known if function == "wgmma"}
         for i, (t, step) in tile.reads.items():
-            if i != me and w.clock.get(i, 0) < t and not (step.function == "wgmma" and self._team(i) in said):
+            if i == me or w.clock.get(i, 0) >= t or (known and step.kind == "copy" and i not in self.tellers):
+                continue
+            if step.function != "wgmma" or self._team(i) not in said:
                 return step
         return None
+
+    def _lane_waits(self, me: int, at: Barrier | None, place: Place) -> bool:
+        """The first lanes of warps, which read this, too, wait for the others, which never do (``__syncwarp()``)."""
+        waiters = set().union(*self.waiters.values()) if at is None else self.waiters[at]
+        if me in waiters or self.workers[me].thread.number % _WARP == 0:
+            return False
+        return any(self.workers[i].thread.number % _WARP == 0 and self._reads(i, place.buffer) for i in waiters)
+
+    def _reads(self, worker: int, buffer: str) -> bool:
+        steps = (s for s in self.workers[worker].thread.steps if s.kind in ("copy", "gemm"))
+        return any(p.buffer == buffer for s in steps for p in (s.places[:1] if s.kind == "copy" else s.places))
 
     def _team(self, worker: int) -> int:
         return self.workers[worker].thread.number // _WARPGROUP
@@ -383,9 +405,14 @@ class _Block:
             self.faults.append(Fault(kind, step, place, other, tile))
 
 
+def _only_tells(step: Step) -> bool:
+    """Tells a barrier of bytes, and does not arrive there."""
+    return step.function == "expect" and step.arrives == 0
+
+
 def _unseen(step: Step) -> bool:
-    """Something that is not run, which may do anything."""
-    return step.kind == "unknown" and not step.places and step.function != "library"
+    """Something that is not run, which may do anything: a loop that is not has no steps, only what it computes."""
+    return step.kind == "unknown" and not step.places and step.function not in ("library", "loop")
 
 
 def _kind(earlier: How, now: How) -> Kind:

@@ -12,7 +12,7 @@ from typing import cast
 from cutecheck.facts import Call, Event
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.announced import ADDS, announced_bytes, array_of, brought_by, is_load
+from cutecheck.rules.derive.announced import ADDS, BY_ASSEMBLY, announced_bytes, array_of, bytes_by, is_load
 
 _EXPECT = "mbarrier.expect"
 _OPEN = ("", "?")
@@ -23,7 +23,7 @@ class Told:
     """An announcement, and the loads that it is for: those up to the next at its barrier, or since the one before."""
 
     call: Call
-    loads: tuple[Event, ...]
+    loads: tuple[Call | Event, ...]
     follow: bool
 
 
@@ -34,7 +34,7 @@ def told(context: Context) -> dict[tuple[object, str, str], Told | None]:
         vague: set[tuple[str, str]] = set()
         added = {(c.span, c.arch) for c in context.facts.calls if c.function in ADDS}
         for call in context.facts.calls:
-            if call.function == _EXPECT and call.subject.partition("|")[2] not in _OPEN:
+            if call.function in (_EXPECT, BY_ASSEMBLY) and call.subject.partition("|")[2] not in _OPEN:
                 steps[(call.subject, call.arch)].append(call)
         for event in context.facts.events:
             if not is_load(event):
@@ -64,12 +64,12 @@ def _apart(items: list[Call | Event]) -> list[list[Call | Event]]:
     parts: dict[int | None, list[Call | Event]] = defaultdict(list)
     for item in items:
         parts[_start(item)].append(item)
-    kinds = [{isinstance(i, Call) for i in part} for part in parts.values()]
+    kinds = [{_announces(i) for i in part} for part in parts.values()]
     return [items] if None in parts or any(len(k) < 2 for k in kinds) else list(parts.values())
 
 
 def _start(item: Call | Event) -> int | None:
-    if isinstance(item, Event):
+    if not isinstance(item, Call):
         return int(item.signals[len(array_of(item.signals)) + 1 :] or 0)
     at = item.arguments[0] if item.arguments else None
     if not isinstance(at, (int, Dyn)):
@@ -83,11 +83,11 @@ def _start(item: Call | Event) -> int | None:
 
 def _paired(items: list[Call | Event]) -> list[Told]:
     """The announcements that loads belong to; none where it is not certain which."""
-    follow = isinstance(items[0], Call)
-    groups: list[tuple[Call, list[Event]]] = []
-    before: list[Event] = []
+    follow = _announces(items[0])
+    groups: list[tuple[Call, list[Call | Event]]] = []
+    before: list[Call | Event] = []
     for item in items:
-        if isinstance(item, Call):
+        if isinstance(item, Call) and _announces(item):
             groups.append((item, [] if follow else before))
             before = []
         elif follow:
@@ -106,6 +106,10 @@ def _paired(items: list[Call | Event]) -> list[Told]:
     return found
 
 
+def _announces(item: Call | Event) -> bool:
+    return isinstance(item, Call) and item.function == _EXPECT
+
+
 def _alike(one: Told, other: Told) -> bool:
     return bytes_of(one) == bytes_of(other) and one.call.arguments[-1:] == other.call.arguments[-1:]
 
@@ -115,7 +119,7 @@ def bytes_of(one: Told) -> list[int] | None:
     found = []
     around, guards = one.call.loops, set(one.call.guards)
     for load in one.loads:
-        brought = brought_by(load)
+        brought = bytes_by(load)
         if brought is None or load.loops[: len(around)] != around or not set(load.guards) <= guards:
             return None
         for loop in load.loops[len(around) :]:

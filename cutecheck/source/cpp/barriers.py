@@ -11,8 +11,9 @@ import re
 from typing import TYPE_CHECKING, cast
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model.ints import Dyn
+from cutecheck.model.ints import Dyn, div
 from cutecheck.source.cpp import pipelines
+from cutecheck.source.eval import shared_addresses
 from cutecheck.source.eval.barrier_types import BARRIERS, is_barrier
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.scope import ClassInst
@@ -84,7 +85,11 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
         m.recorder.barrier("named", NAMED, span, tuple(m.dialect.to_model(a) for a in args))
     if name == "arrive" and len(args) == 2 and _of_class(fn, full, "NamedBarrier"):
         m.recorder.arrives(tuple(m.dialect.to_model(a) for a in args), span)
-    if name in _ADDRESSES or isinstance(fn, (Unknown, Extern, ExternType)):
+    addressed = name in _ADDRESSES
+    if isinstance(fn, (Unknown, Extern, ExternType)) and not addressed:
+        for buffer in sorted({b for v in args for b in shared_addresses.buffers(v)}):
+            m.recorder.barrier("escapes", buffer, span, ())
+    if (addressed and not isinstance(fn, Intrinsic)) or isinstance(fn, (Unknown, Extern, ExternType)):
         for v in args:
             pointer = v.pointer if isinstance(v, Object) else v
             if isinstance(pointer, Pointer) and (pointer.buffer in m.recorder.buffers or _is_member(pointer)):
@@ -140,6 +145,10 @@ def _place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
         where, offset = member, 0
     if where == NOWHERE and m.dialect.replaying is not None and isinstance(pointer, Pointer) and _own(pointer.buffer):
         where = pointer.buffer
+    if where == NOWHERE and isinstance(first, Address):
+        found = shared_addresses.located(m, first, span)
+        if found is not None:
+            where, offset = found[0], div(Dyn(found[1]), Dyn.of(8))
     return where, offset
 
 

@@ -25,7 +25,7 @@ from cutecheck.model.integers import (
 )
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Typed, Undecided
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.cpp import barriers, pipelines
+from cutecheck.source.cpp import assembled, barriers, pipelines
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import DEFER, Dialect
 from cutecheck.source.eval.threads import of_shared
@@ -46,6 +46,7 @@ from cutecheck.source.eval.zeros import settled
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.scope import Env
 
 _NOWHERE = Span("", 1, 1, 1, 1)
 
@@ -71,6 +72,12 @@ class CppDialect(Dialect):
     def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         value = pipelines.applied(m, fn, args, kwargs, span)
         return barriers.applied(m, fn, args, kwargs, span) if value is DEFER else value
+
+    def assembled(self, m: Machine, node: ir.Opaque, env: Env) -> bool:
+        return assembled.operations(m, node, env)
+
+    def leads(self, m: Machine, values: list[Value], span: Span) -> None:
+        assembled.escapes(m, values, span)
 
     def barriers(self, value: Value) -> str:
         of = value.buffer if isinstance(value, Pointer) else barriers.read_of(value)

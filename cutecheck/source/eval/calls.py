@@ -286,6 +286,7 @@ def run_function(
     if _repeats(frame):
         may_write(m, fn, args, span, env.self_)
         return unfollowed(m, fn, env, Unknown(f"`{fn.name}` calls itself with nothing new", span), span)
+    frame.called = span
     frame.constexpr = "constexpr" in fn.flags and "kernel" not in fn.flags
     frame.kernel = symbol if "kernel" in fn.flags else (current.kernel if current is not None else "")
     frame.returns = []

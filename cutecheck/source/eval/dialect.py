@@ -42,6 +42,13 @@ class Hooks:
         """``fn(args)``."""
         return DEFER
 
+    def assembled(self, m: Machine, node: ir.Opaque, env: Env) -> bool:
+        """Assembly does something with barriers; whether all of it is noted."""
+        return False
+
+    def leads(self, m: Machine, values: list[Value], span: Span) -> None:
+        """Values are named in assembly of which not all is known."""
+
     def barriers(self, value: Value) -> str:
         """Which barriers a value stands for, empty where that is not known: a pointer to one, a pipeline, a handle."""
         return ""

@@ -6,7 +6,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.algebra import cosize
 from cutecheck.model.atoms import sparse_element
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import Dyn, Int
+from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.units import BYTE, ByteCount, Bytes, byte_count, bytes_to_hold
@@ -276,6 +276,8 @@ def seen(m: Machine, obj: Object) -> Object:
     """An object behind a pointer: what is written to one may be seen in others."""
     if m.dialect.by_value:
         m.seen.append(obj)
+    if isinstance(obj.fields, Seen):
+        obj.fields.at = obj.pointer
     return obj
 
 
@@ -306,6 +308,9 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
     if owner.decl.kind == "union":  # members of a union are one buffer
         first = classes.fields(m, owner)[0][1].name
         name, whole = (f"{base.buffer}.{first}" if owner is not obj.cls else base.buffer), owner
+    part = _element_name(m, base)
+    if part is not None and owner.decl.kind != "union":
+        name = f"{part}.{own_name}"
     pointer = Pointer(name, base.space, t, 0, known)
     before = m.recorder.starts.get(base.buffer, 0) if base.offset == 0 else None
     m.recorder.starts[name] = before + at if before is not None and isinstance(at, int) else None
@@ -314,12 +319,26 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
     if not isinstance(t, ClassInst):
         m.recorder.part(m, pointer, t, base, span, decl, whole)
     if isinstance(t, ClassInst):
-        return seen(m, Object(t, Seen({}), pointer, f"{obj.name}.{own_name}"))
+        found = seen(m, Object(t, Seen({}), pointer, f"{obj.name}.{own_name}"))
+        from cutecheck.source.eval.shared_addresses import member_within
+
+        if isinstance(found.fields, Seen):
+            found.fields.within = member_within(m, obj, at, span)
+        return found
     if isinstance(t, (ArrayType, ExternType)):
         return pointer
     if owner.decl.name in BARRIERS and isinstance(t, ScalarType):
         return Scalar(None, t.dtype.name)  # the hardware writes it: another number each time that it is read
     return symbolic(m, t, f"{obj.name}.{own_name}", span)
+
+
+def _element_name(m: Machine, base: Pointer) -> str | None:
+    """An element of an array, by its number, in a run pass by pass: what lies in others lies elsewhere."""
+    replay = m.dialect.replaying
+    if replay is None or base.space != "smem" or isinstance(base.offset, Unknown) or base.offset == 0:
+        return None
+    number = replay.number(as_expr(base.offset))
+    return f"{base.buffer}[{number}]" if number else None
 
 
 def _elements_view(m: Machine, whole: Object, items: tuple[Value, ...], decl: ir.Variable, span: Span) -> Value:

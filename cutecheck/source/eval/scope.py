@@ -288,3 +288,4 @@ class Frame:
     given: tuple[Any, ...] = ()  # the object of a method, then the arguments
     lambdas: list[Any] = field(default_factory=list)  # that host code made here (source/eval/callbacks.py)
     ways: Any = None  # what it returns where, and what holds there (source/eval/record/ways.py)
+    called: Any = None  # where

@@ -315,9 +315,17 @@ class Settled(Fields):
 
 
 class Seen(Fields):
-    """Fields of an object that is seen through a pointer, as other objects may be that are the same or overlap."""
+    """Fields of an object that is seen through a pointer, ``at``, as others may be that are the same or overlap.
 
-    __slots__ = ()
+    ``within``: of a member of an array's element, the array and the bytes before it there.
+    """
+
+    __slots__ = ("at", "within")
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__(given)
+        self.at: Pointer | None = None
+        self.within: tuple[str, Any] | None = None
 
 
 @dataclass(eq=False, slots=True)

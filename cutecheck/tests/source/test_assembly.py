@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cutecheck.source.cpp.lower.assembly import outputs, pointed, step, writes_memory
+from cutecheck.source.cpp.lower.instructions import instructions
 from cutecheck.tests.source.shown import kernel, number
 
 KERNEL = kernel(
@@ -116,3 +117,35 @@ def test_a_step_of_assembly(text: str, meant: tuple[str, object] | None) -> None
     if found is not None and isinstance(found[1], tuple):
         found = found[0], text[slice(*found[1])]  # type: ignore[assignment]
     assert found == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ('asm("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(a), "r"(n))', [("init", ["a", "n"], False)]),
+        ('asm("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(t) : "r"(a))', [("arrive", ["a"], False)]),
+        (
+            'asm("{.reg .b32 r; mapa.shared::cluster.u32 r, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [r];}"'
+            ' :: "r"(a), "r"(c))',
+            [("arrive", ["a"], True)],
+        ),
+        (
+            'asm("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" :: "r"(a))',
+            [("commit", ["a"], False)],
+        ),
+        ('asm("cp.async.mbarrier.arrive.shared.b64 [%0];" :: "r"(a))', [("copied", ["a", 0], False)]),
+        ('asm("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" :: "r"(a))', [("copied", ["a"], False)]),
+        ('asm("bar.sync 1, 128;")', [("sync", [1, 128], False)]),
+        ('asm("barrier.cluster.arrive.release.aligned;")', [("cluster_arrive", [], False)]),
+        ('asm("mov.u32 %0, %%laneid;" : "=r"(l))', [("laneid", [], False)]),
+        ('asm("mbarrier.arrive_drop.shared.b64 _, [%0];" :: "r"(a))', None),
+        ('asm("mbarrier.pending_count.b64 %0, %1;" : "=r"(n) : "l"(t))', None),
+        ('asm("mbarrier.init.shared.b64 [%0+8], 1;" :: "r"(a))', None),  # an address that is not followed
+    ],
+)
+def test_what_assembly_does_with_barriers(text: str, meant: list[tuple[str, list[object], bool]] | None) -> None:
+    known = instructions(text)
+    shown = None
+    if known is not None:
+        shown = [(i.name, [text[slice(*o)] if isinstance(o, tuple) else o for o in i.operands], i.far) for i in known]
+    assert shown == meant

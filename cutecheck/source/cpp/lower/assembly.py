@@ -64,7 +64,7 @@ def pointed(text: str) -> tuple[str, ...]:
 
 def writes_memory(text: str) -> bool:
     """Whether an instruction is none of those that are known to write no memory."""
-    return any(_HARMLESS.match(line) is None for line in _lines(text))
+    return any(_HARMLESS.match(line) is None for line in code_of(text))
 
 
 def step(text: str) -> tuple[str, int | tuple[int, int] | None] | None:
@@ -73,7 +73,7 @@ def step(text: str) -> tuple[str, int | tuple[int, int] | None] | None:
     With it the number of groups that a wait leaves open or of bytes, or where the operand with it begins and ends in
     the text.
     """
-    lines = [line.strip(" {}") for line in _lines(text)]
+    lines = [line.strip(" {}") for line in code_of(text)]
     lines = [line for line in lines if line]
     if len(lines) != 1:
         return None
@@ -97,17 +97,18 @@ def _number(given: tuple[str | None, ...], text: str) -> int | tuple[int, int] |
     literal, place, name = given
     if literal:
         return int(literal)
-    operands = _operands(text)
+    operands = operands_of(text)
     at = int(place) if place else next((n for n, (called, _) in enumerate(operands) if called == name), -1)
     return operands[at][1] if 0 <= at < len(operands) else None
 
 
-def _lines(text: str) -> list[str]:
+def code_of(text: str) -> list[str]:
+    """The instructions of the template, without comments."""
     code = "".join(part[1:-1] for part in _PARTS.findall(sections(text)[0]) if part[0] == '"')
     return _BLANK.sub(" ", _COMMENT.sub(" ", code)).split(";")
 
 
-def _operands(text: str) -> list[tuple[str, tuple[int, int]]]:
+def operands_of(text: str) -> list[tuple[str, tuple[int, int]]]:
     """Symbolic names of all operands, and where their expressions begin and end."""
     found: list[tuple[str, tuple[int, int]]] = []
     for match in _OPERAND.finditer(text):

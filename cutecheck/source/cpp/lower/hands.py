@@ -12,6 +12,7 @@ from tree_sitter import Node
 
 from cutecheck.facts.span import Span
 from cutecheck.source.cpp.lower import assembly
+from cutecheck.source.cpp.lower.instructions import instructions
 from cutecheck.source.cpp.syntax import Piece, wrapped_piece
 from cutecheck.source.cpp.text import Source
 from cutecheck.source.eval import ir
@@ -78,7 +79,24 @@ class Hands:
         text = self.text[begin:end]
         stores = assembly.writes_memory(text)
         written = (*assembly.outputs(text), *(assembly.pointed(text) if stores else ()))
-        return replace(found, written=written, memory=stores, step=self._step_of_assembly(text, begin))
+        step = self._step_of_assembly(text, begin)
+        return replace(found, written=written, memory=stores, step=step, operations=self._operations(text, begin))
+
+    def _operations(self, text: str, begin: int) -> tuple[ir.Operation, ...] | None:
+        """What assembly does with barriers and threads."""
+        known = instructions(text)
+        if known is None:
+            return None
+
+        def expression(at: int | tuple[int, int] | None) -> ir.Expr | None:
+            if at is None or isinstance(at, int):
+                return None if at is None else ir.Lit(at, "int", self.span(begin, begin + len(text)))
+            return self.attempt(lambda: self.reread(begin + at[0], begin + at[1]))
+
+        return tuple(
+            ir.Operation(one.name, tuple(map(expression, one.operands)), expression(one.result), one.far, one.maybe)
+            for one in known
+        )
 
     def _step_of_assembly(self, text: str, begin: int) -> tuple[str, ir.Expr | None] | None:
         """What assembly does with groups, where that and the number that it is given are known."""

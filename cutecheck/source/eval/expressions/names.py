@@ -67,11 +67,12 @@ def _literal(m: Machine, node: ir.Lit, env: Env) -> Value:
 
 @handles(ir.Opaque)
 def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
+    given: list[Value] = []
     for name in node.names:
         at = env.find_var(name)
         if at is not None:
             m.recorder.escape(m, [at.vars[name]], node.span)
-            m.recorder.assembled(at.vars[name], node.span)
+            given.append(at.vars[name])
         if m.dialect.by_value and (node.written is None or name in node.written):
             cells = places.named(m, name, env)
             held = None if cells is None else places.read(m, cells)
@@ -88,8 +89,15 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
         m.eval(node.made, env)  # its virtual methods may be called from anywhere (source/uncalled.py)
     if node.reason.startswith("syntax") and not m.recorder.rehearsal:
         m.recorder.unread[node.span] = f"{node.reason}: nothing is said of this statement"
-    if node.step is not None:
+    noted = m.dialect.assembled(m, node, env)
+    for value in given if not noted else ():
+        m.recorder.assembled(value, node.span)
+    if not noted and node.operations == ():
+        m.dialect.leads(m, given, node.span)
+    if node.step is not None and not (noted and node.step[0].endswith("expect_tx")):
         _step(m, node.step, node, env)
+    elif noted:
+        return Unknown(node.reason, node.span)
     elif node.reason.endswith("a barrier"):
         m.recorder.synchronises(m, "asm.barrier", [], node.span)
     elif node.reason.endswith("a commit"):

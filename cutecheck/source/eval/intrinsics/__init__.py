@@ -1,6 +1,7 @@
 """Names the evaluator knows: lookup, calls, methods, operators."""
 
 from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names register themselves)
+    addresses,
     arithmetic,
     block_scaled,
     concepts,

@@ -84,14 +84,12 @@ def _own_storage(c: Call, v: Value) -> Pointer:
     return Pointer(f"{OBJECT}{c.span.line}:{c.span.column}", "rmem", v.cls)
 
 
-@function("recast_ptr", "raw_pointer_cast", "cast_smem_ptr_to_uint", "as_position_independent_swizzle_ptr")
+@function("recast_ptr", "raw_pointer_cast", "as_position_independent_swizzle_ptr")
 def _recast_ptr(c: Call) -> Value:
     first = c.arg(0)
     if c.name == "recast_ptr" and c.targs and isinstance(first, (Scalar, Dyn, int)):  # of nullptr: the type is meant
         return Pointer(f"address@{c.span.line}:{c.span.column}", "unknown", c.targs[0])
     p = _pointer(c, first)
-    if c.name == "cast_smem_ptr_to_uint":
-        return c.m.fresh("smem_address")
     if c.name == "raw_pointer_cast" and isinstance(p.swizzle, ComposedLayout):
         p = replace(p, swizzle=None)
     return cast_pointer_to(p, c.targs[0]) if c.targs else p

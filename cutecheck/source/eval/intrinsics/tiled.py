@@ -20,7 +20,7 @@ from cutecheck.source.eval.intrinsics.atoms import copy_atom, mma_atom
 from cutecheck.source.eval.intrinsics.layouts import under_pointer
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of, type_maker
 from cutecheck.source.eval.intrinsics.types import static_value
-from cutecheck.source.eval.values import ScalarType, Slice, TensorVal, Value, ValueType
+from cutecheck.source.eval.values import Address, ScalarType, Slice, TensorVal, Value, ValueType
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -269,8 +269,19 @@ def _size(c: Call) -> Value:
 @method_of("copy_atom", "with")
 @method_of("tiled", "with")
 def _with(c: Call) -> Value:
-    of = c.m.dialect.barriers(c.args[1]) if len(c.args) > 1 else ""
+    of = (c.m.dialect.barriers(c.args[1]) or _member_of(c)) if len(c.args) > 1 else ""
     return c.m.recorder.telling(c.arg(0), of) if of else c.arg(0)
+
+
+def _member_of(c: Call) -> str:
+    """The buffer of a barrier that is a member of an object in shared memory."""
+    from cutecheck.source.eval.shared_addresses import located
+
+    given, cells = c.m.lvalues
+    if not given or not cells or cells[0] is None or len(c.raw) < 2 or given[0] is not c.raw[1]:
+        return ""
+    found = located(c.m, Address(cells[0]), c.span)
+    return "" if found is None else found[0]
 
 
 @method_of("slice", "get_slice", "get_thread_slice")

@@ -56,7 +56,11 @@ def _shuffle(c: Call) -> Value:
 
 @function("block_rank_in_cluster")
 def _rank(c: Call) -> Value:
-    """The same in all threads of a block, and each time."""
+    return rank()
+
+
+def rank() -> Value:
+    """The block's number in its cluster: the same in all threads of a block, and each time."""
     return Scalar(Dyn.named("block_rank_in_cluster", NATURAL), "uint32_t")
 
 

@@ -255,13 +255,28 @@ class Fold:
 
 
 @record(frozen=True, slots=True)
+class Operation:
+    """What an instruction of assembly does with barriers or threads, and what it is given (None: not known).
+
+    ``result``: what it sets, once a wait is over, the thread elected, or the address in another block known. ``far``:
+    at barriers of other blocks of a cluster, too. ``maybe``: under a predicate.
+    """
+
+    name: str
+    operands: tuple[Expr | None, ...]
+    result: Expr | None
+    far: bool
+    maybe: bool
+
+
+@record(frozen=True, slots=True)
 class Opaque:
     """Source text that was not lowered, and why; ``names`` are the identifiers in it (for escapes).
 
     ``written``: those that it may write; None for all of them. ``memory``: it may write what addresses lead to.
     ``made``: the type that a ``new`` makes an object of. ``step``: what assembly does with groups of asynchronous
     copies or products, as a fence or with a barrier's bytes, by the name of the function that does the same in CuTe,
-    and the number that it is given.
+    and the number that it is given. ``operations``: what it does with barriers; None where that is not understood.
     """
 
     reason: str
@@ -271,6 +286,7 @@ class Opaque:
     memory: bool = False
     made: Expr | None = None
     step: tuple[str, Expr | None] | None = None
+    operations: tuple[Operation, ...] | None = ()
 
 
 @record(frozen=True, slots=True)

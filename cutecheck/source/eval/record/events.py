@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy as shallow
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,9 +22,11 @@ from cutecheck.source.eval.record.launches import LaunchRecorder
 from cutecheck.source.eval.values import Extern, Pointer, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
+    from cutecheck.model.expr import Expr
     from cutecheck.source.eval.intrinsics.registry import Call
     from cutecheck.source.eval.machine import Machine
     from cutecheck.source.eval.record.replay import Replaying
+    from cutecheck.source.eval.scope import Frame
 
 _Fact = TypeVar("_Fact", Event, CallFact)
 
@@ -145,6 +148,25 @@ class EventRecorder(LaunchRecorder):
             tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False,
             f"{self.frame.kernel}|{buffer}", () if arrivals is None else (("arrivals", arrivals),),
         )  # fmt: skip
+
+    @contextmanager
+    def outside(self, frame: Frame, within: list[Span]) -> Iterator[None]:
+        """As a step of a caller: loops and conditions inside of the functions that it called are none of its own."""
+        saved = self.frame, self._loops, self._guards
+        self.frame = frame
+        self._loops = tuple(x for x in self._loops if not any(_inside(x.span, w) for w in within))
+        self._guards = [x for x in self._guards if not any(_inside(x.span, w) for w in within)]
+        try:
+            yield
+        finally:
+            self.frame, self._loops, self._guards = saved
+
+    def loaded(self, buffer: str, span: Span, arguments: tuple[Value, ...], to: tuple[str, Expr] | None) -> None:
+        """A barrier is told of a copy by TMA that assembly starts: its offset, and the bytes; ``to`` a buffer."""
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            replay.loads(buffer, span, self.frame.symbol, arguments[1] if len(arguments) > 1 else None, to)
+        self._step_noted("load", buffer, span, arguments)
 
     def scaled(self, variable: str, mma: Value, value: Value) -> None:
         """``mma.accumulate_ = value``: whether its next products are added to what is in the accumulators."""
@@ -310,6 +332,12 @@ class EventRecorder(LaunchRecorder):
         for v in operands:
             if isinstance(v, TensorVal) and v.pointer is not None and v.pointer.buffer in self.buffers:
                 self.buffers[v.pointer.buffer].accesses.append(ident)
+
+
+def _inside(span: Span, around: Span) -> bool:
+    at = (span.line, span.column), (span.end_line, span.end_column)
+    begin, end = (around.line, around.column), (around.end_line, around.end_column)
+    return span.path == around.path and begin <= at[0] and at[1] <= end
 
 
 def _variable(node: ir.Call | None, c: Call) -> str:

@@ -28,6 +28,7 @@ from cutecheck.source.eval.record.regions import (
     variable_of,
 )
 from cutecheck.source.eval.record.rounds import MEMORY, Numbers, Rounds
+from cutecheck.source.eval.shared_addresses import is_start
 from cutecheck.source.eval.values import Enumerated, EnumVal, Pointer, Scalar, Value
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ AT_LEAST = 768  # of a run-time number: some tiles of a matrix, a multiple of mo
 FEWER = 192  # where 768 are too many passes of a loop
 _MOST_STEPS = 4000
 _WARP = 32
+_ADDRESS = (1 << 14) - 1  # of a descriptor
 _BLOCKS = 4  # along y and z of the grid; along x so many that no block has a second tile
 PASSES = 26  # of one loop; its later ones are as those before
 MORE_PASSES = 130  # of one where the tiles of a row are few, or its length is a constant
@@ -168,6 +170,9 @@ class Replaying:
                 continue
             if PER_THREAD in v.name or (number and int(number[1]) > self.made):
                 return None
+            if is_start(v.name):
+                values[v.name] = 0
+                continue
             values[v.name] = self._flag() if v.domain.values == FLAG.values else _given(v, self.least)
         try:
             _compare(expr, values)
@@ -204,9 +209,9 @@ class Replaying:
 
     def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
         """A loop without copies and products, which is not run: it may set any registers, those of these among them."""
-        own = "" if not _OF_LIBRARY.search(span.path) else "library"
-        at = () if own else tuple(Place(name, span, "rmem", buffer, 0) for buffer, name in sorted(buffers.items()))
-        self.add(Step("unknown", span, "", own, None, at))
+        library = _OF_LIBRARY.search(span.path) is not None
+        at = tuple(Place(name, span, "rmem", buffer, 0) for buffer, name in sorted(buffers.items()))
+        self.add(Step("unknown", span, "", "library" if library else "loop", None, () if library else at))
 
     def scales(self, frame: Frame, name: str, mma: object, adds: bool | None) -> None:
         """``mma.accumulate_ = ...``, of a variable in a call of a function; in others it may be the same object."""
@@ -322,12 +327,43 @@ class Replaying:
         number = numbers[1] if len(numbers) > 1 else None
         self.add(Step("barrier", span, where, kind, number, (at,), commits, arrives=arrives))
 
+    def loads(self, buffer: str, span: Span, where: str, bytes_: Value, to: tuple[str, Expr] | None) -> None:
+        """TMA is told, by assembly, to fill shared memory from an address on, and a barrier of the bytes."""
+        if self.thread is None or not all(self.under) or to is None:
+            self.end()
+        begin, size = self.number(to[1]), self._whole(bytes_)
+        if begin is None:
+            self.end()
+        bits = (8 * begin, 8 * (begin + size) if size else -1)
+        places = (
+            Place("", span, "gmem", "", 0),
+            Place(to[0].rpartition("::")[2].rpartition(".")[2], span, "smem", to[0], begin, bits=bits),
+        )
+        self.add(Step("load", span, where, buffer, None, places, True, bool(self.under)))
+
+    def multiplies(self, name: str, span: Span, where: str, operands: list[tuple[str, Value]]) -> None:
+        """An MMA that assembly starts, of these buffers by descriptors, whose lowest bits say where: in 16 bytes."""
+        if self.thread is None or not all(self.under):
+            self.end()
+        summed = Place("", span, "rmem" if name == "wgmma" else "tmem", "", 0)
+        places = [Place("", span, "rmem", "", 0)] * (2 - len(operands))
+        for buffer, value in operands:
+            number = self._whole(value)
+            if number is None:
+                self.end()
+            begin = (number & _ADDRESS) * 16
+            bits = (8 * begin, 8 * begin + 8)
+            places.append(Place(buffer.rpartition("::")[2].rpartition(".")[2], span, "smem", buffer, begin, bits=bits))
+        self.add(Step("gemm", span, where, name, None, (summed, *places, summed), True, bool(self.under)))
+
     def _counts(self, buffer: str, span: Span, where: str, arguments: tuple[Value, ...]) -> None:
         """A barrier is told how many arrivals it counts; which one, a loop over an array need not tell."""
-        at, count = (self._whole(arguments[0]), self._whole(arguments[1])) if len(arguments) > 1 else (None, None)
-        if buffer == "?" or at is None or count is None or self.under:
-            at, count = ANY_BARRIER, None
-        self.add(Step("barrier", span, where, "init", count, (Place("", span, "smem", buffer, at),)))
+        each = bool(arguments) and _of_thread(arguments[0])  # one of its own each: that makes it no other role
+        known = len(arguments) > 1 and buffer != "?" and not self.under
+        at, count = (self._whole(arguments[0], not each), self._whole(arguments[1])) if known else (None, None)
+        if at is None or count is None:
+            at, count, each = ANY_BARRIER, None, False
+        self.add(Step("barrier", span, where, "init", count, (Place("", span, "smem", buffer, at),), maybe=each))
 
     def pipelined(self, name: str, of: str, span: Span, where: str, keywords: tuple[tuple[str, object], ...]) -> None:
         """A step of a pipeline of the library, as what it does with its barriers: one that says when a stage is full,
@@ -343,12 +379,12 @@ class Replaying:
         for kind, which in _PIPELINED[name]:
             self.barrier(kind, f"{of}{which}", span, where, (index, phase) if kind == "wait" else (index,))
 
-    def _whole(self, value: Value) -> int | None:
+    def _whole(self, value: Value, asks: bool = True) -> int | None:
         value = value.value if isinstance(value, Scalar) else value
         if not isinstance(value, (int, Dyn, Sym)):
             return None
         expr = as_expr(value)
-        if any(v.name.startswith("threadIdx.") for v in expr.variables()):
+        if asks and _of_thread(value):
             self.asked[expr] = None  # threads at another barrier are another role
         return self.number(expr)
 
@@ -469,6 +505,11 @@ def _compare(expr: Expr, values: dict[str, int]) -> None:
         if atom.kind == "opaque" and atom.label in _RELATIONS:
             left, right = (a.evaluate(values) for a in atom.args)
             values[str(atom)] = int(_RELATIONS[atom.label](left, right))
+
+
+def _of_thread(value: Value) -> bool:
+    number = value.value if isinstance(value, Scalar) else value
+    return isinstance(number, Dyn) and any(v.name.startswith("threadIdx.") for v in number.expr.variables())
 
 
 def _given(v: Var, least: int) -> int:

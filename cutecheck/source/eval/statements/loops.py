@@ -53,6 +53,7 @@ from cutecheck.source.eval.statements.recurrences import (
     stay,
     walked_once,
 )
+from cutecheck.source.eval.statements.waiting import asks_again
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.tuples import Elements, Held
 from cutecheck.source.eval.values import Object, Reference, Scalar, Value, serials
@@ -214,7 +215,8 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         if node.cond is not None and m.dialect.truth(cond := conversions.tested(m, node.cond, inner)) is None:
             loop.parts = loop.parts or differs(m, node.cond, cond, inner)
 
-    _walk(m, iteration, loop, lambda: ended[-1] is Done.NORMAL, trips, quiet and not loop.cells)
+    going = not asks_again(node)
+    _walk(m, iteration, loop, lambda: ended[-1] is Done.NORMAL, trips, quiet and not loop.cells, going)
     if induction is not None:
         after = some(m, induction.name, induction.after, varies(start) or loop.parts)
         m.journal.set(inner.vars, induction.name, Scalar(after, start.ctype) if isinstance(start, Scalar) else after)

@@ -1,0 +1,226 @@
+"""Inline assembly that initialises barriers, arrives at them and waits: noted as CUTLASS's functions for the same are.
+
+A function around one such instruction says nothing of its own: it is a step of the function that calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Dyn, div, mod
+from cutecheck.source.cpp import barriers, pipelines
+from cutecheck.source.cpp.lower.instructions import PRODUCTS, SPECIAL
+from cutecheck.source.eval import ir, places, shared_addresses
+from cutecheck.source.eval.intrinsics import cuda, warps
+from cutecheck.source.eval.scope import Frame
+from cutecheck.source.eval.threads import some
+from cutecheck.source.eval.values import Pointer, Scalar, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.scope import Env
+
+_BARRIER = 8  # bytes
+_WARP = 32
+_RESERVED = 8  # barriers of the hardware that CUTLASS does not count
+# how an operation is noted, how often each thread that comes there arrives, and each warp once its MMAs are done
+_NOTED: dict[str, tuple[str, int | None, int | None]] = {
+    "init": ("init", None, None), "arrive_expect": ("expect", 1, None), "expect": ("expect", 0, None),
+    "complete": ("arrive", None, None), "arrive": ("arrive", 1, None), "wait": ("wait", None, None),
+    "copied": ("arrive", 1, None), "commit": ("arrive", None, 1),
+}  # fmt: skip
+_TELLS = {"arrive_expect": "arrive_and_expect_tx", "expect": "mbarrier_expect_tx"}
+_REGISTERS = {"more_registers": "warpgroup_reg_alloc", "fewer_registers": "warpgroup_reg_dealloc"}
+_INDICES = {"tid": "threadIdx", "ctaid": "blockIdx", "ntid": "blockDim", "nctaid": "gridDim"}
+_SILENT = ("mapa", "elect", "other", *SPECIAL)
+
+
+def operations(m: Machine, node: ir.Opaque, env: Env) -> bool:
+    """Note what a statement does; False where it does nothing of this, or it is not known with which barrier."""
+    if node.operations == () or m.recorder.in_barrier or not m.recorder.in_kernel():
+        return False
+    if node.operations is None:
+        m.recorder.barrier("escapes", barriers.NOWHERE, node.span, ())
+        return False
+    known = [_does(m, one, node, env) for one in node.operations]
+    return all(known)
+
+
+def escapes(m: Machine, values: list[Value], span: Span) -> None:
+    """Addresses go to assembly or to code that is not followed, which may do anything with barriers there."""
+    for buffer in sorted({b for v in values for b in shared_addresses.buffers(v)}):
+        m.recorder.barrier("escapes", buffer, span, ())
+
+
+def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
+    values = [Unknown("an operand of assembly", node.span) if e is None else m.eval(e, env) for e in one.operands]
+    replay = m.recorder.acts()
+    if one.name in _SILENT:
+        if one.name == "other":
+            return True
+        _set(m, one, _given(m, one.name, values), env, node.span)
+        return True
+    hidden = pipelines.inside(m)
+    classed = hidden or _of_a_class(m)
+    with _as_step(m, node) as (span, around):
+        if replay is not None:
+            replay.known.add(node.span)
+        if one.name in _REGISTERS:
+            name = _REGISTERS[one.name]
+            if name not in around:  # whose calls are noted
+                m.recorder.synchronises(m, name, values, span, "registers")
+            return True
+        if one.name in ("cluster_arrive", "cluster_wait"):
+            if one.name not in around:
+                m.recorder.synchronises(m, one.name, [], span)
+            return True
+        if one.name in PRODUCTS:
+            if replay is not None:
+                _product(m, one, values, span)
+            return True
+        if one.name in ("sync", "named_arrive"):
+            if not classed:
+                _hardware(m, one, values, span)
+            return True
+        known = _at_barrier(m, one, values, span, hidden)
+    m.recorder.synchronises(m, "asm.mbarrier_wait" if one.name == "wait" else "asm.mbarrier", [], node.span)
+    if known and one.name == "wait" and replay is not None and one.result is not None:
+        _set(m, one, Scalar(1, "uint32_t"), env, node.span)  # the run goes on when the phase is over
+    return known
+
+
+def _at_barrier(m: Machine, one: ir.Operation, values: list[Value], span: Span, hidden: bool) -> bool:
+    """Note a step; one of a pipeline is none of the kernel's."""
+    found = _place(m, values[one.name == "load"], span)
+    if found is None or (one.maybe and one.name != "arrive"):
+        m.recorder.barrier("escapes", barriers.NOWHERE, span, ())
+        return False
+    buffer, index = found
+    if hidden:
+        m.recorder.worked_by_library(buffer, span)
+        return True
+    given = tuple(m.dialect.to_model(v) for v in values[1:])
+    if one.name == "load":
+        m.recorder.loaded(buffer, span, (index, *given[1:]), shared_addresses.place(values[0]))
+        return True
+    kind, arrivals, commits = _NOTED[one.name]
+    if one.name == "arrive" and given:
+        arrivals, given = (given[0] if isinstance(given[0], int) else None), ()
+    elif one.name == "copied" and given:
+        arrivals, given = 0, ()
+    if one.far or one.maybe:
+        arrivals, commits = None, None if commits is None else 0
+    m.recorder.barrier(kind, buffer, span, (index, *given), arrivals, commits)
+    if one.name in _TELLS:
+        m.recorder.synchronises(m, _TELLS[one.name], values[1:], span)
+    return True
+
+
+def _place(m: Machine, value: Value, span: Span) -> tuple[str, Value] | None:
+    """The buffer that a barrier is in, and how many of its size are before it there."""
+    found = shared_addresses.located(m, value, span) if isinstance(value, Pointer) else shared_addresses.place(value)
+    return None if found is None else (found[0], m.dialect.to_model(div(Dyn(found[1]), Dyn.of(_BARRIER))))
+
+
+def _product(m: Machine, one: ir.Operation, values: list[Value], span: Span) -> None:
+    """A step of a run: an MMA of operands that descriptors say where to find."""
+    replay, frame = m.recorder.acts(), m.recorder.frame
+    if replay is None or frame is None:
+        return
+    of = [(found[0], value) for value in values if len(found := shared_addresses.buffers(value)) == 1]
+    replay.multiplies(one.name, span, frame.symbol, of)
+
+
+def _of_a_class(m: Machine) -> bool:
+    """In a method of a ``NamedBarrier``, whose calls are noted."""
+    frame = m.recorder.frame
+    while frame is not None:
+        if "NamedBarrier::" in frame.symbol:
+            return True
+        frame = frame.caller
+    return False
+
+
+def _hardware(m: Machine, one: ir.Operation, values: list[Value], span: Span) -> None:
+    """A barrier of the hardware; without a number of threads all of the block come there."""
+    if len(values) < 2:
+        m.recorder.synchronises(m, "__syncthreads", [], span)
+        return
+    which, count = (m.dialect.to_model(v) for v in values)
+    which = which - _RESERVED if isinstance(which, (int, Dyn)) else which
+    if one.name == "sync":
+        m.recorder.barrier("named", barriers.NAMED, span, (count, which))
+        m.recorder.synchronises(m, "arrive_and_wait", [], span)
+    else:
+        m.recorder.arrives((count, which), span)
+
+
+def _given(m: Machine, name: str, values: list[Value]) -> Value:
+    """What an address in another block is, or who is elected."""
+    if name == "mapa":
+        return Scalar(shared_addresses.moved(values[0]), "uint32_t")
+    if name in SPECIAL:
+        return _register(m, name)
+    replay = m.recorder.acts()
+    if replay is not None and replay.thread is not None:
+        return Scalar(int(replay.thread % _WARP == 0), "uint32_t")
+    return Scalar(some(m, "elected", Domain(0, 1), True), "uint32_t")
+
+
+def _register(m: Machine, name: str) -> Value:
+    """What a register of the hardware holds: the value of CUDA's variable for it."""
+    if name == "laneid":
+        return Scalar(mod(cuda.thread_number(m), Dyn.of(_WARP)), "uint32_t")
+    if name == "cluster_ctarank":
+        return warps.rank()
+    of, _, axis = name.partition(".")
+    return cuda.component(m, _INDICES[of], axis)
+
+
+def _set(m: Machine, one: ir.Operation, value: Value, env: Env, span: Span) -> None:
+    cells = None if one.result is None else places.again(m, one.result, env)
+    old = None if cells is None else places.read(m, cells, span)
+    if cells is not None and isinstance(old, Scalar) and isinstance(value, Scalar) and value.value is not None:
+        places.write(m, cells, Scalar(value.value, old.ctype), span)
+
+
+@contextmanager
+def _as_step(m: Machine, node: ir.Opaque) -> Iterator[tuple[Span, list[str]]]:
+    """Where the step is one of its function, and the functions around that do nothing else."""
+    frame, span = m.recorder.frame, node.span
+    within: list[Span] = []
+    around: list[str] = []
+    while frame is not None and frame.caller is not None and frame.called is not None and _only(frame):
+        assert frame.function is not None
+        within.append(frame.function.full_span)
+        around.append(frame.function.name)
+        frame, span = frame.caller, frame.called
+    if frame is None or not within:
+        yield span, around
+        return
+    with m.recorder.outside(frame, within):
+        yield span, around
+
+
+def _only(frame: Frame) -> bool:
+    """A function that does one thing with a barrier, and asks no condition but whether that is done."""
+    fn = frame.function
+    if fn is None or fn.body is None or "kernel" in fn.flags or not frame.kernel:
+        return False
+    acts = [s for s in fn.body.get().body if not isinstance(s, (ir.Local, ir.Return, ir.Assert)) and not _nothing(s)]
+    return len(acts) <= 1 and not any(isinstance(s, ir.If) for s in acts)
+
+
+def _nothing(stmt: ir.Stmt) -> bool:
+    """Assembly that does nothing with a barrier."""
+    opaque = stmt.expr if isinstance(stmt, ir.ExprStmt) else None
+    if not isinstance(opaque, ir.Opaque) or opaque.operations is None:
+        return False
+    return all(one.name in _SILENT for one in opaque.operations)
+
+
+__all__ = ["escapes", "operations"]
