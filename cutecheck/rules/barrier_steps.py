@@ -223,9 +223,14 @@ def _at_most(call: Call, threads: int, context: Context) -> int | None:
     if which is None or threads > LARGEST_BLOCK or None in numbers.values():
         return None
     places = {s for s, n in numbers.items() if n == which}
-    mine = [c for c in context.facts.calls if c.span in places and (c.kernel, c.arch) == (call.kernel, call.arch)]
-    warps = frozenset(w for c in mine for w in at_most(inner(c.guards), threads))
-    return min(threads, WARP * len(warps))
+    warps: dict[Span | None, set[int]] = defaultdict(
+        set
+    )  # that sync; that arrive, which may come again to wait, by place
+    for c in context.facts.calls:
+        mine = c.function.startswith(_NAMED) and (c.kernel, c.arch) == (call.kernel, call.arch)
+        if mine and c.span in places:
+            warps[None if c.function == _NAMED else c.span] |= at_most(inner(c.guards), threads)
+    return sum(min(threads, WARP * len(w)) for w in warps.values())
 
 
 def _number(call: Call, at: int) -> int | None:

@@ -176,6 +176,16 @@ UNORDERED = {
         "    NamedBarrier::arrive(512, cutlass::arch::ReservedNamedBarriers::EpilogueBarrier);\n",
         set(),
     ),
+    "a_warp_arrives_and_waits": (
+        "    NamedBarrier::sync(256, 3);\n",
+        "    NamedBarrier::arrive(288, 3);\n    if (threadIdx.x / 32 == 0) NamedBarrier::sync(288, 3);\n",
+        set(),
+    ),
+    "a_warp_arrives_and_waits_for_more": (
+        "    NamedBarrier::sync(256, 3);\n",
+        "    NamedBarrier::arrive(320, 3);\n    if (threadIdx.x / 32 == 0) NamedBarrier::sync(320, 3);\n",
+        {"CUT217"},
+    ),
     "C_over_B": ("  NamedBarrier::sync(256, 2);\n", "", {"CUT212"}),
     "half_of_the_threads": ("sync(256, 3)", "sync(128, 3)", {"CUT217"}),
     "more_threads_than_come": ("sync(256, 2)", "sync(384, 2)", {"CUT217"}),

@@ -165,7 +165,7 @@ class EventRecorder(LaunchRecorder):
         """A barrier is told of a copy by TMA that assembly starts: its offset, and the bytes; ``to`` a buffer."""
         replay = self.acts()
         if replay is not None and self.frame is not None:
-            replay.loads(buffer, span, self.frame.symbol, arguments[1] if len(arguments) > 1 else None, to)
+            replay.brings(buffer, span, self.frame.symbol, arguments[1] if len(arguments) > 1 else None, to)
         self._step_noted("load", buffer, span, arguments)
 
     def scaled(self, variable: str, mma: Value, value: Value) -> None:

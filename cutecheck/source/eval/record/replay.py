@@ -327,7 +327,7 @@ class Replaying:
         number = numbers[1] if len(numbers) > 1 else None
         self.add(Step("barrier", span, where, kind, number, (at,), commits, arrives=arrives))
 
-    def loads(self, buffer: str, span: Span, where: str, bytes_: Value, to: tuple[str, Expr] | None) -> None:
+    def brings(self, buffer: str, span: Span, where: str, bytes_: Value, to: tuple[str, Expr] | None) -> None:
         """TMA is told, by assembly, to fill shared memory from an address on, and a barrier of the bytes."""
         if self.thread is None or not all(self.under) or to is None:
             self.end()
