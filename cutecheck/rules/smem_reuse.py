@@ -50,9 +50,9 @@ class SmemReuseWithoutBarrier(Replayed):
         threads, there is a barrier or wait; and all threads of the block come to ``__syncthreads()``. Of a buffer with
         stages that run-time indices choose, only a read with no barrier since the first write.
         In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too:
-        the next pass writes there again. So do single elements that threads of one warp store and those of another
-        read (in the DSL). A loop that writes stages and lets other threads read them has a barrier. Run pass by pass,
-        no stage is filled that was read since the last barrier, or read with no barrier since the wait for it; and TMA
+        the next pass writes there again. Nor are single elements read (of tensors, arrays, shared numbers) that threads
+        of other warps have stored since the last barrier. A loop that writes stages and lets other threads read them
+        has a barrier. Run pass by pass, no stage is filled that was read since the last barrier, or read with no barrier since the wait for it; and TMA
         fills none of which another thread has not said, by a barrier that was waited for, that its reads are done (of a
         WGMMA any thread of the warpgroup says so, once its group has been waited for);
         threads write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores
@@ -74,7 +74,8 @@ class SmemReuseWithoutBarrier(Replayed):
 
     Assumptions
         Any call with sync, barrier or wait in its name holds all threads back, under whatever condition, but waits for
-        a thread's own copies. A function that is not followed has no barrier; blocks of one warp are not judged.
+        a thread's own copies. A function that is not followed has no barrier (of single elements: may have one); blocks
+        of one warp are not judged.
 
     Fix
         Put ``__syncthreads()``, or a named barrier of the warps involved, between the two.

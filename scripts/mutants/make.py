@@ -1,6 +1,7 @@
-"""Write programs with one mistake each: ``make.py OUT SOURCES [--each 10] [--seed a]``.
+"""Write programs with one mistake each: ``make.py OUT SOURCES [--each 10] [--seed a] [--of NAME]``.
 
-SOURCES is a folder with checkouts of cutlass, Cute-Learning, CUTLASS-Examples, cute-gemm and cfx-article-src. OUT gets
+SOURCES is a folder with checkouts of cutlass, Cute-Learning, CUTLASS-Examples, cute-gemm, cfx-article-src and
+flash-attention. OUT gets
 ``base/NAME`` and ``NAME/000`` ..., each with a ``mutant.json``.
 """
 
@@ -51,8 +52,9 @@ def main() -> None:
     parser.add_argument("sources", type=Path)
     parser.add_argument("--each", type=int, default=10)
     parser.add_argument("--seed", default="a")
+    parser.add_argument("--of", default="", help="how the names of the programs begin")
     options = parser.parse_args()
-    for program in PROGRAMS:
+    for program in (p for p in PROGRAMS if p.name.startswith(options.of)):
         base = options.out / "base" / program.name
         _base(program, options.sources, base)
         known = {k: v for k, v in asdict(program).items() if k in ("name", "main", "runs", "element", "frees")}

@@ -65,7 +65,7 @@ def _name(function: tree_sitter.Node) -> str:
 
 
 def mutations(source: bytes, only: tuple[str, ...] = (), until: int | None = None) -> list[Mutation]:
-    """All that can be made in the functions of these names (all functions and types without), before ``until``."""
+    """All that can be made in the functions and types of these names (in all without), before ``until``."""
     found: dict[tuple[int, int, bytes], Mutation] = {}
     for node in _walk(_PARSER.parse(source).root_node):
         if node.type not in ("function_definition", "struct_specifier", "alias_declaration"):
@@ -76,7 +76,8 @@ def mutations(source: bytes, only: tuple[str, ...] = (), until: int | None = Non
         text = node.text or b""
         if around is not None or (until is not None and node.start_byte > until) or not _OF_CUTE.search(text):
             continue
-        name = _name(node) if node.type == "function_definition" else ""
+        named = node.child_by_field_name("name")
+        name = _name(node) if node.type == "function_definition" else (named.text or b"").decode() if named else ""
         if name in _NOT_MUTATED or (only and name not in only):
             continue
         for m in _in(node, source):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 _TUTORIAL = "cutlass/examples/cute/tutorial"
 _LEARNING = "Cute-Learning/gemm"
@@ -112,6 +113,15 @@ def _matrix(name: str, folder: str, file: str, launch: str, only: tuple[str, ...
     )
 
 
+def _flash(kind: str, runs: tuple[str, ...], frees: int, only: tuple[str, ...], *files: str) -> Program:
+    drivers = Path(__file__).parent / "drivers"
+    return Program(
+        f"flash_{kind}", "flash-attention/csrc/flash_attn/src", "driver.cu", files, runs, frees=frees, only=only,
+        driver=(drivers / f"flash_{kind}.cu").read_text(),
+        besides=(("flash_common.h", (drivers / "flash_common.h").read_text()),),
+    )  # fmt: skip
+
+
 _TRANSPOSE = "launch_matrix_transpose_shared_memory_"
 PROGRAMS = (
     _tutorial("sgemm_1.cu", _BOTH, "f32"),
@@ -154,5 +164,11 @@ PROGRAMS = (
             ("matrix_transpose_shared_memory_vectorized", f"{_TRANSPOSE}vectorized_swizzled")),
     _matrix("padded", "cute_matrix_transpose", "cute_matrix_transpose_shared_memory.cu", f"{_TRANSPOSE}padded",
             ("matrix_transpose_shared_memory", f"{_TRANSPOSE}padded")),
+    _flash("fwd", ("256 256 0", "200 328 1"), 1, ("compute_attn_1rowblock", "gemm", "gemm_rs", "copy", "Flash_fwd_kernel_traits"),
+           "flash_fwd_kernel.h", "utils.h", "kernel_traits.h"),
+    _flash("split", ("128 768 0", "72 700 0"), 1, ("compute_attn_1rowblock_splitkv", "combine_attn_seqk_parallel"),
+           "flash_fwd_kernel.h"),
+    _flash("bwd", ("256 256 0", "200 328 1"), 4, ("compute_dq_dk_dv_1colblock", "convert_dQ", "Flash_bwd_kernel_traits"),
+           "flash_bwd_kernel.h", "flash_bwd_preprocess_kernel.h", "kernel_traits.h"),
     _matrix("tma_copy", "cute_tma_copy", "cute_tma_copy.cu", "launch_matrix_copy"),
 )  # fmt: skip

@@ -109,6 +109,19 @@ def at_most(guards: Iterable[Guard], threads: int) -> frozenset[int]:
     return frozenset(t // WARP for t in _passers(known, threads) or ())
 
 
+def might(guards: Iterable[Guard], threads: int) -> frozenset[int]:
+    """The threads that may pass, whatever the conditions say that are not on the index of the thread alone."""
+    every = list(guards)
+    known = [g for g in _but_elections(every) if _passed(g) is not None]
+    found = _passers(known, threads) or ()
+    return frozenset(found if len(_but_elections(every)) == len(every) else (t // WARP * WARP for t in found))
+
+
+def open_to_some(guards: Iterable[Guard]) -> set[str]:
+    """The conditions that threads may answer differently, by what is not known."""
+    return {g.text for g in _but_elections(guards) if not g.alike and _passed(g) is None}
+
+
 def in_turns(count: int, come: int) -> bool:
     """Warpgroups that run the same code may do so one after the other (pingpong): some of them are all that come."""
     return count % _WARPGROUP == 0 and come % count == 0

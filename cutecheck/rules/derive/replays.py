@@ -106,11 +106,14 @@ class _Run:
             self.held[held] = None
 
     def _is_helper(self, step: Step, at: int) -> bool:
-        """The call of a function whose own wait, commit or barrier comes next, which is what counts."""
-        if step.function in COMMITS or step.function in _WAITS:
-            return False
+        """The call of a function whose own wait, commit or barrier comes next, which is what counts.
+
+        A program's own ``cp_async_wait<0>`` may be ``cp.async.wait_group 0``, which waits for no copy of no group.
+        """
         after = next(iter(self.replay.steps[at + 1 : at + 2]), None)
-        return after is not None and after.kind == "call" and name_of(after.enclosing) == step.function
+        if after is None or after.kind != "call" or name_of(after.enclosing) != step.function:
+            return False
+        return step.function not in COMMITS and (step.function not in _WAITS or after.function in _WAITS)
 
     def _call(self, step: Step, at: int) -> None:
         if step.function in COMMITS:

@@ -79,7 +79,10 @@ def may_write(
     m: Machine, called: ir.Expr, given_as: tuple[ir.Arg, ...], fn: Value, args: list[Value], env: Env, span: Span
 ) -> None:
     """What a function of a library or of a header that is not there may have written of what it was given by name."""
-    if not args or harmless(called, fn):
+    if harmless(called, fn):
+        return
+    m.recorder.loses_sight()
+    if not args:
         return
     if any(isinstance(a, Underscore) for a in args):
         return  # a part of a tensor that is not known

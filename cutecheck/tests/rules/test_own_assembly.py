@@ -64,6 +64,49 @@ def test_groups_of_copies(tmp_path: Path, wait: str, expected: set[str]) -> None
     assert codes(tmp_path, text) - {"CUT210", "CUT218"} == expected
 
 
+ALL = """
+namespace own {
+template <int N> __device__ void cp_async_wait() { asm volatile("cp.async.wait_group %%0;" :: "n"(N)); }
+}
+using Tile = Layout<Shape<_32, _32>, Stride<_32, _1>>;
+using Copies = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, float>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _4>>{}));
+using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(128) k(float const* in, float* out, int n) {
+  __shared__ alignas(16) float smem[1024];
+  Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
+  auto c = Copies{}.get_slice(threadIdx.x);
+  auto r = Rows{}.get_slice(threadIdx.x);
+  for (int i = 0; i < n; ++i) {
+    copy(Copies{}, c.partition_S(make_tensor(make_gmem_ptr(in + i * 1024), Tile{})), c.partition_D(s));
+    %s
+    __syncthreads();
+    Tensor f = make_fragment_like(r.partition_S(s));
+    copy(Rows{}, r.partition_S(s), f);
+    copy(Rows{}, f, r.partition_D(make_tensor(make_gmem_ptr(out + i * 1024), Tile{})));
+    __syncthreads();
+  }
+}
+void run(float const* a, float* b, int n) { k<<<1, 128>>>(a, b, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("wait", "expected"),
+    [
+        ("cp_async_fence(); cp_async_wait<0>();", set[str]()),
+        ("cp_async_wait<0>();", set()),  # cp.async.wait_all: groups or not
+        ("cp_async_fence(); own::cp_async_wait<0>();", set()),
+        ("own::cp_async_wait<0>();", {"CUT213"}),  # cp.async.wait_group 0: what no group holds may still be on its way
+    ],
+)
+def test_a_wait_for_no_group_of_a_function_with_the_name_of_cutes(
+    tmp_path: Path, wait: str, expected: set[str]
+) -> None:
+    assert codes(tmp_path, ALL % wait) == expected
+
+
 def example(cls: type[TmaStoreNotOrdered] | type[WgmmaNotWaited], **names: str) -> str:
     text = cls.valid[0]
     for old, new in names.items():

@@ -118,7 +118,8 @@ def _step(m: Machine, step: tuple[str, ir.Expr | None], node: ir.Opaque, env: En
     tells = name.endswith("expect_tx")
     if tells:
         m.recorder.synchronises(m, "asm.barrier", [], node.span)
-    if around in NOTED_BY_NAME or (tells and _TELLS.search(around)):
+    other = around == "cp_async_wait" and name == "cp_async_wait_group"  # of 0 groups CuTe's waits for all copies
+    if (around in NOTED_BY_NAME and not other) or (tells and _TELLS.search(around)):
         return
     given = [] if number is None else [m.eval(number, env)]
     if tells and frame is not None and frame.caller is not None and _only(frame, node):

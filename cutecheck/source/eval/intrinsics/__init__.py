@@ -40,7 +40,7 @@ from cutecheck.source.eval.intrinsics.dispatch import (
 )
 from cutecheck.source.eval.intrinsics.members import static_member
 from cutecheck.source.eval.intrinsics.names import OF_SEVERAL, apply_type, find
-from cutecheck.source.eval.intrinsics.operators import advance, binary, cast_pointer, dereference, index
+from cutecheck.source.eval.intrinsics.operators import advance, binary, cast_pointer, dereference, element_of, index
 from cutecheck.source.eval.intrinsics.refusals import guarded
 from cutecheck.source.eval.intrinsics.tiled_members import decompose_tiled
 
@@ -57,6 +57,7 @@ __all__ = [
     "decompose_tiled",
     "deduce_class",
     "dereference",
+    "element_of",
     "find",
     "guarded",
     "index",

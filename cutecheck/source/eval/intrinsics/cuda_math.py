@@ -51,7 +51,7 @@ def _results() -> dict[str, str]:
     return found | {"__low2float": "float", "__high2float": "float"}
 
 
-_RESULTS = _results()
+RESULTS = _results()
 _OF_FIRST = _names(
     """__hadd __hadd_rn __hadd_sat __hsub __hsub_rn __hmul __hmul_rn __hmul_sat __hdiv __hfma __hfma_relu __hfma_sat
     __hneg __habs __hmax __hmax_nan __hmin __hmin_nan hexp hexp2 hexp10 hlog hlog2 hlog10 hsqrt hrsqrt hrcp hsin
@@ -69,9 +69,9 @@ _VOTES = {
 }  # fmt: skip
 
 
-@function(*_RESULTS, tolerant=True)
+@function(*RESULTS, tolerant=True)
 def _number(c: Call) -> Value:
-    return Scalar(None, _RESULTS[c.name])
+    return Scalar(None, RESULTS[c.name])
 
 
 @function(*(stem for stem in _STEMS if not stem.endswith("f")), tolerant=True)

@@ -86,12 +86,11 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         return dereference(m, slots.moved(m, base, args[0], span), span)
     if isinstance(base, Pointer):
         if isinstance(base.type, ArrayType) and args:
-            by = _elements(m, base.type.inner, args[0], span)
-            element = advance(m, replace(base, type=base.type.inner), by, span)
+            element = element_of(m, base, args[0], span)
             own = isinstance(base.type.inner, (ScalarType, PtrType, ValueType)) and base.space != "smem"
             return dereference(m, element, span) if own or isinstance(base.type.inner, ClassInst) else element
         element = (
-            advance(m, base, args[0], span)
+            element_of(m, base, args[0], span)
             if args and isinstance(base.type, (ScalarType, ClassInst, PtrType))
             else base
         )
@@ -115,6 +114,13 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
     if is_type(base):
         return base
     return Unknown(f"indexing {describe(base)}", span)
+
+
+def element_of(m: Machine, p: Pointer, at: Value, span: Span) -> Value:
+    """Where ``p[at]`` is: of an array, or of what a pointer leads to."""
+    if not isinstance(p.type, ArrayType):
+        return advance(m, p, at, span)
+    return advance(m, replace(p, type=p.type.inner), _elements(m, p.type.inner, at, span), span)
 
 
 def _past(m: Machine, p: Pointer | Address, by: Value, span: Span) -> Value:

@@ -79,7 +79,16 @@ class BufferRecorder(RecorderState):
         self._buffer(ident, decl.name, decl.span, None if isinstance(size, Unknown) else size, align, t)
         if isinstance(t, ClassInst):
             return Object(t, {}, Pointer(ident, "smem", t, 0, align), ident)
-        return Pointer(ident, "smem", t, 0, align)
+        made = Pointer(ident, "smem", t, 0, align)
+        if isinstance(t, ScalarType):
+            self.singles[id(env.vars), decl.name] = env.vars, made
+        return made
+
+    def single(self, name: str, env: Env) -> Pointer | None:
+        """Where a ``__shared__`` variable of one number is, whatever it is known to hold; None of other names."""
+        at = env.find_var(name)
+        found = self.singles.get((id(at.vars), name)) if at is not None else None
+        return found[1] if found is not None and at is not None and found[0] is at.vars else None
 
     def dynamic_shared(self, kernel: str, span: Span) -> Pointer:
         """The dynamic shared memory that a kernel's wrapper passes on: bytes, a buffer."""

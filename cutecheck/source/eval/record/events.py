@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
-from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, PIPELINE
+from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, NOT_WALKED, PIPELINE
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.replayed import REPLAY, Replay
 from cutecheck.model.ints import Condition
@@ -85,6 +85,8 @@ class EventRecorder(LaunchRecorder):
         A barrier or wait leaves a fact each time it is reached.
         """
         replay = self.acts()
+        if what == NOT_WALKED:
+            self.loses_sight()
         if replay is not None and self.frame is not None:
             replay.called(name, args, what, span, self.frame.symbol, bool(self._loops))
         if self._events_off or self.frame is None:
@@ -210,7 +212,16 @@ class EventRecorder(LaunchRecorder):
         replay = self.acts()
         if replay is not None and self.frame is not None and space in ("smem", "rmem"):
             replay.element(self._tensor(t, span), written, span, self.frame.symbol)
-        if self._events_off or self.frame is None or not self.frame.kernel or space != "smem":
+        if space == "smem" and self.follows_elements():
+            self.one_element(t, written, span)
+
+    def follows_elements(self) -> bool:
+        """Whether elements of shared memory that are stored and read here are noted."""
+        return not self._events_off and self.in_kernel() and bool(self.buffers)
+
+    def one_element(self, t: TensorVal, written: bool, span: Span) -> None:
+        """``unseen``: when a function was last called that is not followed."""
+        if self.frame is None:
             return
         where, bindings = self.frame.symbol, self.frame.bindings
         key = (span, "element", written, where, bindings, _FRESH.sub("#", str(t.offset)))
@@ -219,7 +230,8 @@ class EventRecorder(LaunchRecorder):
             what = ELEMENT_STORED if written else ELEMENT_READ
             self.calls[key] = CallFact(
                 "element", span, (self._tensor(t, span),), Unknown(what, span), where, self.arch, bindings, (),
-                self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
+                self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False, "",
+                (("unseen", self.unseen_at),),
             )  # fmt: skip
 
     def _step(

@@ -14,7 +14,7 @@ from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env, self_of
-from cutecheck.source.eval.statements import elements, touches
+from cutecheck.source.eval.statements import elements, shared_elements, touches
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
@@ -108,6 +108,10 @@ def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
     value = m.eval(node.value, env)
     predicates.note(m, node, env)
     _stored(m, node, env)
+    shared_elements.reads(m, node.value, env)
+    if node.op != "=":
+        shared_elements.reads(m, node.target, env)
+    shared_elements.stores(m, node.target, env)
     if isinstance(node.target, ir.Attr) and node.target.ident == "accumulate_" and m.dialect.by_value:
         of = node.target.base
         m.recorder.scaled(of.ident if isinstance(of, ir.Name) else "", m.eval(of, env), value)

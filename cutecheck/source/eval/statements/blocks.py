@@ -30,6 +30,7 @@ from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.mentions import names_end
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.spelled import written
+from cutecheck.source.eval.statements import shared_elements
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import forget
@@ -112,6 +113,8 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
         return Done.NORMAL
     unit = env.frame.unit if env.frame is not None else None
     if isinstance(decl, ir.Variable):
+        if not qualifiers.refers(decl.type):
+            shared_elements.reads(m, _only(decl), env)
         stands = m.dialect.by_value and _refers(m, decl, env)
         if not (stands and not qualifiers.refers(decl.type)) and (
             qualifiers.never_written(decl) or qualifiers.settled(decl.type)
@@ -238,6 +241,7 @@ def _return(m: Machine, node: ir.Return, env: Env) -> Done:
                 value, cells = copies.copied(m, value), None
             frame.cells.append(cells)
         else:
+            shared_elements.reads(m, node.value, env)
             value = m.eval(node.value, env)
         if frame is not None and frame.returns is not None:
             frame.returns.append(temporaries.owned(m, value))

@@ -12,7 +12,7 @@ from cutecheck.source.eval import conversions, ir, leaks, predicates
 from cutecheck.source.eval.dialect import MISSING
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements import flags
+from cutecheck.source.eval.statements import flags, shared_elements
 from cutecheck.source.eval.statements.done import Done, Raised
 from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
@@ -37,6 +37,7 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
         m.run(node.init, inner)
     replay = m.dialect.replaying
     decided = None if replay is None or not _leaves(node) else replay.slices.so_far()
+    shared_elements.reads(m, node.cond, inner)
     cond = conversions.tested(m, node.cond, inner)
     m.tested[id(node)] = cond
     known = m.dialect.truth(cond)
