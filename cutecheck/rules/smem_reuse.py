@@ -49,14 +49,14 @@ class SmemReuseWithoutBarrier(Replayed):
         another layout or element type, or another member of a union, and between a write and the read of it by other
         threads, there is a barrier or wait; and all threads of the block come to ``__syncthreads()``. Of a buffer with
         stages that run-time indices choose, only a read with no barrier since the first write.
-        In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too:
-        the next pass writes there again. Nor are single elements read (of tensors, arrays, shared numbers) that threads
-        of other warps have stored since the last barrier. A loop that writes stages and lets other threads read them
-        has a barrier. Run pass by pass, no stage is filled that was read since the last barrier, or read with no barrier since the wait for it; and TMA
-        fills none of which another thread has not said, by a barrier that was waited for, that its reads are done (of a
-        WGMMA any thread of the warpgroup says so, once its group has been waited for);
-        threads write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores
-        nothing that other threads have written since the last barrier.
+        In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too: the
+        next pass writes there again. Nor are single elements read (of tensors, arrays, shared numbers) that threads of
+        other warps have stored since the last barrier. A loop that writes stages and lets other threads read them has a
+        barrier. Run pass by pass, no stage is filled that was read since the last barrier, or read with no barrier
+        since the wait for it; and TMA fills none of which another thread has not said, by a barrier that was waited
+        for, that its reads are done (of a WGMMA any thread of the warpgroup says so, once its group has been waited
+        for); threads write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA
+        stores nothing that other threads have written since the last barrier.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
