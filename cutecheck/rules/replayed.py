@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from cutecheck.facts import Call, Event
+from cutecheck.facts import Call, Event, Span
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.replays import faults_of
 from cutecheck.rules.derive.role_loads import by_assembly
+from cutecheck.rules.derive.uses import uses_of
 
 # message, label, help, and what the other place is
 _SAID: dict[str, tuple[str, str, str, str]] = {
@@ -167,6 +168,9 @@ _NO_EVENTS = (
 )  # faults of other steps than copies and products
 
 
+_TWO = 2  # accesses that a missing barrier is between
+
+
 class Replayed(Rule):
     """A rule with kinds of faults that a run of a kernel pass by pass can have."""
 
@@ -185,12 +189,21 @@ class Replayed(Rule):
         if not any(e.span == fault.step.span for e in at):
             shown = fault.kind in _NO_EVENTS or by_assembly(fault.step)
             return not shown or fault.step.span.path not in _reported(context)
-        if fault.kind in ("unseen", "overwritten"):
-            if any(_one_warp(e) for e in at if e.span == fault.step.span):
-                return True
-        else:
+        if fault.kind not in ("unseen", "overwritten"):
             at = [e for e in at if e.span == fault.step.span]
-        return any(True for event in at for _ in self.on_event(event, context))
+            return any(True for event in at for _ in self.on_event(event, context))
+        if any(_one_warp(e) for e in at if e.span == fault.step.span):
+            return True
+        return any(self._of_these(finding, fault, call, context) for e in at for finding in self.on_event(e, context))
+
+    def _of_these(self, finding: Finding, fault: Fault, call: Call, context: Context) -> bool:
+        """A finding at one of a fault's two places is of both, or the place that they do not share is of one tensor."""
+        mine = {fault.step.span, *([fault.other.span] if fault.other is not None else [])}
+        theirs = {finding.span, *(r.span for r in finding.related)}
+        if len(mine) < _TWO or len(theirs) != _TWO or mine == theirs:
+            return True
+        first, second = (_roots(spans, call, context) for spans in (mine - theirs, theirs - mine))
+        return not first or not second or bool(first & second)
 
     def _of_run(self, fault: Fault, call: Call) -> Finding:
         message, label, hint, other = _SAID[fault.kind]
@@ -206,6 +219,12 @@ class Replayed(Rule):
             enclosing=call.kernel,
             arch=call.arch,
         )
+
+
+def _roots(spans: set[Span], call: Call, context: Context) -> set[object]:
+    """The tensors in shared memory that the accesses at these places are of."""
+    at = (e for e in context.facts.events if e.span in spans and (e.kernel, e.arch) == (call.kernel, call.arch))
+    return {use.root for event in at for use in uses_of(event)}
 
 
 def _reported(context: Context) -> set[str]:
