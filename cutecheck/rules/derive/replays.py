@@ -319,7 +319,8 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
         return []
     found = cast("dict[int, list[Fault]]", context.memo.setdefault("replays", {}))
     if id(replay) not in found:
-        made = faults_of_roles(replay) if replay.threads else _Run(replay).run()
+        made = faults_of_roles(replay) if replay.threads else []
+        made += _Run(replay).run() if replay.steps or not replay.threads else []
         if replay.more is not None:
             told = {(f.kind, f.step.span) for f in made}
             made += [f for f in _Run(replay.more).run() if (f.kind, f.step.span) not in told]

@@ -21,7 +21,7 @@ _Identity = tuple[str, int, int]  # a variable, where a tensor starts in it, and
 class Access:
     """``over``: when it was over, by the steps of its thread; None where it still reads.
 
-    ``phase``: the barrier and phase that say so of a load, whoever asks.
+    ``phase``: the barrier and phase that say so of a load, whoever asks. ``since``: when it began, by those steps.
     """
 
     of: _Identity
@@ -33,6 +33,16 @@ class Access:
     how: How
     written: bool
     phase: tuple[object, int] | None = None
+    since: int = 0
+
+
+@dataclass(slots=True)
+class Clash:
+    """An earlier access that need not be over, and must be; ``first``: it is a TMA store of which the thread that
+    writes knows nothing, and which knows of nothing that this thread has written there: that should come first."""
+
+    access: Access
+    first: bool
 
 
 @dataclass(slots=True)
@@ -51,19 +61,23 @@ class Memory:
         self.stores: dict[int, Stores] = defaultdict(Stores)
 
     def used(self, me: int, clock: Clock, step: Step, place: Place, how: How, written: bool,
-             phase: tuple[object, int] | None = None) -> Access | None:  # fmt: skip
+             phase: tuple[object, int] | None = None) -> Clash | None:  # fmt: skip
         """Note an access; an earlier one that need not be over, and must be."""
         within = _within(place)
         if within is None:
             return None
         of, bits = within
-        now = Access(of, bits, me, None if how == "drain" else clock.get(me, 0), step, place, how, written, phase)
+        when = clock.get(me, 0)
+        now = Access(of, bits, me, None if how == "drain" else when, step, place, how, written, phase, when)
         known = self.last[of[0]]
+        again = any(a.thread == me and a.how == how and a.written == written and a.bits == bits for a in known.values())
         wrong = next((a for a in known.values() if _wrong(a, now, clock)), None)
         known[of, bits, me, how, written, step.span] = now
         if how == "drain":
             self.stores[me].open.append(now)
-        return wrong
+        if wrong is None:
+            return None
+        return Clash(wrong, wrong.how == "drain" and not again and clock.get(wrong.thread, 0) < wrong.since)
 
     def commit(self, me: int) -> None:
         """The stores of a thread so far are a group."""

@@ -219,10 +219,14 @@ class _Block:
             uses = [(step.places[0], "drain", False)]
         for place, how, written in uses:
             phase = w.expecting if how == "load" else None
-            other = self.memory.used(me, w.clock, step, place, how, written, phase)
-            if other is not None and self.sure and not step.maybe:
-                kind = _kind(other.how, how)
-                self._note(kind, step, place, other.step, 0)
+            clash = self.memory.used(me, w.clock, step, place, how, written, phase)
+            if clash is None or not self.sure or step.maybe:
+                continue
+            other = clash.access
+            if clash.first:
+                self._note("unstored", other.step, other.place, step, 0)
+            else:
+                self._note(_kind(other.how, how), step, place, other.step, 0)
 
     def _at_named(self, me: int, w: _Worker, step: Step) -> bool:
         gate, count = self.named[step.places[0].buffer], step.number or 0

@@ -15,6 +15,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
 from cutecheck.source.eval.record.numbers import several_tiles, undivided
+from cutecheck.source.eval.record.regions import by_hardware
 from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, MORE_PASSES, Replaying, ReplayOver
 from cutecheck.source.eval.record.rounds import Numbers, agree
 from cutecheck.source.eval.record.tiles import MOST_COST, TileWalk
@@ -50,6 +51,12 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         made, cost = _roles(m, start, recorder.threads_of(symbol))
     else:
         made, cost = _one_path(m, start) if _pipelined(m, symbol) else (None, 0)
+        if _stores_by_tma(m, symbol):
+            roles, more = _roles(m, start, recorder.threads_of(symbol))
+            cost += more
+            if all(t.complete for t in roles.threads):
+                both = {"threads": roles.threads, "sure": roles.sure, "counted": roles.counted}
+                made = roles if made is None else replace(made, **both)
     if walked < _MOST_FOR_TILES:
         made, more = _with_tiles(m, start, made)
         cost += more
@@ -295,6 +302,12 @@ def _pipelined(m: Machine, symbol: str) -> bool:
     written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
     read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
     return bool((written & read) - {None})
+
+
+def _stores_by_tma(m: Machine, symbol: str) -> bool:
+    """Whether one thread has TMA store what the others may write, of a kernel without barriers in shared memory."""
+    copies = [e for e in m.recorder.events.values() if e.kernel == symbol and e.kind == "copy" and len(e.operands) > 1]
+    return any(by_hardware("copy", e.tiled, list(e.operands))[0] == "drain" for e in copies)
 
 
 @contextmanager

@@ -39,10 +39,10 @@ def regions(fact: TensorFact, root: object, offset: int, begin: int) -> tuple[tu
     step = steps[0] if len(steps) == 1 else None
     if length is None or extent is None or not isinstance(step, int) or step < 1 or fact.dtype is None:
         return _OPEN, None
-    if not fact.dtype.bits or _goes_on(fact, step * int(bits) // int(fact.dtype.bits)):
-        return _OPEN, None  # a copy of several stages
     if length - (extent - 1) * step > step:
         return whole, whole  # parts of one tile
+    if not fact.dtype.bits or _goes_on(fact, step * int(bits) // int(fact.dtype.bits)):
+        return _OPEN, None  # a copy of several stages
     first = begin + (offset - begin // int(bits)) // step * step * int(bits)
     return whole, (first, first + (length - (extent - 1) * step) * int(bits))
 
