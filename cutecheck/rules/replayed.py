@@ -60,6 +60,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "sum each tile of A meets one tile of B", "run pass by pass, tiles of A and B are apart",
         "copy A and B of the same k, to stages that are read together", "B's tile is copied here",
     ),
+    "stale": (
+        "`{name}` still holds tile {tile} of its buffer, which nothing has filled since, and is multiplied with one "
+        "tile of the other operand after the other, all in one sum", "run pass by pass, the same part again",
+        "fill the stage anew in each pass, as the other operand's is", "filled here",
+    ),
     "unset": (
         "the product is added to `{name}`, which nothing has set before", "not cleared",
         "clear(...) the accumulators before the main loop", "",

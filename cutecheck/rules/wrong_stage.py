@@ -64,6 +64,7 @@ class StageNeverChanges(Replayed):
         somewhere; and a loop whose copies all go to one stage, from sources that change, reads it in between. Kernels
         that are run pass by pass (by one path for all threads, with cp.async or plain copies) overwrite no tile that
         was never read, sum up no product of two tiles twice, and multiply a tile of A with one tile of B in one sum.
+        A stage that is not filled again while the other operand's is meets no more than one of its tiles in one sum.
         Where the same numbers decide how many tiles an operand has and how many passes a loop, none is left out.
 
     Why
@@ -90,7 +91,7 @@ class StageNeverChanges(Replayed):
         examples/cute/tutorial/sgemm_sm80.cu
     """
 
-    kinds = ("lost", "twice", "mixed", "missed")
+    kinds = ("lost", "twice", "mixed", "stale", "missed")
     code = "CUT218"
     name = "stage-not-advanced"
     family = "lint"

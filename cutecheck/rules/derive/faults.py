@@ -14,6 +14,7 @@ Kind = Literal[
     "lost",
     "twice",
     "mixed",
+    "stale",
     "unset",
     "unready",
     "unreleased",

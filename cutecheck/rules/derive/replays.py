@@ -237,7 +237,24 @@ class _Run:
             self.wrong.append(Fault("twice", step, a, before, first.number))
         elif go_on and any((x[0] == one) != (x[2] == other) for x in known):
             self.wrong.append(Fault("mixed", step, a, second.step, first.number))
+        elif self.trusts and (self._stays(known, (one, low), (other, high), first, second)):
+            self.wrong.append(Fault("stale", step, b, second.step, second.number))
+        elif self.trusts and (self._stays(known, (other, high), (one, low), second, first, True)):
+            self.wrong.append(Fault("stale", step, a, first.step, first.number))
         known.setdefault((one, low, other, high), step)
+
+    def _stays(
+        self, known: dict[tuple[Tile, Part, Tile, Part], Step], new: tuple[Tile, Part], old: tuple[Tile, Part],
+        filled: _Fill, stays: _Fill, swapped: bool = False,
+    ) -> bool:  # fmt: skip
+        """In one sum the same part of a tile meets that of several tiles of the other buffer, which is filled anew.
+
+        An operand that stays for the whole kernel has other sums for the other one's tiles, or another part for each.
+        """
+        if self._goes_on(stays) or not self._goes_on(filled):
+            return False
+        met = {(x[2:] if swapped else x[:2]) for x in known if (x[:2] if swapped else x[2:]) == old}
+        return len({tile for tile, part in met if part == new[1]} | {new[0]}) >= _FEW
 
     def _goes_on(self, fill: _Fill) -> bool:
         """The buffer has had several tiles by now, each from another place."""
