@@ -121,7 +121,7 @@ class BarrierStepMissing(Replayed):
         PTX ISA, mbarrier; cutlass/arch/barrier.h; examples/cute/tutorial/hopper/wgmma_tma_sm90.cu
     """
 
-    kinds = ("crowded", "shut", "stuck", "scant", "overfull", "uninitialised")
+    kinds = ("crowded", "shut", "stuck", "scant", "overfull", "uninitialised", "unmade")
     code = "CUT217"
     name = "barrier-wrong-steps"
     family = "lint"
@@ -141,7 +141,7 @@ class BarrierStepMissing(Replayed):
         made = [p.made for p in pipelines(context).values()] if fault.kind == "stuck" else []
         if any((m.kernel, m.arch) == (call.kernel, call.arch) and wrong_steps(m, context) for m in made):
             return True
-        if fault.kind in ("scant", "overfull", "uninitialised") and self._counted_apart(call, context):
+        if fault.kind in ("scant", "overfull", "uninitialised", "unmade") and self._counted_apart(call, context):
             return True
         return super()._is_said(fault, call, context)
 

@@ -146,6 +146,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "barrier {tile} of its array is used, and nothing initialises it, as others of the array are",
         "barrier {tile}", "initialise each barrier of the array", "others are initialised here",
     ),
+    "unmade": (
+        "a barrier in shared memory is used, and nothing in the kernel initialises it: what lies there is no barrier",
+        "never initialised", "let one thread initialise it, and all come to a fence and __syncthreads() before its "
+        "first use", "",
+    ),
     "unwritten": (
         "`{name}` is read, and nothing has written these registers before", "never written",
         "copy what is meant into it first, or clear it", "",
@@ -170,6 +175,7 @@ _NO_EVENTS = (
     "overfull",
     "unfinished",
     "uninitialised",
+    "unmade",
 )  # faults of other steps than copies and products
 
 

@@ -15,6 +15,7 @@ from cutecheck.facts.span import Span
 from cutecheck.rules.derive.faults import Fault
 
 Barrier = tuple[str, int]
+PIPELINE = "@"  # starts the name of a pipeline's barriers, which its constructor initialises
 _WARP = 32
 _PHASES = 2  # that are waited for, from which on the arrivals behind the last wait are the fewer
 
@@ -100,7 +101,18 @@ def uninitialised(threads: tuple[Thread, ...]) -> Fault | None:
         known = made.get(buffer, {})
         if known and offset not in known and ANY_BARRIER not in known and "?" not in made:
             return Fault("uninitialised", step, step.places[0], next(iter(known.values())), offset)
-    return None
+    return _unmade(threads, steps, set(made))
+
+
+def _unmade(threads: tuple[Thread, ...], steps: list[Step], made: set[str]) -> Fault | None:
+    """The first use of a barrier that nothing initialises, where all code is known, and each barrier by one name."""
+    uses = [s for s in steps if s.function != "init"]
+    used = {_at(s)[0] for s in uses}
+    unseen = any(s.kind == "unknown" and not s.places for t in threads for s in t.steps)
+    if unseen or not made <= used or any(name.startswith(PIPELINE) or name == "?" for name in used):
+        return None
+    step = next((s for s in uses if _at(s)[0] not in made), None)
+    return None if step is None else Fault("unmade", step, step.places[0])
 
 
 def _commits(step: Step) -> bool:

@@ -35,6 +35,7 @@ Kind = Literal[
     "replaced",
     "unfinished",
     "uninitialised",
+    "unmade",
     "unwritten",
     "unfilled",
 ]

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 
 from cutecheck.facts.replayed import Place, Replay, Step, Thread
 from cutecheck.rules.derive.accumulators import Accumulators
-from cutecheck.rules.derive.arrivals import counts, miscounted, uninitialised
+from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted, uninitialised
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized, told_after
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
 
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
-_PIPELINE = "@"  # starts the name of a pipeline's barriers, which its constructor initialises
 _WARP = 32
 _WARPGROUP = 128
 _NEVER = 1 << 62
@@ -260,7 +259,7 @@ class _Block:
     def _must_open(self, at: Barrier) -> bool:
         """What ends a phase of the barrier is known: its count, or that all that arrive do so in each phase."""
         steps = [[s.span for s in self.workers[i].thread.steps if _arrives(s, at)] for i in self.comers[at]]
-        if at[0].startswith(_PIPELINE) and self._by_hand():
+        if at[0].startswith(PIPELINE) and self._by_hand():
             return False
         return bool(steps) and (self.gates[at].count > 0 or all(s == steps[0] for s in steps))
 
@@ -268,14 +267,14 @@ class _Block:
         """Barriers that nothing initialises are used, which may be those of a pipeline."""
         steps = [s for w in self.workers for s in w.thread.steps if s.kind == "barrier"]
         made = {s.places[0].buffer for s in steps if s.function == "init"}
-        return any(not s.places[0].buffer.startswith(_PIPELINE) for s in steps if s.places[0].buffer not in made)
+        return any(not s.places[0].buffer.startswith(PIPELINE) for s in steps if s.places[0].buffer not in made)
 
     def _never_opens(self) -> None:
         """All that go on wait: at named barriers for more threads than come, or for phases that none of them ends."""
         here = [w for w in self.workers if w.at < len(w.thread.steps)]
         steps = [w.thread.steps[w.at] for w in here]
         waits = [s for s in steps if s.kind == "barrier"] if self.sure and not self._others_come() else []
-        if any(gate_of(s)[0].startswith(_PIPELINE) and not self.comers[gate_of(s)] for s in waits):
+        if any(gate_of(s)[0].startswith(PIPELINE) and not self.comers[gate_of(s)] for s in waits):
             return  # a pipeline of which not all steps are seen
         if waits and self._count():
             return
