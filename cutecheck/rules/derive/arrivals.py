@@ -101,18 +101,10 @@ def uninitialised(threads: tuple[Thread, ...]) -> Fault | None:
         known = made.get(buffer, {})
         if known and offset not in known and ANY_BARRIER not in known and "?" not in made:
             return Fault("uninitialised", step, step.places[0], next(iter(known.values())), offset)
-    return _unmade(threads, steps, set(made))
-
-
-def _unmade(threads: tuple[Thread, ...], steps: list[Step], made: set[str]) -> Fault | None:
-    """The first use of a barrier that nothing initialises, where all code is known, and each barrier by one name."""
-    uses = [s for s in steps if s.function != "init"]
-    used = {_at(s)[0] for s in uses}
     unseen = any(s.kind == "unknown" and not s.places for t in threads for s in t.steps)
-    if unseen or not made <= used or any(name.startswith(PIPELINE) or name == "?" for name in used):
+    if made or unseen or not steps or any(_at(s)[0].startswith((PIPELINE, "?")) for s in steps):
         return None
-    step = next((s for s in uses if _at(s)[0] not in made), None)
-    return None if step is None else Fault("unmade", step, step.places[0])
+    return Fault("unmade", steps[0], steps[0].places[0])  # no barrier of the kernel is initialised
 
 
 def _commits(step: Step) -> bool:

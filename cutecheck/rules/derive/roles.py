@@ -253,7 +253,8 @@ class _Block:
         ends = all(w.at == len(w.thread.steps) for w in self.workers)
         counted = [at for at, gate in self.gates.items() if gate.count]
         found = list(miscounted(tuple(w.thread for w in self.workers), counted, self.waited, ends))
-        self.faults += found
+        if found:  # what comes too early or late by these phases follows from it
+            self.faults = found
         return bool(found)
 
     def _must_open(self, at: Barrier) -> bool:
@@ -288,9 +289,14 @@ class _Block:
             self._note("shut", step, step.places[0], None, self.named[step.places[0].buffer].came)
 
     def _others_come(self) -> bool:
-        """Other blocks may arrive at barriers of this one, or code that is not run."""
+        """Other blocks may arrive at barriers of this one, or code that is not run.
+
+        Not those of a cluster whose threads all arrive at barriers of their own block, and only wait for each other.
+        """
         every = [s for w in self.workers for s in w.thread.steps]
-        return any(_unseen(s) or "cluster" in s.function or "MULTICAST" in s.function for s in every)
+        arrivals = [s for s in every if s.kind == "barrier" and s.function in ("arrive", "expect")]
+        meet = any("cluster" in s.function or "MULTICAST" in s.function for s in every)
+        return any(map(_unseen, every)) or (meet and any(s.arrives is None for s in arrivals))
 
     def _at_barrier(self, me: int, w: _Worker, step: Step) -> bool:
         gate, at = self.gates[gate_of(step)], gate_of(step)
