@@ -83,6 +83,7 @@ class _Worker:
         self.expecting: tuple[Barrier, int] | None = None  # of the loads that come
         self.due: tuple[Barrier, Step] | None = None  # arrives there once its loads are made
         self.told_after = told_after(thread.steps)  # loads whose bytes are announced after them: at which barrier
+        self.passes = False  # the wait that it comes to
         self.waits: int | None = None  # how often the named barrier had opened when it came there
         self.sums = Accumulators(stored)
         self.reading: list[_Tile] = []  # what WGMMAs read that no group holds yet
@@ -149,11 +150,21 @@ class _Block:
                     if not w.thread.complete:
                         return self.faults  # what it does next is not known
                     self._arrive_now(i, w)
-            if not moved and not self._met():
+            if not moved and not self._pass() and not self._met():
                 if all(w.at == len(w.thread.steps) for w in self.workers):
                     self._count()
                 self._never_opens()
                 return self.faults
+
+    def _pass(self) -> bool:
+        """Nobody goes on: threads go past barriers whose last phase is the one that they wait for, which they knew."""
+        here = [w for w in self.workers if w.at < len(w.thread.steps) and not w.passes]
+        for w in (w for w in here if w.thread.steps[w.at].kind == "barrier"):
+            step = w.thread.steps[w.at]
+            gate, known = self.gates[gate_of(step)], w.clock.get(gate_of(step), -1)
+            old = gate.count > 0 and step.function == "wait" and known & 1 == (step.number or 0) & 1
+            w.passes = old and len(gate.over) & 1 != (step.number or 0) & 1
+        return any(w.passes for w in here)
 
     def _met(self) -> bool:
         """All threads that go on came to where they wait for each other."""
@@ -309,6 +320,9 @@ class _Block:
                     return False
                 _learn(w.clock, gate.over[known])
                 w.clock[at] = known
+            elif gate.count and not w.passes:
+                return False  # until the others wait, too: they may come first, and the phase may be over then
+            w.passes = False
         elif step.function == "expect":
             w.due, w.expecting = (at, step), (at, len(gate.over) + gate.pending(me))
         elif step.function == "arrive":
