@@ -225,7 +225,7 @@ def sliced(c: Call, t: TensorVal, coord: Any) -> Value:
     replay = c.m.dialect.replaying
     if replay is None or made.past is not None:
         return made
-    past = replay.slices.at(coord, t)
+    past = replay.slices.at(coord, t, made)
     return made if past is None else replace(made, past=past)
 
 

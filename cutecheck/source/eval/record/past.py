@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from cutecheck.facts import TensorFact, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import size
 from cutecheck.model.expr import Expr
@@ -33,17 +34,32 @@ class Slices:
         self.of_blocks = False  # some were decided by the block's index
         self.extents: set[str] = set()  # run-time numbers that extents of global memory are made of
         self.taken: dict[tuple[str, Expr], set[int]] = {}  # of a buffer with so many tiles; empty: not known
+        self.starts: dict[tuple[str, Expr], dict[int, set[int | None]]] = {}  # where these tiles' slices start
+        self.read: dict[str, set[int]] = {}  # where in each buffer copies and products start
+        self.by_elements: set[str] = set()  # buffers of which more is read, or elsewhere
 
     def decide(self, condition: Expr) -> None:
         """A condition was decided by the run's numbers."""
         self.decided |= run_time_names(condition)
         self.of_blocks |= any(v.name.startswith("blockIdx.") for v in condition.variables())
 
+    def uses(self, facts: Iterable[TensorFact]) -> None:
+        """Operands of a copy or product."""
+        for f in facts:
+            if f.space != "gmem":
+                continue
+            self.extents |= extent_names(f.root_layout)
+            start = None if isinstance(f.offset, (Unknown, tuple)) else self._number(f.offset)
+            if start is None:
+                self.by_elements.add(f.buffer or "")
+            else:
+                self.read.setdefault(f.buffer or "", set()).add(start)
+
     def so_far(self) -> tuple[set[str], bool]:
         return set(self.decided), self.of_blocks
 
-    def at(self, coord: Any, t: TensorVal) -> tuple[int, int] | None:
-        """A coordinate of a slice, and the extent of its mode, where there is certainly no such one in it.
+    def at(self, coord: Any, t: TensorVal, made: TensorVal) -> tuple[int, int] | None:
+        """A coordinate of a slice (``made``), and the extent of its mode, where there is certainly no such one in it.
 
         Of shared memory what decided must be numbers that extents of matrices are made of.
         """
@@ -54,8 +70,8 @@ class Slices:
             length = size(shape)
             extent = as_expr(length)
             value, most = self.replay.number(as_expr(at)), self.replay.number(extent)
-            if t.pointer.space == "gmem" and isinstance(length, Dyn):
-                self._take(t.pointer.buffer, extent, as_expr(at), value)
+            if t.pointer.space == "gmem" and isinstance(length, (int, Dyn)):
+                self._take(t.pointer.buffer, extent, as_expr(at), value, made)
             if value is None or most is None or 0 <= value < most:
                 continue
             decisive = run_time_names(as_expr(at)) | self.decided
@@ -65,26 +81,50 @@ class Slices:
                 return value, most
         return None
 
-    def _take(self, buffer: str, extent: Expr, at: Expr, value: int | None) -> None:
+    def _take(self, buffer: str, extent: Expr, at: Expr, value: int | None, made: TensorVal) -> None:
         known = value is not None and not any(v.name.startswith(INDEX) for v in at.variables())
         found = self.taken.setdefault((buffer, extent), {-1})  # a set without -1 is one that is not known
         if not known or not run_time_names(at) <= run_time_names(extent):
             found.clear()
         elif found and value is not None:
             found.add(value)
+            self.starts.setdefault((buffer, extent), {}).setdefault(value, set()).add(self._start(made))
+
+    def _start(self, t: TensorVal) -> int | None:
+        first, more = self._number(t.offset), self._number(t.pointer.offset if t.pointer is not None else 0)
+        return None if first is None or more is None else first + more
+
+    def _number(self, offset: object) -> int | None:
+        return self.replay.number(as_expr(offset), True) if isinstance(offset, (int, Dyn, Sym)) else None
+
+    def _copied(self, key: tuple[str, Expr], found: set[int]) -> set[int]:
+        """The tiles that are copied or multiplied: the first one may be sliced for its shape alone, and others read
+        by another way than these slices."""
+        starts = self.starts.get(key, {})
+        read = self.read.get(key[0], set())
+        tiles = {v for v in found - {-1} if starts.get(v, set()) & read}
+        if key[0] in self.by_elements or None in starts.get(0, set()) or len(tiles) < _FEW or not found - tiles <= {-1, 0}:
+            return found
+        one, other = sorted(tiles)[:2]
+        begin, after = (min(x for x in starts[v] if x is not None and x in read) for v in (one, other))
+        step, left = divmod(after - begin, other - one)
+        return tiles | ({v for v in range(one) if begin - (one - v) * step in read} if not left else {0})
 
     def missed(self) -> tuple[tuple[str, int, int], ...]:
         """Of buffers with many tiles, each with the first tile that the whole run has not sliced."""
         if self.of_blocks:
             return ()
         out = []
-        for (buffer, extent), found in self.taken.items():
+        for (buffer, extent), sliced in self.taken.items():
+            found = self._copied((buffer, extent), sliced) if sliced else sliced
             most = self.replay.number(extent)
-            if most is None or len(found) <= _FEW or not self.decided <= run_time_names(extent):
+            if most is None or len(found - {-1}) < _FEW or not self.decided <= run_time_names(extent):
                 continue
             if not self.decided and run_time_names(extent):
                 continue  # as many as the program says, which its host knows to be all
             left = sorted(set(range(most)) - found)
+            if not run_time_names(extent) and left not in ([0], [most - 1]):
+                continue  # a constant may be larger than what is meant
             out += [(buffer, left[0], most)] if left else []
         return tuple(out)
 

@@ -18,7 +18,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.record.past import INDEX, Slices, extent_names
+from cutecheck.source.eval.record.past import INDEX, Slices
 from cutecheck.source.eval.record.regions import (
     DESCRIPTOR,
     by_hardware,
@@ -232,6 +232,8 @@ class Replaying:
 
     def touched(self, buffer: str, space: str) -> None:
         """An element of a tensor is taken, or a pointer to it."""
+        if space == "gmem":
+            self.slices.by_elements.add(buffer)
 
     def anything(self) -> None:
         """A function that is not walked may write what it can name."""
@@ -406,7 +408,7 @@ class Replaying:
             self.end()
         if not any(s.kind == "copy" for s in self.steps):
             self.entered = self.machine.made
-        self.slices.extents.update(n for f in facts if f.space == "gmem" for n in extent_names(f.root_layout))
+        self.slices.uses(facts)
         if kind in ("copy", "drain") and facts[-1].space == "gmem" and facts[-1].buffer:
             self.memory.stored.add(facts[-1].buffer)
         places = [self.place(f) for f in facts]

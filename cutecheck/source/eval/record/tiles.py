@@ -11,7 +11,6 @@ from cutecheck.facts.replayed import Place, Step
 from cutecheck.model.ints import as_expr
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import used_otherwise
-from cutecheck.source.eval.record.past import extent_names
 from cutecheck.source.eval.record.regions import by_hardware, variable_of, whole_of
 from cutecheck.source.eval.record.replay import MORE_PASSES, Replaying, of_library
 from cutecheck.source.eval.values import Value
@@ -55,6 +54,7 @@ class TileWalk(Replaying):
 
     def touched(self, buffer: str, space: str) -> None:
         """An element is taken, or a pointer: it may be written."""
+        super().touched(buffer, space)
         if space == "rmem":
             self.set.add(buffer)
         elif space != "gmem":
@@ -120,7 +120,7 @@ class TileWalk(Replaying):
         )  # fmt: skip
         if not places and kind != "gemm":
             return
-        self.slices.extents.update(n for f in facts if f.space == "gmem" for n in extent_names(f.root_layout))
+        self.slices.uses(facts)
         self.add(Step(kind, span, where, name, None, places, False, bool(self.under) or predicated))
 
     def _read(self, fact: TensorFact, span: Span, where: str, how: str = "") -> None:
