@@ -6,9 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutecheck.facts import NOT_WALKED, Span, TensorFact
+from cutecheck.facts import NOT_WALKED, Span, TensorFact, Unknown
 from cutecheck.facts.replayed import Place, Step
-from cutecheck.model.ints import as_expr
+from cutecheck.model import inttuple as it
+from cutecheck.model.algebra import size
+from cutecheck.model.ints import as_expr, known_value
+from cutecheck.model.layout import Layout
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import used_otherwise
 from cutecheck.source.eval.record.regions import by_hardware, variable_of, whole_of
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_COST = 20_000  # steps of the evaluation
 _LEAST = 384  # of run-time numbers: some tiles, a multiple of most of their extents
+_MOST_ELEMENTS = 4096  # of a tensor in registers
 _FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
 
 
@@ -34,7 +38,8 @@ class TileWalk(Replaying):
 
     def __init__(self, m: Machine, given: bool = False) -> None:
         super().__init__(m, given, least=_LEAST, passes=MORE_PASSES)
-        self.set: set[str] = set()  # buffers of registers that are written, or may be
+        self.set: set[str] = set()  # buffers of registers of which all is written, or may be
+        self.parts: dict[str, set[int]] = {}  # of others the elements that are written
         self.stores: list[Place] = []  # what is written in shared memory; no buffer where that is not known
         self.loads: dict[str, tuple[Span, str, Place]] = {}  # the first read of each buffer there
         self.otherwise: set[str] = set()  # variables and members of which more is done than CuTe's
@@ -126,6 +131,8 @@ class TileWalk(Replaying):
     def _read(self, fact: TensorFact, span: Span, where: str, how: str = "") -> None:
         buffer = fact.buffer or ""
         if fact.space == "rmem" and buffer.startswith(_FRAGMENT) and buffer not in self.set:
+            if buffer in self.parts and not self.parts[buffer].isdisjoint(self._elements(fact) or self.parts[buffer]):
+                return
             self.set.add(buffer)
             if self.follows and not of_library(span):
                 self.add(Step("unwritten", span, where, how, None, (Place(fact.name, fact.span, "rmem", buffer, 0),)))
@@ -134,9 +141,29 @@ class TileWalk(Replaying):
 
     def _written(self, fact: TensorFact) -> None:
         if fact.space == "rmem":
-            self.set.add(fact.buffer or "")
+            elements = self._elements(fact)
+            if elements is None:
+                self.set.add(fact.buffer or "")
+            else:
+                self.parts.setdefault(fact.buffer or "", set()).update(elements)
         elif fact.space == "smem":
             self.stores.append(self._where(fact))
+
+    def _elements(self, fact: TensorFact) -> set[int] | None:
+        """The elements of its buffer of registers that a tensor has; None where they are not known."""
+        plain = fact.layout
+        if not isinstance(plain, Layout) or isinstance(fact.offset, (Unknown, tuple)) or fact.dtype is None:
+            return None
+        start, count = self.number(as_expr(fact.offset)), known_value(size(plain))
+        if start is None or count is None or count > _MOST_ELEMENTS or fact.root_bits not in (None, fact.dtype.bits):
+            return None
+        modes = list(zip(*(it.flatten_to_tuple(x) for x in (plain.shape, plain.stride)), strict=True))
+        found = {start}
+        for extent, stride in modes:
+            if not isinstance(extent, int) or not isinstance(stride, int):
+                return None
+            found = {x + i * stride for x in found for i in range(extent)}
+        return found
 
     def _where(self, fact: TensorFact) -> Place:
         """The tensor in shared memory that an operand is of; one without an end where that is not known."""
