@@ -96,6 +96,7 @@ MISTAKES = {
     "last_left_out": ("tiles = k / 16;", "tiles = k / 16 - 1;", "CUT218"),
     "half_left_out": ("tiles = k / 16;", "tiles = k / 32;", "CUT218"),
     "no_such_tile": ("if (next < tiles) {", "if (next <= tiles) {", "CUT210"),
+    "b_filled_once": ("          fill(Load{}, fB(_, _, _, next), tB(_, _, _, write));\n", "", "CUT218"),
     "tile_before_the_first": ("fB(_, _, _, i), tB", "fB(_, _, _, i - 1), tB", "CUT210"),
 }  # fmt: skip
 

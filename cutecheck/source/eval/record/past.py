@@ -34,6 +34,7 @@ class Slices:
         self.of_blocks = False  # some were decided by the block's index
         self.extents: set[str] = set()  # run-time numbers that extents of global memory are made of
         self.taken: dict[tuple[str, Expr], set[int]] = {}  # of a buffer with so many tiles; empty: not known
+        self.constant: set[Expr] = set()  # numbers of tiles that types say
         self.starts: dict[tuple[str, Expr], dict[int, set[int | None]]] = {}  # where these tiles' slices start
         self.read: dict[str, set[int]] = {}  # where in each buffer copies and products start
         self.by_elements: set[str] = set()  # buffers of which more is read, or elsewhere
@@ -72,6 +73,8 @@ class Slices:
             value, most = self.replay.number(as_expr(at)), self.replay.number(extent)
             if t.pointer.space == "gmem" and isinstance(length, (int, Dyn)):
                 self._take(t.pointer.buffer, extent, as_expr(at), value, made)
+                if isinstance(length, int):
+                    self.constant.add(extent)
             if value is None or most is None or 0 <= value < most:
                 continue
             decisive = run_time_names(as_expr(at)) | self.decided
@@ -123,7 +126,7 @@ class Slices:
             if not self.decided and run_time_names(extent):
                 continue  # as many as the program says, which its host knows to be all
             left = sorted(set(range(most)) - found)
-            if not run_time_names(extent) and left not in ([0], [most - 1]):
+            if extent in self.constant and left not in ([0], [most - 1]):
                 continue  # a constant may be larger than what is meant
             out += [(buffer, left[0], most)] if left else []
         return tuple(out)

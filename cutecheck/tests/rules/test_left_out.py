@@ -1,0 +1,177 @@
+"""Steps that a program leaves out: each beside the text without the mistake, which has no finding."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.rules.examples import PREAMBLE
+
+EPILOGUE = """
+using Tile = Layout<Shape<_32, _32>, Stride<_32, _1>>;
+using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+    Layout<Shape<_4, _32>, Stride<_32, _1>>{}, Layout<_1>{}));
+using Columns = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+    Layout<Shape<_32, _4>>{}, Layout<_1>{}));
+__global__ void __launch_bounds__(128) through(float const* in, float* out, int n) {
+  __shared__ float smem[2 * 32 * 33];
+  auto tiles = make_layout(make_shape(_32{}, _32{}, n), make_stride(_32{}, _1{}, _1024{}));
+  Tensor g = make_tensor(make_gmem_ptr(in), tiles);
+  Tensor o = make_tensor(make_gmem_ptr(out), tiles);
+  Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
+  Tensor c = make_tensor(make_smem_ptr(smem), Layout<Shape<_32, _32, _2>, Stride<_1, Int<33>, Int<1056>>>{});
+  auto w = Rows{}.get_slice(threadIdx.x);
+  auto r = Columns{}.get_slice(threadIdx.x);
+  Tensor mine = make_fragment_like(r.partition_S(s));
+  for (int i = 0; i < n; ++i) {
+    copy(Rows{}, w.partition_S(g(_, _, i)), w.partition_D(s));
+    __syncthreads(); // loaded
+    copy(Columns{}, r.partition_S(s), mine);
+    __syncthreads(); // read
+    for (int j = 0; j < 2; ++j) copy(Columns{}, mine, r.partition_D(c)(_, _, _, j));
+    __syncthreads(); // results
+    for (int j = 0; j < 2; ++j) copy(Rows{}, w.partition_S(c)(_, _, _, j), w.partition_D(o(_, _, i)));
+    __syncthreads(); // stored
+  }
+}
+void run(float const* in, float* out) { through<<<1, 128>>>(in, out, 8); }
+"""
+STORE = """
+using Rows = Layout<Shape<_64, _64>, Stride<_64, _1>>;
+template <class Tma>
+__global__ void __launch_bounds__(128) save(CUTE_GRID_CONSTANT Tma const tma, half_t const* in) {
+  __shared__ alignas(128) half_t smem[cosize_v<Rows>];
+  auto threads = Layout<Shape<_1, _2, _64>, Stride<_0, _64, _1>>{};
+  Tensor parts = make_tensor(make_smem_ptr(smem), composition(Rows{}, make_layout(Shape<_2, _32, _64>{})));
+  Tensor own = local_partition(parts, threads, threadIdx.x);
+  Tensor s = make_tensor(make_smem_ptr(smem), Rows{});
+  Tensor of = make_tensor(make_gmem_ptr(in), composition(Rows{}, make_layout(Shape<_2, _32, _64>{})));
+  copy(local_partition(of, threads, threadIdx.x), own);
+  auto hold = [] { __syncthreads(); };
+  tma_store_fence();
+  hold();
+  Tensor g = local_tile(tma.get_tma_tensor(Shape<_512, _64>{}), Shape<_64, _64>{}, make_coord(blockIdx.x, 0));
+  auto cta = tma.get_slice(0);
+  if (threadIdx.x == 0) {
+    copy(tma, cta.partition_S(s), cta.partition_D(g));
+    tma_store_arrive();
+    tma_store_wait<0>();
+  }
+}
+void run(half_t* out, half_t const* in) {
+  Tensor g = make_tensor(make_gmem_ptr(out), Layout<Shape<_512, _64>, Stride<_64, _1>>{});
+  save<<<8, 128>>>(make_tma_copy(SM90_TMA_STORE{}, g, Rows{}), in);
+}
+"""
+LOAD = """
+using Rows = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
+template <class Tma>
+__global__ void __launch_bounds__(128) take(CUTE_GRID_CONSTANT Tma const tma, half_t* out) {
+  __shared__ alignas(1024) half_t smem[cosize_v<Rows>];
+  __shared__ alignas(8) uint64_t bar;
+  Tensor s = make_tensor(make_smem_ptr(smem), Rows{});
+  Tensor const from{tma.get_tma_tensor(Shape<_512, _64>{})};
+  Tensor g = local_tile(from, Shape<_64, _64>{}, make_coord(blockIdx.x, 0));
+  auto cta = tma.get_slice(0);
+  if (threadIdx.x == 0) {
+    cutlass::arch::ClusterTransactionBarrier::init(&bar, 1);
+    cutlass::arch::ClusterTransactionBarrier::arrive_and_expect_tx(&bar, 8192);
+    copy(tma.with(bar), cta.partition_S(g), cta.partition_D(s));
+  }
+  __syncthreads();
+  cutlass::arch::ClusterTransactionBarrier::wait(&bar, 0);
+  auto read = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{}, Layout<Shape<_16, _8>, Stride<_8, _1>>{},
+                              Layout<Shape<_1, _8>>{}).get_slice(threadIdx.x);
+  copy(read.partition_S(s), read.partition_D(make_tensor(make_gmem_ptr(out), Layout<Shape<_64, _64>, Stride<_64, _1>>{})));
+}
+void run(half_t const* A, half_t* out) {
+  Tensor g = make_tensor(make_gmem_ptr(A), Layout<Shape<_512, _64>, Stride<_64, _1>>{});
+  take<<<8, 128>>>(make_tma_copy(SM90_TMA_LOAD{}, g, Rows{}), out);
+}
+"""
+ROW = """
+using Mma = decltype(make_tiled_mma(UniversalFMA<float>{}, Layout<Shape<_8, _8, _1>>{}));
+__global__ void __launch_bounds__(64) multiply(float const* A, float const* B, float* C, int m, int n, int k) {
+  Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(m, k), make_stride(k, _1{}));
+  Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(n, k), make_stride(k, _1{}));
+  Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(m, n), make_stride(n, _1{}));
+  Tensor gA = local_tile(mA, Shape<_16, _8>{}, make_coord(blockIdx.x, _));
+  Tensor gB = local_tile(mB, Shape<_16, _8>{}, make_coord(blockIdx.y, _));
+  Tensor gC = local_tile(mC, Shape<_16, _16>{}, make_coord(blockIdx.x, blockIdx.y));
+  Mma mma;
+  auto thr = mma.get_slice(threadIdx.x);
+  Tensor tA = thr.partition_A(gA), tB = thr.partition_B(gB), tC = thr.partition_C(gC);
+  Tensor rA = thr.partition_fragment_A(gA(_, _, 0)), rB = thr.partition_fragment_B(gB(_, _, 0));
+  Tensor acc = thr.partition_fragment_C(gC);
+  clear(acc);
+  FIRST
+  for (int i = 0; i < size<2>(gA); ++i) {
+    copy(tA(_, _, _, i), rA);
+    copy(tB(_, _, _, i), rB);
+    gemm(mma, acc, rA, rB, acc);
+  }
+  copy(acc, tC);
+}
+int main() {
+  float *A = nullptr, *B = nullptr, *C = nullptr;
+  multiply<<<dim3(4, 4), 64>>>(A, B, C, 64, 64, 64);
+}
+"""
+FIRST = """
+  copy(thr.partition_A(local_tile(mA, Shape<_16, _8>{}, make_coord(blockIdx.x, 0))), rA);
+  copy(thr.partition_B(local_tile(mB, Shape<_16, _8>{}, make_coord(blockIdx.y, 0))), rB);
+  gemm(mma, acc, rA, rB, acc);"""
+APART = (ROW.replace("FIRST", FIRST), ROW.replace("FIRST", ""))
+PARTS = APART[1].replace(
+    """    copy(tA(_, _, _, i), rA);
+    copy(tB(_, _, _, i), rB);
+    gemm(mma, acc, rA, rB, acc);
+""",
+    """    copy(tA(_, _, 0, i), rA(_, _, 0));
+    copy(tB(_, _, 0, i), rB(_, _, 0));
+    for (int j = 0; j < 8; ++j) {
+      if (j < 7) {
+        copy(tA(_, _, j + 1, i), rA(_, _, j + 1));
+        copy(tB(_, _, j + 1, i), rB(_, _, j + 1));
+      }
+      gemm(mma, acc, rA(_, _, j), rB(_, _, j), acc);
+    }
+""",
+)
+LOOP = "int i = 0; i < size<2>(gA)"
+MISTAKES: dict[str, tuple[str, str, str, str, str]] = {
+    "epilogue": (EPILOGUE, "", "", "", ""),
+    "results_not_held": (EPILOGUE, "    __syncthreads(); // results\n", "", "CUT212", "`w.partition_S(c)"),
+    "store": (STORE, "", "", "", ""),
+    "written_and_stored_at_once": (STORE, "__syncthreads();", "", "CUT212", "TMA stores `cta.partition_S(s)`"),
+    "load": (LOAD, "", "", "", ""),
+    "barrier_never_initialised": (
+        LOAD, "    cutlass::arch::ClusterTransactionBarrier::init(&bar, 1);\n", "", "CUT217", "nothing in the kernel",
+    ),
+    "row": (APART[1], "", "", "", ""),
+    "first_tile": (APART[1], LOOP, LOOP.replace("i = 0", "i = 1"), "CUT218", "never 0"),
+    "last_tile": (APART[1], LOOP, f"{LOOP} - 1", "CUT218", "never 7"),
+    "parts": (PARTS, "", "", "", ""),
+    "part_not_fetched": (PARTS, "    copy(tB(_, _, 0, i), rB(_, _, 0));\n", "", "CUT221", "`rB(_, _, j)` is read"),
+    "first_tile_apart": (APART[0], LOOP, LOOP.replace("i = 0", "i = 1"), "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistake(name: str, tmp_path: Path) -> None:
+    text, old, new, code, said = MISTAKES[name]
+    assert old in text
+    (tmp_path / "program.cu").write_text(PREAMBLE + text.replace(old, new, 1))
+    arch = "sm_90a" if text in (STORE, LOAD) else "sm_80"
+    report = check(inputs([str(tmp_path)]), Settings(arch=(arch,), ignore=("CUT1", "CUT4"), cache=False, jobs=1))
+    assert not report.failures and not report.errors
+    found = [(f.code, f.message) for f in report.findings]
+    assert any(c == code and said in m for c, m in found) if code else not found
+
+
+def test_each_missing_barrier_is_said(tmp_path: Path) -> None:
+    text = EPILOGUE.replace("    __syncthreads(); // results\n", "").replace("    __syncthreads(); // read\n", "")
+    (tmp_path / "program.cu").write_text(PREAMBLE + text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), ignore=("CUT1", "CUT4"), cache=False, jobs=1))
+    assert len({f.span.line for f in report.findings if f.code == "CUT212"}) > 1
