@@ -139,6 +139,39 @@ PARTS = APART[1].replace(
     }
 """,
 )
+RESIDENT = """
+using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, float>{},
+    Layout<Shape<_16, _4>, Stride<_4, _1>>{}, Layout<Shape<_1, _4>>{}));
+using Mma = decltype(make_tiled_mma(UniversalFMA<float>{}, Layout<Shape<_8, _8, _1>>{}));
+__global__ void __launch_bounds__(64) multiply(float const* A, float const* B, float* C, int rows) {
+  __shared__ alignas(16) float a[32 * 16], b[32 * 128];
+  Tensor sA = make_tensor(make_smem_ptr(a), Layout<Shape<_32, _16>, Stride<_16, _1>>{});
+  Tensor sB = make_tensor(make_smem_ptr(b), Layout<Shape<_32, _128>, Stride<_128, _1>>{});
+  Tensor gB = make_tensor(make_gmem_ptr(B), Layout<Shape<_32, _128>, Stride<_128, _1>>{});
+  Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(rows, _128{}), make_stride(_128{}, _1{}));
+  Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(rows, _32{}), make_stride(_32{}, _1{}));
+  auto load = Load{}.get_slice(threadIdx.x);
+  Mma mma;
+  auto thr = mma.get_slice(threadIdx.x);
+  Tensor pA = thr.partition_A(sA), pB = thr.partition_B(sB);
+  Tensor acc = partition_fragment_C(mma, Shape<_32, _32>{});
+  copy(Load{}, load.partition_S(gB), load.partition_D(sB));
+  for (int row = 0; row < rows / 32; ++row) {
+    Tensor gA = local_tile(mA, Shape<_32, _16>{}, make_coord(row, _));
+    clear(acc); // of each row
+    for (int t = 0; t < 8; ++t) {
+      copy(Load{}, load.partition_S(gA(_, _, t)), load.partition_D(sA));
+      cp_async_fence();
+      cp_async_wait<0>();
+      __syncthreads();
+      for (int kb = 0; kb < 16; ++kb) gemm(mma, pA(_, _, kb), pB(_, _, kb + 16 * t), acc);
+      __syncthreads();
+    }
+    copy(acc, thr.partition_C(local_tile(mC, Shape<_32, _32>{}, make_coord(row, 0))));
+  }
+}
+void run(float const* A, float const* B, float* C, int rows) { multiply<<<1, 64>>>(A, B, C, rows); }
+"""
 LOOP = "int i = 0; i < size<2>(gA)"
 MISTAKES: dict[str, tuple[str, str, str, str, str]] = {
     "epilogue": (EPILOGUE, "", "", "", ""),
@@ -154,6 +187,8 @@ MISTAKES: dict[str, tuple[str, str, str, str, str]] = {
     "last_tile": (APART[1], LOOP, f"{LOOP} - 1", "CUT218", "never 7"),
     "parts": (PARTS, "", "", "", ""),
     "part_not_fetched": (PARTS, "    copy(tB(_, _, 0, i), rB(_, _, 0));\n", "", "CUT221", "`rB(_, _, j)` is read"),
+    "resident": (RESIDENT, "", "", "", ""),
+    "same_part_for_all": (RESIDENT, "kb + 16 * t", "kb", "CUT218", "still holds tile 0"),
     "first_tile_apart": (APART[0], LOOP, LOOP.replace("i = 0", "i = 1"), "", ""),
 }  # fmt: skip
 
