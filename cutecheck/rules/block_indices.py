@@ -9,6 +9,7 @@ from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.tile_walks import (
     RESULTS,
     Product,
@@ -71,7 +72,8 @@ class TileOfAnotherBlock(Rule):
         rows of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as
         large steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. A grid whose extents
         are computed from the rows of A and of B has its blocks along the axes of the indices that walk them. In kernels
-        that only copy: each block index that says which tile is read says where it is stored.
+        that only copy: each block index that says which tile is read says where it is stored. The only launch, of a
+        grid that is known, has a block for each tile of what a copy stores.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -125,6 +127,7 @@ class TileOfAnotherBlock(Rule):
         lost = moved(event, context) if event.kernel else None
         if lost is not None and not self._alone_along(event, lost[1], context):
             yield self._same_place(event, *lost)
+        yield from self._left_out(event, context) if event.kernel else ()
         made = product_of(event.kernel, event.arch, context) if event.kind == "gemm" and event.kernel else None
         if made is not None and made.gemm is event:
             yield from self._grid(event, made.a, made.b, context)
@@ -157,6 +160,30 @@ class TileOfAnotherBlock(Rule):
                 help=f"take the {side} of C by {want[0]}, in the steps of A's and B's tiles",
                 related=[Related(operand.span, f"`{operand.name}`, rows by {want[0]}")],
                 enclosing=at.enclosing, arch=at.arch,
+            )  # fmt: skip
+            return
+
+    def _left_out(self, event: Event, context: Context) -> Iterable[Finding]:
+        """The only launch has fewer blocks along an index than the mode of the result that it alone walks has tiles."""
+        launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
+        if event.kind != "copy" or len(launches) != 1 or event.loops or len(event.operands) < 2:
+            return
+        target, part = event.operands[1], guarded(event.operands[1])
+        stores = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (event.kernel, event.arch, "copy")]
+        again = any(e is not event and e.operands[-1].buffer == target.buffer for e in stores)
+        for mode, walk in enumerate(walks(target) or ()) if part is not None and not again else ():
+            by, grid = alone(walk), launches[0].grid
+            if by is None or part is None or mode >= len(part.extents) or "xyz".index(by[0][-1]) >= len(grid):
+                continue
+            most, tile = known_value(part.extents[mode]), known_value(part.tile[mode])
+            blocks = known_value(grid["xyz".index(by[0][-1])])
+            if most is None or tile != by[1] or blocks is None or blocks * tile >= most:
+                continue
+            yield self.finding(
+                launches[0].span, f"the grid has {blocks} blocks along {by[0][-1]}, and `{target.name}`, whose tiles of "
+                f"{tile} {by[0]} walks, has {most} elements there: nothing is stored to those behind {blocks * tile}",
+                label=f"{blocks} * {tile} < {most}", help="round up: (extent + tile - 1) / tile blocks",
+                related=[Related(event.span, f"stored here, by {by[0]}")], enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip
             return
 

@@ -20,6 +20,7 @@ class LaunchLimits(Rule):
 
     What it checks
         The block of every launch has at most 1024 threads, and at most those of the kernel's ``__launch_bounds__``.
+        No grid is known to have no blocks.
 
     Why
         The launch fails at run time (invalid configuration, too many resources requested), which nobody sees until an
@@ -79,6 +80,14 @@ class LaunchLimits(Rule):
     def on_launch(self, launch: Launch, context: Context) -> Iterable[Finding]:
         if launch.origin not in ("launch", "launch_bounds") or launch.block_threads is None:
             return
+        empty = next((i for i, n in enumerate(launch.grid) if known_value(n) == 0), None)
+        if launch.origin == "launch" and empty is not None:
+            yield self.finding(
+                launch.span, f"`{kernel_name(launch)}` is launched with a grid of 0 blocks along {'xyz'[empty]}: the "
+                "launch fails, and nothing is computed",
+                label="no blocks", help="round up: (extent + tile - 1) / tile blocks",
+                enclosing=launch.kernel, arch=launch.arch,
+            )  # fmt: skip
         bounds = None
         if launch.origin == "launch":
             bounds = next(

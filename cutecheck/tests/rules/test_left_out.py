@@ -172,6 +172,22 @@ __global__ void __launch_bounds__(64) multiply(float const* A, float const* B, f
 }
 void run(float const* A, float const* B, float* C, int rows) { multiply<<<1, 64>>>(A, B, C, rows); }
 """
+GRID = """
+using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(128) move(float const* A, float* C, int m, int n) {
+  auto rows = make_layout(make_shape(m, n), make_stride(n, _1{}));
+  Tensor gA = local_tile(make_tensor(make_gmem_ptr(A), rows), Shape<_64, _32>{}, make_coord(blockIdx.y, blockIdx.x));
+  Tensor gC = local_tile(make_tensor(make_gmem_ptr(C), rows), Shape<_64, _32>{}, make_coord(blockIdx.y, blockIdx.x));
+  auto thr = Load{}.get_slice(threadIdx.x);
+  copy(Load{}, thr.partition_S(gA), thr.partition_D(gC));
+}
+int main() {
+  float *A = nullptr, *C = nullptr;
+  int m = 512, n = 1024;
+  move<<<dim3(n / 32, m / 64), 128>>>(A, C, m, n);
+}
+"""
 LOOP = "int i = 0; i < size<2>(gA)"
 MISTAKES: dict[str, tuple[str, str, str, str, str]] = {
     "epilogue": (EPILOGUE, "", "", "", ""),
@@ -189,6 +205,9 @@ MISTAKES: dict[str, tuple[str, str, str, str, str]] = {
     "part_not_fetched": (PARTS, "    copy(tB(_, _, 0, i), rB(_, _, 0));\n", "", "CUT221", "`rB(_, _, j)` is read"),
     "resident": (RESIDENT, "", "", "", ""),
     "same_part_for_all": (RESIDENT, "kb + 16 * t", "kb", "CUT218", "still holds tile 0"),
+    "grid": (GRID, "", "", "", ""),
+    "too_few_blocks": (GRID, "m / 64", "m / 128", "CUT219", "nothing is stored to those behind 256"),
+    "no_blocks": (GRID, "m / 64", "m / 1024", "CUT704", "a grid of 0 blocks along y"),
     "first_tile_apart": (APART[0], LOOP, LOOP.replace("i = 0", "i = 1"), "", ""),
 }  # fmt: skip
 
