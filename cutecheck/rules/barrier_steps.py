@@ -95,7 +95,8 @@ class BarrierStepMissing(Replayed):
         threads of a block come to, or those of one role and no others, counts as many; where the kernel can be run
         thread by thread, as many as come there in any of its passes, the threads do not come to a stop at waits
         for phases that none of them ends, and barriers in shared memory count as many as arrive for the phases that are
-        waited for; blocks of persistent kernels take several tiles.
+        waited for; no thread waits for the parity of a phase that it knows to be over where the others may end the
+        next one without it; some barrier is initialised; blocks of persistent kernels take several tiles.
 
     Why
         All of it compiles. A wait whose barrier nobody tells never ends; one for a phase that is over ends at once, and
@@ -121,7 +122,7 @@ class BarrierStepMissing(Replayed):
         PTX ISA, mbarrier; cutlass/arch/barrier.h; examples/cute/tutorial/hopper/wgmma_tma_sm90.cu
     """
 
-    kinds = ("crowded", "shut", "stuck", "scant", "overfull", "uninitialised", "unmade")
+    kinds = ("crowded", "shut", "stuck", "outrun", "scant", "overfull", "uninitialised", "unmade")
     code = "CUT217"
     name = "barrier-wrong-steps"
     family = "lint"
@@ -138,7 +139,7 @@ class BarrierStepMissing(Replayed):
 
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
         """Steps of CUTLASS's pipelines have a rule of their own, which says what is wrong with one."""
-        made = [p.made for p in pipelines(context).values()] if fault.kind == "stuck" else []
+        made = [p.made for p in pipelines(context).values()] if fault.kind in ("stuck", "outrun") else []
         if any((m.kernel, m.arch) == (call.kernel, call.arch) and wrong_steps(m, context) for m in made):
             return True
         if fault.kind in ("scant", "overfull", "uninitialised", "unmade") and self._counted_apart(call, context):

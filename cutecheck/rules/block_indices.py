@@ -180,8 +180,9 @@ class TileOfAnotherBlock(Rule):
             if most is None or tile != by[1] or blocks is None or blocks * tile >= most:
                 continue
             yield self.finding(
-                launches[0].span, f"the grid has {blocks} blocks along {by[0][-1]}, and `{target.name}`, whose tiles of "
-                f"{tile} {by[0]} walks, has {most} elements there: nothing is stored to those behind {blocks * tile}",
+                launches[0].span, f"the grid has {blocks} blocks along {by[0][-1]}, and `{target.name}`, whose tiles "
+                f"of {tile} {by[0]} walks, has {most} elements there: nothing is stored to those behind "
+                f"{blocks * tile}",
                 label=f"{blocks} * {tile} < {most}", help="round up: (extent + tile - 1) / tile blocks",
                 related=[Related(event.span, f"stored here, by {by[0]}")], enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip

@@ -124,6 +124,12 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "start the producer at the phase that counts as over (1: nothing is in the stages yet), and flip it each time "
         "that the stages come round", "others wait here",
     ),
+    "outrun": (
+        "this wait is for parity {number}, of a phase that this thread knows to be over: where the others come first, "
+        "the next one is over, too, and the wait never ends", "it ends only where this thread is early enough",
+        "wait for each phase in turn: start at the phase that counts as over, and flip it each time that the stages "
+        "come round", "others wait here",
+    ),
     "scant": (
         "the barrier counts {number} arrival(s) a phase, and {tile} come, too few for the phases that are waited for: "
         "a wait for it never ends", "{number} counted, {tile} come",
@@ -171,6 +177,7 @@ _NO_EVENTS = (
     "crowded",
     "shut",
     "stuck",
+    "outrun",
     "scant",
     "overfull",
     "unfinished",

@@ -30,6 +30,7 @@ Kind = Literal[
     "crowded",
     "shut",
     "stuck",
+    "outrun",
     "scant",
     "overfull",
     "replaced",

@@ -9,12 +9,13 @@ its bytes. What is not ordered so may happen in any order.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cutecheck.facts.replayed import Place, Replay, Step, Thread
 from cutecheck.rules.derive.accumulators import Accumulators
 from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted, uninitialised
 from cutecheck.rules.derive.faults import Fault, Kind
+from cutecheck.rules.derive.gates import Gate, Named, learn
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized, told_after
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
 
@@ -23,45 +24,6 @@ _WARP = 32
 _WARPGROUP = 128
 _NEVER = 1 << 62
 _MEETING = frozenset({"__syncthreads", "syncthreads", "cluster_sync", "cluster_wait"})
-
-
-@dataclass(slots=True)
-class _Gate:
-    """A barrier: of phases that are over what all knew that arrived in them, and who arrived since."""
-
-    over: list[Clock] = field(default_factory=list)
-    arrived: dict[int, list[Clock]] = field(default_factory=lambda: defaultdict(list))
-    count: int = 0  # arrivals that end a phase, where these can be counted; else all must arrive that ever do
-    came: list[tuple[int, int, Clock]] = field(default_factory=list)  # who, how many, and what they know
-
-    def come(self, worker: int, times: int, clock: Clock) -> None:
-        """So many arrive, and may end a phase, or several."""
-        if times:
-            self.came.append((worker, times, dict(clock)))
-        while sum(n for _, n, _ in self.came) >= self.count:
-            known = dict(self.over[-1]) if self.over else {}
-            left = self.count
-            while left:
-                who, n, knows = self.came.pop(0)
-                _learn(known, knows)
-                if n > left:
-                    self.came.insert(0, (who, n - left, knows))
-                left -= min(n, left)
-            self.over.append(known)
-
-    def pending(self, worker: int) -> int:
-        """Arrivals of a thread since the last phase that is over."""
-        return sum(who == worker for who, _, _ in self.came) if self.count else len(self.arrived[worker])
-
-
-@dataclass(slots=True)
-class _Named:
-    """A barrier of the hardware: threads that came since it opened, what they know, and how often it opened."""
-
-    came: int = 0
-    known: Clock = field(default_factory=dict)
-    opened: list[Clock] = field(default_factory=list)
-    last: Step | None = None
 
 
 @dataclass(slots=True)
@@ -104,15 +66,20 @@ class _Worker:
 
 
 class _Block:
-    def __init__(self, replay: Replay) -> None:
+    """The threads side by side. ``late``: one that waits for a phase that was over when it last asked comes there after
+    the others wait, too: the next phase may be over then."""
+
+    def __init__(self, replay: Replay, late: bool = False) -> None:
         threads = sized(replay.threads)
+        self.late = late
+        self.passed = False  # such waits are made
         self.sure = replay.sure
         self.counted = replay.counted
         self.memory = Memory()
-        self.named: dict[str, _Named] = defaultdict(_Named)
+        self.named: dict[str, Named] = defaultdict(Named)
         stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
         self.workers = [_Worker(t, stored) for t in threads]
-        self.gates: dict[Barrier, _Gate] = defaultdict(_Gate)
+        self.gates: dict[Barrier, Gate] = defaultdict(Gate)
         self.comers: dict[Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
         self.tellers: set[int] = set()  # who arrives at some barrier
         self.waiters: dict[Barrier, set[int]] = defaultdict(set)
@@ -173,9 +140,9 @@ class _Block:
             return False
         both: Clock = {}
         for w in here:
-            _learn(both, w.clock)
+            learn(both, w.clock)
         for w in here:
-            _learn(w.clock, both)
+            learn(w.clock, both)
             w.sums.waited()
             w.at += 1
         return True
@@ -196,7 +163,8 @@ class _Block:
             w.reading = []
         elif step.function == "warpgroup_wait":
             w.retired(me, step.number or 0)
-        self._remember(me, w, step)
+        if not self.late:
+            self._remember(me, w, step)
         for kind, place, other in w.sums.does(step):
             self._note(kind, step, place, other, 0)
         if step.kind == "load":
@@ -243,7 +211,7 @@ class _Block:
         if w.waits is None:
             w.clock[me] = w.clock.get(me, 0) + 1
             gate.came += w.thread.counts
-            _learn(gate.known, w.clock)
+            learn(gate.known, w.clock)
             gate.last = step
             w.waits = len(gate.opened)
             if gate.came > count and self.sure:
@@ -254,7 +222,7 @@ class _Block:
         if step.function != "arrive":
             if len(gate.opened) == w.waits:
                 return False
-            _learn(w.clock, gate.opened[w.waits])
+            learn(w.clock, gate.opened[w.waits])
             w.sums.waited()
         w.waits = None
         return True
@@ -318,10 +286,12 @@ class _Block:
                 self.waited[at] = max(self.waited.get(at, 0), known + 1)
                 if len(gate.over) <= known:
                     return False
-                _learn(w.clock, gate.over[known])
+                learn(w.clock, gate.over[known])
                 w.clock[at] = known
-            elif gate.count and not w.passes:
-                return False  # until the others wait, too: they may come first, and the phase may be over then
+            elif gate.count and self.late and not w.passes:
+                return False
+            else:
+                self.passed |= gate.count > 0
             w.passes = False
         elif step.function == "expect":
             w.due, w.expecting = (at, step), (at, len(gate.over) + gate.pending(me))
@@ -349,7 +319,7 @@ class _Block:
         while all(gate.arrived[i] for i in self.comers[at]):
             known = dict(gate.over[-1]) if gate.over else {}
             for i in self.comers[at]:
-                _learn(known, gate.arrived[i].pop(0))
+                learn(known, gate.arrived[i].pop(0))
             gate.over.append(known)
 
     def _read(self, me: int, w: _Worker, step: Step, place: Place) -> None:
@@ -452,11 +422,10 @@ def _meets(step: Step) -> bool:
     return step.kind == "call" and step.function in _MEETING
 
 
-def _learn(clock: Clock, other: Clock) -> None:
-    for who, when in other.items():
-        clock[who] = max(clock.get(who, -1), when)
-
-
 def faults_of_roles(replay: Replay) -> list[Fault]:
     """What goes wrong between the threads of a block."""
-    return _Block(replay).run()
+    block = _Block(replay)
+    found = block.run()
+    if found or not block.passed:
+        return found
+    return [replace(f, kind="outrun") for f in _Block(replay, late=True).run() if f.kind == "stuck"]

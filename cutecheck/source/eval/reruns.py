@@ -55,8 +55,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
             roles, more = _roles(m, start, recorder.threads_of(symbol))
             cost += more
             if all(t.complete for t in roles.threads):
-                both = {"threads": roles.threads, "sure": roles.sure, "counted": roles.counted}
-                made = roles if made is None else replace(made, **both)
+                made = replace(made or roles, threads=roles.threads, sure=roles.sure, counted=roles.counted)
     if walked < _MOST_FOR_TILES:
         made, more = _with_tiles(m, start, made)
         cost += more

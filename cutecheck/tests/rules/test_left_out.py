@@ -83,7 +83,8 @@ __global__ void __launch_bounds__(128) take(CUTE_GRID_CONSTANT Tma const tma, ha
   cutlass::arch::ClusterTransactionBarrier::wait(&bar, 0);
   auto read = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{}, Layout<Shape<_16, _8>, Stride<_8, _1>>{},
                               Layout<Shape<_1, _8>>{}).get_slice(threadIdx.x);
-  copy(read.partition_S(s), read.partition_D(make_tensor(make_gmem_ptr(out), Layout<Shape<_64, _64>, Stride<_64, _1>>{})));
+  Tensor o = make_tensor(make_gmem_ptr(out), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  copy(read.partition_S(s), read.partition_D(o));
 }
 void run(half_t const* A, half_t* out) {
   Tensor g = make_tensor(make_gmem_ptr(A), Layout<Shape<_512, _64>, Stride<_64, _1>>{});

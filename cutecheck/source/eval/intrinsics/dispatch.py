@@ -183,6 +183,11 @@ def construct_value(m: Machine, template: Value, args: list[Value], span: Span) 
     return template
 
 
+_COPIED: dict[str, type | tuple[type, ...]] = {
+    "Tensor": TensorVal, "Layout": (Layout, ComposedLayout), "ComposedLayout": ComposedLayout,
+}  # fmt: skip
+
+
 def deduce_class(m: Machine, ref: TemplateRef, args: list[Value], span: Span) -> Value:
     """``Name(args)`` or ``Name{args}`` with deduced template arguments."""
     name = ref.name
@@ -190,9 +195,8 @@ def deduce_class(m: Machine, ref: TemplateRef, args: list[Value], span: Span) ->
         model = [m.dialect.to_model(a) for a in args]
         if name in ("Shape", "Stride", "Step", "Coord", "Tile", "tuple", "pair"):
             return Pair(model) if name == "pair" else tuple(model)
-        if len(args) == 1 and (name == "Tensor" or isinstance(model[0], (Layout, ComposedLayout))):
-            if isinstance(args[0], TensorVal) or name in ("Layout", "ComposedLayout"):
-                return args[0]  # a copy of it
+        if len(args) == 1 and name in _COPIED and isinstance(model[0], _COPIED[name]):
+            return args[0]  # a copy of it
         if name in ("Layout", "Tensor", "ThrCopy"):
             return guarded(m, name, span, lambda: alg.make_layout(*model))
         if name == "ComposedLayout":

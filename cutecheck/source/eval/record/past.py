@@ -106,7 +106,8 @@ class Slices:
         starts = self.starts.get(key, {})
         read = self.read.get(key[0], set())
         tiles = {v for v in found - {-1} if starts.get(v, set()) & read}
-        if key[0] in self.by_elements or None in starts.get(0, set()) or len(tiles) < _FEW or not found - tiles <= {-1, 0}:
+        known = key[0] not in self.by_elements and None not in starts.get(0, set())
+        if not known or len(tiles) < _FEW or not found - tiles <= {-1, 0}:
             return found
         one, other = sorted(tiles)[:2]
         begin, after = (min(x for x in starts[v] if x is not None and x in read) for v in (one, other))

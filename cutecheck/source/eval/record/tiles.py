@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutecheck.facts import NOT_WALKED, Span, TensorFact, Unknown
+from cutecheck.facts import NOT_WALKED, Span, TensorFact
 from cutecheck.facts.replayed import Place, Step
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import size
-from cutecheck.model.ints import as_expr, known_value
+from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import used_otherwise
@@ -152,7 +152,7 @@ class TileWalk(Replaying):
     def _elements(self, fact: TensorFact) -> set[int] | None:
         """The elements of its buffer of registers that a tensor has; None where they are not known."""
         plain = fact.layout
-        if not isinstance(plain, Layout) or isinstance(fact.offset, (Unknown, tuple)) or fact.dtype is None:
+        if not isinstance(plain, Layout) or not isinstance(fact.offset, (int, Dyn, Sym)) or fact.dtype is None:
             return None
         start, count = self.number(as_expr(fact.offset)), known_value(size(plain))
         if start is None or count is None or count > _MOST_ELEMENTS or fact.root_bits not in (None, fact.dtype.bits):
