@@ -142,9 +142,17 @@ class BarrierStepMissing(Replayed):
         made = [p.made for p in pipelines(context).values()] if fault.kind in ("stuck", "outrun") else []
         if any((m.kernel, m.arch) == (call.kernel, call.arch) and wrong_steps(m, context) for m in made):
             return True
+        if fault.kind in ("stuck", "outrun") and self._array_told(call, context):
+            return True  # which is why
         if fault.kind in ("scant", "overfull", "uninitialised", "unmade") and self._counted_apart(call, context):
             return True
         return super()._is_said(fault, call, context)
+
+    def _array_told(self, call: Call, context: Context) -> bool:
+        """Something is said of an array of barriers of the kernel without a run."""
+        steps = (c for c in context.facts.calls if (c.kernel, c.arch) == (call.kernel, call.arch))
+        found = ((mine, c) for c in steps for mine in arrays(context).get(id(c), ()))
+        return any(True for mine, c in found for _ in self._of_array(mine, c, context))
 
     def _counted_apart(self, call: Call, context: Context) -> bool:
         """What the steps of some barrier of the kernel say without a run is said of these."""
