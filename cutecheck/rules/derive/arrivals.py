@@ -102,7 +102,8 @@ def uninitialised(threads: tuple[Thread, ...]) -> Fault | None:
         if known and offset not in known and ANY_BARRIER not in known and "?" not in made:
             return Fault("uninitialised", step, step.places[0], next(iter(known.values())), offset)
     unseen = any(s.kind == "unknown" and not s.places for t in threads for s in t.steps)
-    if made or unseen or not steps or any(_at(s)[0].startswith((PIPELINE, "?")) for s in steps):
+    waits = any(s.function == "wait" for s in steps)
+    if made or unseen or not waits or any(_at(s)[0].startswith((PIPELINE, "?")) for s in steps):
         return None
     return Fault("unmade", steps[0], steps[0].places[0])  # no barrier of the kernel is initialised
 
