@@ -18,9 +18,11 @@ __global__ void __launch_bounds__(128) fill(CUTE_GRID_CONSTANT Tma const tma) {
   Tensor sA = make_tensor(make_smem_ptr(smem), Smem{});
   auto cta = tma.get_slice(0);
   if (threadIdx.x == 0) {
+    initialize_barrier(bar, 1);
     set_barrier_transaction_bytes(bar, BYTES);
     copy(tma.with(bar), cta.partition_S(mA), cta.partition_D(sA));
   }
+  __syncthreads();
   wait_barrier(bar, 0);
 }
 void run(int8_t const* A) {
