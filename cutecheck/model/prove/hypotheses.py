@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Iterator, Mapping
 
 from cutecheck.model import ints
+from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Condition, Undecided, decide
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Options
@@ -24,17 +27,36 @@ def satisfiable(obligation: Obligation, options: Options) -> bool | None:
         return False
     if not obligation.hypotheses:
         return True
-    names = sorted({v.name for h in obligation.hypotheses for e in (h.lhs, h.rhs) for v in e.variables()})
-    each = max(2, int(_TRIES ** (1 / max(1, len(names)))))
-    choices = [first_values(domains[name], each) for name in names]
-    for combination in itertools.islice(itertools.product(*choices), _TRIES):
-        if meets(obligation.hypotheses, dict(zip(names, combination, strict=True))):
-            return True
-    if all((size_of(domains[name]) or each + 1) <= each for name in names):
+    tried = {_some_meet(names, group, domains) for names, group in _apart(obligation.hypotheses)}
+    if False in tried:
         return False
+    if tried == {True}:
+        return True
     from cutecheck.model.prove.engines.integers import hypotheses_satisfiable
 
     return hypotheses_satisfiable(obligation, options)
+
+
+def _apart(hypotheses: tuple[Condition, ...]) -> Iterator[tuple[list[str], list[Condition]]]:
+    """Hypotheses in groups that share no variable, with their variables: each group is met, or not, for itself."""
+    groups: list[tuple[set[str], list[Condition]]] = []
+    for h in hypotheses:
+        names = {v.name for e in (h.lhs, h.rhs) for v in e.variables()}
+        shared = [g for g in groups if g[0] & names]
+        groups = [g for g in groups if not g[0] & names]
+        groups.append((names.union(*(g[0] for g in shared)), [*(c for g in shared for c in g[1]), h]))
+    return ((sorted(names), among) for names, among in groups)
+
+
+def _some_meet(names: list[str], group: list[Condition], domains: Mapping[str, Domain]) -> bool | None:
+    """Whether small values meet these conditions; None where none of those tried do and there are others."""
+    each = max(2, int(_TRIES ** (1 / max(1, len(names)))))
+    choices = [first_values(domains[name], each) for name in names]
+    for combination in itertools.islice(itertools.product(*choices), _TRIES):
+        if meets(group, dict(zip(names, combination, strict=True))):
+            return True
+    whole = all((size_of(domains[name]) or each + 1) <= each for name in names)
+    return False if whole and math.prod(map(len, choices)) <= _TRIES else None
 
 
 def goal_conditions(payload: object) -> tuple[Condition, ...]:

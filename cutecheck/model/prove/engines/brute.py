@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from cutecheck.model.expr import Domain
+from cutecheck.model.identity import once
 from cutecheck.model.inttuple import leaves
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.prove import properties as p
@@ -175,13 +175,11 @@ def _injective(i: p.Injective, values: Values) -> Checked:
     return None, (("size", len(image)),), len(image)
 
 
-def _numbers_alone(layout: Layout) -> bool:
-    return all(isinstance(x, int) for x in leaves((layout.shape, layout.stride)))
-
-
-@lru_cache(maxsize=1024)
-def _extremes(layout: Layout) -> tuple[int, int, int]:
-    """The least and the greatest offset of a static layout (none: -1), and how many there are."""
+@once
+def _extremes(layout: Layout) -> tuple[int, int, int] | None:
+    """The least and the greatest offset of a static layout (none: -1), and how many there are; None of any other."""
+    if not all(isinstance(x, int) for x in leaves((layout.shape, layout.stride))):
+        return None
     image = offsets(layout, {})
     return min(image, default=-1), max(image, default=-1), len(image)
 
@@ -202,10 +200,10 @@ def _extremes_by_modes(layout: Layout, values: Values) -> tuple[int, int, int]:
 
 
 def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
-    layout, start = c.layout, c.offset.evaluate(values)
+    layout, start = c.layout, brute_memory.start_of(c)(values)
     allocation = number(c.allocation, values)
     if isinstance(layout, Layout):
-        least, most, count = _extremes(layout) if _numbers_alone(layout) else _extremes_by_modes(layout, values)
+        least, most, count = _extremes(layout) or _extremes_by_modes(layout, values)
         if count and start + least >= 0 and start + most < allocation:
             return None, (("cosize", start + most + 1), ("allocation", allocation)), count
         image = [start + x for x in offsets(layout, values)]

@@ -88,8 +88,8 @@ def gmem_sectors(g: p.GmemSectors, values: Values) -> Checked:
     bases = range(0, 32, int(g.base_alignment))
     if len(rests) * len(bases) * g.threads > LIMIT:
         raise TooLargeError
-    start_of = _start(g)
-    elements = [start_of({**values, g.thread: t}) for t in range(g.threads)]
+    starts = start_of(g)
+    elements = [starts({**values, g.thread: t}) for t in range(g.threads)]
     aligned = False
     for (index, shift), start, base in itertools.product(enumerate(rests), range(0, g.threads, 32), bases):
         addresses = [base + (e + shift) * element_bits // 8 for e in elements[start : start + 32]]
@@ -108,18 +108,18 @@ def gmem_sectors(g: p.GmemSectors, values: Values) -> Checked:
 
 
 @once
-def _start(a: p.Alignment | p.GmemSectors) -> Callable[[Values], int]:
-    """Where the vectors start, at many points; the other engines that answer these have other code for it."""
+def start_of(a: p.Alignment | p.GmemSectors | p.CosizeFits) -> Callable[[Values], int]:
+    """Where vectors or a layout start, at many points; the other engines that answer these have other code for it."""
     names = tuple(dict.fromkeys(v.name for v in a.offset.variables()))
     try:
         function = compiled(a.offset, names)
-    except ValueError:  # operations that only their names are known of
-        return a.offset.evaluate
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return a.offset.evaluate  # operations that only their names are known of, or more nested than Python reads
     return lambda values: function(*map(values.__getitem__, names))
 
 
 def alignment(a: p.Alignment, values: Values) -> Checked:
-    start = _start(a)(values)
+    start = start_of(a)(values)
     element_bits, vector_bytes = int(a.element_bits), int(a.vector_bytes)
     image = [start + x for x in plain_offsets(a.rest.shape, a.rest.stride, values)]
     sw = a.swizzle

@@ -1,8 +1,8 @@
 """Expressions as Python functions, for the loops of the residue engine over threads and parameters.
 
-The replay and, for banks and layouts, brute force keep to ``Expr.evaluate``, which walks the tree at every call. The
-GF(2) engine, the second one of most bank accesses, and brute force for alignments and sectors have
-``model.expr_compile``, which shares no code with this module.
+The replay and, for banks and most questions of layouts, brute force keep to ``Expr.evaluate``, which walks the tree at
+every call. The GF(2) engine, the second one of most bank accesses, and brute force for alignments, sectors and layouts
+in an allocation have ``model.expr_compile``, which shares no code with this module.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class TooLargeError(Exception):
 
 
 def number(value: Int, values: Values) -> int:
-    return as_expr(value).evaluate(values)
+    return int(value) if isinstance(value, int) else as_expr(value).evaluate(values)
 
 
 def swizzle(sw: Swizzle, x: int) -> int:
