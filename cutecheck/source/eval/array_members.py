@@ -23,13 +23,13 @@ def declared(m: Machine, nodes: Sequence[ir.Arg], args: Sequence[Value], env: En
     found: dict[int, ArrayType] = {}
     for i, (node, value) in enumerate(zip(nodes, args, strict=True)):
         if isinstance(value, Pointer) and not isinstance(value.type, ArrayType):
-            type_ = _of_member(m, node.value, env)
+            type_ = of_member(m, node.value, env)
             if isinstance(type_, ArrayType) and not type_.name:
                 found[i] = type_
     return found
 
 
-def _of_member(m: Machine, node: ir.Expr, env: Env) -> Value | None:
+def of_member(m: Machine, node: ir.Expr, env: Env) -> Value | None:
     """The type that a member is declared with."""
     if isinstance(node, ir.Attr) and node.targs is None:
         with m.recorder.unevaluated():

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.integers import INTEGERS, whole_domain_of
 from cutecheck.model.ints import Dyn, Sym
-from cutecheck.source.eval import ir
+from cutecheck.source.eval import array_members, ir
 from cutecheck.source.eval.copies import DEPTH
 from cutecheck.source.eval.leaks import Place, all_leaked, forgotten, leak, led_to
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.places import Cells, again, base_of, cells_of, named, read
 from cutecheck.source.eval.repeatable import quiet
-from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.scope import Env, self_of
 from cutecheck.source.eval.slots import Slots, root
 from cutecheck.source.eval.threads import some
 from cutecheck.source.eval.tuples import Elements, like
@@ -117,6 +118,10 @@ def lose(m: Machine, obj: Object, name: str, span: Span, depth: int = 0) -> None
 
 def lost(m: Machine, node: ir.Expr, env: Env) -> None:
     """Something is written that is not followed: what is named may have changed, and all that is pointed at."""
+    array = _own_array(m, node, env) if isinstance(node, ir.Index) else None
+    if array is not None:
+        lost_under(m, array, node.span, _within)
+        return
     if m.leaked and not (isinstance(node, (ir.Index, ir.Attr)) and _in_plain_record(m, node, env)):
         lost_leaked(m, node.span)
     if isinstance(node, ir.Unary) and node.op == "*":
@@ -159,6 +164,25 @@ def lost(m: Machine, node: ir.Expr, env: Env) -> None:
             cells = named(m, name, env)
             if cells is not None and not isinstance(read(m, cells), (TensorVal, Pointer, FuncSet, Closure)):
                 forget_cells(m, cells, node.span)
+
+
+def _own_array(m: Machine, node: ir.Index, env: Env) -> Pointer | None:
+    """The array of numbers that an element is of, a member of an object here: nothing else lies there, and none of its
+    elements is followed."""
+    base = node.base
+    while isinstance(base, ir.Index):
+        base = base.base
+    if not m.dialect.by_value or not isinstance(base, ir.Name) or base.targs is not None:
+        return None
+    this = self_of(env) if env.find_var(base.ident) is None else None
+    if not isinstance(this, Object) or this.pointer is not None:
+        return None
+    held, typed = this.fields.get(base.ident), array_members.of_member(m, base, env)
+    if not isinstance(held, Pointer) or not isinstance(typed, ArrayType) or not isinstance(typed.extent, int):
+        return None
+    while isinstance(typed, ArrayType):
+        typed = typed.inner
+    return held if isinstance(typed, ScalarType) else None
 
 
 def _variable_at(pointer: Value, env: Env) -> Object | None:
@@ -240,15 +264,18 @@ def reaches_members(m: Machine, written: Value) -> bool:
     return isinstance(written.type, ScalarType) and written.type.dtype.name in INTEGERS
 
 
-def lost_under(m: Machine, written: Value, span: Span) -> None:
+def lost_under(
+    m: Machine, written: Value, span: Span, reaches: Callable[[Pointer, Pointer], bool] | None = None
+) -> None:
     """An element behind a pointer or of a tensor is written: members of its type may lie there, of objects behind
     other pointers to the same memory."""
     if not reaches_members(m, written):
         return
     pointer = written if isinstance(written, Pointer) else written.pointer
     dtype = written.type.dtype if isinstance(written, Pointer) else written.dtype
+    reaches = _overlap if reaches is None else reaches
     for obj in m.seen:
-        if obj.pointer is None or not _overlap(pointer, obj.pointer):
+        if obj.pointer is None or not reaches(pointer, obj.pointer):
             continue
         for name, value in tuple(obj.fields.items()):
             if isinstance(value, Scalar) and value.value is not None and _alias(dtype.name, value.ctype):
@@ -260,6 +287,11 @@ def _overlap(a: Pointer, b: Pointer) -> bool:
     if a.space in ("smem", "rmem") or (b.space in ("smem", "rmem") and a.space != "unknown"):
         return a.buffer == b.buffer
     return not a.buffer.startswith(f"{b.buffer}.")
+
+
+def _within(array: Pointer, other: Pointer) -> bool:
+    """Whether a pointer leads into an array that is known as a whole."""
+    return other.buffer == array.buffer or other.buffer.startswith(f"{array.buffer}.")
 
 
 def _alias(written: str, read: str) -> bool:
