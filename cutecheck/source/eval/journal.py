@@ -56,11 +56,13 @@ class Journal:
         """Whether a cell was written since the mark."""
         return any(where is cells and written == name for where, written, _ in self._log[mark:])
 
-    def before(self, mark: int) -> dict[tuple[int, str], Any]:
-        """Values at the mark of cells written since; None of those that were not there."""
+    def before(self, mark: int, absent: Any = None) -> dict[tuple[int, str], Any]:
+        """Values at the mark of cells written since; ``absent`` of those that were not there."""
         found: dict[tuple[int, str], Any] = {}
         for where, name, old in self._log[mark:]:
-            found.setdefault((id(where), name), None if old is _ABSENT else old)
+            key = id(where), name
+            if key not in found:
+                found[key] = absent if old is _ABSENT else old
         return found
 
     def made(self, mark: int) -> Collection[tuple[int, Any]]:

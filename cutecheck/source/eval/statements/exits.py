@@ -64,8 +64,7 @@ def finish(m: Machine, exits: Exits, span: Span, goes_on: bool = True) -> None:
     if not states:
         return
     before = {key: where.get(name, MISSING) for wrote, _ in states for key, (where, name, _) in wrote.items()}
-    before |= m.journal.before(exits.mark)
-    before |= dict.fromkeys(m.journal.made(exits.mark), MISSING)
+    before |= m.journal.before(exits.mark, MISSING)
     if not goes_on:
         (first, _), *states = states
         for key, (where, name, _) in m.journal.written_since(exits.mark).items():
@@ -80,11 +79,19 @@ def finish(m: Machine, exits: Exits, span: Span, goes_on: bool = True) -> None:
         for key, (where, name) in now.items():
             here: Value = where.get(name, MISSING)
             there = wrote[key][2] if key in wrote else before.get(key, here)
-            known = held.setdefault(key, [])
-            if any((apart or not varying) and same(value, there) for value, apart in known):
+            known = held.get(key)
+            if known is None:
+                held[key] = [(there, varying)]
+            elif _among(there, varying, known):
                 continue
-            known.append((there, varying))
+            else:
+                known.append((there, varying))
             if m.dialect.missing(here) or m.dialect.missing(there):
                 m.journal.set(where, name, there if m.dialect.missing(here) else here)
             else:
                 m.journal.set(where, name, join(m, here, there, f"`{name}`", span, None, varying))
+
+
+def _among(value: Value, varying: bool, known: list[tuple[Value, bool]]) -> bool:
+    """Whether a cell was joined with this value before, of threads that part if these do."""
+    return any((apart or not varying) and (other is value or same(other, value)) for other, apart in known)
