@@ -16,7 +16,7 @@ from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
 from cutecheck.source.eval.record.numbers import several_tiles, undivided
 from cutecheck.source.eval.record.regions import by_hardware
-from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, MORE_PASSES, Replaying, ReplayOver
+from cutecheck.source.eval.record.replay import FEWER, MORE_PASSES, Replaying, ReplayOver
 from cutecheck.source.eval.record.rounds import Numbers, agree
 from cutecheck.source.eval.record.tiles import MOST_COST, TileWalk
 from cutecheck.source.eval.scope import Env
@@ -136,6 +136,7 @@ class _Team:
     remembers: bool = True
     asked: dict[Expr, None] = field(default_factory=dict)
     views: dict[object, int] = field(default_factory=dict)
+    endless: set[int] = field(default_factory=set)  # loops that came to no end, by ``id``
     found: list[Replaying] = field(default_factory=list)
     ended: list[bool] = field(default_factory=list)
     known: dict[int, tuple[object, ...]] = field(default_factory=dict)  # what threads answer to what was asked
@@ -144,9 +145,10 @@ class _Team:
     cost: int = 0
 
     def run(self, m: Machine, start: _Start, thread: int) -> Replaying:
-        running, complete = _run(
-            m, start, False, thread, AT_LEAST, self.views, numbers=self.numbers, remembers=self.remembers
+        made = Replaying(
+            m, False, thread, views=self.views, numbers=self.numbers, remembers=self.remembers, endless=self.endless
         )
+        running, complete = _run(m, start, False, made=made)
         self.asked.update(running.asked)
         self.found.append(running)
         self.ended.append(complete)
@@ -265,17 +267,13 @@ def _run(
     m: Machine,
     start: _Start,
     given: bool,
-    thread: int | None = None,
-    least: int = AT_LEAST,
-    views: dict[object, int] | None = None,
     numbers: Numbers | None = None,
-    remembers: bool = True,
     made: Replaying | None = None,
     most: int = _REPLAYED,
 ) -> tuple[Replaying, bool]:
     """A kernel's run pass by pass (``made``: this one), of so many steps, and whether it came to the kernel's end."""
     recorder, best, complete = m.recorder, start.best, True
-    running = made if made is not None else Replaying(m, given, thread, least, views, numbers, remembers)
+    running = made if made is not None else Replaying(m, given, numbers=numbers)
     running.memory.of = frozenset(p.name for p in best.fn.params)
     cut, used = dict(recorder.cut), m.budget.used
     kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering

@@ -44,6 +44,7 @@ _ADDRESS = (1 << 14) - 1  # of a descriptor
 _BLOCKS = 4  # along y and z of the grid; along x so many that no block has a second tile
 PASSES = 26  # of one loop; its later ones are as those before
 MORE_PASSES = 130  # of one where the tiles of a row are few, or its length is a constant
+FEW = 3  # of one that had no end for another thread
 _NUMBER = re.compile(r"#(\d+)")
 _WRAPPERS = ("cp_async_wait", "cp_async_wait_group", "cp_async_fence", "cp_async_commit_group", "commit")
 _RELATIONS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le}
@@ -84,7 +85,7 @@ class Replaying:
     def __init__(
         self, m: Machine, given: bool = False, thread: int | None = None, least: int = AT_LEAST,
         views: dict[object, int] | None = None, numbers: Numbers | None = None, remembers: bool = True,
-        passes: int = PASSES,
+        passes: int = PASSES, endless: set[int] | None = None,
     ) -> None:  # fmt: skip
         self.machine = m
         self.made = m.made
@@ -106,6 +107,8 @@ class Replaying:
         self.slices = Slices(self)
         # layouts of tensors in shared memory, and their numbers
         self.views: dict[object, int] = {} if views is None else views
+        # loops without a condition that came to no end in a run of another thread, nor to a step, by ``id``
+        self.endless: set[int] = set() if endless is None else endless
         self.known: set[Span] = set()  # calls of which it is known whom they hold back
         self.held: set[Span] = set()  # calls that may hold threads back
         # variables that are MMAs, by the call of their function, and whether they add

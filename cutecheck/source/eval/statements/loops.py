@@ -23,7 +23,7 @@ from cutecheck.source.eval import (
 )
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
-from cutecheck.source.eval.record.replay import PASSES
+from cutecheck.source.eval.record.replay import FEW, PASSES
 from cutecheck.source.eval.record.rounds import Rounds
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements import computed, touches
@@ -317,8 +317,18 @@ def _one_by_one(
     mark = m.journal.mark()
     begin = m.budget.used
     loop = Enumerated(m, node.span, env)
+    replay = m.recorder.replaying
+    known_steps = 0 if replay is None else len(replay.steps)
+
+    def idle() -> bool:
+        """A run pass by pass has met no step in a loop that only its body ends."""
+        return replay is not None and _endless(node) and len(replay.steps) == known_steps
+
     for _ in range(most + 1):
         if steps is not None and m.budget.used - begin > steps:
+            break
+        if _ > FEW and replay is not None and id(node) in replay.endless and idle():
+            replay.long = True
             break
         if not (node.kind == "do" and _ == 0):
             with rounds.asking(_endless(node)) if rounds is not None else nullcontext():
@@ -339,8 +349,10 @@ def _one_by_one(
         if node.step is not None:
             m.run(node.step, env)
     else:
-        if m.recorder.replaying is not None:
-            m.recorder.replaying.long = True
+        if replay is not None:
+            replay.long = True
+            if idle():  # nor will it have one for a thread of another role
+                replay.endless.add(id(node))
         if rounds is not None:
             rounds.too_long(id(node))
     m.journal.undo(mark)
