@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from enum import Enum
+from typing import TypeVar
 
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr
 from cutecheck.records import record
+
+_Result = TypeVar("_Result")
 
 
 class Rel(Enum):
@@ -57,12 +59,13 @@ def hypotheses_in_force() -> tuple[Condition, ...]:
     return _HYPOTHESES.get()
 
 
-@contextmanager
-def assuming(conditions: Sequence[Condition]) -> Iterator[None]:
-    """Take conditions as hypotheses for every decision inside the block."""
+def assuming(conditions: Sequence[Condition], run: Callable[[], _Result]) -> _Result:
+    """What ``run`` gives with conditions as hypotheses for every decision in it."""
+    if not conditions:
+        return run()
     token = _HYPOTHESES.set(_HYPOTHESES.get() + tuple(conditions))
     try:
-        yield
+        return run()
     finally:
         _HYPOTHESES.reset(token)
 

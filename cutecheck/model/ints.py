@@ -134,7 +134,8 @@ def is_static(a: Int) -> bool:
 def as_expr(a: Int) -> Expr:
     if isinstance(a, int):
         return ex.const(int(a))
-    if isinstance(a, Fraction):  # the stride of a TMA tensor whose elements are wider than the descriptor's
+    if not isinstance(a, (Dyn, Sym)) and isinstance(a, Fraction):
+        # the stride of a TMA tensor whose elements are wider than the descriptor's
         raise NotModelledError(f"integer arithmetic on the fraction {a}")
     return a.expr
 

@@ -200,12 +200,11 @@ def meets(conditions: Iterable[Condition], values: dict[str, int]) -> bool:
 def condition_value(rel: Rel, left: int, right: int) -> bool:
     if rel is Rel.DIVIDES:
         return left != 0 and right % left == 0
-    return {
-        Rel.EQ: left == right,
-        Rel.NE: left != right,
-        Rel.LT: left < right,
-        Rel.LE: left <= right,
-    }[rel]
+    if rel is Rel.LT:
+        return left < right
+    if rel is Rel.LE:
+        return left <= right
+    return (left == right) is (rel is Rel.EQ)
 
 
 def describe(name: str, d: Domain) -> str:

@@ -27,6 +27,7 @@ from cutecheck.source.eval.values import (
     PtrType,
     Qualified,
     Reference,
+    Scalar,
     ScalarType,
     SubstitutionFailure,
     TemplateRef,
@@ -163,18 +164,40 @@ def _too_deep(t: Value) -> bool:
 
 
 def _class(m: Machine, ref: TemplateRef, primary: Entry, given: tuple[Value, ...], span: Span) -> Value:
-    defined = [e for e in ref.entries if not e.decl.forward and e.decl.spec_args is None]
     defaults = next((e for e in ref.entries if any(p.default for p in e.decl.tparams or ())), primary)
     env = Env(primary.env, "template")
     # of CuTe's own templates the tree has specialisations alone, whose parameters are none of the template's
     tparams = defaults.decl.tparams or () if primary.decl.spec_args is None else ()
     args = bind(m, tparams, given, env) if primary.decl.spec_args is None else given
+    numbers = tuple(v.ctype for a in args for v in (a.items if isinstance(a, Pack) else (a,)) if isinstance(v, Scalar))
+    key = ("class", id(primary.decl), id(primary.env), len(ref.entries), type_key(args), numbers)
+    if key in m.functions:
+        return m.functions[key]
+    refused = m.budget.refused
+    made = _of_arguments(m, ref, primary, given, args, tparams, env, span)
+    if isinstance(made, ClassInst) and m.budget.refused == refused:
+        m.functions[key] = made
+    return made
+
+
+def _of_arguments(
+    m: Machine,
+    ref: TemplateRef,
+    primary: Entry,
+    given: tuple[Value, ...],
+    args: tuple[Value, ...],
+    tparams: Sequence[ir.TParam],
+    env: Env,
+    span: Span,
+) -> Value:
+    """The class of a template, or of the specialisation that applies, under all its arguments."""
     special = _special(m, ref, args, tparams, env)
     if isinstance(special, Unknown):
         return special
     if special is not None:
         entry, bound = special
         return classes.instance(m, entry, entry.decl, args, given, entry.env.cls, bound.vars)
+    defined = [e for e in ref.entries if not e.decl.forward and e.decl.spec_args is None]
     if not defined and _of_cute(primary, ref.name):
         from cutecheck.source.eval.intrinsics.names import apply_type, as_trait
 

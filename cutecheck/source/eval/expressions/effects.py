@@ -93,7 +93,7 @@ def may_write(
             leaks.leak(m, *args)
         losses.lost_leaked(m, node.span)
     elif not isinstance(result, tuple):
-        leaks.leak(m, *(v for v in args if isinstance(v, (Address, ObjectPointer))))
+        leaks.leak(m, *[v for v in args if isinstance(v, (Address, ObjectPointer))])
         if m.leaked and events.writes_object(name, args):
             losses.lost_leaked(m, node.span)
         if fills(name) and args:
@@ -103,25 +103,26 @@ def may_write(
     for value, where in zip(args, cells, strict=False):
         if type(value) is Elements:
             leaks.leak_place(m, None, where)
+    of_cuda, writes, iterates = losses.of_cuda(name), writes_arguments(name), name in _ITERATES
     for i, value in enumerate(args):
         if isinstance(value, Address):
             losses.forget_cells(m, value.cells, node.span)
         elif isinstance(value, ObjectPointer) and foreign.undeclared(fn):
             losses.lose(m, value.to, name, node.span)
-        elif losses.of_cuda(name) and (i > 0 or isinstance(value, Pointer)):
+        elif of_cuda and (i > 0 or isinstance(value, Pointer)):
             replay = m.recorder.acts()
             if replay is not None and isinstance(value, Pointer):
                 replay.memory.stored.add(value.buffer)
             if i == 0:  # the others are numbers
                 losses.lost_under(m, value, node.span)
-        elif writes_arguments(name):
+        elif writes:
             losses.lost_under(m, value, node.span)
             where = cells[i] if i < len(cells) else None
             if where is not None:
                 losses.forget_cells(m, where, node.span)
             elif i < len(node.args):
                 losses.lost(m, node.args[i].value, env)
-        elif name in _ITERATES and i < len(node.args) and isinstance(value, tuple):
+        elif iterates and i < len(node.args) and isinstance(value, tuple):
             if name == "transform" and isinstance(fn, Intrinsic) and type(value) is tuple:
                 continue  # CuTe's, which makes another tuple
             losses.lost_part(m, node.args[i].value, env)  # through the iterator elements may be written

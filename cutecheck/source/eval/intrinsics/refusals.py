@@ -24,8 +24,7 @@ def guarded(m: Machine, name: str, span: Span, run: Any) -> Value:
     """Run a model function; what it refuses or cannot do becomes Unknown with the reason."""
     try:
         if m.recorder.hypotheses:
-            with assuming([h.condition for h in m.recorder.hypotheses if h.origin == "static_assert"]):
-                value = run()
+            value = assuming([h.condition for h in m.recorder.hypotheses if h.origin == "static_assert"], run)
         else:
             value = run()
     except CuteError as error:

@@ -8,7 +8,7 @@ are, the other way asks for these, too, and does the same otherwise: it need not
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
@@ -172,7 +172,7 @@ def _spells(node: Any, names: Collection[str]) -> bool:
 
 
 def _parts(node: Any) -> Iterable[Any]:
-    if isinstance(node, (Sequence, frozenset)):
+    if isinstance(node, (tuple, list, frozenset)):
         return node
     return () if isinstance(node, Span) else [getattr(node, n) for n in field_names(type(node))]
 
