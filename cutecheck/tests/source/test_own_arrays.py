@@ -1,4 +1,4 @@
-"""An object's own array of numbers: what is written to its elements is in no other object, and in all that lies there."""
+"""An object's own array of numbers: what is written to it is in no other object, and in all that lies there."""
 
 from pathlib import Path
 

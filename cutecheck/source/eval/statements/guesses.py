@@ -5,6 +5,7 @@ A right guess saves a rehearsal, a wrong one costs one: what a loop changes is w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _VISITED = 500  # objects that are looked through for a changed field
 _DEEP = 6  # fields in fields
+_AGAIN = "'"  # and how often a name was met so far
 
 Path = tuple[str, ...]  # a variable, then fields of objects
 Place = tuple[dict[Any, Any], Any]
@@ -27,7 +29,10 @@ Place = tuple[dict[Any, Any], Any]
 
 @record(frozen=True, slots=True)
 class Guess:
-    """A cell that a loop changed, by where it is found from the loop, and the names of the integers in it that did."""
+    """A cell that a loop changed, by where it is found from the loop, and the names of the integers in it that did.
+
+    Those of one name, as the integers of a tensor's pointer and offset are, are told apart by their order.
+    """
 
     path: Path
     numbers: frozenset[str]
@@ -62,32 +67,40 @@ def guess(
     found = []
     for where, name, old, new in cells:
         path = paths.get((id(where), name))
-        if path is None or not _told_apart(m, old, name, span):
+        if path is None:
             continue
         numbers = changed_numbers(m, old, old, (new,), name, span)
-        exact = combine(m, _zero, old, old, (new,), name, span)
-        if numbers and same(exact, masked(m, _zero, old, numbers, name, span)):
+        if numbers and changes_just(m, old, (new,), numbers, name, span):
             found.append(Guess(path, numbers))
     return tuple(found)
 
 
-def _told_apart(m: Machine, value: Value, name: str, span: Span) -> bool:
-    """Whether the integers in a value have names of their own: those of a tensor's pointer and offset have one."""
-    names: list[str] = []
+def changes_just(
+    m: Machine, before: Value, afters: Sequence[Value], numbers: frozenset[str], name: str, span: Span
+) -> bool:
+    """Whether an iteration changes nothing else of a value."""
+    exact = combine(m, _zero, before, before, afters, name, span)
+    return same(exact, masked(m, _zero, before, numbers, name, span))
 
-    def note(start: Int, before: Int, afters: Sequence[Int], at: str) -> Int:
-        names.append(at)
-        return start
 
-    combine(m, note, value, value, (value,), name, span, whole=True)
-    return len(names) == len(set(names))
+class _Names:
+    """Names for the integers of one value, in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self._met: Counter[str] = Counter()
+
+    def __call__(self, at: str) -> str:
+        self._met[at] += 1
+        return at if self._met[at] == 1 else f"{at}{_AGAIN}{self._met[at]}"
 
 
 def masked(m: Machine, f: Numbers, value: Value, numbers: frozenset[str], name: str, span: Span) -> Value:
     """The value with ``f`` of some of its integers."""
 
+    own = _Names()
+
     def some(start: Int, before: Int, afters: Sequence[Int], at: str) -> Int:
-        return f(start, before, afters, at) if at in numbers else start
+        return f(start, before, afters, at) if own(at) in numbers else start
 
     return combine(m, some, value, value, (value,), name, span, whole=True)
 
@@ -97,14 +110,28 @@ def changed_numbers(
 ) -> frozenset[str]:
     """The names of the integers in a value that differ from one iteration to another."""
     names: set[str] = set()
+    own = _Names()
 
     def note(start: Int, before: Int, afters: Sequence[Int], at: str) -> Int:
+        key = own(at)
         if any(not same(before, a) for a in afters):
-            names.add(at)
+            names.add(key)
         return 0
 
-    combine(m, note, start, before, afters, name, span)
+    combine(m, note, start, before, afters, name, span, whole=True)
     return frozenset(names)
+
+
+def share_a_name(m: Machine, value: Value, name: str, span: Span) -> bool:
+    """Whether some integers of a value are told apart by their order alone, which another structure changes."""
+    names: list[str] = []
+
+    def note(start: Int, before: Int, afters: Sequence[Int], at: str) -> Int:
+        names.append(at)
+        return start
+
+    combine(m, note, value, value, (value,), name, span, whole=True)
+    return len(names) > len(set(names))
 
 
 def _zero(start: Int, before: Int, afters: Sequence[Int], name: str) -> Int:

@@ -14,7 +14,15 @@ from cutecheck.source.eval import ages
 from cutecheck.source.eval.containers import Holding
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements.guesses import Guess, changed_numbers, guess, masked, place
+from cutecheck.source.eval.statements.guesses import (
+    Guess,
+    changed_numbers,
+    changes_just,
+    guess,
+    masked,
+    place,
+    share_a_name,
+)
 from cutecheck.source.eval.statements.numbers import combine, same, snapshot
 from cutecheck.source.eval.statements.sums import Sum
 from cutecheck.source.eval.threads import is_lost, is_shared, lost, some, untracked, varies
@@ -171,7 +179,10 @@ def _changes(m: Machine, loop: Recurrence, key: Key, numbers: frozenset[str], ch
     c = loop.cells[key]
     before = c.where[c.name]
     afters = [wrote[key][2] for wrote in (changed, *loop.left) if key in wrote]
-    return bool(afters) and numbers <= changed_numbers(m, before, before, afters, c.name, loop.span)
+    if not afters or not numbers <= changed_numbers(m, before, before, afters, c.name, loop.span):
+        return False
+    alone = not share_a_name(m, before, c.name, loop.span)
+    return alone or changes_just(m, before, afters, numbers, c.name, loop.span)
 
 
 def stay(m: Machine, loop: Recurrence, changed: Written) -> None:
