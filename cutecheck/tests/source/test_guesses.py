@@ -109,3 +109,38 @@ def test_a_guess_that_were_not_checked_would_change_facts(source: Path, monkeypa
     monkeypatch.setattr(recurrences, "guess", lambda *given: tuple(WRONG))
     monkeypatch.setattr(recurrences, "_changes", lambda *given: True)
     assert _facts(source) != right
+
+
+MOVING = """
+#include <cute/tensor.hpp>
+using namespace cute;
+template <bool Turns> __global__ void kernel(half_t const* a, int n) {
+  auto g = make_tensor(make_gmem_ptr(a), make_layout(make_shape(_64{}, n), make_stride(n, _1{})));
+  auto t = local_tile(g, Shape<_8, _8>{}, make_coord(threadIdx.x, 0));
+  auto u = t;
+  auto r = make_tensor<half_t>(Shape<_8, _8>{});
+  for (int tile = 0; tile < n; ++tile) {
+    for (int k = 0; k < n; ++k) {
+      copy(t, r);
+      copy(u, r);
+      t.data() = t.data() + 64;
+      if (Turns && k == 3) { u.data() = u.data() + 8 * tile; t.data() = t.data() + -8; }
+    }
+  }
+}
+void host(half_t const* a) { kernel<false><<<1, 8>>>(a, 3); kernel<true><<<1, 8>>>(a, 3); }
+"""
+
+
+def test_pointers_of_tensors_that_start_elsewhere_are_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "k.cu").write_text(MOVING)
+    walks = _counted(monkeypatch)
+    guessed, fewer = _facts(tmp_path), len(walks)
+    assert any("threadIdx" in told for told in guessed)
+    monkeypatch.setattr(recurrences, "guess", lambda *given: ())
+    walks.clear()
+    assert _facts(tmp_path) == guessed
+    assert fewer < 0.8 * len(walks)
+    wrong = tuple(Guess((name,), frozenset({name, f"{name}'2"})) for name in "tu")
+    monkeypatch.setattr(recurrences, "guess", lambda *given: wrong)
+    assert _facts(tmp_path) == guessed

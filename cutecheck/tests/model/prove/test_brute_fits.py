@@ -54,3 +54,13 @@ def test_the_first_values_of_a_domain(lo: int | None, hi: int | None, step: int,
     start = lo if lo is not None else 0 if hi is None or hi >= 0 else hi - (count - 1) * step
     every = (v for v in itertools.count(start) if v % step == 0)
     assert found == [v for v in itertools.islice(every, count) if hi is None or v <= hi]
+
+
+def test_a_start_more_nested_than_python_reads_is_evaluated() -> None:
+    start = X
+    for i in range(105):
+        start = ex.op("xor", ex.add(start, ex.const(1)), ex.const(i % 8))
+    top = max(start.evaluate({"x": x}) for x in range(8))
+    for allocation, answer in ((top + 1, "holds"), (top, "fails")):
+        fits = p.CosizeFits(Layout((1,), (1,)), Elements(allocation), start)
+        assert brute.run(make_obligation(fits), Options()).answer == answer
