@@ -58,8 +58,8 @@ def test_the_first_values_of_a_domain(lo: int | None, hi: int | None, step: int,
 
 def test_a_start_more_nested_than_python_reads_is_evaluated() -> None:
     start = X
-    for i in range(105):
-        start = ex.op("xor", ex.add(start, ex.const(1)), ex.const(i % 8))
+    for i in range(110):
+        start = ex.op("xor", ex.add(start, ex.const(1)), ex.const(1 + i % 7))
     top = max(start.evaluate({"x": x}) for x in range(8))
     for allocation, answer in ((top + 1, "holds"), (top, "fails")):
         fits = p.CosizeFits(Layout((1,), (1,)), Elements(allocation), start)
