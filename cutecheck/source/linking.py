@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from cutecheck.records import field_names
 from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
 from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.eval import ir
@@ -295,17 +296,16 @@ def _mentions(root: object) -> Iterator[tuple[Any, ir.Call | None]]:
         node, call = todo.pop()
         if isinstance(node, ir.Lazy):
             node = node.get()
-        if isinstance(node, Sequence) and not isinstance(node, str):
+        if isinstance(node, (tuple, list)):
             todo += [(part, None) for part in node]
-        elif isinstance(node, (ir.Instantiate, ir.Using)) or not is_dataclass(node):
+        elif isinstance(node, (ir.Instantiate, ir.Using)):
             continue
         else:
             if isinstance(node, (ir.Name, ir.Scoped, ir.Attr, *_UNREAD)):
                 yield node, call
-            for f in fields(node):
-                inner = getattr(node, f.name)
-                plain = isinstance(node, ir.Call) and f.name == "fn" and node.launch is None
-                todo.append((inner, node if plain and isinstance(node, ir.Call) else None))
+            for name in field_names(type(node)):  # none where it is no part of a program
+                plain = isinstance(node, ir.Call) and name == "fn" and node.launch is None
+                todo.append((getattr(node, name), node if plain and isinstance(node, ir.Call) else None))
 
 
 __all__ = ["Links", "links", "unmet"]
